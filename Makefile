@@ -1,0 +1,46 @@
+# Everything a newcomer needs: make demo, make test. Both set themselves up.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(BIN)/uv
+ROUNDS ?= 18
+
+.PHONY: help setup demo test lint format lock clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+setup: $(VENV)/.ready  ## Make .venv with the locked dependencies
+
+$(VENV)/.ready: requirements/setup.txt requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 …")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/setup.txt
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: setup  ## Run the local network: simulated chain, real miners, HTTP and signatures
+	rm -f demo.sqlite*
+	$(BIN)/validator devnet --config config/demo.toml --rounds $(ROUNDS)
+
+test: setup  ## Run every test, on SQLite and on a real Postgres
+	$(BIN)/pytest
+
+lint: setup  ## Format check, lint, types, import floors
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup  ## Format and fix what can be fixed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lock: setup  ## Lock requirements/*.in again, with hashes and without an index host
+	for name in setup runtime devnet dev; do \
+	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
+	    requirements/$$name.in -o requirements/$$name.txt; done
+
+clean:  ## Remove what setup and demo made
+	rm -rf $(VENV) demo.sqlite* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

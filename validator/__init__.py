@@ -1,0 +1,3 @@
+"""The SSSA validator: scores Signed Skill Safety Attestations and sets weights on a Bittensor subnet."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,78 @@
+"""What goes to a miner and what comes back: `POST /v1/assessments` (SPEC 13)."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from validator.protocol import limits
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.sssa import Document, Hex32, Sssa, Text, check_sssa
+from validator.protocol.strict_json import SchemaError, decode
+
+Role = Literal["primary", "auditor"]
+Id = Annotated[str, Meta(pattern=r"\A[0-9A-Za-z-]{1,64}\Z")]
+Seconds = Annotated[float, Meta(ge=0, le=86_400)]
+
+
+class ProbeEvidence(Document, frozen=True):
+    """The four probe values, as dispatched and as echoed."""
+
+    file_path: Text
+    file_content: Text
+    dns_host: Text
+    process_echo: Text
+
+
+class CanarySpec(Document, frozen=True):
+    """The bundle file whose last line is the canary marker."""
+
+    file: Text
+
+
+class Dispatch(Document, frozen=True):
+    """The request body. `nonce` is per task; windows are the receiver's own role's."""
+
+    round_id: Id
+    task_id: Id
+    skill_type: SkillType
+    role: Role
+    t_min_s: Seconds
+    deadline_s: Seconds
+    nonce: Hex32
+    probe_spec: ProbeEvidence
+    canary_spec: CanarySpec | None
+    bundle_sha256: Hex32
+    bundle: str
+
+
+class Answer(Document, frozen=True):
+    """The response body."""
+
+    sssa: Sssa
+    probe_evidence: ProbeEvidence
+    trace_bundle: str | None
+
+
+def answer_limit(*, runtime_primary: bool) -> int:
+    """Return the most bytes a response body may have (SPEC 5)."""
+    return limits.MAX_BODY_RUNTIME_PRIMARY if runtime_primary else limits.MAX_BODY
+
+
+def parse_answer(data: bytes, *, limit: int) -> Answer:
+    """Return the answer in `data`, all limits of SPEC 5 but those of the trace bundle enforced (gate 2).
+
+    Raises:
+        JsonError: not an answer, or over a limit; the text names the field.
+    """
+    answer = decode(data, Answer, limit=limit)
+    try:
+        check_sssa(answer.sssa)
+    except SchemaError as error:
+        raise SchemaError(error.detail.replace("at `", "at `sssa.")) from None
+    return answer
+
+
+def encode_dispatch(dispatch: Dispatch) -> bytes:
+    """Return the request body."""
+    return msgspec.json.encode(dispatch)

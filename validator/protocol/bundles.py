@@ -1,0 +1,65 @@
+"""Skill bundles: their files, their index, and the canary marker (SPEC 5, 13)."""
+
+from collections.abc import Mapping
+
+from validator.protocol import limits
+from validator.protocol.archives import ArchiveError, pack, unpack
+from validator.protocol.evidence import EvidenceRef
+from validator.protocol.probes import canary_line
+from validator.protocol.sssa import Document
+
+
+class IndexEntry(Document, frozen=True):
+    """One file of a bundle: its size in bytes and its number of lines."""
+
+    path: str
+    size: int
+    lines: int
+
+
+def read_bundle(data: bytes) -> dict[str, bytes]:
+    """Return the files of a bundle by path, sorted.
+
+    Raises:
+        ArchiveError: over a limit of SPEC 13, damaged, or holding anything but plain files and folders.
+    """
+    if len(data) > limits.MAX_BUNDLE_COMPRESSED:
+        raise ArchiveError(f"{len(data)} compressed bytes, at most {limits.MAX_BUNDLE_COMPRESSED}")
+    files = dict(
+        unpack(
+            data,
+            expanded=min(limits.MAX_BUNDLE_EXPANDED, len(data) * limits.MAX_BUNDLE_RATIO),
+            file_size=limits.MAX_BUNDLE_FILE,
+            entries=limits.MAX_BUNDLE_ENTRIES,
+        )
+    )
+    return dict(sorted(files.items()))
+
+
+def count_lines(content: bytes) -> int:
+    """Return the newline count, one more for an unterminated last line (SPEC 13)."""
+    return content.count(b"\n") + (bool(content) and not content.endswith(b"\n"))
+
+
+def index_bundle(files: Mapping[str, bytes]) -> tuple[IndexEntry, ...]:
+    """Return the bundle's index, sorted by path."""
+    return tuple(IndexEntry(path, len(files[path]), count_lines(files[path])) for path in sorted(files))
+
+
+def evidence_resolves(ref: EvidenceRef, line_counts: Mapping[str, int]) -> bool:
+    """Whether the file exists and the lines exist in it (SPEC 6, epsilon); `line_counts` maps path to lines."""
+    lines = line_counts.get(ref.path)
+    return lines is not None and (ref.last is None or ref.last <= lines)
+
+
+def with_canary(files: Mapping[str, bytes], path: str, nonce: str) -> bytes:
+    """Return the bundle packed again with the nonce's marker as the last line of `path` (SPEC 5).
+
+    Raises:
+        ArchiveError: the bundle has no such file.
+    """
+    if path not in files:
+        raise ArchiveError(f"the canary's file `{path}` is not in the bundle")
+    content = files[path]
+    gap = b"" if not content or content.endswith(b"\n") else b"\n"
+    return pack({**files, path: content + gap + canary_line(nonce, path).encode() + b"\n"})

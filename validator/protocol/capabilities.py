@@ -1,0 +1,75 @@
+"""What a miner declares about itself: `GET /v1/capabilities` (SPEC 13)."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from validator.protocol.limits import CLOCK_TOLERANCE_S, MAX_CAPABILITIES_AGE_S, MAX_CAPABILITIES_BODY
+from validator.protocol.scoring_version import DEFAULT_MAX_CONCURRENT, TYPE_RULES, SkillType
+from validator.protocol.signatures import verify_document
+from validator.protocol.sssa import Document, Signature, Text
+from validator.protocol.strict_json import SchemaError, decode
+from validator.protocol.times import parse_time
+
+Types = Annotated[tuple[SkillType, ...], Meta(max_length=len(SkillType))]
+
+
+class SandboxImage(Document, frozen=True):
+    """The image a runtime type runs in, pinned by digest."""
+
+    image: Text
+    digest: Text
+
+
+class Capabilities(Document, frozen=True, omit_defaults=True):
+    """A signed declaration; `max_concurrent` alone may be absent (then 2)."""
+
+    document_version: Literal["1.0"]
+    hotkey: Text
+    skill_types: Types
+    sandbox_images: dict[SkillType, SandboxImage]
+    software: Text
+    issued_at: Text
+    expires_at: Text
+    signature: Signature
+    max_concurrent: Annotated[int, Meta(ge=1, le=4)] | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def concurrency(self) -> int:
+        """How many open dispatches of one type the miner takes."""
+        return DEFAULT_MAX_CONCURRENT if self.max_concurrent is msgspec.UNSET else self.max_concurrent
+
+    @property
+    def usable_types(self) -> tuple[SkillType, ...]:
+        """The declared types in the spec's order, runtime types only with an image."""
+        declared = frozenset(self.skill_types)
+        return tuple(t for t in SkillType if t in declared and (not TYPE_RULES[t].runtime or t in self.sandbox_images))
+
+
+def parse_capabilities(data: bytes, *, hotkey: str, now: datetime) -> Capabilities:
+    """Return the declaration in `data` if `hotkey` signed it and it is valid at `now` (UTC).
+
+    Raises:
+        JsonError: not such a document; the text names the field.
+    """
+    document = decode(data, Capabilities, limit=MAX_CAPABILITIES_BODY)
+    if document.hotkey != hotkey:
+        raise SchemaError("signed for another hotkey - at `hotkey`")
+    issued = parse_time(document.issued_at, "issued_at")
+    expires = parse_time(document.expires_at, "expires_at")
+    if not 0 < (expires - issued).total_seconds() <= MAX_CAPABILITIES_AGE_S:
+        raise SchemaError("must be after issued_at and at most 24 h later - at `expires_at`")
+    if (issued - now).total_seconds() > CLOCK_TOLERANCE_S:
+        raise SchemaError("lies in the future - at `issued_at`")
+    if not valid_at(document, now):
+        raise SchemaError("has passed - at `expires_at`")
+    if not verify_document(document, hotkey):
+        raise SchemaError("wrong signature - at `signature`")
+    return document
+
+
+def valid_at(document: Capabilities, now: datetime) -> bool:
+    """Whether the declaration still counts at `now` (clock tolerance 60 s)."""
+    return (now - parse_time(document.expires_at, "expires_at")).total_seconds() <= CLOCK_TOLERANCE_S

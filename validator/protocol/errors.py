@@ -1,0 +1,13 @@
+"""The root of every error this program raises on purpose."""
+
+from inspect import cleandoc
+
+
+class ValidatorError(Exception):
+    """The validator cannot go on with this."""
+
+    def __init__(self, detail: str = "") -> None:
+        """Join the class's one-line meaning (its docstring) with what happened this time."""
+        meaning = cleandoc(self.__class__.__doc__ or "").splitlines()[0].rstrip(".")
+        super().__init__(f"{meaning}: {detail}" if detail else meaning)
+        self.detail = detail

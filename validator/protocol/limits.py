@@ -1,0 +1,40 @@
+"""Bounds on everything a miner or a task can send (SPEC 5, 13). Sizes in bytes unless the name says otherwise."""
+
+from typing import Final
+
+MIB: Final = 1024 * 1024
+
+# Answers (SPEC 5)
+MAX_BODY: Final = 4 * MIB
+MAX_BODY_RUNTIME_PRIMARY: Final = 16 * MIB
+MAX_FINDINGS: Final = 512
+MAX_DEPENDENCIES: Final = 4_096
+MAX_CAPABILITIES: Final = 1_024
+MAX_RULES: Final = 4_096
+MAX_CVES_PER_ENTRY: Final = 64
+MAX_CVES: Final = 20_000
+MAX_STRING: Final = 4_096  # code points
+MAX_DESCRIPTION: Final = 16_384  # code points
+MAX_JSON_DEPTH: Final = 32  # the root is 1
+MAX_TRACE_NAMES: Final = 16
+
+# Trace bundles (SPEC 5)
+MAX_TRACES_COMPRESSED: Final = 8 * MIB
+MAX_TRACES_EXPANDED: Final = 16 * MIB  # sum of file sizes
+MAX_TRACE_RECORDS: Final = 200_000
+
+# Skill bundles (SPEC 13)
+MAX_BUNDLE_COMPRESSED: Final = 8 * MIB
+MAX_BUNDLE_EXPANDED: Final = 64 * MIB
+MAX_BUNDLE_FILE: Final = 16 * MIB
+MAX_BUNDLE_ENTRIES: Final = 4_096
+MAX_BUNDLE_RATIO: Final = 100
+
+# Documents (SPEC 13)
+MAX_CAPABILITIES_BODY: Final = 64 * 1024
+MAX_CAPABILITIES_AGE_S: Final = 24 * 3600
+CLOCK_TOLERANCE_S: Final = 60
+MAX_TASK_BODY: Final = 4 * MIB
+MAX_TASKS_BODY: Final = 16 * MIB
+MAX_EXCLUDE: Final = 256
+MAX_SAFE_INTEGER: Final = 2**53 - 1

@@ -1,0 +1,129 @@
+"""Why things happened: one code for every decision, each with a one-line explanation.
+
+Logs, metrics, explain and docs/reference/reasons.md all use these codes. A code that starts with
+`bug_` names a fault of ours.
+"""
+
+from enum import StrEnum
+from typing import Self
+
+
+class Reason(StrEnum):
+    """A reason code; `str(reason)` is the code, `reason.meaning` the explanation, `reason.gate` the gate (0: none)."""
+
+    meaning: str
+    gate: int
+
+    def __new__(cls, code: str, meaning: str = "", gate: int = 0) -> Self:
+        """Make a member from its code, explanation and gate number."""
+        member = str.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        member.gate = gate
+        return member
+
+    # An answer that passed
+    ACCEPTED = "accepted", "The answer passed gates 1 to 6."
+    ACCEPTED_EARLY = (
+        "accepted_early",
+        "The answer passed the gates but came before t_min: it counts for consensus, its emission is 0.",
+    )
+
+    # Gate 1: deadline
+    DEADLINE_NO_AXON = (
+        "deadline_no_axon",
+        "The metagraph names no axon for this hotkey, so there was nothing to send to.",
+        1,
+    )
+    DEADLINE_AXON_REFUSED = (
+        "deadline_axon_refused",
+        "The axon is not a public address and the settings do not allow private ones.",
+        1,
+    )
+    DEADLINE_CONNECT = "deadline_connect", "No connection to the axon could be made.", 1
+    DEADLINE_TRANSPORT = "deadline_transport", "The connection broke or the peer did not speak HTTP.", 1
+    DEADLINE_STATUS = "deadline_status", "The response had a status other than 200.", 1
+    DEADLINE_LATE = "deadline_late", "The last byte of the answer had not arrived at the role's deadline.", 1
+
+    # Gate 2: parse
+    PARSE_TOO_LARGE = "parse_too_large", "The response body is larger than its limit; reading stopped there.", 2
+    PARSE_TOO_DEEP = "parse_too_deep", "The JSON is nested deeper than 32 levels.", 2
+    PARSE_DUPLICATE_KEY = "parse_duplicate_key", "A JSON object has the same key twice.", 2
+    PARSE_SCHEMA = "parse_schema", "Not an answer with an SSSA of schema 1.0, or a limit of the schema is exceeded.", 2
+
+    # Gate 3: validity
+    VALIDITY_SKILL_TYPE = "validity_skill_type", "The SSSA is for another skill type than was dispatched.", 3
+    VALIDITY_BUNDLE = "validity_bundle", "The SSSA is for another bundle than was dispatched.", 3
+    VALIDITY_NONCE = "validity_nonce", "The SSSA carries another nonce than was dispatched (a replayed answer does).", 3
+    VALIDITY_HOTKEY = "validity_hotkey", "The SSSA names another hotkey than the miner's.", 3
+    VALIDITY_SIGNATURE = "validity_signature", "The signature is not the hotkey's over the SSSA's canonical bytes.", 3
+    VALIDITY_LLM_USE = "validity_llm_use", "llm_evidence names a use that is not allowed.", 3
+
+    # Gate 4: manifest
+    MANIFEST_MISSING = "manifest_missing", "A runtime primary sent no sandbox manifest.", 4
+    MANIFEST_DIGEST = (
+        "manifest_digest",
+        "The sandbox digest is not that of the image the miner declared for the type.",
+        4,
+    )
+
+    # Gate 5: traces
+    TRACES_MISSING = "traces_missing", "A runtime primary sent no trace bundle.", 5
+    TRACES_TOO_LARGE = "traces_too_large", "The trace bundle is over its caps.", 5
+    TRACES_UNDECODABLE = (
+        "traces_undecodable",
+        "The trace bundle is damaged or incomplete, or holds a record without a numeric ts.",
+        5,
+    )
+    TRACES_HASH = "traces_hash", "The traces do not hash to the SSSA's trace_hashes.", 5
+
+    # Gate 6: probes
+    PROBES_ECHO = "probes_echo", "The echoed probe values are not those derived from the nonce.", 6
+    PROBES_ABSENT = "probes_absent", "A probe does not show in the traces.", 6
+
+    # Why a candidate was not selected (SPEC 8.1)
+    COLLUSION_FLAGS = "collusion_flags", "Three or more collusion flags: ejected until the operator clears them."
+    LOW_REPUTATION = "low_reputation", "Reputation for the type is below 0.2."
+    IN_FLIGHT = "in_flight", "As many open dispatches of the type as the miner declared it can take."
+    FAILURE_RATE = (
+        "failure_rate",
+        "More than half of at least five dispatches of the type in the last 30 rounds failed a gate.",
+    )
+
+    # Why an agreement sample did not count (SPEC 9)
+    SAMPLE_NO_PRIMARIES = "sample_no_primaries", "No other primary with a valid SSSA to compare with."
+    SAMPLE_NO_AUDITORS = "sample_no_auditors", "No other auditor with a valid SSSA to compare with."
+    SAMPLE_AUDITORS_DISAGREE = (
+        "sample_auditors_disagree",
+        "The two auditors contradict each other: no witnesses (D-14).",
+    )
+    SAMPLE_COUNTED = "sample_counted", "The sample entered the window."
+
+    # Why a task or a round ended as it did
+    SETTLED = "settled", "Scored and stored."
+    SKIPPED_NO_TASKS = "skipped_no_tasks", "No source had a task: the round was skipped."
+    SKIPPED_NO_CANDIDATES = "skipped_no_candidates", "No candidate for the task's type: the task was skipped."
+    VOID_OFFLINE = (
+        "void_offline",
+        "No dispatch got any HTTP response and the chain or the task source was unreachable too: nothing counts (D-6).",
+    )
+    VOID_NO_VERDICT = "void_no_verdict", "Neither truth nor group gives a verdict: the answers enter nothing (D-7)."
+    BUG_CRASH = "bug_crash", "The validator stopped while a dispatch was planned or sent: the task is void (D-6)."
+    BUG_INTERNAL = "bug_internal", "An error of the validator; the log has it."
+    ABANDONED_INPUT = (
+        "abandoned_input",
+        "The stored round input could not be read again, so the round was abandoned whole.",
+    )
+
+    # Weights
+    WEIGHTS_SENT = "weights_sent", "The chain took the weights."
+    WEIGHTS_NONE_POSITIVE = "weights_none_positive", "No miner has a positive score: nothing is sent."
+    WEIGHTS_RATE_LIMITED = "weights_rate_limited", "The chain's rate limit has not passed yet."
+    WEIGHTS_NO_PERMIT = "weights_no_permit", "This hotkey has no validator permit."
+    WEIGHTS_NOT_REGISTERED = "weights_not_registered", "This hotkey is not registered on the subnet."
+    WEIGHTS_CHAIN_DOWN = "weights_chain_down", "The chain could not be reached: nothing is sent."
+    WEIGHTS_REJECTED = "weights_rejected", "The chain refused the weights."
+    WEIGHTS_UNKNOWN = (
+        "weights_unknown",
+        "Whether the chain took the weights is not known; only reading the chain can tell.",
+    )

@@ -1,0 +1,190 @@
+"""The Signed Skill Safety Attestation, schema 1.0 (SPEC 2)."""
+
+import re
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from validator.protocol import limits
+from validator.protocol.canonical import canonical_bytes
+from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.strict_json import SchemaError, decode
+
+Verdict = Literal["ALLOW", "BLOCK", "REVIEW"]
+Category = Literal[
+    "prompt_injection",
+    "secrets_exposure",
+    "excessive_capability",
+    "dependency_cve",
+    "tool_poisoning",
+    "transitive_risk",
+    "canary_match",
+    "other",
+]
+Severity = Literal["low", "medium", "high", "critical"]
+Text = Annotated[str, Meta(max_length=limits.MAX_STRING)]
+Description = Annotated[str, Meta(max_length=limits.MAX_DESCRIPTION)]
+Unit = Annotated[float, Meta(ge=0, le=1)]
+Hex32 = Annotated[str, Meta(pattern=r"\A[0-9a-fA-F]{64}\Z")]
+Cves = Annotated[tuple[Text, ...], Meta(max_length=limits.MAX_CVES_PER_ENTRY)]
+TraceHash = Annotated[str, Meta(pattern=r"\Asha256:[0-9a-f]{64}\Z")]
+
+_CVE_ID: Final = re.compile(r"CVE-[0-9]{4}-[0-9]{4,}|GHSA(-[0-9a-z]{4}){3}", re.ASCII | re.IGNORECASE)
+LLM_USES: Final = frozenset({"finding_enrichment", "mitre_owasp_mapping", "cve_explanation"})
+
+
+class Document(Struct, frozen=True, forbid_unknown_fields=True):
+    """A closed wire document: unknown fields are refused, every field is present."""
+
+
+class Skill(Document, frozen=True):
+    """Which dispatch the attestation is about."""
+
+    skill_type: SkillType
+    bundle_sha256: Hex32
+    nonce: Hex32
+
+
+class Finding(Document, frozen=True):
+    """One risk, with the place that shows it."""
+
+    id: Text
+    category: Category
+    severity: Severity
+    description: Description
+    evidence_ref: Text
+    cve_ids: Cves
+    target_pattern: Text
+
+
+class Dependency(Document, frozen=True):
+    """One entry of the SBOM with the CVEs known for it."""
+
+    package: Text
+    version: Text
+    cves: Cves
+
+
+class Analysis(Document, frozen=True):
+    """What the miner concluded."""
+
+    verdict: Verdict
+    risk_score: Unit
+    findings: Annotated[tuple[Finding, ...], Meta(max_length=limits.MAX_FINDINGS)]
+    capabilities: Annotated[tuple[Text, ...], Meta(max_length=limits.MAX_CAPABILITIES)]
+    dependencies: Annotated[tuple[Dependency, ...], Meta(max_length=limits.MAX_DEPENDENCIES)]
+
+
+class SandboxManifest(Document, frozen=True):
+    """The image that a runtime primary says it ran the skill in."""
+
+    image: Text
+    digest: Text
+    tracer_version: Text
+
+
+class LlmEvidence(Document, frozen=True):
+    """What a model was used for; gate 3 judges `allowed_use`."""
+
+    model_id: Text
+    prompt_sha256: Hex32
+    response_sha256: Hex32
+    allowed_use: Text
+
+
+class Evidence(Document, frozen=True):
+    """What backs the analysis."""
+
+    trace_hashes: Annotated[dict[Text, TraceHash], Meta(max_length=limits.MAX_TRACE_NAMES)]
+    manifest_sha256: Hex32 | None
+    sandbox_manifest: SandboxManifest | None
+    llm_evidence: LlmEvidence | None
+
+
+class Rule(Document, frozen=True):
+    """One enforcement rule."""
+
+    resource: Text
+    action: Text
+    pattern: Text
+
+
+class Policy(Document, frozen=True):
+    """The policy that the miner recommends."""
+
+    rules: Annotated[tuple[Rule, ...], Meta(max_length=limits.MAX_RULES)]
+
+
+class Signature(Document, frozen=True):
+    """Who signed the document's canonical bytes without `value`, and how."""
+
+    hotkey: Text
+    crypto: Literal["sr25519", "ed25519"]
+    value: Annotated[str, Meta(pattern=r"\A0x[0-9a-fA-F]{128}\Z")]
+
+
+class Sssa(Document, frozen=True):
+    """A miner's attestation."""
+
+    schema_version: Literal["1.0"]
+    skill: Skill
+    analysis: Analysis
+    evidence: Evidence
+    policy: Policy
+    signature: Signature
+
+
+def parse_sssa(data: bytes, *, limit: int = limits.MAX_BODY) -> Sssa:
+    """Return the attestation in `data`.
+
+    Raises:
+        JsonError: not an SSSA of schema 1.0, or over a limit; the text names the field.
+    """
+    sssa = decode(data, Sssa, limit=limit)
+    check_sssa(sssa)
+    return sssa
+
+
+def check_sssa(sssa: Sssa) -> None:
+    """Check what the types cannot say: CVE ids, evidence references, the number of CVEs, `signature` text.
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    analysis = sssa.analysis
+    total = 0
+    for i, finding in enumerate(analysis.findings):
+        total += check_finding(finding, f"analysis.findings[{i}]")
+    for i, dependency in enumerate(analysis.dependencies):
+        total += _check_cves(dependency.cves, f"analysis.dependencies[{i}].cves")
+    if total > limits.MAX_CVES:
+        raise SchemaError(f"{total} CVEs in the document, at most {limits.MAX_CVES}")
+
+
+def check_finding(finding: Finding, where: str) -> int:
+    """Check one finding's evidence reference and CVE ids; return the number of CVEs.
+
+    Raises:
+        SchemaError: naming the field below `where`.
+    """
+    try:
+        parse_evidence_ref(finding.evidence_ref)
+    except EvidenceRefError as error:
+        raise SchemaError(f"{error} - at `{where}.evidence_ref`") from None
+    return _check_cves(finding.cve_ids, f"{where}.cve_ids")
+
+
+def _check_cves(cves: tuple[str, ...], where: str) -> int:
+    for i, cve in enumerate(cves):
+        if not _CVE_ID.fullmatch(cve):
+            raise SchemaError(f"not a CVE or GHSA id - at `{where}[{i}]`")
+    return len(cves)
+
+
+def signing_bytes(document: Struct) -> bytes:
+    """Return the bytes that `document.signature.value` signs: RFC 8785 without that value (SPEC 2)."""
+    plain = msgspec.to_builtins(document)
+    del plain["signature"]["value"]
+    return canonical_bytes(plain)

@@ -1,0 +1,103 @@
+"""A task: a bundle to be assessed, its windows and what is known to be true of it (SPEC 13)."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from validator.protocol import limits
+from validator.protocol.answer import CanarySpec, Role
+from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
+from validator.protocol.scoring_version import TYPE_RULES, SkillType
+from validator.protocol.sssa import Document, Hex32, Rule, Text, Unit, Verdict
+from validator.protocol.strict_json import SchemaError, decode
+
+Seconds = Annotated[float, Meta(ge=0, le=86_400)]
+Texts = Annotated[tuple[Text, ...], Meta(max_length=limits.MAX_RULES)]
+Provenance = Literal["curated", "canary", "none"]
+
+
+class Windows(Document, frozen=True):
+    """(t_min, deadline) in seconds for each role."""
+
+    primary: tuple[Seconds, Seconds]
+    auditor: tuple[Seconds, Seconds]
+
+    def of(self, role: Role) -> tuple[float, float]:
+        """Return the role's own window."""
+        return self.primary if role == "primary" else self.auditor
+
+
+class Truth(Document, frozen=True):
+    """What is known of a bundle; a null field makes its axis not apply (SPEC 6)."""
+
+    verdict: Verdict
+    policy_rules: Annotated[tuple[Rule, ...], Meta(max_length=limits.MAX_RULES)] | None
+    injections: Texts | None
+    reference_risk: Unit | None
+    shell_commands: Texts | None
+    manifest_sha256: Hex32 | None
+    poisoned_tools: Texts | None
+    transitive_risk: Unit | None
+
+
+class Task(Document, frozen=True):
+    """`task.json`."""
+
+    task_version: Literal["1.0"]
+    skill_type: SkillType
+    windows: Windows | None
+    bundle_sha256: Hex32
+    provenance: Provenance
+    truth: Truth | None
+    canary: CanarySpec | None
+
+
+def standard_windows(skill_type: SkillType) -> Windows:
+    """Return the standard profile of SPEC 1."""
+    rules = TYPE_RULES[skill_type]
+    return Windows(primary=rules.primary_window, auditor=rules.auditor_window)
+
+
+def parse_task(data: bytes) -> Task:
+    """Return the task in `data`.
+
+    Raises:
+        JsonError: not a task, or one that contradicts itself; the text names the field.
+    """
+    task = decode(data, Task, limit=limits.MAX_TASK_BODY)
+    check_task(task)
+    return task
+
+
+def check_task(task: Task) -> None:
+    """Refuse windows, provenance, injections or canaries that cannot be meant.
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    _check_windows(task.windows)
+    if (task.provenance == "none") != (task.truth is None):
+        raise SchemaError("provenance none goes with truth null, every other with a truth - at `truth`")
+    if task.canary is not None:
+        if TYPE_RULES[task.skill_type].runtime:
+            raise SchemaError("only rag_knowledge and declarative carry a marker - at `canary`")
+        _check_ref(task.canary.file, "canary.file")
+    for i, ref in enumerate((task.truth.injections if task.truth else None) or ()):
+        _check_ref(ref, f"truth.injections[{i}]")
+
+
+def _check_windows(windows: Windows | None) -> None:
+    if windows is None:
+        return
+    for name, (t_min, deadline) in (("primary", windows.primary), ("auditor", windows.auditor)):
+        if deadline <= t_min:
+            raise SchemaError(f"the deadline must exceed t_min - at `windows.{name}`")
+    if windows.auditor[1] > windows.primary[1]:
+        raise SchemaError("an auditor's deadline must not be later than the primaries' - at `windows.auditor`")
+
+
+def _check_ref(text: str, where: str) -> None:
+    try:
+        parse_evidence_ref(text)
+    except EvidenceRefError as error:
+        raise SchemaError(f"{error} - at `{where}`") from None

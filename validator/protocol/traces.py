@@ -1,0 +1,172 @@
+"""Trace bundles: hashes, semantic signatures, probe sightings (SPEC 5)."""
+
+import base64
+import binascii
+import hashlib
+from typing import Any, Final, NamedTuple
+
+from validator.protocol import limits
+from validator.protocol.answer import ProbeEvidence
+from validator.protocol.archives import ArchiveError, unpack
+from validator.protocol.canonical import NotCanonicalError, canonical_bytes
+from validator.protocol.errors import ValidatorError
+from validator.protocol.scoring_version import SkillType, trace_names
+from validator.protocol.strict_json import JsonError, decode_plain
+
+SIGNATURE_FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    "network": ("domain", "dst_port", "proto"),
+    "fs": ("op", "path"),
+    "process": ("cmd",),
+    "secrets": ("type", "pattern"),
+    "imports": ("module",),
+    "shell_commands": ("cmd",),
+    "tool_calls": ("tool_name",),
+    "agent_calls": ("caller", "callee"),
+}
+_TAR_ENTRIES = 64  # the files, perhaps folders; more is no trace bundle
+
+
+class TracesError(ValidatorError):
+    """The trace bundle is undecodable."""
+
+
+class TracesTooLargeError(TracesError):
+    """The trace bundle is over its limits."""
+
+
+class ProbesSeen(NamedTuple):
+    """Which of the three probes the traces show."""
+
+    fs: bool = False
+    network: bool = False
+    process: bool = False
+
+
+class Traces(NamedTuple):
+    """What scoring needs of a trace bundle.
+
+    Attributes:
+        hashes: trace name to `sha256:<hex>`, every required name.
+        signatures: trace name to the set of 16-byte digests of its records' semantic signatures.
+        shell_commands: the `cmd` strings of the shell_commands trace.
+        probes: which probes were seen.
+    """
+
+    hashes: dict[str, str]
+    signatures: dict[str, frozenset[bytes]]
+    shell_commands: frozenset[str]
+    probes: ProbesSeen
+
+
+def decode_trace_text(text: str) -> bytes:
+    """Return the bytes behind the answer's `trace_bundle` (standard padded base64).
+
+    Raises:
+        TracesTooLargeError: over the compressed cap, judged before decoding.
+        TracesError: not base64.
+    """
+    if len(text) > 4 * -(-limits.MAX_TRACES_COMPRESSED // 3):
+        raise TracesTooLargeError(f"at most {limits.MAX_TRACES_COMPRESSED} compressed bytes")
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise TracesError("not standard padded base64") from None
+
+
+def read_traces(data: bytes, skill_type: SkillType, probes: ProbeEvidence) -> Traces:
+    """Return the hashes, signatures and probe sightings of a runtime type's trace bundle.
+
+    Raises:
+        TracesTooLargeError: over a cap of SPEC 5.
+        TracesError: damaged, a required file missing, a file too many, a record that is no JSON object
+            with numeric `ts`.
+    """
+    if len(data) > limits.MAX_TRACES_COMPRESSED:
+        raise TracesTooLargeError(f"{len(data)} compressed bytes, at most {limits.MAX_TRACES_COMPRESSED}")
+    reader = _Reader(skill_type, probes)
+    try:
+        for name, content in unpack(
+            data,
+            expanded=limits.MAX_TRACES_EXPANDED,
+            file_size=limits.MAX_TRACES_EXPANDED,
+            entries=_TAR_ENTRIES,
+        ):
+            reader.read_file(name, content)
+    except ArchiveError as error:
+        kind = TracesTooLargeError if "size limit" in error.detail else TracesError
+        raise kind(error.detail) from None
+    return reader.result()
+
+
+def signature_of(name: str, record: dict[str, Any]) -> list[Any]:
+    """Return the record's semantic signature: the fields that say what happened, None where missing (SPEC 5)."""
+    if name == "network":
+        target = record.get("domain") or record.get("dst_ip")
+        return [target, record.get("dst_port"), record.get("proto")]
+    return [record.get(field) for field in SIGNATURE_FIELDS[name]]
+
+
+def signature_digest(name: str, record: dict[str, Any]) -> bytes:
+    """Return the first 16 bytes of the sha256 of the signature's canonical bytes: equal sets, a bounded size."""
+    return hashlib.sha256(canonical_bytes(signature_of(name, record))).digest()[:16]
+
+
+class _Reader:
+    """Collects one bundle's files, record by record."""
+
+    def __init__(self, skill_type: SkillType, probes: ProbeEvidence) -> None:
+        self.required = trace_names(skill_type)
+        self.probes = probes
+        self.records = 0
+        self.hashes: dict[str, str] = {}
+        self.signatures: dict[str, frozenset[bytes]] = {}
+        self.shell_commands: set[str] = set()
+        self.seen = ProbesSeen()
+
+    def read_file(self, file_name: str, content: bytes) -> None:
+        name = file_name.removesuffix(".jsonl")
+        if name == file_name or name not in self.required:
+            raise TracesError("a file that is none of " + ", ".join(f"{n}.jsonl" for n in self.required))
+        lines = content.split(b"\n")
+        if lines[-1] == b"":
+            lines.pop()
+        self.records += len(lines)
+        if self.records > limits.MAX_TRACE_RECORDS:
+            raise TracesTooLargeError(f"more than {limits.MAX_TRACE_RECORDS} records")
+        ordered: list[tuple[float, bytes]] = []
+        signatures: set[bytes] = set()
+        for number, line in enumerate(lines, start=1):
+            record, canonical = _record(line, name, number)
+            ordered.append((record["ts"], canonical))
+            signatures.add(signature_digest(name, record))
+            self._look_for_probes(name, record)
+            if name == "shell_commands" and isinstance(record.get("cmd"), str):
+                self.shell_commands.add(record["cmd"])
+        ordered.sort()
+        self.hashes[name] = "sha256:" + hashlib.sha256(b"\n".join(line for _, line in ordered)).hexdigest()
+        self.signatures[name] = frozenset(signatures)
+
+    def _look_for_probes(self, name: str, record: dict[str, Any]) -> None:
+        if name == "fs" and record.get("path") == self.probes.file_path:
+            self.seen = self.seen._replace(fs=True)
+        elif name == "network" and record.get("domain") == self.probes.dns_host:
+            self.seen = self.seen._replace(network=True)
+        elif name == "process" and self.probes.process_echo in str(record.get("cmd")):
+            self.seen = self.seen._replace(process=True)
+
+    def result(self) -> Traces:
+        if missing := [name for name in self.required if name not in self.hashes]:
+            raise TracesError("missing: " + ", ".join(f"{name}.jsonl" for name in missing))
+        return Traces(self.hashes, self.signatures, frozenset(self.shell_commands), self.seen)
+
+
+def _record(line: bytes, name: str, number: int) -> tuple[dict[str, Any], bytes]:
+    where = f"{name}.jsonl line {number}"
+    try:
+        record = decode_plain(line, limit=limits.MAX_TRACES_EXPANDED)
+        canonical = canonical_bytes(record)
+    except (JsonError, NotCanonicalError) as error:
+        raise TracesError(f"{where}: {error}") from None
+    if not isinstance(record, dict) or type(record.get("ts")) not in (int, float):
+        raise TracesError(f"{where}: not an object with a numeric `ts`")
+    return record, canonical

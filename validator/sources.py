@@ -1,0 +1,125 @@
+"""Where time, ids and random bytes come from: real ones, and seeded or virtual ones for tests and the local network."""
+
+import asyncio
+import hashlib
+import heapq
+import itertools
+import secrets
+import time
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Time as the program sees it."""
+
+    def now(self) -> datetime:
+        """Return the current UTC time."""
+
+    def monotonic(self) -> float:
+        """Return seconds that never run backwards."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after `seconds`."""
+
+
+class RandomBytes(Protocol):
+    """A source of random bytes."""
+
+    def token(self, count: int) -> bytes:
+        """Return `count` bytes."""
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """Return the current UTC time."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Return the event loop's kind of seconds."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep for real."""
+        await asyncio.sleep(seconds)
+
+
+class VirtualClock:
+    """A clock that moves only when told to: `advance` wakes the sleepers whose time has come, in order.
+
+    Args:
+        start: the first moment.
+    """
+
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._start = start
+        self._elapsed = 0.0
+        self._order = itertools.count()
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+
+    def now(self) -> datetime:
+        """Return the virtual UTC time."""
+        return self._start + timedelta(seconds=self._elapsed)
+
+    def monotonic(self) -> float:
+        """Return the virtual seconds since the start."""
+        return self._elapsed
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until `advance` has moved the clock by `seconds`."""
+        wake: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._sleepers, (self._elapsed + max(0.0, seconds), next(self._order), wake))
+        await wake
+
+    async def advance(self, seconds: float) -> None:
+        """Move the clock, waking each sleeper at its own moment and letting it run."""
+        target = self._elapsed + seconds
+        while self._sleepers and self._sleepers[0][0] <= target:
+            moment, _, wake = heapq.heappop(self._sleepers)
+            self._elapsed = max(self._elapsed, moment)
+            if not wake.done():
+                wake.set_result(None)
+            await asyncio.sleep(0)
+        self._elapsed = target
+        await asyncio.sleep(0)
+
+
+class SystemRandom:
+    """The operating system's random bytes."""
+
+    def token(self, count: int) -> bytes:
+        """Return `count` bytes."""
+        return secrets.token_bytes(count)
+
+
+class SeededRandom:
+    """Bytes that follow from a seed: sha256 in counter mode. For tests and the local network only.
+
+    Args:
+        seed: any text.
+    """
+
+    def __init__(self, seed: str) -> None:
+        self._seed = seed.encode()
+        self._counter = 0
+
+    def token(self, count: int) -> bytes:
+        """Return the next `count` bytes."""
+        out = b""
+        while len(out) < count:
+            out += hashlib.sha256(self._seed + self._counter.to_bytes(8, "big")).digest()
+            self._counter += 1
+        return out[:count]
+
+
+def new_id(clock: Clock, random: RandomBytes) -> str:
+    """Return a UUIDv7: ids made later sort later (to the millisecond)."""
+    milliseconds = int(clock.now().timestamp() * 1000)
+    tail = int.from_bytes(random.token(10), "big")
+    value = (milliseconds & (2**48 - 1)) << 80 | tail
+    value = value & ~(0xF << 76) | 0x7 << 76
+    value = value & ~(0x3 << 62) | 0x2 << 62
+    return str(uuid.UUID(int=value))
