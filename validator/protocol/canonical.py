@@ -44,7 +44,7 @@ def digest(value: Any) -> str:
     return sha256_hex(canonical_bytes(value))
 
 
-def _msgspec_agrees(value: object) -> bool:
+def _msgspec_agrees(value: Any) -> bool:
     """Whether msgspec's sorted encoding of `value` is certain to equal RFC 8785's (a property test holds this)."""
     kind = type(value)
     if isinstance(value, str):
