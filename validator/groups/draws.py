@@ -1,0 +1,31 @@
+"""Secret, checkable draws (SPEC 8, D-8)."""
+
+import hashlib
+import hmac
+from typing import Literal
+
+Label = Literal["rank", "auditor", "rerun"]
+
+
+def round_seed(epoch_salt: bytes, round_id: str, block_hash: str) -> bytes:
+    """Return the round's seed; `block_hash` in lower-case hex without 0x."""
+    return _hmac(epoch_salt, f"{round_id}|{block_hash}")
+
+
+def draw(seed: bytes, label: Label, round_id: str, task_id: str, hotkey: str) -> bytes:
+    """Return 32 bytes to be compared as bytes."""
+    return _hmac(seed, f"{label}|{round_id}|{task_id}|{hotkey}")
+
+
+def salt_commitment(salt: bytes) -> str:
+    """Return the hex sha256 that binds the validator to `salt` before it is used."""
+    return hashlib.sha256(salt).hexdigest()
+
+
+def task_id(round_id: str, skill_type: str, slot: int, source_sha256: str) -> str:
+    """Return a task's id: 32 hex that follow from its place in the round and its source bundle (SPEC, words)."""
+    return hashlib.sha256(f"{round_id}|{skill_type}|{slot}|{source_sha256}".encode()).hexdigest()[:32]
+
+
+def _hmac(key: bytes, message: str) -> bytes:
+    return hmac.new(key, message.encode(), hashlib.sha256).digest()

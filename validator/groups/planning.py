@@ -1,0 +1,46 @@
+"""A whole round's groups from its frozen input (SPEC 8)."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from validator.groups.selection import Candidate, select_group
+from validator.protocol.round import GroupPlan, MinerState, RoundInput, RoundPlan, RoundTask, TypeHistory
+from validator.protocol.scoring_version import START_REPUTATION, SkillType
+
+
+def plan_round(frozen: RoundInput) -> RoundPlan:
+    """Return the groups, planned in the order of the tasks; dispatches of earlier tasks count as in flight (D-15)."""
+    seed = bytes.fromhex(frozen.seed)
+    assigned: Counter[tuple[str, SkillType]] = Counter()
+    groups: list[GroupPlan] = []
+    for task in frozen.tasks:
+        group = select_group(candidates_for(frozen, task, assigned), seed, frozen.round_id, task.task_id)
+        assigned.update((hotkey, task.skill_type) for hotkey, _ in group.members)
+        groups.append(group)
+    return RoundPlan(frozen.round_id, tuple(groups))
+
+
+def candidates_for(
+    frozen: RoundInput, task: RoundTask, assigned: Mapping[tuple[str, SkillType], int]
+) -> list[Candidate]:
+    """Return the registered miners that declared the task's type, never the validator itself (SPEC 8)."""
+    registered = {neuron.hotkey for neuron in frozen.snapshot.neurons} - {frozen.validator_hotkey}
+    return [
+        _candidate(miner, task.skill_type, assigned.get((miner.hotkey, task.skill_type), 0))
+        for miner in frozen.miners
+        if miner.hotkey in registered and task.skill_type in miner.skill_types
+    ]
+
+
+def _candidate(miner: MinerState, skill_type: SkillType, assigned: int) -> Candidate:
+    history = miner.history.get(skill_type, TypeHistory())
+    return Candidate(
+        hotkey=miner.hotkey,
+        reputation=miner.reputations.get(skill_type, START_REPUTATION),
+        collusion_flags=miner.flags,
+        in_flight=history.in_flight + assigned,
+        max_concurrent=miner.max_concurrent,
+        dispatches=history.dispatches,
+        failures=history.failures,
+        recent_roles=history.recent_roles,
+    )

@@ -1,0 +1,81 @@
+"""What one SSSA claims, and what a group claims, as sets that can be compared (SPEC 4)."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from validator.protocol.scoring_version import MIN_CONSENSUS
+from validator.protocol.sssa import Sssa, Verdict
+from validator.scoring.keys import finding_key, normal_package
+from validator.scoring.means import mean
+
+_VERDICTS_BY_SEVERITY: Final[tuple[Verdict, ...]] = ("BLOCK", "REVIEW", "ALLOW")
+
+
+class Claims(NamedTuple):
+    """One side of a comparison: a miner's own sets, or the group's.
+
+    Attributes:
+        findings: canonical finding keys.
+        verdict: ALLOW, BLOCK or REVIEW.
+        risk: risk score, or the group's mean of them.
+        capabilities: as spelled.
+        dependencies: (package, version), package names normalised.
+        cves: (package, version, CVE), CVEs in upper case.
+        rules: (resource, action, pattern), as spelled.
+    """
+
+    findings: frozenset[str]
+    verdict: Verdict
+    risk: float
+    capabilities: frozenset[str]
+    dependencies: frozenset[tuple[str, str]]
+    cves: frozenset[tuple[str, str, str]]
+    rules: frozenset[tuple[str, str, str]]
+
+
+def claims_of(sssa: Sssa) -> Claims:
+    """Return what the SSSA claims; lists become sets (SPEC 4)."""
+    analysis = sssa.analysis
+    named = [(normal_package(d.package), d.version, d.cves) for d in analysis.dependencies]
+    return Claims(
+        findings=frozenset(finding_key(finding) for finding in analysis.findings),
+        verdict=analysis.verdict,
+        risk=analysis.risk_score,
+        capabilities=frozenset(analysis.capabilities),
+        dependencies=frozenset((package, version) for package, version, _ in named),
+        cves=frozenset((package, version, cve.upper()) for package, version, cves in named for cve in cves),
+        rules=frozenset((rule.resource, rule.action, rule.pattern) for rule in sssa.policy.rules),
+    )
+
+
+def majority_threshold(n: int) -> int:
+    """Return T = n // 2 + 1: how many of n valid SSSAs must report a thing to make it the group's (SPEC 4)."""
+    return n // 2 + 1
+
+
+def group_claims(members: Sequence[Claims]) -> Claims | None:
+    """Return what at least T members claim, with the group verdict and the mean risk; None below 3 members (SPEC 4)."""
+    if len(members) < MIN_CONSENSUS:
+        return None
+    threshold = majority_threshold(len(members))
+    return Claims(
+        findings=_reported(threshold, (m.findings for m in members)),
+        verdict=group_verdict([m.verdict for m in members]),
+        risk=mean([m.risk for m in members]),
+        capabilities=_reported(threshold, (m.capabilities for m in members)),
+        dependencies=_reported(threshold, (m.dependencies for m in members)),
+        cves=_reported(threshold, (m.cves for m in members)),
+        rules=_reported(threshold, (m.rules for m in members)),
+    )
+
+
+def group_verdict(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the most frequent verdict; a tie goes to the more severe of the tied (D-5)."""
+    votes = Counter(verdicts)
+    return max(_VERDICTS_BY_SEVERITY, key=lambda verdict: votes[verdict])  # the first of equals, BLOCK before ALLOW
+
+
+def _reported(threshold: int, sets: Iterable[frozenset[Any]]) -> frozenset[Any]:
+    votes = Counter(item for one in sets for item in one)
+    return frozenset(item for item, count in votes.items() if count >= threshold)

@@ -1,0 +1,69 @@
+"""A whole round's outcome from its frozen input and what came back (SPEC 4 to 10): the same twice, byte for byte."""
+
+from collections.abc import Iterator
+
+from validator.protocol.round import (
+    GroupOutcome,
+    GroupPlan,
+    RoundInput,
+    RoundOutcome,
+    RoundPlan,
+    RoundResults,
+    RoundTask,
+)
+from validator.protocol.scoring_version import SCORING_VERSION
+from validator.scoring.events import reputation_events
+from validator.scoring.samples import collusion_round
+from validator.scoring.task import ScoredTask, score_task
+
+
+def score_round(frozen: RoundInput, plan: RoundPlan, results: RoundResults) -> RoundOutcome:
+    """Return what the round comes to.
+
+    Args:
+        frozen: the round's input.
+        plan: `plan_round(frozen)`.
+        results: one submission or rejection per planned dispatch, except of void tasks.
+    """
+    void = {task.task_id: task.reason for task in results.void}
+    groups: list[GroupOutcome] = []
+    scored: list[tuple[RoundTask, ScoredTask]] = []
+    for task, group in zip(frozen.tasks, plan.groups, strict=True):
+        if task.task_id in void:
+            groups.append(_void_group(group, void[task.task_id]))
+            continue
+        outcome = _score(task, group, frozen.snapshot.epoch, results)
+        groups.append(outcome.group)
+        scored.append((task, outcome))
+    samples, flags = collusion_round(frozen, scored)
+    return RoundOutcome(
+        round_id=frozen.round_id,
+        scoring_version=SCORING_VERSION,
+        groups=tuple(groups),
+        members=tuple(member for _, outcome in scored for member in outcome.members),
+        samples=samples,
+        flags=flags,
+        reputation=reputation_events(frozen, plan, [outcome for _, outcome in scored], flags),
+    )
+
+
+def _score(task: RoundTask, group: GroupPlan, epoch: int, results: RoundResults) -> ScoredTask:
+    return score_task(
+        task,
+        group,
+        epoch,
+        [s for s in results.submissions if s.task_id == task.task_id],
+        [r for r in results.rejections if r.task_id == task.task_id],
+    )
+
+
+def _void_group(plan: GroupPlan, reason: str) -> GroupOutcome:
+    return GroupOutcome(plan.task_id, reason, plan.mode, 0, 1, None, None, (), None, None, None)
+
+
+def window_entries(frozen: RoundInput, outcome: RoundOutcome) -> Iterator[tuple[str, str, str, float]]:
+    """Yield (hotkey, skill_type, task_id, value) of everything that enters a score window, in plan order (SPEC 11)."""
+    types = {task.task_id: str(task.skill_type) for task in frozen.tasks}
+    for member in outcome.members:
+        if member.window_entry is not None:
+            yield member.hotkey, types[member.task_id], member.task_id, member.window_entry

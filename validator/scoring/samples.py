@@ -1,0 +1,85 @@
+"""A round's collusion samples, one per (hotkey, skill_type), and the flags they raise (SPEC 9)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from validator.protocol.reasons import Reason
+from validator.protocol.round import (
+    AgreementPair,
+    AgreementSample,
+    FlagRaised,
+    MemberOutcome,
+    RoundInput,
+    RoundTask,
+)
+from validator.protocol.scoring_version import SkillType
+from validator.scoring.collusion import add_sample, auditors_are_witnesses
+from validator.scoring.means import mean
+from validator.scoring.task import ScoredTask
+
+
+class _TaskSample(NamedTuple):
+    """One member's agreements in one task, and whether the task gives a sample."""
+
+    with_primaries: float | None
+    with_auditors: float | None
+    reason: Reason
+
+
+def collusion_round(
+    frozen: RoundInput, scored: Sequence[tuple[RoundTask, ScoredTask]]
+) -> tuple[tuple[AgreementSample, ...], tuple[FlagRaised, ...]]:
+    """Return the round's samples, sorted by hotkey and type, and the flags raised, in the same order."""
+    collected: dict[tuple[str, SkillType], list[_TaskSample]] = {}
+    for task, outcome in scored:
+        witnesses = auditors_are_witnesses(outcome.group.auditor_agreement)
+        for member in outcome.members:
+            if member.emission is not None or member.reason == Reason.VOID_NO_VERDICT:
+                key = (member.hotkey, task.skill_type)
+                collected.setdefault(key, []).append(_task_sample(member, witnesses=witnesses))
+    order = {skill_type: i for i, skill_type in enumerate(SkillType)}
+    keys = sorted(collected, key=lambda key: (key[0], order[key[1]]))
+    samples = tuple(_merge(hotkey, skill_type, collected[hotkey, skill_type]) for hotkey, skill_type in keys)
+    return samples, _flags(frozen, samples)
+
+
+def _task_sample(member: MemberOutcome, *, witnesses: bool) -> _TaskSample:
+    if member.agreement_with_primaries is None:
+        reason = Reason.SAMPLE_NO_PRIMARIES
+    elif member.agreement_with_auditors is None:
+        reason = Reason.SAMPLE_NO_AUDITORS
+    else:
+        reason = Reason.SAMPLE_COUNTED if witnesses else Reason.SAMPLE_AUDITORS_DISAGREE
+    return _TaskSample(member.agreement_with_primaries, member.agreement_with_auditors, reason)
+
+
+def _merge(hotkey: str, skill_type: SkillType, of_tasks: Sequence[_TaskSample]) -> AgreementSample:
+    """Average the tasks that give a sample; with none, keep what there is and why it did not count."""
+    counting = [s for s in of_tasks if s.reason == Reason.SAMPLE_COUNTED]
+    shown = counting or of_tasks
+    return AgreementSample(
+        hotkey=hotkey,
+        skill_type=skill_type,
+        with_primaries=_mean_of([s.with_primaries for s in shown]),
+        with_auditors=_mean_of([s.with_auditors for s in shown]),
+        counted=bool(counting),
+        reason=str(shown[0].reason),
+    )
+
+
+def _mean_of(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return mean(known) if known else None
+
+
+def _flags(frozen: RoundInput, samples: Sequence[AgreementSample]) -> tuple[FlagRaised, ...]:
+    windows = {miner.hotkey: miner.agreements for miner in frozen.miners}
+    flags = []
+    for sample in samples:
+        if not sample.counted or sample.with_primaries is None or sample.with_auditors is None:
+            continue
+        window = windows.get(sample.hotkey, {}).get(sample.skill_type, ())
+        step = add_sample(window, AgreementPair(sample.with_primaries, sample.with_auditors))
+        if step.flag is not None:
+            flags.append(FlagRaised(sample.hotkey, sample.skill_type, *step.flag, step.samples))
+    return tuple(flags)

@@ -1,0 +1,63 @@
+"""Workflow scoring, formula 1.0.0 (SPEC 12)."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from validator.protocol.limits import MAX_SAFE_INTEGER
+from validator.protocol.sssa import Document, Unit
+
+Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
+Amount = Annotated[float, Meta(ge=0)]
+Limit = Annotated[float, Meta(gt=0)]  # a limit of 0 or less is a bad task (D-12)
+
+_SUCCESS_GATE = 0.7
+
+
+class WorkflowRun(Document, frozen=True):
+    """What was measured of one run; `total_steps` is the larger of the plan's steps and the task's required_steps."""
+
+    output_quality: Unit
+    steps_completed: Count
+    total_steps: Count
+    actual_tao: Amount
+    max_budget_tao: Limit
+    actual_seconds: Amount
+    max_latency_seconds: Limit
+    actual_retries: Count
+    declared_retry_budget: Count
+    timeouts: Count
+    hard_failures: Count
+
+
+class WorkflowScore(Document, frozen=True):
+    """The four parts and their sum S, each in [0, 1]."""
+
+    success: float
+    cost: float
+    latency: float
+    reliability: float
+    score: float
+
+
+def score_workflow(run: WorkflowRun) -> WorkflowScore:
+    """Return S = 0.50 success + 0.25 cost + 0.15 latency + 0.10 reliability (SPEC 12).
+
+    Raises:
+        ValueError: more steps completed than there are.
+    """
+    if run.steps_completed > run.total_steps:
+        raise ValueError("must not exceed total_steps - at `$.steps_completed`")
+    success = run.output_quality * run.steps_completed / run.total_steps if run.total_steps else 0.0
+    earned = success > _SUCCESS_GATE
+    cost = max(0.0, 1.0 - run.actual_tao / run.max_budget_tao) if earned else 0.0
+    latency = max(0.0, 1.0 - run.actual_seconds / run.max_latency_seconds) if earned else 0.0
+    reliability = _reliability(run)
+    score = 0.50 * success + 0.25 * cost + 0.15 * latency + 0.10 * reliability
+    return WorkflowScore(success, cost, latency, reliability, score)
+
+
+def _reliability(run: WorkflowRun) -> float:
+    unplanned = max(0, run.actual_retries - run.declared_retry_budget)
+    penalty = 0.10 * unplanned + 0.20 * run.timeouts + 0.50 * run.hard_failures
+    return min(1.0, max(0.0, 1.0 - penalty))
