@@ -1,0 +1,110 @@
+"""What the validator needs of a chain; everything else about it stays behind this protocol."""
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from validator.protocol.errors import ValidatorError
+from validator.protocol.round import MetagraphSnapshot
+
+
+class ChainError(ValidatorError):
+    """The chain refused or gave something that cannot be used."""
+
+
+class ChainUnreachableError(ChainError):
+    """The chain could not be reached."""
+
+
+class Head(NamedTuple):
+    """The newest block.
+
+    Attributes:
+        number: block number.
+        hash: lower-case hex without 0x.
+        time: seconds since the Unix epoch.
+        epoch: subnet epoch index (D-22).
+        epoch_end: the last block of that epoch as now planned; None where the chain does not tell.
+    """
+
+    number: int
+    hash: str
+    time: int
+    epoch: int
+    epoch_end: int | None = None
+
+
+class SubnetParameters(NamedTuple):
+    """What the subnet asks of validators.
+
+    Attributes:
+        tempo: blocks in an epoch, less one.
+        weights_rate_limit: blocks that must lie between a neuron's last update and its next weights.
+        min_stake_tao: least stake with which weights may be set, TAO.
+        version_key: least version key that weights must carry.
+        commit_reveal: whether weights are committed first and revealed by the chain later.
+        mechanisms: number of mechanism ids; valid ids are 0 to this less one.
+    """
+
+    tempo: int
+    weights_rate_limit: int
+    min_stake_tao: float
+    version_key: int
+    commit_reveal: bool
+    mechanisms: int
+
+
+class WeightsResult(NamedTuple):
+    """What the chain said to a submission.
+
+    Attributes:
+        accepted: whether the weights (or the commitment to them) are on chain.
+        message: the chain's words, empty when it accepted without any.
+        block: block of inclusion, None if unknown or refused before inclusion.
+        extrinsic: the chain's id of the submission, None likewise.
+    """
+
+    accepted: bool
+    message: str
+    block: int | None
+    extrinsic: str | None
+
+
+class Chain(Protocol):
+    """One subnet through the eyes of one hotkey.
+
+    Every method may raise ChainUnreachableError (nothing is known) or another ChainError (the chain answered, but not with
+    what was asked for).
+    """
+
+    async def head(self) -> Head:
+        """Return the newest block."""
+
+    async def wait_for_block(self, number: int) -> Head:
+        """Return the newest block once its number is at least `number`."""
+
+    async def snapshot(self) -> MetagraphSnapshot:
+        """Return the subnet, every value read at one and the same block."""
+
+    async def parameters(self) -> SubnetParameters:
+        """Return the subnet's parameters as of now."""
+
+    async def set_weights(self, mechid: int, weights: Mapping[int, float]) -> WeightsResult:
+        """Submit weights for one mechanism, signed by this validator's hotkey.
+
+        Args:
+            mechid: mechanism id.
+            weights: uid to relative weight, finite and not negative; the chain scales them.
+
+        Returns:
+            The chain's answer; a refusal is a result, not an error.
+
+        Raises:
+            ChainUnreachableError: certain not to have been sent.
+            ChainError: other failures; whether the weights arrived is unknown.
+        """
+
+    async def weights(self, mechid: int, uid: int) -> Mapping[int, int]:
+        """Return the weights that the neuron at `uid` has on chain: target uid to u16, no zeros; empty if none."""
+
+    async def close(self) -> None:
+        """Release the connection; the chain cannot be used afterwards."""

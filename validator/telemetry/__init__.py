@@ -1,0 +1,1 @@
+"""Floor 2: what the program says about itself. Logs, the event catalogue, metrics."""
