@@ -72,8 +72,8 @@ class WeightsResult(NamedTuple):
 class Chain(Protocol):
     """One subnet through the eyes of one hotkey.
 
-    Every method may raise ChainUnreachableError (nothing is known) or another ChainError (the chain answered, but not with
-    what was asked for).
+    Every method may raise ChainUnreachableError (nothing is known) or another ChainError (the chain answered, but not
+    with what was asked for).
     """
 
     async def head(self) -> Head:
