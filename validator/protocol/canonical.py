@@ -46,15 +46,14 @@ def digest(value: Any) -> str:
 
 def _msgspec_agrees(value: Any) -> bool:
     """Whether msgspec's sorted encoding of `value` is certain to equal RFC 8785's (a property test holds this)."""
-    kind = type(value)
     if isinstance(value, str):
         return value.isascii() and value.isprintable()
-    if kind is dict:
-        return all(type(k) is str and k.isascii() and k.isprintable() and _msgspec_agrees(v) for k, v in value.items())
-    if kind is list:
+    if isinstance(value, dict):
+        return all(isinstance(k, str) and _msgspec_agrees(k) and _msgspec_agrees(v) for k, v in value.items())
+    if isinstance(value, list):
         return all(map(_msgspec_agrees, value))
-    if kind is float:
+    if isinstance(value, float):
         return _FLOAT_LOW < abs(value) < _FLOAT_HIGH and not value.is_integer()
-    if kind is int:
+    if isinstance(value, int):
         return -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER
-    return value is None or kind is bool
+    return value is None
