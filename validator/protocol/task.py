@@ -1,5 +1,6 @@
 """A task: a bundle to be assessed, its windows and what is known to be true of it (SPEC 13)."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -82,8 +83,17 @@ def check_task(task: Task) -> None:
         if TYPE_RULES[task.skill_type].runtime:
             raise SchemaError("only rag_knowledge and declarative carry a marker - at `canary`")
         _check_ref(task.canary.file, "canary.file")
-    for i, ref in enumerate((task.truth.injections if task.truth else None) or ()):
-        _check_ref(ref, f"truth.injections[{i}]")
+    check_injections((task.truth.injections if task.truth else None) or (), "truth.injections")
+
+
+def check_injections(refs: Sequence[str], where: str) -> None:
+    """Check known injections against the grammar of evidence references.
+
+    Raises:
+        SchemaError: naming the item below `where`.
+    """
+    for i, ref in enumerate(refs):
+        _check_ref(ref, f"{where}[{i}]")
 
 
 def _check_windows(windows: Windows | None) -> None:

@@ -1,0 +1,117 @@
+"""Every case of the specification, through the stable commands, as a script would run them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+VECTORS = Path(__file__).parent.parent / "vectors"
+COMMANDS = {
+    "consensus": ["score", "consensus"],
+    "weights": ["score", "weights"],
+    "workflow": ["score", "workflow"],
+    "keys": ["score", "keys"],
+    "emission": ["score", "emission"],
+    "collusion": ["score", "collusion"],
+    "reputation": ["score", "reputation"],
+    "selection": ["groups", "select"],
+}
+
+
+def run(arguments: list[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from validator.cli import main; main()", *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=120)
+
+
+def differences(got: Any, expected: Any, path: str = "$") -> list[str]:
+    """Numbers to 1e-9, everything else exactly."""
+    if isinstance(expected, dict) and isinstance(got, dict):
+        wrong = [f"{path}: keys differ {set(got) ^ set(expected)}"] if set(got) != set(expected) else []
+        shared = set(got) & set(expected)
+        return wrong + [d for key in shared for d in differences(got[key], expected[key], f"{path}.{key}")]
+    if isinstance(expected, list) and isinstance(got, list) and len(got) == len(expected):
+        pairs = zip(got, expected, strict=True)
+        return [d for i, (g, e) in enumerate(pairs) for d in differences(g, e, f"{path}[{i}]")]
+    if isinstance(expected, bool) or isinstance(got, bool):
+        return [] if got is expected else [f"{path}: {got} is not {expected}"]
+    if isinstance(expected, int | float) and isinstance(got, int | float):
+        return [] if abs(got - expected) <= 1e-9 else [f"{path}: {got} is not {expected}"]
+    return [] if got == expected else [f"{path}: {got} is not {expected}"]
+
+
+def cases(folder: str) -> list[Path]:
+    return sorted((VECTORS / folder).glob("*.json"))
+
+
+def test_no_folder_of_vectors_is_left_out() -> None:
+    folders = {path.name for path in VECTORS.iterdir() if path.is_dir()}
+    assert folders == set(COMMANDS)
+    assert sum(len(cases(folder)) for folder in folders) > 250
+
+
+@pytest.mark.parametrize("folder", sorted(COMMANDS))
+def test_every_case_is_met(folder: str, tmp_path: Path) -> None:
+    documents = [json.loads(path.read_text()) for path in cases(folder)]
+    inputs = []
+    for path, document in zip(cases(folder), documents, strict=True):
+        inputs.append(tmp_path / path.name)
+        inputs[-1].write_text(json.dumps(document["input"]))
+    done = run([*COMMANDS[folder], *map(str, inputs)])
+    assert (done.returncode, done.stderr) == (0, "")
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(results) == len(documents)
+    for path, result, document in zip(cases(folder), results, documents, strict=True):
+        assert differences(result, document["expected"]) == [], path.name
+
+
+def test_standard_input_is_read_for_a_dash() -> None:
+    done = run(["score", "reputation", "-"], stdin='{"start": 0.5, "events": ["rerun_pass"]}')
+    assert (done.returncode, json.loads(done.stdout)) == (0, {"values": [0.52]})
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "field", "fault"),
+    [
+        ("score weights", '{"windows": {"a": {"declarative": [1, NaN]}}}', "$", "malformed"),
+        ("score weights", '{"windows": {"a": {"declarative": [-1]}}}', "$.windows[...][...][0]", ">= 0"),
+        ("score weights", '{"windows": {"a": {"novel": [1]}}}', "$.windows.a.novel", "must be one of"),
+        ("score weights", '{"windows": {"a": {}}, "windows": {}}', "$", "same key twice"),
+        ("score weights", "", "$", "truncated"),
+        ("score weights", "[" * 100_000, "$", "nested too deeply"),
+        ("score reputation", '{"start": 1.5, "events": []}', "$.start", "<= 1"),
+        ("score reputation", '{"start": 0.5, "events": ["bribe"]}', "$.events[0]", "Invalid enum value"),
+        ("score reputation", '{"start": 0.5}', "$", "missing required field `events`"),
+        ("score workflow", '{"output_quality": true}', "$.output_quality", "got `bool`"),
+        ("score keys", '{"findings": [], "extra": 1}', "$", "unknown field `extra`"),
+        ("score collusion", '{"samples": [{"with_primaries": 1e400}]}', "$.samples[0].with_primaries", "out of range"),
+        ("groups select", '{"seed": "zz"}', "$.seed", "matching"),
+    ],
+)
+def test_bad_input_names_file_field_and_fault_and_the_others_are_scored(
+    command: str, text: str, field: str, fault: str, tmp_path: Path
+) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text(text)
+    good = cases(COMMANDS_BY_WORDS[command])[0]
+    fine = tmp_path / "good.json"
+    fine.write_text(json.dumps(json.loads(good.read_text())["input"]))
+    done = run([*command.split(), str(bad), str(tmp_path / "absent.json"), str(fine)])
+    assert done.returncode == 2
+    assert len(done.stdout.splitlines()) == 1
+    complaint, absent = done.stderr.splitlines()
+    assert complaint.startswith(f"{bad}: {field}: ")
+    assert fault in complaint
+    assert "absent.json: $: cannot be read" in absent
+
+
+COMMANDS_BY_WORDS = {" ".join(words): folder for folder, words in COMMANDS.items()}
+
+
+def test_workflow_with_more_steps_done_than_there_are_is_an_error() -> None:
+    case = json.loads(cases("workflow")[0].read_text())["input"] | {"steps_completed": 6, "total_steps": 5}
+    done = run(["score", "workflow", "-"], stdin=json.dumps(case))
+    assert done.returncode == 2
+    assert done.stderr == "-: $.steps_completed: must not exceed total_steps\n"
