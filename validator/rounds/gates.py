@@ -1,0 +1,174 @@
+"""The gates of SPEC 5, in order: each looks at one case and names a reason, or lets it pass.
+
+Gate 7 never stops anything; it needs the whole group and lives in `semantics.py`.
+"""
+
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from validator.protocol.answer import Answer, Role, answer_limit, parse_answer
+from validator.protocol.bundles import evidence_resolves
+from validator.protocol.capabilities import SandboxImage
+from validator.protocol.evidence import EvidenceRef, parse_evidence_ref
+from validator.protocol.probes import probe_values
+from validator.protocol.reasons import Reason
+from validator.protocol.round import Checks, RoundTask
+from validator.protocol.scoring_version import TYPE_RULES
+from validator.protocol.signatures import verify_document
+from validator.protocol.sssa import LLM_USES, Sssa
+from validator.protocol.strict_json import DuplicateKeyError, JsonError, TooDeepError, TooLargeError
+from validator.protocol.traces import Traces, TracesError, TracesTooLargeError, decode_trace_text, read_traces
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a dispatch asked for.
+
+    Attributes:
+        task: the task.
+        hotkey: the miner that was dispatched to.
+        role: its role.
+        image: the image it declared for the type; None for content types.
+    """
+
+    task: RoundTask
+    hotkey: str
+    role: Role
+    image: SandboxImage | None
+
+    @property
+    def runtime_primary(self) -> bool:
+        """Whether gates 4, 5 and the trace half of 6 apply."""
+        return self.role == "primary" and TYPE_RULES[self.task.skill_type].runtime
+
+
+@dataclass(slots=True)
+class Case:
+    """An answer on its way through the gates: what arrived, and what the gates have made of it so far."""
+
+    expected: Expected
+    body: bytes
+    seconds: float
+    answer: Answer | None = None
+    traces: Traces | None = None
+    detail: str = ""
+
+    @property
+    def sssa(self) -> Sssa:
+        """The attestation; only after the parse gate."""
+        if self.answer is None:
+            raise RuntimeError("the parse gate comes first")
+        return self.answer.sssa
+
+
+def deadline(case: Case) -> Reason | None:
+    """Gate 1: the last byte came after the role's deadline."""
+    late = case.seconds > case.expected.task.windows.of(case.expected.role)[1]
+    return Reason.DEADLINE_LATE if late else None
+
+
+def parse(case: Case) -> Reason | None:
+    """Gate 2: not a valid answer, or over a limit."""
+    try:
+        case.answer = parse_answer(case.body, limit=answer_limit(runtime_primary=case.expected.runtime_primary))
+    except JsonError as error:
+        case.detail = str(error)
+        return _PARSE_REASONS.get(type(error), Reason.PARSE_SCHEMA)
+    return None
+
+
+_PARSE_REASONS: Final[dict[type[JsonError], Reason]] = {
+    TooLargeError: Reason.PARSE_TOO_LARGE,
+    TooDeepError: Reason.PARSE_TOO_DEEP,
+    DuplicateKeyError: Reason.PARSE_DUPLICATE_KEY,
+}
+
+
+def validity(case: Case) -> Reason | None:
+    """Gate 3: about another dispatch, signed wrongly or by another, or a model used for what is not allowed."""
+    sssa, task = case.sssa, case.expected.task
+    llm = sssa.evidence.llm_evidence
+    checks = (
+        (sssa.skill.skill_type == task.skill_type, Reason.VALIDITY_SKILL_TYPE),
+        (sssa.skill.bundle_sha256 == task.bundle_sha256, Reason.VALIDITY_BUNDLE),
+        (sssa.skill.nonce == task.nonce, Reason.VALIDITY_NONCE),
+        (sssa.signature.hotkey == case.expected.hotkey, Reason.VALIDITY_HOTKEY),
+        (llm is None or llm.allowed_use in LLM_USES, Reason.VALIDITY_LLM_USE),
+    )
+    failed = next((reason for holds, reason in checks if not holds), None)
+    if failed is None and not verify_document(sssa, case.expected.hotkey):
+        failed = Reason.VALIDITY_SIGNATURE
+    return failed
+
+
+def manifest(case: Case) -> Reason | None:
+    """Gate 4: a runtime primary's sandbox digest is missing or not that of its declared image."""
+    if not case.expected.runtime_primary:
+        return None
+    declared, image = case.sssa.evidence.sandbox_manifest, case.expected.image
+    if declared is None or not declared.digest:
+        return Reason.MANIFEST_MISSING
+    return None if image is not None and declared.digest == image.digest else Reason.MANIFEST_DIGEST
+
+
+def traces(case: Case) -> Reason | None:
+    """Gate 5: a runtime primary's traces are missing, over their caps, undecodable, or other than attested."""
+    if not case.expected.runtime_primary or case.answer is None:
+        return None
+    if case.answer.trace_bundle is None:
+        return Reason.TRACES_MISSING
+    task = case.expected.task
+    try:
+        data = decode_trace_text(case.answer.trace_bundle)
+        case.traces = read_traces(data, task.skill_type, probe_values(task.nonce))
+    except TracesError as error:
+        case.detail = str(error)
+        return Reason.TRACES_TOO_LARGE if isinstance(error, TracesTooLargeError) else Reason.TRACES_UNDECODABLE
+    return None if case.traces.hashes == case.sssa.evidence.trace_hashes else Reason.TRACES_HASH
+
+
+def probes(case: Case) -> Reason | None:
+    """Gate 6: echoed probe values are wrong, or a runtime primary's traces do not show them."""
+    if case.answer is None or case.answer.probe_evidence != probe_values(case.expected.task.nonce):
+        return Reason.PROBES_ECHO
+    if case.traces is not None and not all(case.traces.probes):
+        return Reason.PROBES_ABSENT
+    return None
+
+
+GATES: Final[tuple[Callable[[Case], Reason | None], ...]] = (deadline, parse, validity, manifest, traces, probes)
+
+
+def first_failure(case: Case) -> Reason | None:
+    """Send the case through the gates; return the first reason that stops it, None if it passed all (SPEC 5)."""
+    return next((reason for reason in (gate(case) for gate in GATES) if reason is not None), None)
+
+
+def checks_of(case: Case) -> Checks:
+    """Return what the gates established for epsilon of a case that passed (SPEC 6)."""
+    runtime_primary = case.expected.runtime_primary
+    task = case.expected.task
+    refs = [_place(finding.evidence_ref) for finding in case.sssa.analysis.findings]
+    lines = {entry.path: entry.lines for entry in task.index}
+    return Checks(
+        probes=True,
+        traces=True if runtime_primary else None,
+        manifest_digest=True if runtime_primary else None,
+        evidence_resolves=all(evidence_resolves(ref, lines) for ref in refs),
+        canary=None if task.canary is None else _reports_canary(case.sssa, task.canary.file, lines),
+    )
+
+
+def _place(evidence_ref: str) -> EvidenceRef:
+    """Return the place with its path in NFC, as bundle names are."""
+    ref = parse_evidence_ref(evidence_ref)
+    return ref._replace(path=unicodedata.normalize("NFC", ref.path))
+
+
+def _reports_canary(sssa: Sssa, path: str, lines: dict[str, int]) -> bool:
+    """Whether a canary_match names exactly the marker's line: the last one of its file (SPEC 5)."""
+    marker = EvidenceRef(path, lines.get(path), lines.get(path))
+    found = (f for f in sssa.analysis.findings if f.category == "canary_match")
+    return any(_place(finding.evidence_ref) == marker for finding in found)
