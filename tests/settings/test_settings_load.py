@@ -1,0 +1,250 @@
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from validator.settings import DEFAULT_FILE, Settings, SettingsError, load_settings
+
+MINIMAL = "[validator]\nnetuid = 3\n"
+Write = Callable[[str], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def _write(text: str) -> Path:
+        file = tmp_path / "settings.toml"
+        file.write_text(text)
+        return file
+
+    return _write
+
+
+def problems(path: Path | None, environ: dict[str, str] | None = None) -> list[str]:
+    with pytest.raises(SettingsError) as caught:
+        load_settings(path, environ or {})
+    assert str(caught.value).splitlines() == list(caught.value.problems)
+    return [line.removeprefix(f"{path}: ") for line in caught.value.problems]
+
+
+def test_a_minimal_file_takes_every_default(write: Write) -> None:
+    settings = load_settings(write(MINIMAL), {})
+    assert settings.validator.netuid == 3
+    assert settings.chain.kind == "bittensor"
+    assert settings.rounds.max_open == 60
+    assert settings.store.url.get_secret_value() == "sqlite:///validator.sqlite"
+
+
+def test_the_environment_wins_over_the_file_and_is_converted_to_the_type(write: Write) -> None:
+    file = write(MINIMAL + '[log]\nlevel = "error"\n[rounds]\ninterval_s = 5\n')
+    environ = {
+        "VALIDATOR_LOG__LEVEL": "debug",
+        "VALIDATOR_ROUNDS__INTERVAL_S": "0.5",
+        "VALIDATOR_WEIGHTS__ENABLED": "False",
+        "VALIDATOR_ROUNDS__MAX_OPEN": "120",
+        "VALIDATOR_CHAIN__ENDPOINTS": "wss://a.example:443, test",
+    }
+    settings = load_settings(file, environ)
+    assert settings.log.level == "debug"
+    assert settings.rounds.interval_s == 0.5
+    assert settings.rounds.max_open == 120
+    assert settings.weights.enabled is False
+    assert [e.get_secret_value() for e in settings.chain.endpoints] == ["wss://a.example:443", "test"]
+
+
+def test_a_section_can_come_from_the_environment_alone(write: Write) -> None:
+    assert load_settings(write(""), {"VALIDATOR_VALIDATOR__NETUID": "9"}).validator.netuid == 9
+
+
+def test_a_secret_is_read_from_a_file(write: Write, tmp_path: Path) -> None:
+    secret = tmp_path / "url"
+    secret.write_text("postgresql://v:pw@db/sssa\n")
+    settings = load_settings(write(MINIMAL), {"VALIDATOR_STORE__URL_FILE": str(secret)})
+    assert settings.store.url.get_secret_value() == "postgresql://v:pw@db/sssa"
+
+
+def test_other_programs_variables_are_left_alone(write: Write) -> None:
+    environ = {"VALIDATOR_PORT": "tcp://10.0.0.1:80", "VALIDATOR_SERVICE_HOST": "10.0.0.1", "PATH": "/bin"}
+    assert load_settings(write(MINIMAL), environ).health.port == 9337
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"a\nb", b"x" * 70_000])
+def test_a_secret_file_that_cannot_be_used_is_told_without_its_content(
+    write: Write, tmp_path: Path, data: bytes
+) -> None:
+    secret = tmp_path / "url"
+    secret.write_bytes(data)
+    (line,) = problems(write(MINIMAL), {"VALIDATOR_STORE__URL_FILE": str(secret)})
+    assert line.startswith("VALIDATOR_STORE__URL_FILE: store.url: the file it names cannot be used: ")
+    assert "xx" not in line
+
+
+def test_value_and_file_for_one_key_contradict_each_other(write: Write, tmp_path: Path) -> None:
+    secret = tmp_path / "url"
+    secret.write_text("sqlite:///a.sqlite")
+    environ = {"VALIDATOR_STORE__URL": "sqlite:///b.sqlite", "VALIDATOR_STORE__URL_FILE": str(secret)}
+    assert problems(write(MINIMAL), environ) == [
+        "VALIDATOR_STORE__URL_FILE: store.url is set by VALIDATOR_STORE__URL too; one of the two must go"
+    ]
+
+
+def test_all_faults_are_told_at_once_each_with_key_value_and_what_is_allowed(write: Write) -> None:
+    file = write(
+        """
+        bogus = 1
+        log = 5
+        [validator]
+        netuid = "x\\u202e"
+        mechid = 300
+        [wallet]
+        name = "../x"
+        [rounds]
+        interval_s = inf
+        max_open = true
+        grace = 1
+        [health]
+        port = 1979-05-27
+        [chain]
+        kind = "simulated"
+        [tasks]
+        server_url = "https://tasks.example.org"
+        server_hotkey = "5abc"
+        [store]
+        retention_raw_days = 2.5
+        """
+    )
+    environ = {"VALIDATOR_WEIGHTS__ENABLED": "maybe", "VALIDATOR_RONDS__MAX_OPEN": "1"}
+    assert sorted(problems(file, environ)) == [
+        "VALIDATOR_RONDS__MAX_OPEN: sets no known setting",
+        'VALIDATOR_WEIGHTS__ENABLED: weights.enabled: got "maybe"; allowed is true or false',
+        "bogus: no such section; known are " + ", ".join(Settings.model_fields),
+        'chain.state: required with chain.kind = "simulated"',
+        'health.port: got "1979-05-27"; allowed is a whole number from 0 to 65535',
+        "log: must be a section, a table of keys",
+        "rounds.grace: no such setting; did you mean `grace_s`?",
+        "rounds.interval_s: got Infinity; allowed is a number from 0 to 86400 (s)",
+        "rounds.max_open: got true; allowed is a whole number from 60 to 1000",
+        "store.retention_raw_days: got 2.5; allowed is a whole number from 1 to 3650 (days)",
+        'tasks.server_hotkey: got "5abc"; allowed is an ss58 address',
+        "validator.mechid: got 300; allowed is a whole number from 0 to 255",
+        'validator.netuid: got "x\\u202e"; allowed is a whole number from 0 to 65535',
+        'wallet.name: got "../x"; allowed is 1 to 64 of A-Z a-z 0-9 . _ -, no . or - in front',
+    ]
+
+
+def test_what_one_key_demands_of_another(write: Write) -> None:
+    file = write(MINIMAL + '[wallet]\nuri = "//Alice"\n[tasks]\nserver_url = "http://t.example"\n')
+    assert problems(file) == [
+        'wallet.uri: allowed only with chain.kind = "simulated"',
+        "tasks.server_hotkey: required with tasks.server_url",
+    ]
+
+
+def test_a_missing_section_and_a_missing_key(write: Write) -> None:
+    assert problems(write("")) == ["validator: the section is required, with netuid"]
+    assert problems(write("[validator]\n")) == [
+        "validator.netuid: is required; allowed is a whole number from 0 to 65535"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("store.url", "hunter2"),
+        ("store.url", "mysql://root:hunter2@db/x"),
+        ("store.url", "hunter2@db"),
+        ("chain.endpoints", "http://u:hunter2@node"),
+        ("wallet.uri", "bottom drive obey hunter2"),
+        ("tasks.server_url", "https://user:hunter2@tasks.example.org"),
+        ("tasks.server_url", "https://tasks.example.org/?token=hunter2"),
+    ],
+)
+def test_a_refused_secret_is_never_shown(write: Write, key: str, value: str) -> None:
+    section, _, name = key.partition(".")
+    variable = f"VALIDATOR_{section.upper()}__{name.upper()}"
+    lines = problems(write(MINIMAL), {variable: value})
+    assert lines[0].startswith(f"{variable}: {key}: got a value that is not shown; allowed is ")
+    assert "hunter2" not in "\n".join(lines)
+
+
+def test_the_public_form_and_the_repr_show_no_secret(write: Write) -> None:
+    file = write(
+        MINIMAL
+        + """
+        [store]
+        url = "postgresql://user:hunter2/@x@db.example:5432/sssa?password=hunter2"
+        [chain]
+        kind = "simulated"
+        state = "chain.json"
+        endpoints = ["wss://node.example/hunter2", "finney"]
+        [wallet]
+        uri = "//hunter2"
+        """
+    )
+    settings = load_settings(file, {})
+    public = settings.public()
+    assert "hunter2" not in str(public)
+    assert public["store"]["url"] == "postgresql://***@db.example:5432/sssa?***"
+    assert public["chain"]["endpoints"] == ["wss://node.example/***", "finney"]
+    assert public["chain"]["state"] == "chain.json"
+    assert public["wallet"]["uri"] == "***"
+    assert "hunter2" not in repr(settings.store) + repr(settings.chain) + repr(settings.wallet)
+
+
+def test_where_the_file_is_looked_for(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (text,) = problems(None)
+    assert "--config" in text
+    assert "$VALIDATOR_CONFIG" in text
+    assert "./validator.toml" in text
+    (tmp_path / DEFAULT_FILE).write_text("[validator]\nnetuid = 1\n")
+    assert load_settings(None, {}).validator.netuid == 1
+    (tmp_path / "other.toml").write_text("[validator]\nnetuid = 2\n")
+    assert load_settings(None, {"VALIDATOR_CONFIG": "other.toml"}).validator.netuid == 2
+    assert load_settings(write(MINIMAL), {"VALIDATOR_CONFIG": "other.toml"}).validator.netuid == 3
+    assert problems(Path("absent.toml")) == ["cannot be read: No such file or directory"]
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"\xff\xfe", "not UTF-8"),
+        (b"[validator\n", "not TOML: "),
+        (b"a = " + b"1" * 5_000, "not TOML: "),
+        (b"a = " + b"[" * 100_000, "not TOML: "),
+        (b"#" * 1_100_000, "larger than 1048576 bytes"),
+    ],
+)
+def test_files_that_are_no_settings_give_one_line(tmp_path: Path, data: bytes, text: str) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_bytes(data)
+    (line,) = problems(file)
+    assert line.startswith(text)
+    assert len(line) < 300
+
+
+def test_settings_cannot_be_changed(write: Write) -> None:
+    settings = load_settings(write(MINIMAL), {})
+    with pytest.raises(ValidationError):
+        settings.validator.netuid = 4
+
+
+@given(
+    st.dictionaries(st.sampled_from(["VALIDATOR_STORE__URL", "VALIDATOR_HEALTH__PORT", "VALIDATOR_X__Y"]), st.text())
+)
+def test_no_environment_does_anything_but_load_or_say_why_not(environ: dict[str, str]) -> None:
+    example = Path(__file__).parents[2] / "config" / "validator.toml"
+    try:
+        assert isinstance(load_settings(example, environ), Settings)
+    except SettingsError as error:
+        assert all(line.isprintable() for line in error.problems)  # noqa: PT017 - either outcome is right, both are checked
+
+
+def test_bytes_that_are_not_utf8_in_the_environment(write: Write) -> None:
+    environ = {"VALIDATOR_WALLET__NAME": os.fsdecode(b"\xff")}
+    assert problems(write(MINIMAL), environ) == [
+        "VALIDATOR_WALLET__NAME: wallet.name: holds control characters or bytes that are not UTF-8"
+    ]

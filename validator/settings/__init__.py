@@ -1,0 +1,41 @@
+"""Floor 0: what an operator may set, and how it is read. Never a scoring constant."""
+
+from validator.settings.example import example_toml
+from validator.settings.load import DEFAULT_FILE, SettingsError, load_settings
+from validator.settings.model import (
+    ChainSettings,
+    HealthSettings,
+    LogSettings,
+    MinersSettings,
+    RoundsSettings,
+    Settings,
+    StoreSettings,
+    TasksSettings,
+    ValidatorSettings,
+    WalletSettings,
+    WeightsSettings,
+)
+from validator.settings.reference import KeyReference, reference
+from validator.settings.urls import SecretUrl, shown_url
+
+__all__ = [
+    "DEFAULT_FILE",
+    "ChainSettings",
+    "HealthSettings",
+    "KeyReference",
+    "LogSettings",
+    "MinersSettings",
+    "RoundsSettings",
+    "SecretUrl",
+    "Settings",
+    "SettingsError",
+    "StoreSettings",
+    "TasksSettings",
+    "ValidatorSettings",
+    "WalletSettings",
+    "WeightsSettings",
+    "example_toml",
+    "load_settings",
+    "reference",
+    "shown_url",
+]

@@ -1,0 +1,7 @@
+"""`python -m validator.settings` prints the documented example, config/validator.toml."""
+
+import sys
+
+from validator.settings.example import example_toml
+
+sys.stdout.write(example_toml())

@@ -1,0 +1,71 @@
+"""Settings from the environment: `VALIDATOR_SECTION__KEY`; with `_FILE` behind it, the name of a file that holds it."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from validator.protocol.text import printable
+from validator.settings.reference import KeyReference, reference
+
+PREFIX: Final = "VALIDATOR_"
+_FILE: Final = "_FILE"
+_MAX_SECRET: Final = 64 * 1024
+_BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False}
+
+Override = tuple[str, Any]
+
+
+def read_environment(environ: Mapping[str, str]) -> tuple[dict[str, Override], list[str]]:
+    """Return ({dotted key: (variable, value)}, problems).
+
+    A value is converted to the key's type where it has its form and left as text where it has not: the model then
+    says what is allowed. Variables without `__` are not ours (container platforms set names such as VALIDATOR_PORT).
+    """
+    known = {entry.variable: entry for entry in reference().values()}
+    found: dict[str, Override] = {}
+    problems: list[str] = []
+    for variable in sorted(name for name in environ if name.startswith(PREFIX) and "__" in name):
+        entry = known.get(variable) or known.get(variable.removesuffix(_FILE))
+        shown = printable(variable, 80)
+        if entry is None:
+            problems.append(f"{shown}: sets no known setting")
+        elif entry.dotted in found:
+            problems.append(f"{shown}: {entry.dotted} is set by {entry.variable} too; one of the two must go")
+        elif not environ[variable].isprintable():
+            problems.append(f"{shown}: {entry.dotted}: holds control characters or bytes that are not UTF-8")
+        elif variable in known:
+            found[entry.dotted] = (shown, _convert(environ[variable], entry))
+        else:
+            try:
+                found[entry.dotted] = (shown, _convert(_read_secret(environ[variable]), entry))
+            except (OSError, ValueError) as error:
+                reason = error.strerror if isinstance(error, OSError) else str(error)
+                problems.append(f"{shown}: {entry.dotted}: the file it names cannot be used: {reason}")
+    return found, problems
+
+
+def _read_secret(name: str) -> str:
+    with Path(name).open("rb") as stream:
+        data = stream.read(_MAX_SECRET + 1)
+    if len(data) > _MAX_SECRET:
+        raise ValueError(f"larger than {_MAX_SECRET} bytes")
+    try:
+        text = data.decode().strip()
+    except UnicodeDecodeError:
+        raise ValueError("not UTF-8") from None
+    if not text.isprintable():
+        raise ValueError("holds control characters or several lines")
+    return text
+
+
+def _convert(text: str, entry: KeyReference) -> Any:
+    converters: dict[str, Callable[[str], Any]] = {
+        "integer": int,
+        "number": float,
+        "boolean": lambda value: _BOOLEANS.get(value.lower(), value),
+        "array": lambda value: [item.strip() for item in value.split(",")],
+    }
+    try:
+        return converters.get(entry.kind, str)(text)
+    except ValueError:
+        return text

@@ -1,0 +1,46 @@
+"""config/validator.toml, made from the settings themselves so that it can neither lie nor lag."""
+
+import json
+from textwrap import wrap
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from validator.settings.model import Settings
+from validator.settings.reference import KeyReference, reference
+
+_HEAD: Final = """\
+# Settings of the validator: every key with its default. A key with a # in front is not set; its value is an example.
+# Read from --config FILE, else $VALIDATOR_CONFIG, else ./validator.toml. Relative paths start at the working folder.
+# An environment variable wins over this file: VALIDATOR_STORE__URL sets url in [store], and VALIDATOR_STORE__URL_FILE
+# names a file that holds it. How answers are scored is part of the program's version and cannot be set.
+"""
+_WIDTH: Final = 110
+
+
+def example_toml() -> str:
+    """Return the documented example."""
+    parts = [_HEAD]
+    for section, field in Settings.model_fields.items():
+        model: Any = field.annotation
+        parts.append(_section(section, model))
+    return "\n".join(parts)
+
+
+def _section(section: str, model: type[BaseModel]) -> str:
+    entries = [_entry(entry) for entry in reference().values() if entry.section == section]
+    meaning = (model.__doc__ or "").strip()
+    return "\n".join([f"# {meaning}", f"[{section}]", *entries]) + "\n"
+
+
+def _entry(entry: KeyReference) -> str:
+    default = "none, it must be set" if entry.required else "not set" if entry.default is None else _toml(entry.default)
+    text = (entry.description, f"Default: {default}. Allowed: {entry.allowed}.")
+    comment = [f"# {line}" for part in text for line in wrap(part, _WIDTH, break_long_words=False)]
+    shown = entry.example if entry.default is None else entry.default
+    line = f"{entry.key} = {_toml(shown)}"
+    return "\n".join([*comment, line if entry.required or entry.default is not None else f"# {line}"])
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(value)  # for these types TOML and JSON write alike

@@ -1,0 +1,234 @@
+"""Every setting: its type, default, bounds, unit and meaning. config/validator.toml shows them all."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from validator.protocol.limits import MAX_EXCLUDE
+from validator.protocol.signatures import is_hotkey
+from validator.settings.urls import SecretUrl, check_endpoint, check_server_url, check_store_url
+
+
+def _path(path: Path) -> Path:
+    if not str(path).isprintable():
+        raise ValueError("holds control characters")
+    return path
+
+
+def _hotkey(text: str) -> str:
+    if not is_hotkey(text):
+        raise ValueError("not an ss58 address")
+    return text
+
+
+StoreUrl = Annotated[SecretUrl, AfterValidator(check_store_url)]
+Endpoint = Annotated[SecretUrl, AfterValidator(check_endpoint)]
+ServerUrl = Annotated[str, AfterValidator(check_server_url)]
+Hotkey = Annotated[str, AfterValidator(_hotkey)]
+# pydantic's regular expressions are Rust's: `$` is the very end of the text there.
+PlainPath = Annotated[Path, AfterValidator(_path)]
+WalletName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$")]
+Uri = Annotated[str, Field(pattern=r"^(//[A-Za-z0-9_-]{1,64}){1,4}$")]
+
+_NAME = "1 to 64 of A-Z a-z 0-9 . _ -, no . or - in front"
+
+
+def _key(  # noqa: PLR0913 - the facts of one setting, each named where it is used
+    default: Any,
+    description: str,
+    *,
+    unit: str = "",
+    allowed: str = "",
+    example: Any = None,
+    secret: bool = False,
+    **bounds: Any,
+) -> Any:
+    """Return a pydantic field.
+
+    Args:
+        default: `...` for a required key.
+        description: one sentence.
+        unit: of the value.
+        allowed: says in words what type and bounds cannot.
+        example: for the example file, where there is no default.
+        secret: whether the value must never be shown.
+        bounds: ge, gt, le, pattern and so on.
+    """
+    extra: dict[str, Any] = {"unit": unit, "allowed": allowed, "example": example, "secret": secret}
+    extra = {name: value for name, value in extra.items() if value}
+    return Field(default, description=description, json_schema_extra=extra, **bounds)
+
+
+class Section(BaseModel):
+    """A table of the settings file: frozen, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class ValidatorSettings(Section):
+    """Which subnet this validator serves."""
+
+    netuid: int = _key(..., "The subnet.", example=1, ge=0, le=65_535)
+    mechid: int = _key(0, "The subnet's mechanism whose weights are set.", ge=0, le=255)
+
+
+class WalletSettings(Section):
+    """Whose hotkey signs requests, receipts and weights. Only the hotkey's file is read, never the coldkey's."""
+
+    name: WalletName = _key("default", "The wallet's name.", allowed=_NAME)
+    hotkey: WalletName = _key("default", "The hotkey's name in that wallet.", allowed=_NAME)
+    path: PlainPath = _key(Path("~/.bittensor/wallets"), "The folder of the wallets.", allowed="a path")
+    uri: Uri | None = _key(
+        None,
+        "A development key instead of the wallet; with the simulated chain only.",
+        allowed='a derivation path such as "//Alice"',
+        example="//Alice",
+        secret=True,
+        repr=False,
+    )
+
+
+class ChainSettings(Section):
+    """Where the subnet is."""
+
+    kind: Literal["bittensor", "simulated"] = _key("bittensor", "The real chain, or one that runs inside this program.")
+    endpoints: tuple[Endpoint, ...] = _key(
+        (SecretUrl("finney"),),
+        "Where the real chain answers, the favourite first; the others are used when it does not.",
+        allowed='a list of 1 to 8 network names ("finney", "test") or ws:// or wss:// urls',
+        secret=True,
+        min_length=1,
+        max_length=8,
+    )
+    state: PlainPath | None = _key(
+        None, "The file that keeps the simulated chain.", allowed="a path", example="chain.json"
+    )
+
+
+class StoreSettings(Section):
+    """Where everything is kept, and for how long the bulky part of it."""
+
+    url: StoreUrl = _key(
+        SecretUrl("sqlite:///validator.sqlite"),
+        "The database.",
+        allowed="a sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME url",
+        secret=True,
+    )
+    retention_raw_days: int = _key(30, "How long raw answers and trace bundles are kept.", unit="days", ge=1, le=3_650)
+    retention_bundles_days: int = _key(30, "How long task bundles are kept.", unit="days", ge=1, le=3_650)
+
+
+class RoundsSettings(Section):
+    """The pace of the rounds."""
+
+    interval_s: float = _key(600.0, "Pause between the starts of two rounds.", unit="s", ge=0, le=86_400)
+    grace_s: float = _key(
+        960.0,
+        "How long the round in hand may take to finish after SIGTERM; whoever stops the process must wait as long.",
+        unit="s",
+        ge=0,
+        le=3_600,
+    )
+    connect_timeout_s: float = _key(10.0, "How long connecting to a miner may take.", unit="s", gt=0, le=120)
+    max_open: int = _key(60, "Most requests open at once; a full round has 60.", ge=60, le=1_000)
+    capabilities_refresh_s: float = _key(
+        900.0, "How often miners are asked what they can do.", unit="s", ge=1, le=86_400
+    )
+
+
+class TasksSettings(Section):
+    """Where tasks come from: a folder, or a task server."""
+
+    directory: PlainPath = _key(Path("tasks"), "A folder of task folders.", allowed="a path")
+    server_url: ServerUrl | None = _key(
+        None,
+        "A task server, asked instead of the folder.",
+        allowed="an http:// or https:// url without user, password and query",
+        example="https://tasks.example.org",
+        secret=True,
+    )
+    server_hotkey: Hotkey | None = _key(
+        None,
+        "The hotkey that must have signed the task server's answers.",
+        allowed="an ss58 address",
+        example="5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY",
+    )
+    exclude_recent: int = _key(
+        MAX_EXCLUDE, "How many of the latest bundles are not asked for again.", unit="bundles", ge=0, le=MAX_EXCLUDE
+    )
+    canaries: bool = _key(True, "Whether rounds hold canary tasks.")
+
+
+class MinersSettings(Section):
+    """What is expected of miners' addresses."""
+
+    allow_private_axons: bool = _key(
+        False, "Whether axons at private or loopback addresses are called: for local networks only."
+    )
+
+
+class WeightsSettings(Section):
+    """Whether and when weights are sent."""
+
+    enabled: bool = _key(True, "Whether weights are sent at all.")
+    blocks_before_epoch_end: int = _key(
+        20, "How long before the end of an epoch its weights are sent.", unit="blocks", ge=1, le=10_000
+    )
+    timeout_s: float = _key(
+        180.0, "After this long without the chain's answer the submission counts as unknown.", unit="s", ge=1, le=3_600
+    )
+
+
+class LogSettings(Section):
+    """What is logged and in which form."""
+
+    level: Literal["debug", "info", "warning", "error"] = _key("info", "The least important events that are logged.")
+    format: Literal["auto", "json", "console"] = _key("auto", "auto: JSON unless standard output is a terminal.")
+
+
+class HealthSettings(Section):
+    """Where the health endpoint listens."""
+
+    host: str = _key(
+        "127.0.0.1",
+        "The address to listen on.",
+        allowed="an address or a host name",
+        pattern=r"^[0-9A-Za-z.:-]{1,253}$",
+    )
+    port: int = _key(9_337, "The port to listen on; 0 takes any free one.", ge=0, le=65_535)
+
+
+class Settings(Section):
+    """Everything an operator may set.
+
+    `load_settings` also checks what one key demands of another; a directly built value has not passed that.
+    """
+
+    validator: ValidatorSettings
+    wallet: WalletSettings = WalletSettings()
+    chain: ChainSettings = ChainSettings()
+    store: StoreSettings = StoreSettings()
+    rounds: RoundsSettings = RoundsSettings()
+    tasks: TasksSettings = TasksSettings()
+    miners: MinersSettings = MinersSettings()
+    weights: WeightsSettings = WeightsSettings()
+    log: LogSettings = LogSettings()
+    health: HealthSettings = HealthSettings()
+
+    def public(self) -> dict[str, dict[str, Any]]:
+        """Return {section: {key: plain value}} without secrets, fit for a log line."""
+        return {section: _plain(getattr(self, section)) for section in type(self).model_fields}
+
+
+def _plain(section: Section) -> dict[str, Any]:
+    values = {name: getattr(section, name) for name in type(section).model_fields}
+    if values.get("uri") is not None:
+        values["uri"] = "***"
+    return {name: _plain_value(value) for name, value in values.items()}
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain_value(item) for item in value]
+    return str(value) if isinstance(value, Path | SecretUrl) else value

@@ -1,0 +1,97 @@
+"""The settings as a table: for error messages, the documented example and the docs."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from validator.settings.model import Settings
+from validator.settings.urls import SecretUrl
+
+
+class KeyReference(NamedTuple):
+    """One setting.
+
+    Attributes:
+        section: table of the settings file.
+        key: name in that table.
+        kind: JSON type: integer, number, boolean, string or array.
+        required: whether there is no default.
+        default: plain default; None where nothing is set.
+        example: a value that shows the form where there is no default.
+        allowed: in words, what it may be.
+        unit: of the value, empty if it has none.
+        description: what it does.
+        secret: whether its value may not be shown.
+    """
+
+    section: str
+    key: str
+    kind: str
+    required: bool
+    default: Any
+    example: Any
+    allowed: str
+    unit: str
+    description: str
+    secret: bool
+
+    @property
+    def dotted(self) -> str:
+        """Return `section.key`."""
+        return f"{self.section}.{self.key}"
+
+    @property
+    def variable(self) -> str:
+        """Return the environment variable that sets it; with `_FILE` behind it, that of a file holding it."""
+        return f"VALIDATOR_{self.section.upper()}__{self.key.upper()}"
+
+
+@cache
+def reference() -> Mapping[str, KeyReference]:
+    """Return every setting by dotted key, in the order of the model."""
+    return {
+        entry.dotted: entry
+        for name, field in Settings.model_fields.items()
+        for entry in _section(name, field.annotation)
+    }
+
+
+def _section(name: str, model: Any) -> list[KeyReference]:
+    schemas = model.model_json_schema()["properties"]
+    return [_entry(name, key, field, schemas[key]) for key, field in model.model_fields.items()]
+
+
+def _entry(section: str, key: str, field: Any, schema: dict[str, Any]) -> KeyReference:
+    form = schema | next((option for option in schema.get("anyOf", ()) if option["type"] != "null"), {})
+    unit = schema.get("unit", "")
+    return KeyReference(
+        section=section,
+        key=key,
+        kind=form["type"],
+        required=field.is_required(),
+        default=None if field.is_required() else _plain_default(field.default),
+        example=schema.get("example"),
+        allowed=schema.get("allowed") or _allowed(form) + (f" ({unit})" if unit else ""),
+        unit=unit,
+        description=field.description,
+        secret=schema.get("secret", False),
+    )
+
+
+def _plain_default(value: Any) -> Any:
+    if isinstance(value, SecretUrl):
+        return value.get_secret_value()
+    if isinstance(value, tuple):
+        return [_plain_default(item) for item in value]
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def _allowed(form: dict[str, Any]) -> str:
+    if "enum" in form:
+        return "one of " + ", ".join(f'"{choice}"' for choice in form["enum"])
+    if form["type"] == "boolean":
+        return "true or false"
+    noun = "a whole number" if form["type"] == "integer" else "a number"
+    if "exclusiveMinimum" in form:
+        return f"{noun} above {form['exclusiveMinimum']}, at most {form['maximum']}"
+    return f"{noun} from {form['minimum']} to {form['maximum']}"
