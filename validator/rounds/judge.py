@@ -1,8 +1,8 @@
 """From an answer's bytes to what scoring takes: a submission, or a rejection with its reason (SPEC 5)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from validator.protocol.canonical import canonical_bytes, sha256_hex
+from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Rejection, Submission
 from validator.protocol.scoring_version import BASE_TRACES
@@ -41,39 +41,38 @@ class Judged:
         reason: its reason code.
         detail: one printable line for the operator, perhaps empty.
         signatures: for gate 7; None unless a runtime primary passed.
-        sssa_bytes: canonical bytes of the SSSA to keep; None where none could be parsed.
+        had_body: whether there was a body to look at.
     """
 
     result: Submission | Rejection
     reason: Reason
     detail: str = ""
     signatures: PackedSignatures | None = None
-    sssa_bytes: bytes | None = None
+    had_body: bool = True
 
 
 def judge(expected: Expected, body: bytes, seconds: float) -> Judged:
     """Send one answer through gates 1 to 6. Pure; heavy for large bodies, so it belongs off the event loop."""
     case = Case(expected, body, seconds)
     failure = first_failure(case)
-    kept = None if case.answer is None else canonical_bytes(case.answer.sssa)
     if failure is not None:
-        return Judged(reject(expected, failure, seconds).result, failure, printable(case.detail), None, kept)
+        rejected = reject(expected, failure, seconds, printable(case.detail))
+        return replace(rejected, had_body=True)
     early = seconds < expected.task.windows.of(expected.role)[0]
     return Judged(
-        result=_submission(case, kept or b""),
+        result=_submission(case),
         reason=Reason.ACCEPTED_EARLY if early else Reason.ACCEPTED,
         signatures=PackedSignatures.of(case.traces) if case.traces is not None else None,
-        sssa_bytes=kept,
     )
 
 
 def reject(expected: Expected, reason: Reason, seconds: float | None, detail: str = "") -> Judged:
     """Return the judgement of a dispatch that failed before there was a body to look at."""
     rejection = Rejection(expected.task.task_id, expected.hotkey, expected.role, str(reason), seconds)
-    return Judged(rejection, reason, detail)
+    return Judged(rejection, reason, detail, had_body=False)
 
 
-def _submission(case: Case, sssa_bytes: bytes) -> Submission:
+def _submission(case: Case) -> Submission:
     expected = case.expected
     return Submission(
         task_id=expected.task.task_id,
@@ -81,7 +80,7 @@ def _submission(case: Case, sssa_bytes: bytes) -> Submission:
         role=expected.role,
         seconds=case.seconds,
         sssa=case.sssa,
-        sssa_sha256=sha256_hex(sssa_bytes),
+        sssa_sha256=digest(case.sssa),
         checks=checks_of(case),
         shell_commands=_expected_commands(case),
     )

@@ -1,0 +1,135 @@
+"""Sending a round: every member of every task at once, each answer stored as it arrives and then judged."""
+
+import asyncio
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+import structlog
+
+from validator.miners.calls import Call, MinerClient, Reply
+from validator.miners.dispatch import dispatch_bodies
+from validator.protocol.answer import answer_limit
+from validator.protocol.reasons import Reason
+from validator.protocol.round import RoundInput
+from validator.rounds.expected import expected_of
+from validator.rounds.gates import Expected
+from validator.rounds.judge import Judged, judge, reject
+from validator.rounds.prepare import Prepared
+from validator.rounds.settle import Key, Returned
+from validator.sources import Clock
+from validator.store import Store
+from validator.store.records import DispatchKey
+
+_PATH = "/v1/assessments"
+_log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class _Collected:
+    """What came back so far."""
+
+    judged: dict[Key, Judged] = field(default_factory=dict)
+    void: dict[str, Reason] = field(default_factory=dict)
+    any_response: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatcher:
+    """Sends rounds to miners.
+
+    Args:
+        client, store, clock: what it uses.
+        gates: where answers are judged, off the event loop; one thread bounds the memory of hostile answers.
+    """
+
+    client: MinerClient
+    store: Store
+    clock: Clock
+    gates: Executor
+
+    async def dispatch(self, prepared: Prepared) -> Returned:
+        """Send every planned dispatch at once; return when each has answered, failed or run into its deadline."""
+        collected = _Collected()
+        async with asyncio.TaskGroup() as group:
+            for task, plan in zip(prepared.frozen.tasks, prepared.plan.groups, strict=True):
+                bodies = await asyncio.to_thread(
+                    dispatch_bodies, prepared.frozen.round_id, task, prepared.bundles[task.task_id]
+                )
+                for hotkey, role in plan.members:
+                    expected = expected_of(prepared.frozen, task, hotkey, role)
+                    group.create_task(self._one(prepared.frozen, expected, bodies[role], collected))
+        return Returned(collected.judged, collected.void, collected.any_response)
+
+    async def _one(self, frozen: RoundInput, expected: Expected, body: bytes, collected: _Collected) -> None:
+        task, hotkey = expected.task, expected.hotkey
+        try:
+            reply, judged = await self._ask(frozen, expected, body)
+        except Exception:  # noqa: BLE001 - a fault of ours, whatever it is, must not cost a miner anything
+            _log.exception("dispatch_failed", round_id=frozen.round_id, task_id=task.task_id, hotkey=hotkey)
+            collected.void[task.task_id] = Reason.BUG_INTERNAL
+            return
+        collected.any_response |= reply.status is not None
+        if judged is None:
+            collected.void[task.task_id] = Reason.BUG_INTERNAL
+        else:
+            collected.judged[task.task_id, hotkey] = judged
+        _log_dispatch(frozen, expected, reply, judged)
+
+    async def _ask(self, frozen: RoundInput, expected: Expected, body: bytes) -> tuple[Reply, Judged | None]:
+        """Send, store what came, judge it; no judgement when the fault was ours."""
+        key = DispatchKey(int(frozen.round_id), expected.task.task_id, expected.hotkey)
+
+        async def sent() -> None:
+            async with self.store.begin() as tx:
+                await tx.dispatches.sent(key, self.clock.now())
+
+        reply = await self.client.post(_call(frozen, expected, body), sent)
+        if reply.reason == Reason.BUG_INTERNAL:
+            return reply, None
+        if reply.reason is not None:
+            async with self.store.begin() as tx:
+                await tx.dispatches.failed(
+                    key, reply.reason, seconds=reply.seconds, status=reply.status, detail=reply.detail
+                )
+            return reply, reject(expected, reply.reason, reply.seconds, reply.detail)
+        return reply, await self._keep_and_judge(key, expected, reply)
+
+    async def _keep_and_judge(self, key: DispatchKey, expected: Expected, reply: Reply) -> Judged:
+        if reply.body is None or reply.seconds is None or reply.status is None:
+            raise RuntimeError("a reply without a reason has a body, a time and a status")
+        with reply.body as received:
+            raw = await asyncio.to_thread(received.read)
+        async with self.store.begin() as tx:
+            await tx.dispatches.answered(key, reply.seconds, reply.status, raw, self.clock.now())
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.gates, judge, expected, raw, reply.seconds)
+
+
+def _call(frozen: RoundInput, expected: Expected, body: bytes) -> Call:
+    neuron = frozen.snapshot.by_hotkey(expected.hotkey)
+    return Call(
+        hotkey=expected.hotkey,
+        axon=None if neuron is None else neuron.axon,
+        path=_PATH,
+        body=body,
+        deadline_s=expected.task.windows.of(expected.role)[1],
+        limit=answer_limit(runtime_primary=expected.runtime_primary),
+    )
+
+
+def _log_dispatch(frozen: RoundInput, expected: Expected, reply: Reply, judged: Judged | None) -> None:
+    """Write the dispatch's canonical line."""
+    reason = Reason.BUG_INTERNAL if judged is None else judged.reason
+    _log.info(
+        "dispatch",
+        round_id=frozen.round_id,
+        task_id=expected.task.task_id,
+        skill_type=str(expected.task.skill_type),
+        hotkey=expected.hotkey,
+        role=expected.role,
+        reason=str(reason),
+        gate=reason.gate,
+        seconds=None if reply.seconds is None else round(reply.seconds, 3),
+        http_status=reply.status,
+        detail=reply.detail if judged is None else judged.detail,
+    )

@@ -1,0 +1,152 @@
+"""Freezing a round: everything that decides it becomes one value, stored before the first dispatch."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import msgspec
+
+from validator.chain.base import Chain
+from validator.groups.draws import round_seed
+from validator.groups.planning import plan_round
+from validator.protocol.capabilities import Capabilities
+from validator.protocol.limits import MAX_EXCLUDE
+from validator.protocol.reasons import Reason
+from validator.protocol.round import (
+    INPUT_VERSION,
+    AgreementPair,
+    MetagraphSnapshot,
+    MinerState,
+    RoundInput,
+    RoundPlan,
+    TypeHistory,
+)
+from validator.protocol.scoring_version import SCORING_VERSION, SkillType
+from validator.rounds.salts import epoch_salt
+from validator.rounds.tasks import PackedTask, TaskDesk
+from validator.sources import Clock, RandomBytes
+from validator.store import Store, Transaction
+
+Key = tuple[str, SkillType]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A round that is stored and may be dispatched. `bundles` maps task ids to bytes."""
+
+    frozen: RoundInput
+    plan: RoundPlan
+    bundles: Mapping[str, bytes] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A round that had nothing to do; it is stored as skipped."""
+
+    round_id: str
+    epoch: int
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Preparer:
+    """Freezes and opens rounds.
+
+    Args:
+        store, chain, desk, clock, random: what it reads from.
+        hotkey: the validator's own.
+        exclude_recent: how many of the latest bundles not to ask for again.
+    """
+
+    store: Store
+    chain: Chain
+    desk: TaskDesk
+    clock: Clock
+    random: RandomBytes
+    hotkey: str
+    exclude_recent: int = MAX_EXCLUDE
+
+    async def prepare(self, snapshot: MetagraphSnapshot) -> Prepared | Skipped:
+        """Freeze the next round on `snapshot`, store it with all dispatches planned, and return it."""
+        async with self.store.read() as tx:
+            round_id = str(await tx.rounds.next_id())
+            exclude = await tx.bundles.recent_sources(self.exclude_recent) if self.exclude_recent else frozenset()
+        packed = await self.desk.fill(round_id, exclude)
+        async with self.store.begin() as tx:
+            if not packed:
+                return await self._skip(tx, round_id, snapshot)
+            frozen = await self._freeze(tx, round_id, snapshot, packed)
+            plan = plan_round(frozen)
+            await tx.rounds.open(frozen, plan, self.clock.now())
+            for task, bundle in packed:
+                await tx.bundles.put(task.bundle_sha256, bundle, self.clock.now())
+        return Prepared(frozen, plan, {task.task_id: bundle for task, bundle in packed})
+
+    async def _skip(self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot) -> Skipped:
+        await tx.rounds.skip(
+            int(round_id),
+            epoch=snapshot.epoch,
+            block=snapshot.block,
+            block_hash=snapshot.block_hash,
+            reason=Reason.SKIPPED_NO_TASKS,
+            at=self.clock.now(),
+        )
+        return Skipped(round_id, snapshot.epoch, Reason.SKIPPED_NO_TASKS)
+
+    async def _freeze(
+        self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot, packed: list[PackedTask]
+    ) -> RoundInput:
+        salt = await epoch_salt(tx, snapshot.epoch, self.random)
+        return RoundInput(
+            input_version=INPUT_VERSION,
+            scoring_version=SCORING_VERSION,
+            round_id=round_id,
+            validator_hotkey=self.hotkey,
+            snapshot=snapshot,
+            seed=round_seed(salt.salt, round_id, snapshot.block_hash).hex(),
+            salt_commitment=salt.commitment,
+            miners=await miner_states(tx, int(round_id), snapshot, self.hotkey, self.clock.now()),
+            tasks=tuple(task for task, _ in packed),
+        )
+
+
+async def miner_states(
+    tx: Transaction, round_id: int, snapshot: MetagraphSnapshot, own_hotkey: str, now: datetime
+) -> tuple[MinerState, ...]:
+    """Return everything selection and scoring need of the registered miners with a valid declaration, by hotkey."""
+    documents = await tx.capabilities.valid(now)
+    reputations = await tx.reputations.all()
+    history = await tx.histories.before(round_id)
+    agreements = await tx.agreements.windows()
+    flags = await tx.flags.standing()
+    registered = {neuron.hotkey for neuron in snapshot.neurons} - {own_hotkey}
+    return tuple(
+        _miner_state(document, reputations, history, agreements, flags.get(document.hotkey, 0))
+        for document in _declarations(documents)
+        if document.hotkey in registered
+    )
+
+
+def _declarations(documents: Mapping[str, bytes]) -> Iterator[Capabilities]:
+    for hotkey in sorted(documents):
+        yield msgspec.json.decode(documents[hotkey], type=Capabilities)
+
+
+def _miner_state(
+    document: Capabilities,
+    reputations: Mapping[Key, float],
+    history: Mapping[Key, TypeHistory],
+    agreements: Mapping[Key, tuple[AgreementPair, ...]],
+    flags: int,
+) -> MinerState:
+    hotkey = document.hotkey
+    return MinerState(
+        hotkey=hotkey,
+        skill_types=document.usable_types,
+        max_concurrent=document.concurrency,
+        sandbox_images=document.sandbox_images,
+        reputations={t: reputations[hotkey, t] for t in SkillType if (hotkey, t) in reputations},
+        flags=flags,
+        history={t: history[hotkey, t] for t in SkillType if (hotkey, t) in history},
+        agreements={t: agreements[hotkey, t] for t in SkillType if (hotkey, t) in agreements},
+    )

@@ -1,0 +1,85 @@
+"""After a crash: settle what was answered, void what was not, never twice (SPEC 5, D-6)."""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import Executor
+
+import structlog
+
+from validator.groups.planning import plan_round
+from validator.protocol.reasons import Reason
+from validator.protocol.round import RoundInput
+from validator.rounds.expected import expected_of
+from validator.rounds.judge import Judged, judge, reject
+from validator.rounds.settle import Key, Returned, settle_round
+from validator.sources import Clock
+from validator.store import Store
+from validator.store.records import DispatchRecord, StoredRound
+
+_log = structlog.get_logger()
+
+
+async def resume_rounds(store: Store, clock: Clock, gates: Executor) -> list[str]:
+    """Bring every unfinished round to an end; return their ids.
+
+    A round whose input cannot be read again is abandoned whole. In the others every task whose dispatches all ended is
+    settled from the stored answers; a task with a dispatch that was planned or sent is void (`bug_crash`).
+    """
+    async with store.read() as tx:
+        unfinished = await tx.rounds.unfinished()
+    for stored in unfinished:
+        await _resume(store, clock, gates, stored)
+    return [str(stored.record.round_id) for stored in unfinished]
+
+
+async def _resume(store: Store, clock: Clock, gates: Executor, stored: StoredRound) -> None:
+    round_id = stored.record.round_id
+    if stored.input is None:
+        async with store.begin() as tx:
+            await tx.rounds.settle(round_id, "abandoned", Reason.ABANDONED_INPUT, None, clock.now())
+        _log.error("round_abandoned", round_id=str(round_id), reason=str(Reason.ABANDONED_INPUT))
+        return
+    plan = plan_round(stored.input)
+    returned = await _returned(store, gates, stored.input)
+    outcome = await settle_round(store, clock, stored.input, plan, returned)
+    _log.warning(
+        "round_resumed",
+        round_id=str(round_id),
+        settled=outcome is not None,
+        void_tasks=len(returned.void),
+        tasks=len(plan.groups),
+    )
+
+
+async def _returned(store: Store, gates: Executor, frozen: RoundInput) -> Returned:
+    async with store.read() as tx:
+        records = await tx.dispatches.of_round(int(frozen.round_id))
+    void = {record.key.task_id: Reason.BUG_CRASH for record in records if record.state in ("planned", "sent")}
+    judged: dict[Key, Judged] = {}
+    for record in records:
+        if record.key.task_id in void:
+            continue
+        ended = await _judge_again(store, gates, frozen, record)
+        if ended is None:
+            void[record.key.task_id] = Reason.BUG_INTERNAL
+        else:
+            judged[record.key.task_id, record.key.hotkey] = ended
+    return Returned(judged, void, any_response=_any_response(records))
+
+
+async def _judge_again(store: Store, gates: Executor, frozen: RoundInput, record: DispatchRecord) -> Judged | None:
+    """Return what the gates say of the stored answer; None if an answer that was stored cannot be read any more."""
+    task = next(task for task in frozen.tasks if task.task_id == record.key.task_id)
+    expected = expected_of(frozen, task, record.key.hotkey, record.role)
+    if record.state == "failed" and record.reason is not None:
+        return reject(expected, Reason(record.reason), record.seconds, record.detail or "")
+    async with store.read() as tx:
+        body = await tx.dispatches.answer_body(record.key)
+    if body is None or record.seconds is None:
+        return None
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(gates, judge, expected, body, record.seconds)
+
+
+def _any_response(records: Sequence[DispatchRecord]) -> bool:
+    return any(record.http_status is not None for record in records)

@@ -1,0 +1,29 @@
+"""Epoch salts: drawn an epoch ahead, so that their commitment can be public before they are used (SPEC 8, D-8)."""
+
+from validator.groups.draws import salt_commitment
+from validator.sources import RandomBytes
+from validator.store import Transaction
+from validator.store.records import SaltRecord
+
+_SALT_BYTES = 32
+
+
+async def epoch_salt(tx: Transaction, epoch: int, random: RandomBytes) -> SaltRecord:
+    """Return the epoch's salt, binding the pending one to it; a fresh pending one is left for the next epoch."""
+    salt = await tx.salts.current(epoch)
+    if salt is None:
+        salt = await _pending(tx, random)
+        await tx.salts.assign(salt.id, epoch)
+    await _pending(tx, random)
+    return salt
+
+
+async def _pending(tx: Transaction, random: RandomBytes) -> SaltRecord:
+    pending = await tx.salts.pending()
+    if pending is None:
+        salt = random.token(_SALT_BYTES)
+        await tx.salts.add(salt, salt_commitment(salt))
+        pending = await tx.salts.pending()
+    if pending is None:
+        raise RuntimeError("a salt that was just added is not there")
+    return pending

@@ -1,0 +1,154 @@
+"""The round loop: prepare, dispatch, gates, settle; one round after the other until told to stop."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+import structlog
+
+from validator.chain.base import Chain, ChainError
+from validator.miners.directory import CapabilityDirectory
+from validator.protocol.reasons import Reason
+from validator.protocol.round import MetagraphSnapshot, RoundOutcome
+from validator.rounds.dispatch import Dispatcher
+from validator.rounds.prepare import Prepared, Preparer, Skipped
+from validator.rounds.resume import resume_rounds
+from validator.rounds.settle import Returned, settle_round, void_round
+from validator.sources import Clock
+from validator.store import Store
+from validator.tasks.source import TaskSource
+
+_RETRY_S = 5.0
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEnd:
+    """How a round ended: `outcome` is None unless it was settled."""
+
+    round_id: str
+    reason: Reason
+    seconds: float
+    outcome: RoundOutcome | None
+
+
+@dataclass(slots=True)
+class RoundService:
+    """Runs rounds.
+
+    Args:
+        store, chain, source, clock: the world.
+        directory: who can do what.
+        preparer, dispatcher: the two halves of a round that touch the world.
+        gates: where stored answers are judged again after a crash.
+        interval_s: pause between the starts of two rounds.
+        refresh_s: how often miners are asked what they can do.
+        listen: called with every round that ended.
+    """
+
+    store: Store
+    chain: Chain
+    source: TaskSource
+    clock: Clock
+    directory: CapabilityDirectory
+    preparer: Preparer
+    dispatcher: Dispatcher
+    gates: Executor
+    interval_s: float
+    refresh_s: float
+    listen: Callable[[RoundEnd], None] = lambda _: None
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _refreshed: float | None = None
+
+    async def run(self) -> None:
+        """Finish what a crash left, then run rounds until `stopping` is set; the round in hand is finished first."""
+        while not self.stopping.is_set():
+            started = self.clock.monotonic()
+            pause = self.interval_s
+            try:
+                await resume_rounds(self.store, self.clock, self.gates)
+                await self.one_round()
+            except ChainError as error:
+                _log.warning("chain_unreachable", reason=str(error))
+                pause = min(self.interval_s, _RETRY_S) or _RETRY_S
+            except Exception:  # noqa: BLE001 - one bad round must not end months of good ones; the next start resumes it
+                _log.exception("round_failed", reason=str(Reason.BUG_INTERNAL))
+                pause = max(self.interval_s, _RETRY_S)
+            await self._pause(started + pause - self.clock.monotonic())
+
+    async def one_round(self) -> RoundEnd:
+        """Run one round from snapshot to settlement.
+
+        Raises:
+            ChainError: no snapshot could be had; nothing was stored.
+        """
+        started = self.clock.monotonic()
+        snapshot = await self.chain.snapshot()
+        await self._refresh_capabilities(snapshot)
+        prepared = await self.preparer.prepare(snapshot)
+        if isinstance(prepared, Skipped):
+            return self._end(RoundEnd(prepared.round_id, prepared.reason, self._since(started), None), None)
+        _log.info(
+            "round_started",
+            round_id=prepared.frozen.round_id,
+            block=snapshot.block,
+            epoch=snapshot.epoch,
+            tasks=len(prepared.plan.groups),
+            dispatches=sum(len(group.members) for group in prepared.plan.groups),
+        )
+        returned = await self.dispatcher.dispatch(prepared)
+        # the last write of a round must not be lost to a cancellation
+        reason, outcome = await asyncio.shield(self._settle(prepared, returned))
+        return self._end(RoundEnd(prepared.frozen.round_id, reason, self._since(started), outcome), returned)
+
+    async def _settle(self, prepared: Prepared, returned: Returned) -> tuple[Reason, RoundOutcome | None]:
+        if not returned.any_response and not await self._reachable():
+            await void_round(self.store, self.clock, prepared.frozen, Reason.VOID_OFFLINE)
+            return Reason.VOID_OFFLINE, None
+        outcome = await settle_round(self.store, self.clock, prepared.frozen, prepared.plan, returned)
+        return (Reason.SETTLED if outcome else next(iter(returned.void.values()))), outcome
+
+    async def _reachable(self) -> bool:
+        """Whether both the chain and the task source can be reached: then silence is the miners' own (D-6)."""
+        try:
+            await self.chain.head()
+        except ChainError:
+            return False
+        return await self.source.reachable()
+
+    async def _refresh_capabilities(self, snapshot: MetagraphSnapshot) -> None:
+        now = self.clock.monotonic()
+        if self._refreshed is None or now - self._refreshed >= self.refresh_s:
+            await self.directory.refresh(snapshot)
+            self._refreshed = now
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, but not longer than until `stopping` is set."""
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
+        sleeping = asyncio.ensure_future(self.clock.sleep(seconds))
+        stopping = asyncio.ensure_future(self.stopping.wait())
+        _, pending = await asyncio.wait({sleeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        for waiting in pending:
+            waiting.cancel()
+
+    def _since(self, started: float) -> float:
+        return self.clock.monotonic() - started
+
+    def _end(self, end: RoundEnd, returned: Returned | None) -> RoundEnd:
+        """Write the round's canonical line and tell the listener."""
+        reasons = Counter(str(j.reason) for j in returned.judged.values()) if returned else Counter()
+        _log.info(
+            "round_settled" if end.outcome else "round_ended",
+            round_id=end.round_id,
+            reason=str(end.reason),
+            seconds=round(end.seconds, 3),
+            dispatches=dict(sorted(reasons.items())),
+            void_tasks=len(returned.void) if returned else 0,
+            flags=[flag.hotkey for flag in end.outcome.flags] if end.outcome else [],
+        )
+        self.listen(end)
+        return end

@@ -1,0 +1,125 @@
+"""Settling: results to outcome by the pure core, then one transaction that stores it all (SPEC 4 to 11, D-6)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from validator.protocol.reasons import Reason
+from validator.protocol.round import (
+    MemberOutcome,
+    Rejection,
+    RoundInput,
+    RoundOutcome,
+    RoundPlan,
+    RoundResults,
+    Submission,
+    VoidTask,
+)
+from validator.rounds.judge import Judged
+from validator.rounds.semantics import with_semantics
+from validator.scoring.means import mean
+from validator.scoring.round import score_round, window_entries
+from validator.sources import Clock
+from validator.store import Store, Transaction
+from validator.store.records import DispatchKey, RoundSummary, WindowEntry
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What came back of a round.
+
+    Attributes:
+        judged: (task_id, hotkey) to judgement, of every dispatch that is not void.
+        void: task_id to the reason why it enters nothing.
+        any_response: whether any dispatch got any HTTP response (D-6).
+    """
+
+    judged: Mapping[Key, Judged]
+    void: Mapping[str, Reason] = field(default_factory=dict)
+    any_response: bool = True
+
+
+def round_results(plan: RoundPlan, returned: Returned) -> RoundResults:
+    """Return the results in plan order, gate 7 filled in; void tasks bring nothing."""
+    counted = [
+        ((group.task_id, hotkey), returned.judged[group.task_id, hotkey])
+        for group in plan.groups
+        if group.task_id not in returned.void
+        for hotkey, _ in group.members
+    ]
+    signatures = {key: judged.signatures for key, judged in counted if judged.signatures is not None}
+    submissions = [judged.result for _, judged in counted if isinstance(judged.result, Submission)]
+    return RoundResults(
+        submissions=with_semantics(submissions, signatures),
+        rejections=tuple(judged.result for _, judged in counted if isinstance(judged.result, Rejection)),
+        void=tuple(VoidTask(task_id, str(reason)) for task_id, reason in returned.void.items()),
+    )
+
+
+async def settle_round(
+    store: Store, clock: Clock, frozen: RoundInput, plan: RoundPlan, returned: Returned
+) -> RoundOutcome | None:
+    """Score the round and store everything in one transaction; return the outcome, None when every task is void.
+
+    Raises:
+        AlreadySettledError: the round was settled before; nothing was changed.
+    """
+    if all(group.task_id in returned.void for group in plan.groups):
+        await void_round(store, clock, frozen, next(iter(returned.void.values())))
+        return None
+    results = round_results(plan, returned)
+    outcome = score_round(frozen, plan, results)
+    async with store.begin() as tx:
+        await _write_judgements(tx, frozen, results, returned)
+        await tx.rounds.settle(
+            int(frozen.round_id), "settled", Reason.SETTLED, outcome, clock.now(), summarise(outcome.members)
+        )
+        await _write_outcome(tx, frozen, outcome, clock.now())
+    return outcome
+
+
+async def void_round(store: Store, clock: Clock, frozen: RoundInput, reason: Reason) -> None:
+    """End a round that enters nothing for anyone (D-6)."""
+    async with store.begin() as tx:
+        await tx.rounds.settle(int(frozen.round_id), "void", reason, None, clock.now())
+
+
+def summarise(members: Sequence[MemberOutcome]) -> RoundSummary:
+    """Return the numbers that listings show."""
+    failed = sum(1 for member in members if Reason(member.reason).gate)
+    qualities = [member.emission.quality for member in members if member.emission is not None]
+    consensus = [member.consensus for member in members if member.components is not None]
+    return RoundSummary(
+        accepted=len(members) - failed,
+        failed=failed,
+        mean_quality=mean(qualities) if qualities else None,
+        mean_consensus=mean(consensus) if consensus else None,
+    )
+
+
+async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundResults, returned: Returned) -> None:
+    """Store what the gates said of each answer that arrived; failures without a body are stored already."""
+    submissions = {(s.task_id, s.hotkey): s for s in results.submissions}
+    for (task_id, hotkey), judged in returned.judged.items():
+        if judged.had_body and task_id not in returned.void:
+            key = DispatchKey(int(frozen.round_id), task_id, hotkey)
+            submission = submissions.get((task_id, hotkey))
+            await tx.dispatches.judged(key, judged.reason, submission, detail=judged.detail)
+
+
+async def _write_outcome(tx: Transaction, frozen: RoundInput, outcome: RoundOutcome, now: datetime) -> None:
+    round_id = int(frozen.round_id)
+    await tx.scores.put_all(round_id, outcome.members)
+    await tx.agreements.put_all(round_id, outcome.samples)
+    for flag in outcome.flags:
+        flag_id = await tx.flags.raise_(flag, round_id, now)
+        await tx.agreements.consume(flag.hotkey, flag.skill_type, flag_id)
+    await tx.reputations.apply(outcome.reputation, round_id)
+    await tx.windows.add(
+        [
+            WindowEntry(hotkey, skill_type, round_id, task_id, value)
+            for hotkey, skill_type, task_id, value in window_entries(frozen, outcome)
+        ]
+    )
