@@ -1,0 +1,114 @@
+"""Column types that hold the same values on SQLite and Postgres and refuse what either could not give back."""
+
+import math
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import msgspec
+from sqlalchemy import DateTime, Dialect, Double, Text
+from sqlalchemy.types import TypeDecorator
+
+from validator.protocol.canonical import NotCanonicalError, canonical_bytes
+from validator.protocol.text import printable
+from validator.store.errors import DamagedError, UnstorableError
+
+T = TypeVar("T")
+MESSAGE_LIMIT = 2_000  # code points
+
+
+class Name(TypeDecorator[str]):
+    """Text that must come back as it went in: hotkeys, ids, hashes, codes.
+
+    Postgres has no NUL in text and neither database a lone surrogate: both are refused on both.
+    """
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Refuse what cannot be stored everywhere."""
+        if value is not None and ("\0" in value or any("\ud800" <= c <= "\udfff" for c in value)):
+            raise UnstorableError(f"text with a NUL or a lone surrogate: {printable(value, 60)}")
+        return value
+
+
+class Message(TypeDecorator[str]):
+    """Text for people, which may come from strangers: stored as one printable line of at most 2,000 code points."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Escape what is not printable, cut what is too long."""
+        return None if value is None else printable(value, MESSAGE_LIMIT)
+
+
+class Moment(TypeDecorator[datetime]):
+    """An aware UTC datetime: timestamptz on Postgres, ISO text in UTC on SQLite."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Refuse naive datetimes; SQLite's text form carries no offset, so it always gets UTC."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise UnstorableError("a datetime without a time zone; use an aware UTC one")
+        moment = value.astimezone(UTC)
+        return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Return the moment in UTC."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Real(TypeDecorator[float]):
+    """A finite IEEE double. SQLite would turn NaN into NULL without a word."""
+
+    impl = Double
+    cache_ok = True
+
+    def process_bind_param(self, value: float | None, dialect: Dialect) -> float | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Refuse NaN and infinities."""
+        if value is not None and not math.isfinite(value):
+            raise UnstorableError(f"{value} where a finite number belongs")
+        return None if value is None else float(value)
+
+
+class Json(TypeDecorator[T]):
+    """A value as canonical JSON text (RFC 8785), read back as `kind`.
+
+    Text, not JSONB: Postgres' JSONB refuses the escape of NUL, which a miner's strings may hold.
+
+    Args:
+        kind: anything msgspec decodes to.
+    """
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def process_bind_param(self, value: T | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Return the canonical text."""
+        if value is None:
+            return None
+        try:
+            return canonical_bytes(value).decode()
+        except NotCanonicalError as error:
+            raise UnstorableError(error.detail) from None
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> T | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Return the value."""
+        if value is None:
+            return None
+        try:
+            decoded: T = msgspec.json.decode(value, type=self.kind)
+        except msgspec.MsgspecError as error:
+            raise DamagedError(printable(str(error))) from None
+        return decoded

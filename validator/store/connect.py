@@ -1,0 +1,92 @@
+"""Engines: how connections to either database are set up, and how their transactions begin."""
+
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
+
+from validator.store.errors import StoreUrlError
+from validator.store.urls import StoreUrl
+
+BUSY_S: Final = 10  # longest wait for another program's write transaction
+CONNECT_S: Final = 10
+WRITE: Final = "store_write"
+# Serialises write transactions on Postgres, as BEGIN IMMEDIATE does on SQLite. "SSSA" and a purpose.
+LOCK_CLASS: Final = 0x53535341
+LOCK_WRITE: Final = 1
+LOCK_WRITER: Final = 2
+
+AsyncCreator = Callable[..., Awaitable[Any]]
+
+
+def make_engine(
+    url: StoreUrl, *, async_creator_fn: AsyncCreator | None = None, foreign_keys: bool = True, pooled: bool = True
+) -> AsyncEngine:
+    """Return an engine; nothing is connected yet.
+
+    Args:
+        url: which database.
+        async_creator_fn: makes SQLite's connection instead of `aiosqlite.connect`, from the same arguments: room for
+            one that runs sqlite3 in the loop's own thread, which virtual time needs.
+        foreign_keys: False only while SQLite tables are rebuilt by a migration.
+        pooled: False for a few connections that are closed at once.
+    """
+    options: dict[str, Any] = {"hide_parameters": True}
+    if not pooled:
+        options["poolclass"] = NullPool
+    if url.path is None:
+        if async_creator_fn is not None:
+            raise StoreUrlError("`async_creator_fn` is for SQLite only")
+        arguments = {"connect_timeout": CONNECT_S, "application_name": "validator"}
+        return create_async_engine(url.url, connect_args=arguments, pool_pre_ping=pooled, **options)
+    # aiosqlite writes every statement's parameters to its debug log: salts and bodies do not belong there.
+    logging.getLogger("aiosqlite").setLevel(logging.INFO)
+    sqlite_arguments: dict[str, Any] = {"isolation_level": None, "timeout": BUSY_S}
+    if async_creator_fn is not None:
+        sqlite_arguments["async_creator_fn"] = async_creator_fn
+    engine = create_async_engine(url.url, connect_args=sqlite_arguments, **options)
+    _prepare_sqlite(engine.sync_engine, foreign_keys=foreign_keys)
+    return engine
+
+
+def writing(engine: AsyncEngine) -> AsyncEngine:
+    """Return the engine for write transactions: at most one is open in the whole database."""
+    return engine.execution_options(**{WRITE: True})
+
+
+def reading(engine: AsyncEngine) -> AsyncEngine:
+    """Return the engine for read transactions: one consistent view, and no way to write."""
+    if engine.dialect.name == "postgresql":
+        return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+    return engine.execution_options(**{WRITE: False})
+
+
+def create_file(url: StoreUrl) -> None:
+    """Make the SQLite file, readable by its owner only: it holds salts before they are public."""
+    if url.path is not None and not url.path.exists():
+        os.close(os.open(url.path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def _prepare_sqlite(engine: Engine, *, foreign_keys: bool) -> None:
+    """Set the pragmas of every new connection and begin transactions ourselves (SQLAlchemy's recipe for pysqlite)."""
+
+    @event.listens_for(engine, "connect")
+    def set_pragmas(connection: Any, record: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout = {BUSY_S * 1000}")
+        cursor.execute("PRAGMA journal_mode = WAL")
+        cursor.execute("PRAGMA synchronous = FULL")
+        cursor.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")
+        cursor.execute("PRAGMA trusted_schema = OFF")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        write = connection.get_execution_options().get(WRITE, False)
+        connection.exec_driver_sql(f"PRAGMA query_only = {'OFF' if write else 'ON'}")
+        # A write transaction takes its lock at once: one that starts as a reader may find that it can never write.
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")

@@ -1,0 +1,180 @@
+"""Opening a store, and its transactions."""
+
+import asyncio
+from collections.abc import AsyncIterator, Generator
+from contextlib import AsyncExitStack, asynccontextmanager
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from validator.protocol.text import printable
+from validator.store.connect import AsyncCreator, make_engine, reading, writing
+from validator.store.errors import SchemaStateError, StoreBusyError, StoreError
+from validator.store.locks import NoLock, WriterLock, take_lock, take_turn
+from validator.store.packing import Packing
+from validator.store.schema import SchemaState, require_folder, state_of, unreachable, upgrade_unlocked
+from validator.store.transaction import Transaction
+from validator.store.urls import StoreUrl, parse_url
+
+
+class Store:
+    """An open store. Use it from one event loop; close it, or use it as a context manager.
+
+    Args:
+        engine: connected to tables of this version.
+        url: where it is.
+        lock: the claim to write, or none.
+        packing: how documents become bytes.
+    """
+
+    def __init__(self, engine: AsyncEngine, url: StoreUrl, lock: WriterLock, packing: Packing) -> None:
+        self._engine = engine
+        self._writing = writing(engine)
+        self._reading = reading(engine)
+        self._url = url
+        self._lock = lock
+        self._packing = packing
+        self._turn = asyncio.Lock()
+        self._writer_task: asyncio.Task[object] | None = None
+
+    def __repr__(self) -> str:
+        return f"<Store {self.location}>"
+
+    @property
+    def location(self) -> str:
+        """The url without user and password, for messages."""
+        return self._url.shown
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[Transaction]:
+        """One write transaction: committed at the end, rolled back on any exception.
+
+        At most one is open in the whole database. Within this store they queue in order; keep network and waiting out
+        of them, and do not nest them.
+
+        Raises:
+            StoreBusyError: another program's write transaction did not end in time, or the database is gone.
+            StoreLockLostError: this store was opened as writer and is not any more: stop.
+            StoreError: this task has one open already.
+        """
+        if self._writer_task is not None and self._writer_task is asyncio.current_task():
+            raise StoreError("a write transaction is open in this task already; use that one")
+        async with self._turn, AsyncExitStack() as stack:
+            self._writer_task = asyncio.current_task()
+            stack.callback(self._turn_over)
+            try:
+                connection = await stack.enter_async_context(self._writing.begin())
+                await take_turn(connection)
+                await self._lock.check(connection)
+            except DBAPIError as error:
+                raise StoreBusyError(f"{self.location}: {printable(str(error.orig))}") from None
+            yield Transaction(connection, self._packing)
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[Transaction]:
+        """One read transaction: a single consistent view, not disturbed by a writer and not able to write.
+
+        Raises:
+            StoreUnreachableError: the database is gone.
+        """
+        async with AsyncExitStack() as stack:
+            try:
+                connection = await stack.enter_async_context(self._reading.begin())
+            except DBAPIError as error:
+                raise unreachable(self._url, error) from None
+            yield Transaction(connection, self._packing)
+
+    async def close(self) -> None:
+        """Close all connections, then give up the writer lock."""
+        try:
+            await self._engine.dispose()
+        finally:
+            await self._lock.release()
+            self._lock = NoLock()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def _turn_over(self) -> None:
+        self._writer_task = None
+
+
+class Opening:
+    """What `open_store` returns: `store = await …` (then close it), or `async with … as store`."""
+
+    def __init__(self, url: str, *, writer: bool, create: bool, async_creator_fn: AsyncCreator | None) -> None:
+        self._url = url
+        self._writer = writer
+        self._create = create
+        self._creator = async_creator_fn
+        self._store: Store | None = None
+
+    def __await__(self) -> Generator[object, None, Store]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> Store:
+        self._store = await self._open()
+        return self._store
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._store is not None:
+            await self._store.close()
+
+    async def _open(self) -> Store:
+        url = parse_url(self._url)
+        require_folder(url)
+        try:
+            lock = await take_lock(url) if self._writer else NoLock()
+            async with AsyncExitStack() as stack:
+                stack.push_async_callback(lock.release)
+                await self._settle_schema(url)
+                engine = make_engine(url, async_creator_fn=self._creator)
+                stack.pop_all()
+                return Store(engine, url, lock, Packing(threads=self._creator is None))
+        except (DBAPIError, OSError) as error:
+            raise unreachable(url, error) from None
+
+    async def _settle_schema(self, url: StoreUrl) -> None:
+        state = await state_of(url, self._creator)
+        if state == "empty" and self._create:
+            await upgrade_unlocked(url, self._creator)
+        elif state != "current":
+            raise SchemaStateError(f"{url.shown} {_ADVICE[state]}")
+
+
+_ADVICE: dict[SchemaState, str] = {
+    "empty": "is empty: make its tables with `validator db upgrade`",
+    "behind": "is behind this program: stop the validator, make a backup, then run `validator db upgrade`",
+    "ahead": "is newer than this program, which `validator db upgrade` cannot undo: install the version that made it",
+}
+
+
+def open_store(
+    url: str, *, writer: bool = False, create: bool = False, async_creator_fn: AsyncCreator | None = None
+) -> Opening:
+    """Return an opening: `async with` it, or `await` it and close the store yourself.
+
+    Args:
+        url: `sqlite:///path`, `sqlite+aiosqlite:///path`, `postgresql://…` or `postgresql+psycopg://…`.
+        writer: claim to be the store's only validator until it is closed. Without it, `begin` still works, for single
+            administrative changes.
+        create: make the tables of an empty database.
+        async_creator_fn: SQLite only; makes connections that do not use threads, for virtual time. Large documents
+            then stay on the loop's thread too.
+
+    Raises:
+        StoreUrlError: not such a url.
+        StoreUnreachableError: the database cannot be opened.
+        StoreLockedError: `writer` was asked for and another process is it.
+        SchemaStateError: the tables are missing, behind or ahead; the message says what to do.
+    """
+    return Opening(url, writer=writer, create=create, async_creator_fn=async_creator_fn)

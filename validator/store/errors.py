@@ -1,0 +1,73 @@
+"""Everything the store raises on purpose."""
+
+from sqlalchemy.exc import DontWrapMixin
+
+from validator.protocol.errors import ValidatorError
+
+
+class StoreError(ValidatorError):
+    """The store cannot do this."""
+
+
+class StoreUrlError(StoreError):
+    """Not a store url."""
+
+
+class StoreUnreachableError(StoreError):
+    """The database could not be opened."""
+
+
+class StoreLockedError(StoreError):
+    """Another validator writes to this store."""
+
+
+class StoreLockLostError(StoreError):
+    """This process is no longer the store's writer."""
+
+
+class StoreBusyError(StoreError):
+    """No write transaction could be begun."""
+
+
+class SchemaStateError(StoreError):
+    """The store's tables are not those of this version."""
+
+
+class UnstorableError(StoreError, DontWrapMixin):
+    """A value has no place in a table."""
+
+
+class DamagedError(StoreError, DontWrapMixin):
+    """Stored bytes are not what was stored."""
+
+
+class AlreadyOpenedError(StoreError):
+    """The round is in the store already."""
+
+
+class AlreadySettledError(StoreError):
+    """The round is not open any more."""
+
+
+class AlreadyPreparedError(StoreError):
+    """Weights for this epoch are in the store already."""
+
+
+class UnfinishedDispatchesError(StoreError):
+    """The round cannot settle while the fate of a dispatch is unknown."""
+
+
+class MismatchError(StoreError):
+    """Two documents that belong together do not match."""
+
+
+class WrongStateError(StoreError):
+    """The record is not in a state that allows this."""
+
+
+class ReputationConflictError(StoreError):
+    """A reputation event does not follow from the stored reputation."""
+
+
+class EmptyReasonError(StoreError):
+    """Clearing flags needs a reason."""

@@ -1,0 +1,15 @@
+"""Run by Alembic; `validator.store.schema` hands it the connection and owns the transaction."""
+
+from alembic import context
+
+from validator.store.schema import VERSION_TABLE
+from validator.store.tables import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    version_table=VERSION_TABLE,
+    render_as_batch=True,
+)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,78 @@
+"""Documents as stored bytes: canonical, compressed, checked; the heavy ones away from the event loop."""
+
+import asyncio
+import zlib
+from collections.abc import Callable
+from typing import Any, Final, ParamSpec, TypeVar
+
+from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
+from validator.protocol.text import printable
+from validator.store.errors import DamagedError, UnstorableError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+INLINE_LIMIT: Final = 64 * 1024  # bytes; below this a thread costs more than it saves
+
+
+class Packing:
+    """Compresses, expands and canonicalises.
+
+    Args:
+        threads: whether large documents may go to a worker thread. A store on virtual time must not: work in a
+            thread has no place on a clock that jumps.
+    """
+
+    def __init__(self, *, threads: bool) -> None:
+        self._threads = threads
+
+    async def pack(self, data: bytes) -> bytes:
+        """Return `data` compressed with zlib."""
+        return await self._run(len(data) > INLINE_LIMIT, zlib.compress, data)
+
+    async def unpack(self, blob: bytes, sha256: str | None = None) -> bytes:
+        """Return what was packed.
+
+        Args:
+            blob: from `pack`.
+            sha256: hex digest that the data must have; None to trust zlib's own checksum.
+
+        Raises:
+            DamagedError: not what was packed.
+        """
+        return await self._run(len(blob) > INLINE_LIMIT, _unpack, blob, sha256)
+
+    async def canonical(self, value: Any) -> tuple[bytes, str]:
+        """Return the canonical bytes of a document and their sha256 (hex).
+
+        Raises:
+            UnstorableError: it has no RFC 8785 form.
+        """
+        # The size is not known beforehand, and canonicalising is slow: always away from the loop.
+        return await self._run(True, _canonical, value)
+
+    async def digest(self, data: bytes) -> str:
+        """Return the hex sha256 of `data`."""
+        return await self._run(len(data) > INLINE_LIMIT, sha256_hex, data)
+
+    async def _run(self, heavy: bool, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        if heavy and self._threads:
+            return await asyncio.to_thread(function, *args, **kwargs)
+        return function(*args, **kwargs)
+
+
+def _unpack(blob: bytes, sha256: str | None) -> bytes:
+    try:
+        data = zlib.decompress(blob)
+    except zlib.error as error:
+        raise DamagedError(printable(str(error))) from None
+    if sha256 is not None and sha256_hex(data) != sha256:
+        raise DamagedError(f"the bytes do not hash to {sha256}")
+    return data
+
+
+def _canonical(value: Any) -> tuple[bytes, str]:
+    try:
+        data = canonical_bytes(value)
+    except NotCanonicalError as error:
+        raise UnstorableError(error.detail) from None
+    return data, sha256_hex(data)

@@ -1,0 +1,250 @@
+"""What the repositories give back where floor 0 has no struct for it. All of them are values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from validator.protocol.answer import Role
+from validator.protocol.round import (
+    AgreementSample,
+    FlagRaised,
+    GroupOutcome,
+    GroupPlan,
+    MemberOutcome,
+    Mode,
+    ReputationEvent,
+    RoundInput,
+    RoundOutcome,
+)
+from validator.protocol.scoring_version import SkillType
+
+RoundState = Literal["open", "settled", "void", "skipped", "abandoned"]
+EndState = Literal["settled", "void", "abandoned"]
+TaskState = Literal["open", "settled", "void", "skipped"]
+DispatchState = Literal["planned", "sent", "answered", "failed", "void"]
+WeightsState = Literal["prepared", "submitted", "confirmed", "rejected", "unknown"]
+
+
+class DispatchKey(NamedTuple):
+    """What identifies a dispatch."""
+
+    round_id: int
+    task_id: str
+    hotkey: str
+
+
+@dataclass(frozen=True, slots=True)
+class MinerRecord:
+    """One line of the miners' listing.
+
+    Attributes:
+        uid: of the last sight.
+        skill_types: usable types of the declaration that counts now; empty without one.
+        reputations: per type; absent means 0.5.
+        flags: standing ones.
+        dispatches: all ever planned for it.
+    """
+
+    hotkey: str
+    uid: int
+    first_seen_block: int
+    last_seen_block: int
+    skill_types: tuple[SkillType, ...]
+    reputations: Mapping[SkillType, float]
+    flags: int
+    dispatches: int
+
+
+@dataclass(frozen=True, slots=True)
+class SaltRecord:
+    """An epoch's salt (SPEC 8). The salt stays out of the repr: it is secret until its epoch has ended."""
+
+    id: int
+    salt: bytes = field(repr=False)
+    commitment: str
+    epoch: int | None
+    first_round: int | None
+    last_round: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RoundSummary:
+    """A few numbers for listings; the means are None where nothing had a value."""
+
+    accepted: int
+    failed: int
+    mean_quality: float | None
+    mean_consensus: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRecord:
+    """A round without its documents."""
+
+    round_id: int
+    epoch: int
+    block: int
+    block_hash: str
+    state: RoundState
+    reason: str | None
+    input_sha256: str | None
+    outcome_sha256: str | None
+    started_at: datetime
+    settled_at: datetime | None
+    task_count: int
+    dispatch_count: int
+    accepted_count: int | None
+    failed_count: int | None
+    mean_quality: float | None
+    mean_consensus: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRound:
+    """A round with its documents.
+
+    Attributes:
+        input: None when the round was skipped, or when `record.input_sha256` is set but the bytes are damaged or of
+            another version's form (then an open round can only be abandoned).
+        outcome: None before settling, for void, skipped and abandoned rounds, or when unreadable.
+    """
+
+    record: RoundRecord
+    input: RoundInput | None = field(repr=False)
+    outcome: RoundOutcome | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRecord:
+    """A task of a round; `position` is its place in the plan, `reason` None while it is open."""
+
+    round_id: int
+    task_id: str
+    position: int
+    skill_type: SkillType
+    slot: int
+    source_sha256: str
+    bundle_sha256: str
+    nonce: str
+    provenance: str
+    mode: Mode
+    state: TaskState
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRecord:
+    """Who got a task and what the group came to (None before settling)."""
+
+    plan: GroupPlan
+    outcome: GroupOutcome | None
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchRecord:
+    """A dispatch as it stands.
+
+    Attributes:
+        rank: place in the group: primaries by rank, then auditors by draw.
+        seconds: first byte sent to last byte received; None where nothing was sent.
+        reason: None while it is not judged.
+        body_bytes: size of the stored body; None without one. It stays when retention removes the body.
+    """
+
+    key: DispatchKey
+    skill_type: SkillType
+    role: Role
+    rank: int
+    state: DispatchState
+    sent_at: datetime | None
+    received_at: datetime | None
+    seconds: float | None
+    http_status: int | None
+    reason: str | None
+    detail: str | None
+    body_bytes: int | None
+    sssa_sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRecord:
+    """A member's outcome with the round and type that its struct does not name."""
+
+    round_id: int
+    skill_type: SkillType
+    outcome: MemberOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class FlagRecord:
+    """A flag as it stands; `cleared_reason` is set exactly when `cleared_at` is."""
+
+    id: int
+    round_id: int
+    flag: FlagRaised
+    raised_at: datetime
+    cleared_at: datetime | None
+    cleared_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRecord:
+    """An agreement sample with its round."""
+
+    round_id: int
+    sample: AgreementSample
+
+
+@dataclass(frozen=True, slots=True)
+class FlagDetail:
+    """A flag with the samples that led to it, oldest first."""
+
+    record: FlagRecord
+    samples: tuple[SampleRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """A reputation event with its place in the history."""
+
+    sequence: int
+    round_id: int
+    event: ReputationEvent
+
+
+@dataclass(frozen=True, slots=True)
+class WindowEntry:
+    """One task's value in a score window (SPEC 11). `skill_type` may be `workflow`."""
+
+    hotkey: str
+    skill_type: str
+    round_id: int
+    task_id: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsRecord:
+    """A weight submission: what was meant to be sent, and what is known of its fate."""
+
+    id: int
+    netuid: int
+    mechid: int
+    epoch: int
+    state: WeightsState
+    block: int | None
+    vector: Mapping[str, float]
+    scores: Mapping[str, float]
+    unallocated: float
+    message: str | None
+    extrinsic: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class Pruned(NamedTuple):
+    """How many rows retention removed."""
+
+    answers: int
+    bundles: int

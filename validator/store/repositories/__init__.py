@@ -1,0 +1,1 @@
+"""One repository per aggregate; a `Transaction` carries one of each."""

@@ -1,0 +1,82 @@
+"""Collusion samples and their windows (SPEC 9)."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Row, func, select, update
+
+from validator.protocol.round import AgreementPair, AgreementSample
+from validator.protocol.scoring_version import COLLUSION_WINDOW, SkillType
+from validator.store.records import SampleRecord
+from validator.store.repositories.base import Repository
+from validator.store.tables import agreements
+
+
+class Agreements(Repository):
+    """Samples by (hotkey, skill_type, round_id), those that did not count included."""
+
+    async def put_all(self, round_id: int, samples: Sequence[AgreementSample]) -> None:
+        """Insert a round's samples."""
+        await self._insert(
+            agreements,
+            [
+                {
+                    "hotkey": sample.hotkey,
+                    "skill_type": sample.skill_type,
+                    "round_id": round_id,
+                    "with_primaries": sample.with_primaries,
+                    "with_auditors": sample.with_auditors,
+                    "counted": sample.counted,
+                    "reason": sample.reason,
+                }
+                for sample in samples
+            ],
+        )
+
+    async def windows(self) -> Mapping[tuple[str, SkillType], tuple[AgreementPair, ...]]:
+        """Return (hotkey, skill_type) -> the newest 30 counted samples since the last flag, oldest first."""
+        a = agreements.c
+        age = func.row_number().over(partition_by=(a.hotkey, a.skill_type), order_by=a.round_id.desc())
+        open_ones = select(agreements, age.label("age")).where(a.counted, a.consumed_by.is_(None)).subquery()
+        newest = select(open_ones).where(open_ones.c.age <= COLLUSION_WINDOW).order_by(open_ones.c.round_id)
+        found: dict[tuple[str, SkillType], list[AgreementPair]] = defaultdict(list)
+        for row in await self._all(newest):
+            pair = AgreementPair(row.with_primaries, row.with_auditors)
+            found[row.hotkey, SkillType(row.skill_type)].append(pair)
+        return {pair: tuple(samples) for pair, samples in found.items()}
+
+    async def consume(self, hotkey: str, skill_type: SkillType, flag_id: int) -> int:
+        """Close the pair's window for good (D-9): the next flag needs new samples.
+
+        Returns:
+            How many counted samples the flag consumed; those beyond the window of 30 go with it.
+        """
+        a = agreements.c
+        pair = (a.hotkey == hotkey) & (a.skill_type == skill_type)
+        statement = update(agreements).where(pair, a.counted, a.consumed_by.is_(None))
+        return await self._changed(statement.values(consumed_by=flag_id))
+
+    async def consumed_by(self, flag_id: int, limit: int) -> tuple[SampleRecord, ...]:
+        """Return the newest `limit` samples that a flag consumed, oldest first."""
+        statement = select(agreements).where(agreements.c.consumed_by == flag_id)
+        newest = await self._all(statement.order_by(agreements.c.round_id.desc()).limit(limit))
+        return tuple(_record(row) for row in reversed(newest))
+
+    async def of_miner(self, hotkey: str, limit: int) -> tuple[SampleRecord, ...]:
+        """Return a miner's newest `limit` samples over all types, newest first."""
+        statement = select(agreements).where(agreements.c.hotkey == hotkey)
+        order = agreements.c.round_id.desc(), agreements.c.skill_type
+        return tuple(_record(row) for row in await self._all(statement.order_by(*order).limit(limit)))
+
+
+def _record(row: Row[Any]) -> SampleRecord:
+    sample = AgreementSample(
+        hotkey=row.hotkey,
+        skill_type=SkillType(row.skill_type),
+        with_primaries=row.with_primaries,
+        with_auditors=row.with_auditors,
+        counted=row.counted,
+        reason=row.reason,
+    )
+    return SampleRecord(row.round_id, sample)

@@ -1,0 +1,84 @@
+"""What all repositories share: a connection inside a transaction, and the few statements both databases spell apart."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Executable, Insert, Row, Table, func, insert, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import CursorResult
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from validator.store.packing import Packing
+
+
+class Repository:
+    """One aggregate's statements.
+
+    Args:
+        connection: inside a transaction; the repository never commits.
+        packing: how documents become bytes.
+    """
+
+    def __init__(self, connection: AsyncConnection, packing: Packing) -> None:
+        self._connection = connection
+        self._packing = packing
+
+    async def _all(self, statement: Executable, parameters: Mapping[str, Any] | None = None) -> Sequence[Row[Any]]:
+        return (await self._connection.execute(statement, parameters)).all()
+
+    async def _first(self, statement: Executable) -> Row[Any] | None:
+        return (await self._connection.execute(statement)).first()
+
+    async def _scalar(self, statement: Executable) -> Any:
+        return (await self._connection.execute(statement)).scalar()
+
+    async def _changed(self, statement: Executable) -> int:
+        """Run an UPDATE or DELETE and return the number of rows it met."""
+        result: CursorResult[Any] = await self._connection.execute(statement)
+        return result.rowcount
+
+    async def _insert(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        if rows:
+            await self._connection.execute(insert(table), rows)
+
+    async def _insert_new(self, table: Table, row: Mapping[str, Any]) -> bool:
+        """Insert a row unless a unique key is taken; return whether it went in. The transaction stays usable."""
+        statement = self._dialect_insert(table).values(**row).on_conflict_do_nothing()
+        return bool(await self._changed(statement))
+
+    async def _upsert(
+        self, table: Table, rows: Sequence[Mapping[str, Any]], newest: str | None = None, keep: tuple[str, ...] = ()
+    ) -> None:
+        """Insert rows, replacing those with the same primary key.
+
+        Args:
+            table: its primary key decides what is the same.
+            rows: all with the same columns.
+            newest: column by which an older row never replaces a newer one.
+            keep: columns that stay as they were first inserted.
+        """
+        if not rows:
+            return
+        statement = self._dialect_insert(table)
+        keys = [column.name for column in table.primary_key]
+        given = statement.excluded
+        statement = statement.on_conflict_do_update(
+            index_elements=keys,
+            set_={name: given[name] for name in rows[0] if name not in (*keys, *keep)},
+            where=None if newest is None else table.c[newest] <= given[newest],
+        )
+        await self._connection.execute(statement, rows)
+
+    async def _next(self, table: Table, column: str) -> int:
+        """Return one more than the column's largest value, 0 for an empty table."""
+        largest = await self._scalar(select(func.max(table.c[column])))
+        return 0 if largest is None else int(largest) + 1
+
+    def _dialect_insert(self, table: Table) -> postgresql.Insert | sqlite.Insert:
+        on_postgres = self._connection.dialect.name == "postgresql"
+        return postgresql.insert(table) if on_postgres else sqlite.insert(table)
+
+
+def inserted_id(table: Table) -> Insert:
+    """Return an INSERT that gives back the id the database chose."""
+    return insert(table).returning(table.c.id)

@@ -1,0 +1,38 @@
+"""Bundles as dispatched, kept as long as the settings say."""
+
+from datetime import datetime
+
+from sqlalchemy import select
+
+from validator.store.errors import MismatchError
+from validator.store.repositories.base import Repository
+from validator.store.tables import bundles, tasks
+
+
+class Bundles(Repository):
+    """Content-addressed gzip tars."""
+
+    async def put(self, sha256: str, data: bytes, at: datetime) -> None:
+        """Keep a bundle; one that is there already starts its retention anew.
+
+        Raises:
+            MismatchError: the bytes do not hash to `sha256`.
+        """
+        if await self._packing.digest(data) != sha256:
+            raise MismatchError("a bundle does not hash to its `sha256`")
+        await self._upsert(bundles, [{"sha256": sha256, "data": data, "stored_at": at}], keep=("data",))
+
+    async def get(self, sha256: str) -> bytes | None:
+        """Return a bundle; None when it was never stored or its retention has ended."""
+        data: bytes | None = await self._scalar(select(bundles.c.data).where(bundles.c.sha256 == sha256))
+        return data
+
+    async def recent_sources(self, limit: int) -> frozenset[str]:
+        """Return the source hashes of the `limit` tasks dispatched last: what a source should not offer again."""
+        statement = (
+            select(tasks.c.source_sha256)
+            .where(tasks.c.state != "skipped")
+            .order_by(tasks.c.round_id.desc(), tasks.c.position.desc())
+            .limit(limit)
+        )
+        return frozenset(row.source_sha256 for row in await self._all(statement))

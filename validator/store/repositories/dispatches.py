@@ -1,0 +1,213 @@
+"""Dispatches: planned -> sent -> answered | failed, or void with their task (D-6)."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Table, and_, func, select, update
+
+from validator.protocol.answer import Role
+from validator.protocol.reasons import Reason
+from validator.protocol.round import RoundInput, RoundPlan, Submission
+from validator.protocol.scoring_version import SkillType
+from validator.store.errors import MismatchError, WrongStateError
+from validator.store.records import DispatchKey, DispatchRecord, DispatchState
+from validator.store.repositories.base import Repository
+from validator.store.repositories.sssas import Sssas
+from validator.store.repositories.submissions import submission_columns
+from validator.store.repositories.tasks import Tasks
+from validator.store.tables import answers, dispatches, rounds, tasks
+
+
+class Dispatches(Repository):
+    """Dispatches by (round_id, task_id, hotkey). Nothing changes them once their round has ended."""
+
+    async def plan(self, round_id: int, round_input: RoundInput, plan: RoundPlan) -> None:
+        """Insert everyone who gets a task of the round, as `planned`."""
+        members: Iterable[tuple[str, SkillType, int, tuple[str, Role]]] = (
+            (task.task_id, task.skill_type, rank, member)
+            for task, group in zip(round_input.tasks, plan.groups, strict=True)
+            for rank, member in enumerate(group.members)
+        )
+        await self._insert(
+            dispatches,
+            [
+                {
+                    "round_id": round_id,
+                    "task_id": task_id,
+                    "hotkey": hotkey,
+                    "skill_type": skill_type,
+                    "role": role,
+                    "rank": rank,
+                    "state": "planned",
+                }
+                for task_id, skill_type, rank, (hotkey, role) in members
+            ],
+        )
+
+    async def sent(self, key: DispatchKey, at: datetime) -> None:
+        """Note that the first byte is about to leave.
+
+        Raises:
+            WrongStateError: it is not planned, or its round has ended.
+        """
+        await self._move(key, ("planned",), {"state": "sent", "sent_at": at})
+
+    async def answered(
+        self, key: DispatchKey, seconds: float, status: int, body: bytes | None, received_at: datetime
+    ) -> None:
+        """Keep a whole response with its raw body, before anything is read from it.
+
+        Args:
+            key: which dispatch.
+            seconds: first byte sent to last byte received.
+            status: of the response.
+            body: as received; None where there is none to keep.
+            received_at: when the last byte came.
+
+        Raises:
+            WrongStateError: it is not sent, or its round has ended.
+        """
+        values = {
+            "state": "answered",
+            "seconds": seconds,
+            "http_status": status,
+            "received_at": received_at,
+            "body_bytes": None if body is None else len(body),
+        }
+        await self._move(key, ("sent",), values)
+        if body is not None:
+            row = {**key._asdict(), "body": await self._packing.pack(body), "stored_at": received_at}
+            await self._insert(answers, [row])
+
+    async def failed(
+        self,
+        key: DispatchKey,
+        reason: Reason,
+        *,
+        seconds: float | None = None,
+        status: int | None = None,
+        detail: str = "",
+    ) -> None:
+        """Note that no usable response came: gate 1, or a body over its limit.
+
+        Args:
+            key: which dispatch.
+            reason: a gate's code.
+            seconds: how long it took; None where nothing was sent.
+            status: of the response, None without one.
+            detail: for people; made printable and cut.
+
+        Raises:
+            MismatchError: `reason` is no gate's.
+            WrongStateError: it is not planned or sent, or its round has ended.
+        """
+        values = {"state": "failed", "reason": _gate(reason), "seconds": seconds, "http_status": status}
+        await self._move(key, ("planned", "sent"), {**values, "detail": detail or None})
+
+    async def judged(
+        self, key: DispatchKey, reason: Reason, submission: Submission | None = None, *, detail: str = ""
+    ) -> None:
+        """Store what the gates said of an answer; its attestation is kept by hash.
+
+        Judging again (after a crash) replaces an acceptance.
+
+        Args:
+            key: which dispatch.
+            reason: `accepted` or `accepted_early` with a submission, else the gate's code.
+            submission: what passed; its `sssa_sha256` must be that of its attestation.
+            detail: for people; made printable and cut.
+
+        Raises:
+            MismatchError: reason and submission contradict each other, or the submission is another dispatch's.
+            WrongStateError: there is no answer, or it failed already, or its round has ended.
+        """
+        if submission is None:
+            values = {"state": "failed", "reason": _gate(reason), "sssa_sha256": None, "submission": None}
+        else:
+            if reason not in (Reason.ACCEPTED, Reason.ACCEPTED_EARLY):
+                raise MismatchError(f"a submission with the reason `{reason}`")
+            if (submission.task_id, submission.hotkey) != (key.task_id, key.hotkey):
+                raise MismatchError("a submission of another dispatch")
+            await Sssas(self._connection, self._packing).put(submission.sssa, submission.sssa_sha256)
+            values = {"reason": str(reason), **submission_columns(submission)}
+        await self._move(key, ("answered",), {**values, "detail": detail or None})
+
+    async def void_task(self, round_id: int, task_id: str, reason: Reason) -> None:
+        """Make a task void with all its dispatches; those keep the reason they had.
+
+        Raises:
+            WrongStateError: the task is not open, or its round has ended.
+        """
+        await Tasks(self._connection, self._packing).void(round_id, task_id, reason)
+        await self.void_with_tasks(round_id)
+
+    async def void_with_tasks(self, round_id: int) -> None:
+        """Make the dispatches of a round's void tasks void; those without a reason take their task's."""
+        its_task = and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id)
+        void = select(tasks.c.task_id).where(its_task, tasks.c.state == "void").exists()
+        task_reason = select(tasks.c.reason).where(its_task).scalar_subquery()
+        statement = update(dispatches).where(dispatches.c.round_id == round_id, void)
+        await self._changed(statement.values(state="void", reason=func.coalesce(dispatches.c.reason, task_reason)))
+
+    async def of_round(self, round_id: int) -> tuple[DispatchRecord, ...]:
+        """Return a round's dispatches in plan order, primaries by rank, then auditors by draw."""
+        statement = (
+            select(dispatches)
+            .join(tasks, and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id))
+            .where(dispatches.c.round_id == round_id)
+            .order_by(tasks.c.position, dispatches.c.rank)
+        )
+        return tuple(_record(row) for row in await self._all(statement))
+
+    async def answer_body(self, key: DispatchKey) -> bytes | None:
+        """Return the raw body as received; None when there is none or its retention has ended.
+
+        Raises:
+            DamagedError: what is stored is not what was stored.
+        """
+        blob = await self._scalar(select(answers.c.body).where(_at(answers, key)))
+        return None if blob is None else await self._packing.unpack(blob)
+
+    async def _move(self, key: DispatchKey, allowed: Sequence[DispatchState], values: dict[str, Any]) -> None:
+        open_round = select(rounds.c.round_id).where(rounds.c.round_id == key.round_id, rounds.c.state == "open")
+        movable = and_(_at(dispatches, key), dispatches.c.state.in_(allowed), open_round.exists())
+        if await self._changed(update(dispatches).where(movable).values(values)):
+            return
+        state = await self._scalar(select(dispatches.c.state).where(_at(dispatches, key)))
+        raise WrongStateError(
+            f"dispatch {key.round_id}/{key.task_id} to {key.hotkey} is {state or 'unknown'}, not {' or '.join(allowed)}"
+            " in an open round"
+        )
+
+
+def _at(table: Table, key: DispatchKey) -> ColumnElement[bool]:
+    return and_(
+        table.c.round_id == key.round_id,
+        table.c.task_id == key.task_id,
+        table.c.hotkey == key.hotkey,
+    )
+
+
+def _gate(reason: Reason) -> str:
+    if not reason.gate:
+        raise MismatchError(f"`{reason}` is no gate's reason")
+    return str(reason)
+
+
+def _record(row: Row[Any]) -> DispatchRecord:
+    return DispatchRecord(
+        key=DispatchKey(row.round_id, row.task_id, row.hotkey),
+        skill_type=SkillType(row.skill_type),
+        role=row.role,
+        rank=row.rank,
+        state=row.state,
+        sent_at=row.sent_at,
+        received_at=row.received_at,
+        seconds=row.seconds,
+        http_status=row.http_status,
+        reason=row.reason,
+        detail=row.detail,
+        body_bytes=row.body_bytes,
+        sssa_sha256=row.sssa_sha256,
+    )

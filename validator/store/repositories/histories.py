@@ -1,0 +1,59 @@
+"""What selection needs to know about the past (SPEC 8)."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from sqlalchemy import and_, case, func, select
+
+from validator.protocol.answer import Role
+from validator.protocol.round import TypeHistory
+from validator.protocol.scoring_version import HISTORY_ROUNDS, SkillType
+from validator.store.repositories.base import Repository
+from validator.store.tables import dispatches, tasks
+
+MAX_ROLES = 100
+
+
+class Histories(Repository):
+    """Histories per (hotkey, skill_type), from settled tasks only: void and skipped ones never happened."""
+
+    async def before(
+        self, round_id: int, lookback: int = HISTORY_ROUNDS
+    ) -> Mapping[tuple[str, SkillType], TypeHistory]:
+        """Return the histories as they stand for the round to come.
+
+        Args:
+            round_id: only earlier rounds count.
+            lookback: dispatches and failures are those of the `lookback` round ids before it.
+
+        Returns:
+            (hotkey, skill_type) -> roles of the newest 100 rounds in which it was assigned, newest first (primary
+            if it was primary for any task of the type in that round), dispatches and failures (failed gates);
+            `in_flight` 0. Pairs that were never assigned are absent.
+        """
+        d = dispatches.c
+        per_round = (
+            select(
+                d.hotkey,
+                d.skill_type,
+                d.round_id,
+                func.max(case((d.role == "primary", 1), else_=0)).label("primary"),
+                func.count().label("dispatches"),
+                func.sum(case((d.state == "failed", 1), else_=0)).label("failures"),
+                func.row_number().over(partition_by=(d.hotkey, d.skill_type), order_by=d.round_id.desc()).label("age"),
+            )
+            .join(tasks, and_(tasks.c.round_id == d.round_id, tasks.c.task_id == d.task_id))
+            .where(tasks.c.state == "settled", d.round_id < round_id)
+            .group_by(d.hotkey, d.skill_type, d.round_id)
+            .subquery()
+        )
+        newest = select(per_round).where(per_round.c.age <= MAX_ROLES).order_by(per_round.c.age)
+        roles: dict[tuple[str, SkillType], list[Role]] = defaultdict(list)
+        counts: dict[tuple[str, SkillType], tuple[int, int]] = defaultdict(lambda: (0, 0))
+        for row in await self._all(newest):
+            pair = row.hotkey, SkillType(row.skill_type)
+            roles[pair].append("primary" if row.primary else "auditor")
+            if row.round_id >= round_id - lookback:
+                sent, failures = counts[pair]
+                counts[pair] = sent + row.dispatches, failures + int(row.failures)
+        return {pair: TypeHistory(tuple(its), *counts[pair]) for pair, its in roles.items()}

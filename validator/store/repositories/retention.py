@@ -1,0 +1,58 @@
+"""What the settings do not want kept for good: raw bodies and bundles of rounds that have ended."""
+
+from datetime import datetime
+
+from sqlalchemy import delete, select, tuple_
+
+from validator.store.records import Pruned
+from validator.store.repositories.base import Repository
+from validator.store.tables import answers, bundles, rounds, tasks
+
+
+class Retention(Repository):
+    """Removes old bytes; attestations and numbers stay."""
+
+    async def prune(
+        self, *, answers_before: datetime | None = None, bundles_before: datetime | None = None, limit: int = 500
+    ) -> Pruned:
+        """Remove raw bodies and bundles stored before the given moments, unless their round is open.
+
+        Args:
+            answers_before: None keeps all bodies.
+            bundles_before: None keeps all bundles.
+            limit: most rows of each kind in this transaction, so that it stays short; call again until both counts
+                are below it.
+
+        Returns:
+            How many rows went.
+        """
+        return Pruned(
+            answers=0 if answers_before is None else await self._answers(answers_before, limit),
+            bundles=0 if bundles_before is None else await self._bundles(bundles_before, limit),
+        )
+
+    async def _answers(self, before: datetime, limit: int) -> int:
+        a = answers.c
+        key = (a.round_id, a.task_id, a.hotkey)
+        old = (
+            select(*key)
+            .join(rounds, rounds.c.round_id == a.round_id)
+            .where(a.stored_at < before, rounds.c.state != "open")
+            .order_by(a.stored_at)
+            .limit(limit)
+        )
+        return await self._changed(delete(answers).where(tuple_(*key).in_(old)))
+
+    async def _bundles(self, before: datetime, limit: int) -> int:
+        in_use = (
+            select(tasks.c.bundle_sha256)
+            .join(rounds, rounds.c.round_id == tasks.c.round_id)
+            .where(rounds.c.state == "open")
+        )
+        old = (
+            select(bundles.c.sha256)
+            .where(bundles.c.stored_at < before, bundles.c.sha256.not_in(in_use))
+            .order_by(bundles.c.stored_at)
+            .limit(limit)
+        )
+        return await self._changed(delete(bundles).where(bundles.c.sha256.in_(old)))

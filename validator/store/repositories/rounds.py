@@ -1,0 +1,204 @@
+"""Rounds from opening to settling: opened once, settled once."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, TypeVar
+
+import msgspec
+from sqlalchemy import Row, and_, or_, select, update
+
+from validator.protocol.reasons import Reason
+from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
+from validator.store.errors import (
+    AlreadyOpenedError,
+    AlreadySettledError,
+    DamagedError,
+    MismatchError,
+    UnfinishedDispatchesError,
+    WrongStateError,
+)
+from validator.store.records import EndState, RoundRecord, RoundSummary, StoredRound
+from validator.store.repositories.base import Repository
+from validator.store.repositories.dispatches import Dispatches
+from validator.store.repositories.groups import Groups
+from validator.store.repositories.miners import Miners
+from validator.store.repositories.salts import Salts
+from validator.store.repositories.tasks import Tasks
+from validator.store.tables import dispatches, rounds
+
+T = TypeVar("T")
+_FACTS: Final = tuple(column for column in rounds.c if column.name not in ("input", "outcome"))
+
+
+class Rounds(Repository):
+    """The rounds with their frozen inputs and outcomes."""
+
+    async def next_id(self) -> int:
+        """Return the id of the next round: 0, 1, 2, … without gaps."""
+        return await self._next(rounds, "round_id")
+
+    async def open(self, round_input: RoundInput, plan: RoundPlan, started_at: datetime) -> None:
+        """Store a round before its first dispatch: input, tasks, groups and dispatches (`planned`).
+
+        The snapshot's neurons are noted as seen and the salt as used.
+
+        Raises:
+            AlreadyOpenedError: the id is taken.
+            MismatchError: the plan is not for this input.
+        """
+        round_id = _decimal(round_input.round_id)
+        if plan.round_id != round_input.round_id:
+            raise MismatchError(f"a plan of round {plan.round_id} for round {round_id}")
+        if [group.task_id for group in plan.groups] != [task.task_id for task in round_input.tasks]:
+            raise MismatchError(f"round {round_id}: the plan's groups are not the input's tasks, in their order")
+        data, sha256 = await self._packing.canonical(round_input)
+        snapshot = round_input.snapshot
+        facts = {
+            "epoch": snapshot.epoch,
+            "block": snapshot.block,
+            "block_hash": snapshot.block_hash,
+            "started_at": started_at,
+            "input": await self._packing.pack(data),
+            "input_sha256": sha256,
+            "task_count": len(plan.groups),
+            "dispatch_count": sum(len(group.members) for group in plan.groups),
+        }
+        await self._create(round_id, facts)
+        await Miners(self._connection, self._packing).seen(snapshot)
+        await Salts(self._connection, self._packing).used(round_input.salt_commitment, round_id)
+        await Tasks(self._connection, self._packing).plan(round_id, round_input, plan)
+        await Groups(self._connection, self._packing).plan(round_id, plan)
+        await Dispatches(self._connection, self._packing).plan(round_id, round_input, plan)
+
+    async def skip(  # noqa: PLR0913 - a round without documents is its facts
+        self, round_id: int, *, epoch: int, block: int, block_hash: str, reason: Reason, at: datetime
+    ) -> None:
+        """Store a round that had nothing to do.
+
+        Raises:
+            AlreadyOpenedError: the id is taken.
+        """
+        facts = {
+            "epoch": epoch,
+            "block": block,
+            "block_hash": block_hash,
+            "state": "skipped",
+            "reason": str(reason),
+            "started_at": at,
+            "settled_at": at,
+            "task_count": 0,
+            "dispatch_count": 0,
+        }
+        await self._create(round_id, facts)
+
+    async def settle(  # noqa: PLR0913, PLR0917 - these are the columns that settling fills
+        self,
+        round_id: int,
+        state: EndState,
+        reason: Reason,
+        outcome: RoundOutcome | None,
+        settled_at: datetime,
+        summary: RoundSummary | None = None,
+    ) -> None:
+        """End an open round. Call it first in the settling transaction: it is what keeps a second settler out.
+
+        `settled` needs an outcome; the tasks take their states from its groups' reasons (`skipped_…`: skipped;
+        `settled` and `void_no_verdict`: settled; anything else: void). `void` and `abandoned` void every task.
+
+        Raises:
+            AlreadySettledError: the round is not open (any more).
+            MismatchError: the outcome is not this round's, or is missing or too much.
+            UnfinishedDispatchesError: a task would settle although a dispatch of it is planned, sent or not judged.
+        """
+        if (state == "settled") != (outcome is not None):
+            raise MismatchError("an outcome belongs to a settled round, and to no other")
+        if outcome is not None and outcome.round_id != str(round_id):
+            raise MismatchError(f"an outcome of round {outcome.round_id} for round {round_id}")
+        values: dict[str, Any] = {"state": state, "reason": str(reason), "settled_at": settled_at}
+        if outcome is not None:
+            data, values["outcome_sha256"] = await self._packing.canonical(outcome)
+            values["outcome"] = await self._packing.pack(data)
+        if summary is not None:
+            values |= {
+                "accepted_count": summary.accepted,
+                "failed_count": summary.failed,
+                "mean_quality": summary.mean_quality,
+                "mean_consensus": summary.mean_consensus,
+            }
+        await self._close(round_id, values)
+        if outcome is None:
+            await Tasks(self._connection, self._packing).void_all(round_id, reason)
+        else:
+            await Groups(self._connection, self._packing).settle(round_id, outcome.groups)
+            await Tasks(self._connection, self._packing).settle(round_id, outcome.groups)
+        await Dispatches(self._connection, self._packing).void_with_tasks(round_id)
+        await self._refuse_unfinished(round_id)
+
+    async def get(self, round_id: int) -> StoredRound | None:
+        """Return a round with its documents."""
+        row = await self._first(select(rounds).where(rounds.c.round_id == round_id))
+        return None if row is None else await self._stored(row)
+
+    async def unfinished(self) -> tuple[StoredRound, ...]:
+        """Return the open rounds, oldest first: what a start after a crash has to settle or abandon."""
+        found = await self._all(select(rounds).where(rounds.c.state == "open").order_by(rounds.c.round_id))
+        return tuple([await self._stored(row) for row in found])
+
+    async def listing(self, limit: int, before: int | None = None) -> tuple[RoundRecord, ...]:
+        """Return at most `limit` rounds, newest first.
+
+        Args:
+            limit: at least 1.
+            before: only rounds with a smaller id, for paging.
+        """
+        statement = select(*_FACTS).order_by(rounds.c.round_id.desc()).limit(limit)
+        if before is not None:
+            statement = statement.where(rounds.c.round_id < before)
+        return tuple(_record(row) for row in await self._all(statement))
+
+    async def _create(self, round_id: int, facts: Mapping[str, Any]) -> None:
+        if not await self._insert_new(rounds, {"round_id": round_id, "state": "open", **facts}):
+            raise AlreadyOpenedError(f"round {round_id}")
+
+    async def _close(self, round_id: int, values: Mapping[str, Any]) -> None:
+        still_open = (rounds.c.round_id == round_id) & (rounds.c.state == "open")
+        if await self._changed(update(rounds).where(still_open).values(values)):
+            return
+        state = await self._scalar(select(rounds.c.state).where(rounds.c.round_id == round_id))
+        if state is None:
+            raise WrongStateError(f"round {round_id} was never opened")
+        raise AlreadySettledError(f"round {round_id} is {state}")
+
+    async def _refuse_unfinished(self, round_id: int) -> None:
+        unjudged = and_(dispatches.c.state == "answered", dispatches.c.reason.is_(None))
+        unfinished = or_(dispatches.c.state.in_(("planned", "sent")), unjudged)
+        row = await self._first(select(dispatches).where(dispatches.c.round_id == round_id, unfinished).limit(1))
+        if row is not None:
+            raise UnfinishedDispatchesError(
+                f"round {round_id}, task {row.task_id}, hotkey {row.hotkey} is {row.state}; judge it or void the task"
+            )
+
+    async def _stored(self, row: Row[Any]) -> StoredRound:
+        return StoredRound(
+            record=_record(row),
+            input=await self._document(row.input, row.input_sha256, RoundInput),
+            outcome=await self._document(row.outcome, row.outcome_sha256, RoundOutcome),
+        )
+
+    async def _document(self, blob: bytes | None, sha256: str, kind: type[T]) -> T | None:
+        if blob is None:
+            return None
+        try:
+            return msgspec.json.decode(await self._packing.unpack(blob, sha256), type=kind)
+        except (DamagedError, msgspec.MsgspecError):
+            return None
+
+
+def _decimal(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and text == str(int(text))):
+        raise MismatchError("`round_id` must be a decimal index without leading zeros")
+    return int(text)
+
+
+def _record(row: Row[Any]) -> RoundRecord:
+    return RoundRecord(**{column.name: getattr(row, column.name) for column in _FACTS})

@@ -1,0 +1,100 @@
+"""Scores with every factor that made them (SPEC 4, 6, 7); kept for good."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from sqlalchemy import Row, and_, select
+
+from validator.protocol.round import Components, Emission, MemberOutcome
+from validator.protocol.scoring_version import COMPONENT_WEIGHTS, SkillType
+from validator.store.records import ScoreRecord
+from validator.store.repositories.base import Repository
+from validator.store.tables import dispatches, scores, tasks
+
+_COMPONENTS: Final = tuple(name for name, _ in COMPONENT_WEIGHTS)
+
+
+class Scores(Repository):
+    """Member outcomes by (round_id, task_id, hotkey)."""
+
+    async def put_all(self, round_id: int, members: Sequence[MemberOutcome]) -> None:
+        """Insert a round's outcomes."""
+        await self._insert(scores, [_row(round_id, member) for member in members])
+
+    async def of_round(self, round_id: int) -> tuple[MemberOutcome, ...]:
+        """Return a round's outcomes in plan order, primaries by rank, then auditors by draw."""
+        statement = (
+            _SELECT.where(scores.c.round_id == round_id)
+            .join(tasks, and_(tasks.c.round_id == scores.c.round_id, tasks.c.task_id == scores.c.task_id))
+            .order_by(tasks.c.position, dispatches.c.rank)
+        )
+        return tuple(_outcome(row) for row in await self._all(statement))
+
+    async def of_miner(self, hotkey: str, limit: int) -> tuple[ScoreRecord, ...]:
+        """Return a miner's newest `limit` outcomes, newest round first."""
+        statement = (
+            _SELECT.where(scores.c.hotkey == hotkey).order_by(scores.c.round_id.desc(), scores.c.task_id).limit(limit)
+        )
+        return tuple(
+            ScoreRecord(row.round_id, SkillType(row.skill_type), _outcome(row)) for row in await self._all(statement)
+        )
+
+
+_SELECT: Final = select(scores, dispatches.c.skill_type).join(
+    dispatches,
+    and_(
+        dispatches.c.round_id == scores.c.round_id,
+        dispatches.c.task_id == scores.c.task_id,
+        dispatches.c.hotkey == scores.c.hotkey,
+    ),
+)
+
+
+def _row(round_id: int, member: MemberOutcome) -> dict[str, Any]:
+    components, emission = member.components, member.emission
+    return {
+        "round_id": round_id,
+        "task_id": member.task_id,
+        "hotkey": member.hotkey,
+        "role": member.role,
+        "reason": member.reason,
+        **{name: None if components is None else getattr(components, name) for name in _COMPONENTS},
+        "consensus": member.consensus,
+        "agreement_with_primaries": member.agreement_with_primaries,
+        "agreement_with_auditors": member.agreement_with_auditors,
+        **{column: None if emission is None else getattr(emission, name) for column, name in _EMISSION},
+        "window_entry": member.window_entry,
+    }
+
+
+# Column and field of Emission, in the field order of the struct.
+_EMISSION: Final = (
+    ("axes", "axes"),
+    ("epsilon", "epsilon"),
+    ("quality", "quality"),
+    ("base_weight", "base_weight"),
+    ("tier", "tier"),
+    ("early_bonus", "early_bonus"),
+    ("role_factor", "role"),
+    ("consensus_factor", "consensus"),
+    ("bootstrap", "bootstrap"),
+    ("emission", "emission"),
+)
+
+
+def _outcome(row: Row[Any]) -> MemberOutcome:
+    has_components = row.findings_recall is not None
+    return MemberOutcome(
+        task_id=row.task_id,
+        hotkey=row.hotkey,
+        role=row.role,
+        reason=row.reason,
+        components=Components(*(getattr(row, name) for name in _COMPONENTS)) if has_components else None,
+        consensus=row.consensus,
+        agreement_with_primaries=row.agreement_with_primaries,
+        agreement_with_auditors=row.agreement_with_auditors,
+        emission=None
+        if row.emission is None
+        else Emission(**{field: getattr(row, column) for column, field in _EMISSION}),
+        window_entry=row.window_entry,
+    )

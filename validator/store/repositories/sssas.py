@@ -1,0 +1,51 @@
+"""Signed attestations that passed the gates, by the hash of their canonical bytes; kept for good."""
+
+import msgspec
+from sqlalchemy import select
+
+from validator.protocol.sssa import Sssa
+from validator.store.errors import DamagedError, MismatchError
+from validator.store.repositories.base import Repository
+from validator.store.tables import sssas
+
+
+class Sssas(Repository):
+    """Content-addressed: the same attestation is stored once."""
+
+    async def put(self, sssa: Sssa, sha256: str) -> None:
+        """Keep an attestation.
+
+        Args:
+            sssa: as signed.
+            sha256: hex, of its canonical bytes with the signature's value.
+
+        Raises:
+            MismatchError: the bytes do not hash to that.
+        """
+        data, actual = await self._packing.canonical(sssa)
+        if actual != sha256:
+            raise MismatchError("`sssa_sha256` is not that of the attestation's canonical bytes")
+        await self._insert_new(sssas, {"sha256": sha256, "document": await self._packing.pack(data)})
+
+    async def get(self, sha256: str) -> bytes | None:
+        """Return the canonical bytes.
+
+        Raises:
+            DamagedError: what is stored does not hash to `sha256`.
+        """
+        blob = await self._scalar(select(sssas.c.document).where(sssas.c.sha256 == sha256))
+        return None if blob is None else await self._packing.unpack(blob, sha256)
+
+    async def load(self, sha256: str) -> Sssa:
+        """Return the attestation as its struct.
+
+        Raises:
+            DamagedError: missing, damaged, or of another version's form.
+        """
+        data = await self.get(sha256)
+        if data is None:
+            raise DamagedError(f"no attestation {sha256}")
+        try:
+            return msgspec.json.decode(data, type=Sssa)
+        except msgspec.MsgspecError:
+            raise DamagedError(f"attestation {sha256} has another version's form") from None

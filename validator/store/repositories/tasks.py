@@ -1,0 +1,105 @@
+"""The tasks of rounds."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from sqlalchemy import Row, select, update
+
+from validator.protocol.reasons import Reason
+from validator.protocol.round import GroupOutcome, RoundInput, RoundPlan
+from validator.protocol.scoring_version import SkillType
+from validator.store.errors import MismatchError, WrongStateError
+from validator.store.records import TaskRecord, TaskState
+from validator.store.repositories.base import Repository
+from validator.store.tables import rounds, tasks
+
+# D-7: without any verdict good answers enter nothing, but failed gates count and the group did work: not void.
+_SETTLED: Final = frozenset({Reason.SETTLED, Reason.VOID_NO_VERDICT})
+_SKIPPED: Final = frozenset({Reason.SKIPPED_NO_CANDIDATES, Reason.SKIPPED_NO_TASKS})
+
+
+class Tasks(Repository):
+    """Tasks by (round_id, task_id)."""
+
+    async def plan(self, round_id: int, round_input: RoundInput, plan: RoundPlan) -> None:
+        """Insert a round's tasks; those without candidates are skipped from the start."""
+        await self._insert(
+            tasks,
+            [
+                {
+                    "round_id": round_id,
+                    "task_id": task.task_id,
+                    "position": position,
+                    "skill_type": task.skill_type,
+                    "slot": task.slot,
+                    "source_sha256": task.source_sha256,
+                    "bundle_sha256": task.bundle_sha256,
+                    "nonce": task.nonce,
+                    "provenance": task.provenance,
+                    "mode": group.mode,
+                    "state": "skipped" if group.mode == "skip" else "open",
+                    "reason": str(Reason.SKIPPED_NO_CANDIDATES) if group.mode == "skip" else None,
+                }
+                for position, (task, group) in enumerate(zip(round_input.tasks, plan.groups, strict=True))
+            ],
+        )
+
+    async def settle(self, round_id: int, outcomes: Sequence[GroupOutcome]) -> None:
+        """Give every task the state and reason of its group's outcome.
+
+        Tasks that are void or skipped already may be missing; a void task stays void.
+
+        Raises:
+            MismatchError: the outcomes are not those of the round's tasks, or revive a void task.
+        """
+        planned = {task.task_id: task for task in await self.of_round(round_id)}
+        for outcome in outcomes:
+            task, state = planned.pop(outcome.task_id, None), task_state(outcome.reason)
+            if task is None:
+                raise MismatchError(f"round {round_id} has no task {outcome.task_id}, or the outcome has it twice")
+            if outcome.mode != task.mode or (task.state == "void" and state != "void"):
+                raise MismatchError(
+                    f"round {round_id}, task {task.task_id}: {task.state}, {task.mode} in the store, "
+                    f"but {state}, {outcome.mode} in the outcome"
+                )
+            await self._changed(_at(round_id, task.task_id).values(state=state, reason=outcome.reason))
+        missing = sorted(task.task_id for task in planned.values() if task.state == "open")
+        if missing:
+            raise MismatchError(f"round {round_id}: the outcome says nothing about {', '.join(missing)}")
+
+    async def void(self, round_id: int, task_id: str, reason: Reason) -> None:
+        """Make an open task void.
+
+        Raises:
+            WrongStateError: no such task, or it is not open.
+        """
+        open_round = select(rounds.c.round_id).where(rounds.c.round_id == round_id, rounds.c.state == "open").exists()
+        statement = _at(round_id, task_id).where(tasks.c.state == "open", open_round)
+        if not await self._changed(statement.values(state="void", reason=str(reason))):
+            raise WrongStateError(f"task {task_id} of round {round_id} is not open")
+
+    async def void_all(self, round_id: int, reason: Reason) -> None:
+        """Make every open task of a round void."""
+        statement = update(tasks).where(tasks.c.round_id == round_id, tasks.c.state == "open")
+        await self._changed(statement.values(state="void", reason=str(reason)))
+
+    async def of_round(self, round_id: int) -> tuple[TaskRecord, ...]:
+        """Return a round's tasks in plan order."""
+        found = await self._all(select(tasks).where(tasks.c.round_id == round_id).order_by(tasks.c.position))
+        return tuple(_record(row) for row in found)
+
+
+def task_state(reason: str) -> TaskState:
+    """Return the state in which a group outcome's reason leaves its task."""
+    if reason in _SETTLED:
+        return "settled"
+    return "skipped" if reason in _SKIPPED else "void"
+
+
+def _at(round_id: int, task_id: str) -> Any:
+    return update(tasks).where(tasks.c.round_id == round_id, tasks.c.task_id == task_id)
+
+
+def _record(row: Row[Any]) -> TaskRecord:
+    fields = row._asdict()
+    return TaskRecord(**{**fields, "skill_type": SkillType(row.skill_type)})

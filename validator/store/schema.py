@@ -1,0 +1,136 @@
+"""Which tables are there, and bringing them to this version (Alembic; the migrations are part of the package)."""
+
+from pathlib import Path
+from typing import Final, Literal
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from validator.protocol.text import printable
+from validator.store.connect import AsyncCreator, create_file, make_engine, reading, writing
+from validator.store.errors import SchemaStateError, StoreUnreachableError
+from validator.store.locks import take_lock, take_turn
+from validator.store.urls import StoreUrl, parse_url
+
+SchemaState = Literal["empty", "current", "behind", "ahead"]
+
+MIGRATIONS: Final = Path(__file__).parent / "migrations"
+VERSION_TABLE: Final = "schema_version"
+
+
+async def upgrade(url: str) -> SchemaState:
+    """Bring the database to this version's tables, making them if there are none; return the state found.
+
+    Nothing happens to a database that is current. One that is ahead is refused. The whole upgrade is one transaction.
+
+    Raises:
+        StoreUrlError, StoreUnreachableError: no such database.
+        StoreLockedError: a validator writes to it: stop it first.
+        SchemaStateError: it is ahead: this program is older than the tables.
+    """
+    parsed = parse_url(url)
+    require_folder(parsed)
+    try:
+        lock = await take_lock(parsed)
+        try:
+            return await upgrade_unlocked(parsed)
+        finally:
+            await lock.release()
+    except (DBAPIError, OSError) as error:
+        raise unreachable(parsed, error) from None
+
+
+async def schema_state(url: str) -> SchemaState:
+    """Return how the database's tables relate to this version's.
+
+    Returns:
+        `empty` (none of ours), `current`, `behind` (upgrade it), or `ahead` (this program is older than the tables).
+
+    Raises:
+        StoreUrlError, StoreUnreachableError: no such database.
+    """
+    parsed = parse_url(url)
+    try:
+        return await state_of(parsed)
+    except (DBAPIError, OSError) as error:
+        raise unreachable(parsed, error) from None
+
+
+async def state_of(url: StoreUrl, async_creator_fn: AsyncCreator | None = None) -> SchemaState:
+    """Return the state; a SQLite file that is not there is empty, and is not made."""
+    if url.path is not None and not url.path.exists():
+        return "empty"
+    engine = make_engine(url, async_creator_fn=async_creator_fn, pooled=False)
+    try:
+        async with reading(engine).begin() as connection:
+            return await connection.run_sync(_state)
+    finally:
+        await engine.dispose()
+
+
+async def upgrade_unlocked(url: StoreUrl, async_creator_fn: AsyncCreator | None = None) -> SchemaState:
+    """Do what `upgrade` does; the caller holds the writer lock or accepts that nobody does."""
+    create_file(url)
+    engine = make_engine(url, async_creator_fn=async_creator_fn, foreign_keys=False, pooled=False)
+    try:
+        return await _upgrade(engine)
+    finally:
+        await engine.dispose()
+
+
+def require_folder(url: StoreUrl) -> None:
+    """Refuse a SQLite path whose folder is not there.
+
+    Raises:
+        StoreUnreachableError: naming the folder.
+    """
+    if url.path is not None and not url.path.parent.is_dir():
+        raise StoreUnreachableError(
+            f"{url.shown}: the folder {printable(str(url.path.parent))} does not exist; make it"
+        )
+
+
+def unreachable(url: StoreUrl, error: DBAPIError | OSError) -> StoreUnreachableError:
+    """Return the error for a database that cannot be used, without the statement or its parameters."""
+    cause = error.orig if isinstance(error, DBAPIError) else error.strerror
+    return StoreUnreachableError(f"{url.shown}: {printable(str(cause))}")
+
+
+async def _upgrade(engine: AsyncEngine) -> SchemaState:
+    async with writing(engine).begin() as connection:
+        await take_turn(connection)
+        state = await connection.run_sync(_state)
+        if state == "ahead":
+            raise SchemaStateError(
+                "they are newer than this program; install the version that made them, or a newer one"
+            )
+        if state != "current":
+            await connection.run_sync(_run)
+        return state
+
+
+def _run(connection: Connection) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+    if connection.dialect.name == "sqlite":
+        broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+        if broken is not None:
+            raise SchemaStateError(f"the upgrade would break a reference of table {broken[0]}; nothing was changed")
+
+
+def _state(connection: Connection) -> SchemaState:
+    found = set(MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE}).get_current_heads())
+    scripts = ScriptDirectory(str(MIGRATIONS))
+    if not found:
+        return "empty"
+    if found == set(scripts.get_heads()):
+        return "current"
+    known = {script.revision for script in scripts.walk_revisions()}
+    return "behind" if found <= known else "ahead"

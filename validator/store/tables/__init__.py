@@ -1,0 +1,32 @@
+"""Every table of the store. A change here needs a migration beside it (a test compares the two).
+
+State is keyed by hotkey; a dispatch by (round_id, task_id, hotkey). Blobs are zlib over canonical bytes unless the
+column says otherwise.
+"""
+
+from validator.store.tables.answers import answers, dispatches, scores, sssas
+from validator.store.tables.base import metadata
+from validator.store.tables.conduct import agreements, flags, reputation_events, reputations
+from validator.store.tables.rounds import bundles, capabilities, groups, miners, rounds, salts, tasks
+from validator.store.tables.weights import weight_submissions, window_entries
+
+__all__ = [
+    "agreements",
+    "answers",
+    "bundles",
+    "capabilities",
+    "dispatches",
+    "flags",
+    "groups",
+    "metadata",
+    "miners",
+    "reputation_events",
+    "reputations",
+    "rounds",
+    "salts",
+    "scores",
+    "sssas",
+    "tasks",
+    "weight_submissions",
+    "window_entries",
+]

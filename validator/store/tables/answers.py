@@ -1,0 +1,87 @@
+"""Dispatches, what came back, and what it was worth."""
+
+from typing import Final
+
+from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, LargeBinary, Table
+
+from validator.store.columns import Json, Message, Moment, Name, Real
+from validator.store.tables.base import metadata, of_dispatch, of_task, one_of
+
+DISPATCH_STATES: Final = ("planned", "sent", "answered", "failed", "void")
+
+sssas = Table(
+    "sssas",
+    metadata,
+    Column("sha256", Name, primary_key=True),  # of the canonical bytes with the signature's value
+    Column("document", LargeBinary, nullable=False),
+)
+
+dispatches = Table(
+    "dispatches",
+    metadata,
+    Column("round_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("task_id", Name, primary_key=True),
+    Column("hotkey", Name, ForeignKey("miners.hotkey"), primary_key=True),
+    Column("skill_type", Name, nullable=False),
+    Column("role", Name, nullable=False),
+    Column("rank", Integer, nullable=False),  # place in the group: primaries by rank, then auditors by draw
+    Column("state", Name, nullable=False),
+    Column("sent_at", Moment),
+    Column("received_at", Moment),
+    Column("seconds", Real),
+    Column("http_status", Integer),
+    Column("reason", Name),
+    Column("detail", Message),
+    Column("body_bytes", Integer),
+    Column("sssa_sha256", Name, ForeignKey("sssas.sha256")),
+    Column("submission", Json(dict[str, object])),  # Submission without its sssa
+    of_task(),
+    one_of("state", DISPATCH_STATES),
+    CheckConstraint("role IN ('primary', 'auditor')", name="role"),
+    Index(None, "hotkey", "skill_type", "round_id"),
+)
+
+answers = Table(
+    "answers",
+    metadata,
+    Column("round_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("task_id", Name, primary_key=True),
+    Column("hotkey", Name, primary_key=True),
+    Column("body", LargeBinary, nullable=False),  # as received
+    Column("stored_at", Moment, nullable=False),
+    of_dispatch(),
+    Index(None, "stored_at"),
+)
+
+scores = Table(
+    "scores",
+    metadata,
+    Column("round_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("task_id", Name, primary_key=True),
+    Column("hotkey", Name, primary_key=True),
+    Column("role", Name, nullable=False),
+    Column("reason", Name, nullable=False),
+    Column("findings_recall", Real),
+    Column("findings_precision", Real),
+    Column("verdict_agreement", Real),
+    Column("capabilities_agreement", Real),
+    Column("risk_agreement", Real),
+    Column("dependencies_agreement", Real),
+    Column("policy_agreement", Real),
+    Column("consensus", Real, nullable=False),
+    Column("agreement_with_primaries", Real),
+    Column("agreement_with_auditors", Real),
+    Column("axes", Json(dict[str, float])),
+    Column("epsilon", Real),
+    Column("quality", Real),
+    Column("base_weight", Real),
+    Column("tier", Real),
+    Column("early_bonus", Real),
+    Column("role_factor", Real),
+    Column("consensus_factor", Real),
+    Column("bootstrap", Real),
+    Column("emission", Real),
+    Column("window_entry", Real),
+    of_dispatch(),
+    Index(None, "hotkey", "round_id"),
+)

@@ -1,0 +1,117 @@
+"""Miners, their declarations, and rounds with their tasks and groups."""
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, Table, UniqueConstraint
+
+from validator.store.columns import Json, Moment, Name, Real
+from validator.store.tables.base import metadata, of_task, one_of
+
+ROUND_STATES: Final = ("open", "settled", "void", "skipped", "abandoned")
+TASK_STATES: Final = ("open", "settled", "void", "skipped")
+
+miners = Table(
+    "miners",
+    metadata,
+    Column("hotkey", Name, primary_key=True),
+    Column("uid", Integer, nullable=False),  # of the last sight; never a key
+    Column("first_seen_block", BigInteger, nullable=False),
+    Column("last_seen_block", BigInteger, nullable=False),
+)
+
+capabilities = Table(
+    "capabilities",
+    metadata,
+    # No foreign key: a declaration may be fetched before its miner's first round.
+    Column("hotkey", Name, primary_key=True),
+    Column("document", LargeBinary, nullable=False),  # the bytes as received
+    Column("issued_at", Moment, nullable=False),
+    Column("expires_at", Moment, nullable=False),
+    Column("fetched_at", Moment, nullable=False),
+)
+
+salts = Table(
+    "salts",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("salt", LargeBinary, nullable=False),  # raw; secret until its epoch has ended
+    Column("commitment", Name, nullable=False, unique=True),
+    Column("epoch", BigInteger, unique=True),  # null: committed to, not in use yet
+    Column("first_round", BigInteger),
+    Column("last_round", BigInteger),
+)
+
+rounds = Table(
+    "rounds",
+    metadata,
+    Column("round_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("block", BigInteger, nullable=False),
+    Column("block_hash", Name, nullable=False),
+    Column("state", Name, nullable=False),
+    Column("reason", Name),
+    Column("input", LargeBinary),  # RoundInput; holds the round's seed, secret while its salt is
+    Column("input_sha256", Name),
+    Column("outcome", LargeBinary),  # RoundOutcome
+    Column("outcome_sha256", Name),
+    Column("started_at", Moment, nullable=False),
+    Column("settled_at", Moment),
+    Column("task_count", Integer, nullable=False),
+    Column("dispatch_count", Integer, nullable=False),
+    Column("accepted_count", Integer),
+    Column("failed_count", Integer),
+    Column("mean_quality", Real),
+    Column("mean_consensus", Real),
+    one_of("state", ROUND_STATES),
+    Index(None, "state"),
+)
+
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("round_id", BigInteger, ForeignKey("rounds.round_id"), primary_key=True, autoincrement=False),
+    Column("task_id", Name, primary_key=True),
+    Column("position", Integer, nullable=False),  # plan order
+    Column("skill_type", Name, nullable=False),
+    Column("slot", Integer, nullable=False),
+    Column("source_sha256", Name, nullable=False),
+    Column("bundle_sha256", Name, nullable=False),  # no foreign key: bundles go when their retention ends
+    Column("nonce", Name, nullable=False),
+    Column("provenance", Name, nullable=False),
+    Column("mode", Name, nullable=False),
+    Column("state", Name, nullable=False),
+    Column("reason", Name),
+    one_of("state", TASK_STATES),
+    UniqueConstraint("round_id", "position"),
+)
+
+groups = Table(
+    "groups",
+    metadata,
+    Column("round_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("task_id", Name, primary_key=True),
+    Column("primaries", Json(tuple[str, ...]), nullable=False),
+    Column("auditors", Json(tuple[str, ...]), nullable=False),
+    Column("promoted", Json(tuple[str, ...]), nullable=False),
+    Column("demoted", Json(tuple[str, ...]), nullable=False),
+    Column("excluded", Json(dict[str, str]), nullable=False),
+    # From here on: GroupOutcome, null until the round is settled.
+    Column("n_valid", Integer),
+    Column("threshold", Integer),
+    Column("verdict", Name),
+    Column("mean_risk", Real),
+    Column("finding_keys", Json(tuple[str, ...])),
+    Column("scored_provenance", Name),
+    Column("scored_verdict", Name),
+    Column("auditor_agreement", Real),
+    of_task(),
+)
+
+bundles = Table(
+    "bundles",
+    metadata,
+    Column("sha256", Name, primary_key=True),
+    Column("data", LargeBinary, nullable=False),  # gzip tar as dispatched
+    Column("stored_at", Moment, nullable=False),
+    Index(None, "stored_at"),
+)

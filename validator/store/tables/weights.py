@@ -1,0 +1,42 @@
+"""Score windows and weight submissions."""
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, Table, UniqueConstraint
+
+from validator.store.columns import Json, Message, Moment, Name, Real
+from validator.store.tables.base import metadata, one_of
+
+WEIGHT_STATES: Final = ("prepared", "submitted", "confirmed", "rejected", "unknown")
+
+window_entries = Table(
+    "window_entries",
+    metadata,
+    Column("hotkey", Name, ForeignKey("miners.hotkey"), primary_key=True),
+    Column("skill_type", Name, primary_key=True),  # free text: `workflow` joins later
+    Column("round_id", BigInteger, ForeignKey("rounds.round_id"), primary_key=True, autoincrement=False),
+    Column("task_id", Name, primary_key=True),
+    Column("sequence", BigInteger, nullable=False, unique=True),  # order of insertion, over all miners
+    Column("value", Real, nullable=False),
+    Index(None, "hotkey", "skill_type", "sequence"),
+)
+
+weight_submissions = Table(
+    "weight_submissions",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("netuid", Integer, nullable=False),
+    Column("mechid", Integer, nullable=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("state", Name, nullable=False),
+    Column("block", BigInteger),
+    Column("vector", Json(dict[str, float]), nullable=False),  # hotkey -> weight
+    Column("scores", Json(dict[str, float]), nullable=False),  # hotkey -> score
+    Column("unallocated", Real, nullable=False),
+    Column("message", Message),
+    Column("extrinsic", Name),
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    one_of("state", WEIGHT_STATES),
+    UniqueConstraint("netuid", "mechid", "epoch"),
+)

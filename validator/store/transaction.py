@@ -1,0 +1,53 @@
+"""One transaction, as its repositories."""
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from validator.store.packing import Packing
+from validator.store.repositories.agreements import Agreements
+from validator.store.repositories.bundles import Bundles
+from validator.store.repositories.capabilities import CapabilityDocuments
+from validator.store.repositories.dispatches import Dispatches
+from validator.store.repositories.flags import Flags
+from validator.store.repositories.groups import Groups
+from validator.store.repositories.histories import Histories
+from validator.store.repositories.miners import Miners
+from validator.store.repositories.reputations import Reputations
+from validator.store.repositories.retention import Retention
+from validator.store.repositories.rounds import Rounds
+from validator.store.repositories.salts import Salts
+from validator.store.repositories.scores import Scores
+from validator.store.repositories.sssas import Sssas
+from validator.store.repositories.submissions import Submissions
+from validator.store.repositories.tasks import Tasks
+from validator.store.repositories.weights import WeightSubmissions
+from validator.store.repositories.windows import Windows
+
+
+class Transaction:
+    """Everything done through it is committed together or not at all; it ends with its `async with`.
+
+    Args:
+        connection: inside a transaction.
+        packing: how documents become bytes.
+    """
+
+    def __init__(self, connection: AsyncConnection, packing: Packing) -> None:
+        self.connection = connection
+        self.miners = Miners(connection, packing)
+        self.capabilities = CapabilityDocuments(connection, packing)
+        self.salts = Salts(connection, packing)
+        self.rounds = Rounds(connection, packing)
+        self.tasks = Tasks(connection, packing)
+        self.groups = Groups(connection, packing)
+        self.bundles = Bundles(connection, packing)
+        self.dispatches = Dispatches(connection, packing)
+        self.submissions = Submissions(connection, packing)
+        self.sssas = Sssas(connection, packing)
+        self.histories = Histories(connection, packing)
+        self.scores = Scores(connection, packing)
+        self.agreements = Agreements(connection, packing)
+        self.flags = Flags(connection, packing)
+        self.reputations = Reputations(connection, packing)
+        self.windows = Windows(connection, packing)
+        self.weights = WeightSubmissions(connection, packing)
+        self.retention = Retention(connection, packing)

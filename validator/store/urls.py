@@ -1,0 +1,68 @@
+"""Store urls: what is accepted, and how they are shown without their secrets."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from validator.protocol.text import printable
+from validator.store.errors import StoreUrlError
+
+_DRIVERS = {
+    "sqlite": "sqlite+aiosqlite",
+    "sqlite+aiosqlite": "sqlite+aiosqlite",
+    "postgresql": "postgresql+psycopg",
+    "postgresql+psycopg": "postgresql+psycopg",
+}
+_FORMS = "use sqlite:///path/to/file or postgresql://user:password@host/database"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreUrl:
+    """A parsed url.
+
+    Attributes:
+        url: for the engine; it may hold a password, so it is kept out of the repr.
+        shown: what may stand in a log or a message.
+        path: the SQLite file, links resolved; None for Postgres.
+    """
+
+    url: URL = field(repr=False)
+    shown: str
+    path: Path | None
+
+
+def parse_url(text: str) -> StoreUrl:
+    """Return the store that `text` names; messages never repeat what could be a password.
+
+    Raises:
+        StoreUrlError: another database or driver, a missing part, or no url at all.
+    """
+    scheme, colon, _ = text.partition("://")
+    if not colon:
+        raise StoreUrlError(f"no scheme; {_FORMS}")
+    if scheme not in _DRIVERS:
+        raise StoreUrlError(f"`{printable(scheme, 40)}` is no supported database; {_FORMS}")
+    try:
+        url = make_url(text).set(drivername=_DRIVERS[scheme])
+    except (ArgumentError, ValueError):
+        raise StoreUrlError(f"the part after `{scheme}://` cannot be read; {_FORMS}") from None
+    return _sqlite(url) if url.get_backend_name() == "sqlite" else _postgres(url)
+
+
+def _sqlite(url: URL) -> StoreUrl:
+    if url.host or url.query or not url.database or url.database == ":memory:" or url.database.startswith("file:"):
+        raise StoreUrlError(
+            "SQLite needs the path of a file and nothing else: sqlite:///relative or sqlite:////absolute"
+        )
+    path = Path(url.database).resolve()
+    return StoreUrl(url.set(database=str(path)), f"sqlite:///{printable(str(path))}", path)
+
+
+def _postgres(url: URL) -> StoreUrl:
+    if not url.database:
+        raise StoreUrlError("Postgres needs a database name: postgresql://user:password@host/database")
+    host = url.host or "local socket"
+    port = f":{url.port}" if url.port else ""
+    return StoreUrl(url, printable(f"postgresql://{host}{port}/{url.database}"), None)
