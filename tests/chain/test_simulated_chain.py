@@ -1,0 +1,179 @@
+import asyncio
+import hashlib
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from validator.chain.base import Chain, ChainError, ChainUnreachableError
+from validator.chain.simulated import SimulatedChain
+from validator.chain.state import SubnetRules
+from validator.chain.subnet import SimulatedSubnet
+from validator.protocol.round import Axon, Neuron
+from validator.sources import SystemClock, VirtualClock
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+GENESIS = int(START.timestamp())
+ME = "Validator"
+
+
+def subnet_of(clock: VirtualClock, **rules: object) -> SimulatedSubnet:
+    given: dict[str, object] = {"seed": "s", "genesis": GENESIS, "block_time_s": 2.0, "tempo": 9, **rules}
+    return SimulatedSubnet.create(SubnetRules(**given), clock)  # type: ignore[arg-type]
+
+
+def chain_of(clock: VirtualClock, **rules: object) -> SimulatedChain:
+    subnet = subnet_of(clock, **rules)
+    subnet.register(ME, stake_tao=100.0, validator_permit=True)
+    subnet.register("miner1", axon=Axon("127.0.0.1", 8091))
+    subnet.register("miner2")
+    return SimulatedChain(subnet, ME)
+
+
+async def test_blocks_follow_the_clock() -> None:
+    clock = VirtualClock(START)
+    chain: Chain = chain_of(clock)
+    assert (await chain.head()).number == 0
+    await clock.advance(45.0)
+    head = await chain.head()
+    assert head.number == 22
+    assert head.time == GENESIS + 44
+    assert head.hash == hashlib.sha256(b"s|22").hexdigest()
+    assert (head.epoch, head.epoch_end) == (2, 29)
+
+
+async def test_a_clock_that_is_set_back_takes_no_block_back() -> None:
+    class Clock(SystemClock):
+        moment = START + timedelta(seconds=100)
+
+        def now(self) -> datetime:
+            return self.moment
+
+    clock = Clock()
+    subnet = SimulatedSubnet.create(SubnetRules(seed="s", genesis=GENESIS, block_time_s=1.0), clock)
+    assert subnet.blocks.number() == 100
+    clock.moment = START
+    assert subnet.blocks.number() == 100
+    fresh = SimulatedSubnet.create(SubnetRules(seed="s", genesis=GENESIS + 10), clock)
+    assert fresh.blocks.number() == 0
+
+
+@pytest.mark.parametrize("block_time_s", [0.1, 0.3, 1 / 3, 12.0])
+async def test_waiting_for_blocks_on_virtual_time(block_time_s: float) -> None:
+    clock = VirtualClock(START)
+    chain = chain_of(clock, block_time_s=block_time_s)
+    waits = [asyncio.create_task(chain.wait_for_block(number)) for number in (0, 1, 7, 50)]
+    await asyncio.sleep(0)
+    await clock.advance(block_time_s * 7.5)
+    assert [task.done() for task in waits] == [True, True, True, False]
+    assert waits[2].result().number == 7
+    await clock.advance(block_time_s * 100)
+    assert (await waits[3]).number == 50
+
+
+async def test_a_snapshot_holds_the_subnet_as_of_one_block() -> None:
+    clock = VirtualClock(START)
+    chain = chain_of(clock, owner_hotkey="miner2", netuid=7)
+    await clock.advance(24.0)
+    head, snapshot = await chain.head(), await chain.snapshot()
+    assert (snapshot.block, snapshot.block_hash, snapshot.block_time, snapshot.epoch) == head[:4]
+    assert (snapshot.netuid, snapshot.tempo, snapshot.owner_hotkey) == (7, 9, "miner2")
+    assert snapshot.neurons[1] == Neuron("miner1", 1, 0.0, False, Axon("127.0.0.1", 8091), 0)
+    assert snapshot.by_hotkey(ME) == snapshot.neurons[0]
+
+
+async def test_weights_are_read_back_as_u16_and_mark_the_update() -> None:
+    clock = VirtualClock(START)
+    chain = chain_of(clock, weights_rate_limit=5)
+    await clock.advance(10.0)
+    result = await chain.set_weights(0, {1: 0.3, 2: 0.1, 0: 0.0})
+    assert result == (True, "", 5, "5-0000")
+    assert await chain.weights(0, 0) == {1: 65535, 2: 21845}
+    assert await chain.weights(0, 1) == {}
+    assert (await chain.snapshot()).neurons[0].last_update == 5
+
+
+async def test_refusals_carry_the_pallets_names_and_change_nothing() -> None:
+    clock = VirtualClock(START)
+    chain = chain_of(clock, weights_rate_limit=5, min_stake_tao=50.0)
+    subnet = chain.subnet
+
+    async def refusal(mechid: int = 0, weights: dict[int, float] | None = None) -> str:
+        before = subnet.state
+        result = await chain.set_weights(mechid, weights if weights is not None else {1: 1.0})
+        assert (result.accepted, result.block, result.extrinsic) == (False, None, None)
+        assert subnet.state == before
+        return result.message
+
+    await clock.advance(8.0)
+    assert await refusal() == "SettingWeightsTooFast: 1 blocks to wait"
+    await clock.advance(2.0)
+    assert await refusal(mechid=1) == "MechanismDoesNotExist"
+    assert await refusal(weights={1: 0.0}) == "WeightVecLengthIsLow"
+    assert await refusal(weights={1: 1.0, 9: 1.0}) == "UidVecContainInvalidOne"
+    subnet.set_permit(ME, validator_permit=False)
+    assert await refusal() == "NeuronNoValidatorPermit"
+    subnet.set_stake(ME, 49.9)
+    assert await refusal() == "NotEnoughStakeToSetWeights"
+    subnet.deregister(ME)
+    assert await refusal() == "HotKeyNotRegisteredInSubNet"
+
+
+async def test_mechanisms_have_their_own_weights() -> None:
+    chain = chain_of(VirtualClock(START), mechanisms=2, weights_rate_limit=0)
+    await chain.set_weights(0, {1: 1.0})
+    second = await chain.set_weights(1, {2: 1.0})
+    assert second.extrinsic == "0-0001"
+    assert await chain.weights(0, 0) == {1: 65535}
+    assert await chain.weights(1, 0) == {2: 65535}
+    assert (await chain.parameters()).mechanisms == 2
+
+
+async def test_an_outage_ends_at_its_block() -> None:
+    clock = VirtualClock(START)
+    chain = chain_of(clock)
+    waiting = asyncio.create_task(chain.wait_for_block(2))
+    await asyncio.sleep(0)
+    chain.faults.unreachable_until = 4
+    for call in (chain.head(), chain.snapshot(), chain.parameters(), chain.weights(0, 0), chain.set_weights(0, {1: 1})):
+        with pytest.raises(ChainUnreachableError):
+            await call
+    await clock.advance(4.0)
+    with pytest.raises(ChainUnreachableError):
+        await waiting
+    await clock.advance(4.0)
+    assert (await chain.head()).number == 4
+
+
+async def test_a_lost_answer_leaves_the_weights_on_chain() -> None:
+    chain = chain_of(VirtualClock(START), weights_rate_limit=0)
+    chain.faults.lost_answers = 1
+    lost = asyncio.create_task(chain.set_weights(0, {1: 1.0}))
+    await asyncio.sleep(0)
+    assert not lost.done()
+    assert await chain.weights(0, 0) == {1: 65535}
+    lost.cancel()
+    assert (await chain.set_weights(0, {2: 1.0})).accepted
+
+
+async def test_a_closed_chain_answers_nothing() -> None:
+    chain = chain_of(VirtualClock(START))
+    await chain.close()
+    with pytest.raises(ChainError, match="closed"):
+        await chain.head()
+
+
+async def test_stake_decides_incentive_and_weights_for_a_former_owner_do_not_count() -> None:
+    clock = VirtualClock(START)
+    subnet = subnet_of(clock, weights_rate_limit=0)
+    subnet.register(ME, stake_tao=300.0, validator_permit=True)
+    subnet.register("second", stake_tao=100.0, validator_permit=True)
+    first, other = subnet.register("miner1"), subnet.register("miner2")
+    await clock.advance(2.0)
+    subnet.set_weights(ME, 0, {first: 1.0, other: 1.0})
+    subnet.set_weights("second", 0, {first: 1.0})
+    assert subnet.incentive(first) == pytest.approx(0.625, abs=1e-12)
+    assert subnet.incentive(other) == pytest.approx(0.375, abs=1e-12)
+    subnet.deregister("miner1")
+    assert subnet.register("miner3") == first
+    assert subnet.incentive(first) == 0
+    assert subnet.weights(0, 0) == {first: 65535, other: 65535}

@@ -1,0 +1,245 @@
+"""A subnet without a chain: its rules, slots and weights."""
+
+from collections.abc import Mapping
+from math import fsum
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from validator.chain.base import ChainError, SubnetParameters, WeightsResult
+from validator.chain.blocks import Blocks
+from validator.chain.quantize import to_u16
+from validator.chain.state import (
+    STATE_VERSION,
+    Slot,
+    SubnetRules,
+    SubnetState,
+    WeightRow,
+    check_rules,
+    check_slot,
+    load_state,
+    save_state,
+)
+from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
+from validator.protocol.strict_json import SchemaError
+from validator.sources import Clock
+
+VERSION_KEY: Final = 0
+
+
+class RegistrationError(ChainError):
+    """The subnet refused the registration."""
+
+
+class SimulatedSubnet:
+    """The world that simulated chains share; every change is stored before the call returns.
+
+    Args:
+        state: where it stands; `SimulatedSubnet.create` makes a new one.
+        clock: blocks follow it.
+        file: keeps the state; None keeps it in memory alone.
+    """
+
+    def __init__(self, state: SubnetState, clock: Clock, file: Path | None = None) -> None:
+        rules = state.rules
+        self.rules = rules
+        self.blocks = Blocks(
+            clock, seed=rules.seed, genesis=rules.genesis, block_time_s=rules.block_time_s, tempo=rules.tempo
+        )
+        self._file = file
+        self._slots = {slot.uid: slot for slot in state.neurons}
+        self._rows = {(row.mechid, row.uid): row for row in state.weights}
+
+    @classmethod
+    def create(cls, rules: SubnetRules, clock: Clock, file: Path | None = None) -> "SimulatedSubnet":
+        """Return an empty subnet and write its file; one that is there is replaced.
+
+        Raises:
+            ChainStateError: a rule is out of range, or the file cannot be written.
+        """
+        check_rules(rules)
+        subnet = cls(SubnetState(STATE_VERSION, rules), clock, file)
+        subnet._store()
+        return subnet
+
+    @classmethod
+    def open(cls, file: Path, clock: Clock) -> "SimulatedSubnet":
+        """Return the subnet that `file` keeps; blocks went on while nobody looked.
+
+        Raises:
+            ChainStateError: the file cannot be used.
+        """
+        return cls(load_state(file), clock, file)
+
+    @property
+    def state(self) -> SubnetState:
+        """The subnet as a document."""
+        neurons = tuple(self._slots[uid] for uid in sorted(self._slots))
+        return SubnetState(STATE_VERSION, self.rules, neurons, tuple(self._rows[key] for key in sorted(self._rows)))
+
+    # Neurons
+
+    def register(
+        self, hotkey: str, *, stake_tao: float = 0.0, validator_permit: bool = False, axon: Axon | None = None
+    ) -> int:
+        """Give `hotkey` a slot and return its uid: the lowest free one, else that of the neuron that is replaced.
+
+        Replaced is whoever earns least, then registered first, among those past immunity that are neither the owner
+        nor permitted validators (those live on dividends, which are not simulated).
+
+        Raises:
+            RegistrationError: it is registered already, or nobody may be replaced.
+        """
+        if self._slot(hotkey) is not None:
+            raise RegistrationError(f"{hotkey} is registered already")
+        block = self.blocks.number()
+        uid = next((uid for uid in range(self.rules.max_uids) if uid not in self._slots), None)
+        if uid is None:
+            uid = self._replaceable(block)
+        slot = _checked(Slot(uid, hotkey, stake_tao, validator_permit, axon, last_update=block, registered_at=block))
+        self._clear(uid)
+        self._put(slot)
+        return uid
+
+    def deregister(self, hotkey: str) -> int:
+        """Free the slot of `hotkey` and return its uid.
+
+        Raises:
+            ChainError: it is not registered.
+        """
+        uid = self._registered(hotkey).uid
+        self._clear(uid)
+        self._store()
+        return uid
+
+    def serve_axon(self, hotkey: str, axon: Axon | None) -> None:
+        """Announce where `hotkey` listens (ChainError: not registered)."""
+        self._change(hotkey, axon=axon)
+
+    def set_stake(self, hotkey: str, stake_tao: float) -> None:
+        """Set the stake of `hotkey`, TAO (ChainError: not registered)."""
+        self._change(hotkey, stake_tao=stake_tao)
+
+    def set_permit(self, hotkey: str, validator_permit: bool) -> None:
+        """Give or take the validator permit of `hotkey` (ChainError: not registered)."""
+        self._change(hotkey, validator_permit=validator_permit)
+
+    def incentive(self, uid: int) -> float:
+        """Return the share of all weight, by stake, that goes to `uid`: a stand-in for the chain's consensus.
+
+        Weights set before the uid's present owner registered were meant for somebody else and do not count.
+        """
+        slot = self._slots[uid]
+        shares = []
+        rows = [row for row in self._rows.values() if row.mechid == 0 and self._slots[row.uid].validator_permit]
+        total = fsum(self._slots[row.uid].stake_tao for row in rows)
+        for row in rows:
+            value = dict(row.targets).get(uid, 0)
+            if total > 0 and value and row.block > slot.registered_at:
+                share = value / sum(weight for _, weight in row.targets)
+                shares.append(self._slots[row.uid].stake_tao / total * share)
+        return fsum(shares)
+
+    def snapshot(self) -> MetagraphSnapshot:
+        """Return the subnet as of the newest block."""
+        head = self.blocks.head()
+        neurons = tuple(
+            Neuron(slot.hotkey, uid, slot.stake_tao, slot.validator_permit, slot.axon, slot.last_update)
+            for uid, slot in sorted(self._slots.items())
+        )
+        rules = self.rules
+        return MetagraphSnapshot(
+            rules.netuid, head.number, head.hash, head.time, head.epoch, rules.tempo, rules.owner_hotkey, neurons
+        )
+
+    def parameters(self) -> SubnetParameters:
+        """Return what the subnet asks of validators."""
+        rules = self.rules
+        return SubnetParameters(
+            rules.tempo, rules.weights_rate_limit, rules.min_stake_tao, VERSION_KEY, False, rules.mechanisms
+        )
+
+    # Weights
+
+    def set_weights(self, hotkey: str, mechid: int, weights: Mapping[int, float]) -> WeightsResult:
+        """Take or refuse weights, with the pallet's names for the reasons.
+
+        Raises:
+            ChainError: weights that no chain could be sent: negative, not finite, a uid outside u16.
+        """
+        values = to_u16(weights)
+        number = self.blocks.number()
+        slot = self._slot(hotkey)
+        refusal = self._refusal(slot, mechid, values, number) if slot else "HotKeyNotRegisteredInSubNet"
+        if slot is None or refusal:
+            return WeightsResult(False, refusal, None, None)
+        index = sum(row.block == number for row in self._rows.values())
+        self._rows[mechid, slot.uid] = WeightRow(mechid, slot.uid, number, tuple(values.items()))
+        self._put(msgspec.structs.replace(slot, last_update=number))
+        return WeightsResult(True, "", number, f"{number}-{index:04d}")
+
+    def weights(self, mechid: int, uid: int) -> dict[int, int]:
+        """Return the stored row of `uid`: target uid to u16."""
+        row = self._rows.get((mechid, uid))
+        return dict(row.targets) if row else {}
+
+    def _refusal(self, slot: Slot, mechid: int, values: Mapping[int, int], number: int) -> str:
+        rules = self.rules
+        wait = slot.last_update + rules.weights_rate_limit - number
+        checks = (
+            (not 0 <= mechid < rules.mechanisms, "MechanismDoesNotExist"),
+            (slot.stake_tao < rules.min_stake_tao, "NotEnoughStakeToSetWeights"),
+            (not slot.validator_permit, "NeuronNoValidatorPermit"),
+            (wait > 0, f"SettingWeightsTooFast: {wait} blocks to wait"),
+            (not values, "WeightVecLengthIsLow"),
+            (not values.keys() <= self._slots.keys(), "UidVecContainInvalidOne"),
+        )
+        return next((name for refused, name in checks if refused), "")
+
+    # Slots
+
+    def _slot(self, hotkey: str) -> Slot | None:
+        return next((slot for slot in self._slots.values() if slot.hotkey == hotkey), None)
+
+    def _registered(self, hotkey: str) -> Slot:
+        slot = self._slot(hotkey)
+        if slot is None:
+            raise ChainError(f"{hotkey} is not registered")
+        return slot
+
+    def _replaceable(self, block: int) -> int:
+        candidates = [
+            slot
+            for slot in self._slots.values()
+            if block - slot.registered_at >= self.rules.immunity_period
+            and slot.hotkey != self.rules.owner_hotkey
+            and not slot.validator_permit
+        ]
+        if not candidates:
+            raise RegistrationError("no uid is free and nobody may be replaced")
+        return min(candidates, key=lambda slot: (self.incentive(slot.uid), slot.registered_at, slot.uid)).uid
+
+    def _change(self, hotkey: str, **changes: object) -> None:
+        self._put(_checked(msgspec.structs.replace(self._registered(hotkey), **changes)))
+
+    def _put(self, slot: Slot) -> None:
+        self._slots[slot.uid] = slot
+        self._store()
+
+    def _clear(self, uid: int) -> None:
+        self._slots.pop(uid, None)
+        for key in [key for key in self._rows if key[1] == uid]:
+            del self._rows[key]
+
+    def _store(self) -> None:
+        if self._file is not None:
+            save_state(self.state, self._file)
+
+
+def _checked(slot: Slot) -> Slot:
+    try:
+        check_slot(slot)
+    except SchemaError as error:
+        raise ChainError(error.detail) from None
+    return slot
