@@ -1,0 +1,76 @@
+"""Small tasks for the tests of validator.tasks."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from validator.protocol.answer import CanarySpec
+from validator.protocol.archives import pack
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.task import Task, Truth
+from validator.tasks.source import SourcedTask
+
+SKILL = {"SKILL.md": b"# Greet\n\nSay hello.\n", "manifest.json": b"{}\n"}
+
+
+def make_truth(**fields: Any) -> Truth:
+    empty = dict.fromkeys(Truth.__struct_fields__)
+    return Truth(**{**empty, "verdict": "ALLOW", **fields})
+
+
+def make_task(
+    files: Mapping[str, bytes] | None = None,
+    *,
+    skill_type: SkillType = SkillType.DECLARATIVE,
+    truth: Truth | None = None,
+    canary: str | None = None,
+    **fields: Any,
+) -> SourcedTask:
+    bundle = pack(SKILL if files is None else files)
+    task = Task(
+        task_version="1.0",
+        skill_type=skill_type,
+        windows=None,
+        bundle_sha256=sha256_hex(bundle),
+        provenance="none" if truth is None else "curated",
+        truth=truth,
+        canary=None if canary is None else CanarySpec(canary),
+    )
+    return SourcedTask(msgspec.structs.replace(task, **fields), bundle)
+
+
+def numbered(number: int, skill_type: SkillType = SkillType.DECLARATIVE) -> SourcedTask:
+    return make_task({"SKILL.md": f"# Skill {number}\n".encode()}, skill_type=skill_type)
+
+
+def plain(task: Task) -> dict[str, Any]:
+    document = msgspec.to_builtins(task)
+    assert isinstance(document, dict)
+    return document
+
+
+def write_task(folder: Path, task: SourcedTask) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "bundle.tar.gz").write_bytes(task.bundle)
+    (folder / "task.json").write_bytes(msgspec.json.encode(task.task))
+    return folder
+
+
+@asynccontextmanager
+async def serving(app: web.Application) -> AsyncIterator[str]:
+    """Serve `app` on a free loopback port and give its base url."""
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+        await asyncio.sleep(0)

@@ -1,0 +1,175 @@
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from structlog.testing import capture_logs
+from task_builders import make_task, numbered, write_task
+
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.task import Windows
+from validator.tasks.directory import DirectorySource
+from validator.tasks.memory import MemorySource
+from validator.tasks.rotation import Rotation
+from validator.tasks.several import SeveralSources
+from validator.tasks.source import SourcedTask, TaskShelf, TaskSourceError
+
+DECLARATIVE = SkillType.DECLARATIVE
+NOTHING: frozenset[str] = frozenset()
+TASKS = [numbered(n) for n in range(4)]
+HASHES = [task.task.bundle_sha256 for task in TASKS]
+
+
+@pytest.fixture(params=["directory", "memory"])
+def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> TaskShelf:
+    other = numbered(9, SkillType.RAG_KNOWLEDGE)
+    if request.param == "memory":
+        return MemorySource([*TASKS, other])
+    for number, task in enumerate([*TASKS, other]):
+        write_task(tmp_path / f"t{number}", task)
+    return DirectorySource(tmp_path)
+
+
+async def hashes(shelf: TaskShelf, count: int, exclude: frozenset[str] = NOTHING) -> list[str]:
+    return [task.task.bundle_sha256 for task in await shelf.fetch(DECLARATIVE, count, exclude)]
+
+
+async def test_each_type_is_served_in_turn(shelf: TaskShelf) -> None:
+    assert await hashes(shelf, 3) == HASHES[:3]
+    assert await hashes(shelf, 3) == [HASHES[3], HASHES[0], HASHES[1]]
+    assert [t.task.skill_type for t in await shelf.fetch(SkillType.RAG_KNOWLEDGE, 2, NOTHING)] == ["rag_knowledge"]
+    assert await shelf.fetch(SkillType.MCP_SERVER, 2, NOTHING) == []
+    assert await hashes(shelf, 1) == [HASHES[2]]
+
+
+async def test_what_is_served_is_the_task_with_its_bundle(shelf: TaskShelf) -> None:
+    assert await shelf.fetch(DECLARATIVE, 16, NOTHING) == TASKS
+
+
+async def test_excluded_bundles_are_left_out_while_others_are_left(shelf: TaskShelf) -> None:
+    assert await hashes(shelf, 2, frozenset(HASHES[:2])) == HASHES[2:]
+
+
+async def test_a_finite_collection_repeats_the_least_recently_served(shelf: TaskShelf) -> None:
+    await hashes(shelf, 4)
+    await hashes(shelf, 1, frozenset(HASHES[1:]))  # serves 0 once more
+    assert await hashes(shelf, 2, frozenset(HASHES)) == [HASHES[1], HASHES[2]]
+    assert await hashes(shelf, 2, frozenset(HASHES[:3])) == [HASHES[3], HASHES[0]]
+
+
+async def test_bundles_are_found_by_hash(shelf: TaskShelf) -> None:
+    assert await shelf.bundle(HASHES[2]) == TASKS[2].bundle
+    assert await shelf.bundle("0" * 64) is None
+    assert await shelf.reachable()
+    await shelf.close()
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.frozensets(st.integers(0, 5))), max_size=30))
+def test_turns_are_fair_and_repeats_come_last(calls: list[tuple[int, frozenset[int]]]) -> None:
+    keys, turns = range(6), Rotation[int]()
+    last = dict.fromkeys(keys, -1)
+    for moment, (count, exclude) in enumerate(calls):
+        chosen = turns.rank(keys, exclude)[:count]
+        fresh = [key for key in chosen if key not in exclude]
+        assert len(fresh) == min(count, 6 - len(exclude))
+        waiting = [last[key] for key in keys if key not in exclude and key not in chosen]
+        assert all(last[key] <= past for key in fresh for past in waiting)
+        for key in chosen:
+            turns.served(key)
+            last[key] = moment
+
+
+async def test_a_directory_is_seen_as_it_is_now(tmp_path: Path) -> None:
+    source = DirectorySource(tmp_path)
+    assert await hashes(source, 4) == []
+    write_task(tmp_path / "b", TASKS[1])
+    assert await hashes(source, 4) == [HASHES[1]]
+    write_task(tmp_path / "a", TASKS[0])
+    assert await hashes(source, 4) == [HASHES[0], HASHES[1]]
+    write_task(tmp_path / "b", TASKS[2])
+    assert sorted(await hashes(source, 4)) == sorted([HASHES[0], HASHES[2]])
+    shutil.rmtree(tmp_path / "a")
+    assert await hashes(source, 4) == [HASHES[2]]
+    assert await source.bundle(HASHES[0]) is None
+    assert await source.bundle(HASHES[2]) == TASKS[2].bundle
+
+
+async def test_unchanged_tasks_are_not_read_again(tmp_path: Path) -> None:
+    folder = write_task(tmp_path / "a", TASKS[0])
+    source = DirectorySource(tmp_path)
+    first = (await source._scan()).entries[folder]
+    assert (await source._scan()).entries[folder] is first
+    os.utime(folder / "task.json", ns=(1, 1))
+    assert (await source._scan()).entries[folder] is not first
+
+
+async def test_a_broken_task_is_left_out_and_logged_once_for_each_state(tmp_path: Path) -> None:
+    write_task(tmp_path / "good", TASKS[0])
+    broken = write_task(tmp_path / "broken", TASKS[1])
+    (broken / "task.json").write_text("{")
+    source = DirectorySource(tmp_path)
+    with capture_logs() as logs:
+        assert await hashes(source, 4) == [HASHES[0]]
+        assert await hashes(source, 4) == [HASHES[0]]
+    assert [(line["event"], line["task"]) for line in logs] == [("task_refused", "broken")]
+    assert "task.json" in logs[0]["reason"]
+    with capture_logs() as logs:
+        (broken / "task.json").write_text("{}")
+        await hashes(source, 4)
+        write_task(broken, TASKS[1])
+        assert sorted(await hashes(source, 4)) == sorted(HASHES[:2])
+    assert [line["task"] for line in logs] == ["broken"]
+
+
+async def test_of_two_tasks_with_one_bundle_the_first_counts(tmp_path: Path) -> None:
+    write_task(tmp_path / "b", TASKS[0])
+    windows = Windows(primary=(0, 5), auditor=(0, 5))
+    write_task(tmp_path / "a", make_task({"SKILL.md": b"# Skill 0\n"}, windows=windows))
+    found = await DirectorySource(tmp_path).fetch(DECLARATIVE, 4, NOTHING)
+    assert [task.task.windows for task in found] == [windows]
+
+
+async def test_a_directory_that_is_gone_is_an_error_and_unreachable(tmp_path: Path) -> None:
+    source = DirectorySource(tmp_path / "gone")
+    assert not await source.reachable()
+    with pytest.raises(TaskSourceError, match="`gone`"):
+        await source.fetch(DECLARATIVE, 1, NOTHING)
+
+
+class FailingSource(MemorySource):
+    async def fetch(self, skill_type: SkillType, count: int, exclude: frozenset[str]) -> list[SourcedTask]:
+        raise TaskSourceError("out\nof order")
+
+    async def reachable(self) -> bool:
+        return False
+
+
+async def test_several_sources_are_asked_in_order_of_preference() -> None:
+    several = SeveralSources(MemorySource(TASKS[:1]), MemorySource(TASKS))
+    assert await several.fetch(DECLARATIVE, 3, NOTHING) == TASKS[:3]
+    assert await several.reachable()
+    await several.close()
+
+
+async def test_a_repeat_of_a_preferred_source_comes_after_fresh_tasks_of_another() -> None:
+    several = SeveralSources(MemorySource(TASKS[:1]), MemorySource(TASKS[1:3]))
+    seen = frozenset(HASHES[:2])
+    assert await several.fetch(DECLARATIVE, 1, seen) == [TASKS[2]]
+    assert await several.fetch(DECLARATIVE, 3, seen) == [TASKS[2], TASKS[0], TASKS[1]]
+
+
+async def test_a_failing_source_is_logged_and_passed_over() -> None:
+    several = SeveralSources(FailingSource(), MemorySource(TASKS))
+    with capture_logs() as logs:
+        assert await several.fetch(DECLARATIVE, 1, NOTHING) == TASKS[:1]
+    assert [(line["event"], line["reason"].isprintable()) for line in logs] == [("task_source_failed", True)]
+    assert not await several.reachable()
+
+
+async def test_when_nothing_came_and_one_failed_the_failure_is_told() -> None:
+    several = SeveralSources(MemorySource(), FailingSource())
+    with pytest.raises(TaskSourceError, match="out"):
+        await several.fetch(DECLARATIVE, 1, NOTHING)
+    assert await SeveralSources(MemorySource()).fetch(DECLARATIVE, 1, NOTHING) == []

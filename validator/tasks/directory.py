@@ -1,0 +1,167 @@
+"""Tasks from a directory of the operator's (SPEC 13)."""
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import structlog
+
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.text import printable
+from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, find_tasks, read_parts, read_task
+from validator.tasks.rotation import Rotation
+from validator.tasks.source import SourcedTask, TaskError, TaskSourceError
+
+Stamp = tuple[tuple[int, ...] | None, ...]
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What is remembered of one task folder or archive (the bundle stays on disk).
+
+    Attributes:
+        path: where it is.
+        stamp: state of its files; another stamp means that it must be read again.
+        skill_type: None when it was refused.
+        sha256: of the bundle, lower-case hex.
+        refusal: why it cannot be used; None for a good task.
+    """
+
+    path: Path
+    stamp: Stamp
+    skill_type: SkillType | None = None
+    sha256: str = ""
+    refusal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """One scan: every entry by path, in order; the usable ones by type and hash."""
+
+    entries: dict[Path, _Entry] = field(default_factory=dict)
+    usable: dict[SkillType, dict[str, _Entry]] = field(default_factory=lambda: {kind: {} for kind in SkillType})
+
+
+class DirectorySource:
+    """Every task folder and archive below one directory, each type served in turn, in the order of the paths.
+
+    The directory is looked at again on every fetch, and what changed is read again, in a thread. A broken task is left
+    out and logged (`task_refused`) once for each state it is found in. Of two tasks of a type with the same bundle the
+    first counts. Where all that is left of a type is excluded, the least recently served is served again, so that a
+    finite directory does not starve the round.
+
+    Args:
+        path: the directory; it may be a single task folder or archive.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._root = path
+        self._index = _Index()
+        self._turns: dict[SkillType, Rotation[str]] = {kind: Rotation() for kind in SkillType}
+        self._lock = asyncio.Lock()
+
+    async def fetch(self, skill_type: SkillType, count: int, exclude: frozenset[str]) -> list[SourcedTask]:
+        """Return up to `count` tasks; see `TaskSource`.
+
+        Raises:
+            TaskSourceError: the directory cannot be listed.
+        """
+        async with self._lock:
+            usable = (await self._scan()).usable[skill_type]
+            turns = self._turns[skill_type]
+            chosen: list[SourcedTask] = []
+            for sha256 in turns.rank(usable, exclude):
+                if len(chosen) == count:
+                    break
+                task = await asyncio.to_thread(_read_again, usable[sha256])
+                if task is not None:
+                    turns.served(sha256)
+                    chosen.append(task)
+            return chosen
+
+    async def bundle(self, sha256: str) -> bytes | None:
+        """Return the bundle with the lower-case hex hash `sha256`, None if the directory has none."""
+        async with self._lock:
+            entry = self._find(sha256)
+            if entry is None:
+                await self._scan()
+                entry = self._find(sha256)
+        return None if entry is None else await asyncio.to_thread(_bundle, entry)
+
+    async def reachable(self) -> bool:
+        """Whether the directory can be listed."""
+        try:
+            await asyncio.to_thread(find_tasks, self._root)
+        except TaskError:
+            return False
+        return True
+
+    async def close(self) -> None:
+        """Do nothing: nothing stays open."""
+
+    async def _scan(self) -> _Index:
+        known = self._index
+        try:
+            self._index = await asyncio.to_thread(_look, self._root, known)
+        except TaskError as error:
+            raise TaskSourceError(error.detail) from None
+        for path, entry in self._index.entries.items():
+            if entry.refusal is not None and entry is not known.entries.get(path):
+                _log.warning("task_refused", task=printable(path.name), reason=printable(entry.refusal, 500))
+        return self._index
+
+    def _find(self, sha256: str) -> _Entry | None:
+        return next((tasks[sha256] for tasks in self._index.usable.values() if sha256 in tasks), None)
+
+
+def _look(root: Path, known: _Index) -> _Index:
+    """Return a new index of `root`; what has the stamp it had before is not read again."""
+    index = _Index()
+    for path in find_tasks(root):
+        before, stamp = known.entries.get(path), _stamp(path)
+        entry = before if before is not None and before.stamp == stamp else _read(path, stamp)
+        index.entries[path] = entry
+        if entry.skill_type is not None:
+            index.usable[entry.skill_type].setdefault(entry.sha256, entry)
+    return index
+
+
+def _stamp(path: Path) -> Stamp:
+    parts = (path / TASK_NAME, path / BUNDLE_NAME) if path.is_dir() else (path,)
+    return tuple(_file_stamp(part) for part in parts)
+
+
+def _file_stamp(path: Path) -> tuple[int, ...] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+def _read(path: Path, stamp: Stamp) -> _Entry:
+    try:
+        task = read_task(path).task
+    except TaskError as error:
+        return _Entry(path, stamp, refusal=error.detail)
+    return _Entry(path, stamp, task.skill_type, task.bundle_sha256)
+
+
+def _read_again(entry: _Entry) -> SourcedTask | None:
+    """Return the task as it is on disk now, None if it is no longer the one that was indexed."""
+    try:
+        task = read_task(entry.path)
+    except TaskError:
+        return None
+    same = task.task.skill_type == entry.skill_type and task.task.bundle_sha256 == entry.sha256
+    return task if same else None
+
+
+def _bundle(entry: _Entry) -> bytes | None:
+    try:
+        _, bundle = read_parts(entry.path)
+    except TaskError:
+        return None
+    return bundle if sha256_hex(bundle) == entry.sha256 else None

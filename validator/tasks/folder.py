@@ -1,0 +1,122 @@
+"""One task on disk: a folder with `task.json` and `bundle.tar.gz`, or an archive of the two (SPEC 13)."""
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from validator.protocol import limits
+from validator.protocol.archives import ArchiveError, unpack
+from validator.protocol.strict_json import JsonError
+from validator.protocol.task import parse_task
+from validator.protocol.text import printable
+from validator.tasks.checks import sourced_task
+from validator.tasks.source import SourcedTask, TaskError
+
+TASK_NAME: Final = "task.json"
+BUNDLE_NAME: Final = "bundle.tar.gz"
+ARCHIVE_ENDINGS: Final = (".tar.gz", ".tgz")
+_ARCHIVE_BYTES = limits.MAX_TASK_BODY + limits.MAX_BUNDLE_COMPRESSED + limits.MIB
+_ARCHIVE_ENTRIES = 16
+
+
+def read_task(path: Path) -> SourcedTask:
+    """Return the task in the folder or archive `path`, checked whole. Blocks: call it in a thread.
+
+    Raises:
+        TaskError: names the last component of the path, the fault and the field it is at.
+    """
+    try:
+        task, bundle = read_parts(path)
+        return sourced_task(parse_task(task), bundle)
+    except JsonError as error:
+        raise TaskError(f"`{label(path)}`: {TASK_NAME}: {error.detail}") from None
+    except TaskError as error:
+        raise TaskError(f"`{label(path)}`: {error.detail}") from None
+
+
+def label(path: Path) -> str:
+    """Return the path's last component, safe to show."""
+    return printable(path.name or path.resolve().name)
+
+
+def read_parts(path: Path) -> tuple[bytes, bytes]:
+    """Return the bytes of `task.json` and of the bundle, each within its limit, neither looked into.
+
+    Raises:
+        TaskError: one of them is missing, too large or no regular file.
+    """
+    if path.is_dir():
+        task = read_bounded(path / TASK_NAME, limits.MAX_TASK_BODY)
+        return task, read_bounded(path / BUNDLE_NAME, limits.MAX_BUNDLE_COMPRESSED)
+    return _archived(read_bounded(path, _ARCHIVE_BYTES))
+
+
+def read_bounded(path: Path, limit: int) -> bytes:
+    """Return the content of the regular file `path`, at most `limit` bytes.
+
+    Raises:
+        TaskError: missing, unreadable, larger, or a pipe or device (which could block for ever).
+    """
+    name = printable(path.name)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise TaskError(f"`{name}` is no regular file")
+            data = file.read(limit + 1)
+    except (OSError, ValueError) as error:
+        raise TaskError(f"`{name}` cannot be read: {getattr(error, 'strerror', None) or 'bad name'}") from None
+    if len(data) > limit:
+        raise TaskError(f"`{name}` is larger than {limit} bytes")
+    return data
+
+
+def _archived(data: bytes) -> tuple[bytes, bytes]:
+    """Return the two parts of an archive; they may stand in one folder inside it."""
+    parts: dict[str, bytes] = {}
+    try:
+        for name, content in unpack(
+            data, expanded=_ARCHIVE_BYTES, file_size=limits.MAX_BUNDLE_COMPRESSED, entries=_ARCHIVE_ENTRIES
+        ):
+            folder, _, last = name.rpartition("/")
+            if last in (TASK_NAME, BUNDLE_NAME) and "/" not in folder:
+                if last in parts:
+                    raise TaskError(f"the archive holds more than one {last}")
+                parts[last] = content
+    except ArchiveError as error:
+        raise TaskError(f"archive: {error.detail}") from None
+    for name in (TASK_NAME, BUNDLE_NAME):
+        if name not in parts:
+            raise TaskError(f"the archive holds no {name}")
+    return parts[TASK_NAME], parts[BUNDLE_NAME]
+
+
+def find_tasks(root: Path) -> list[Path]:
+    """Return every task folder and archive at or below `root`, sorted by path. Blocks: call it in a thread.
+
+    A folder with a `task.json` is one task and is not looked into further. Hidden names are left out, and links to
+    folders are not followed (they could lead in circles).
+
+    Raises:
+        TaskError: `root` cannot be listed.
+    """
+    if root.is_file():
+        return [root]
+    found: list[Path] = []
+    try:
+        with os.scandir(root):
+            pass  # os.walk would call a folder that cannot be listed empty
+        for folder, names, files in os.walk(root):
+            if TASK_NAME in files:
+                found.append(Path(folder))
+                names.clear()
+                continue
+            names[:] = [name for name in names if not name.startswith(".")]
+            found += [
+                Path(folder, name) for name in files if name.endswith(ARCHIVE_ENDINGS) and not name.startswith(".")
+            ]
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "bad name"
+        raise TaskError(f"`{label(root)}` cannot be listed: {reason}") from None
+    return sorted(found, key=lambda path: path.relative_to(root).as_posix())

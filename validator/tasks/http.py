@@ -1,0 +1,183 @@
+"""Tasks from a task server. Truth is money: whatever is unsigned, stale or wrong in any way is refused (SPEC 13)."""
+
+import asyncio
+from typing import Final
+from urllib.parse import urlsplit
+
+import aiohttp
+import stamina
+from yarl import URL
+
+from validator.protocol import limits
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.signatures import Signer, verify_document
+from validator.protocol.strict_json import JsonError, SchemaError, decode
+from validator.protocol.task import Task
+from validator.sources import Clock
+from validator.tasks.auth import NONCE_HEADER, RequestSigner
+from validator.tasks.checks import sourced_task
+from validator.tasks.source import SourcedTask, TaskError, TaskSourceError
+from validator.tasks.wire import BUNDLES_PATH, TASKS_PATH, TasksAnswer, check_fresh, tasks_target
+
+_OK: Final = 200
+_TRIES: Final = 3
+_CHUNK: Final = 64 * 1024
+
+
+class _ConnectionFailedError(TaskSourceError):
+    """The task server could not be reached."""
+
+
+class HttpSource:
+    """A task server behind a pinned hotkey.
+
+    Every try is a signed request of its own with a fresh nonce; connections that fail are tried three times in all.
+    Redirects are not followed and nothing is inflated.
+
+    Args:
+        base_url: `http://host[:port]` or `https://…`, without a path.
+        server_hotkey: who must have signed every task list.
+        signer: the hotkey that asks.
+        clock: for nonces and the freshness of answers.
+        timeout_s: for one try, from connecting to the last byte.
+
+    Raises:
+        TaskSourceError: `base_url` is not of that form.
+    """
+
+    def __init__(
+        self, base_url: str, server_hotkey: str, signer: Signer, clock: Clock, *, timeout_s: float = 30.0
+    ) -> None:
+        self._base = _checked_base(base_url)
+        self._server_hotkey = server_hotkey
+        self._requests = RequestSigner(signer, server_hotkey, clock)
+        self._clock = clock
+        self._timeout = aiohttp.ClientTimeout(total=timeout_s, connect=min(timeout_s, 10.0))
+        self._session: aiohttp.ClientSession | None = None
+
+    async def fetch(self, skill_type: SkillType, count: int, exclude: frozenset[str]) -> list[SourcedTask]:
+        """Return up to `count` tasks; see `TaskSource`. Of `exclude` at most 256 are named to the server.
+
+        Raises:
+            TaskSourceError: unreachable, or anything in the answer or a bundle is wrong: then none of it is used.
+        """
+        body, nonce = await self._get(tasks_target(skill_type, count, exclude), limits.MAX_TASKS_BODY)
+        tasks = await asyncio.to_thread(self._accept, body, nonce, skill_type, count)
+        return [await self._with_bundle(task) for task in tasks]
+
+    async def reachable(self) -> bool:
+        """Whether a server answered at all, whatever it said."""
+        try:
+            async with self._open().get(self._base + TASKS_PATH, allow_redirects=False):
+                return True
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError):
+            return False
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def _accept(self, body: bytes, nonce: str, skill_type: SkillType, count: int) -> tuple[Task, ...]:
+        try:
+            answer = decode(body, TasksAnswer, limit=limits.MAX_TASKS_BODY)
+            if not verify_document(answer, self._server_hotkey):
+                raise SchemaError("not signed by the pinned server hotkey - at `signature`")
+            if answer.request_nonce != nonce:
+                raise SchemaError("the answer to another request - at `request_nonce`")
+            check_fresh(answer, self._clock.now())
+            if len(answer.tasks) > count:
+                raise SchemaError(f"{len(answer.tasks)} tasks, asked for {count} - at `tasks`")
+            if any(task.skill_type is not skill_type for task in answer.tasks):
+                raise SchemaError("a task of another skill type - at `tasks`")
+            if len({task.bundle_sha256.lower() for task in answer.tasks}) != len(answer.tasks):
+                raise SchemaError("the same bundle twice - at `tasks`")
+        except JsonError as error:
+            raise TaskSourceError(f"task list: {error.detail}") from None
+        return answer.tasks
+
+    async def _with_bundle(self, task: Task) -> SourcedTask:
+        sha256 = task.bundle_sha256.lower()
+        bundle, _ = await self._get(BUNDLES_PATH + sha256, limits.MAX_BUNDLE_COMPRESSED)
+        return await asyncio.to_thread(_checked, task, bundle)
+
+    async def _get(self, target: str, limit: int) -> tuple[bytes, str]:
+        """Return the body of a 200 response to a signed request, and the request's nonce."""
+        async for attempt in stamina.retry_context(on=_ConnectionFailedError, attempts=_TRIES):
+            with attempt:
+                return await self._try(target, limit)
+        raise AssertionError("stamina raises the last error")
+
+    async def _try(self, target: str, limit: int) -> tuple[bytes, str]:
+        # The target is signed byte for byte, so it must not be quoted anew.
+        url = URL(self._base + target, encoded=True)
+        try:
+            async with self._open().get(url, allow_redirects=False, middlewares=(self._sign,)) as response:
+                return await _read(response, limit), response.request_info.headers[NONCE_HEADER]
+        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
+            raise _ConnectionFailedError(type(error).__name__) from None
+        except TimeoutError:
+            raise TaskSourceError(f"no whole answer within {self._timeout.total:g} s") from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise TaskSourceError(f"no HTTP that can be read: {type(error).__name__}") from None
+
+    async def _sign(self, request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        # Signed here and not before, because aiohttp sends a GET again by itself when a kept connection turns out dead.
+        request.headers.update(self._requests.headers(request.method, request.url.raw_path_qs))
+        return await send(request)
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                timeout=self._timeout,
+                headers={"Accept-Encoding": "identity"},
+                auto_decompress=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                connector=aiohttp.TCPConnector(limit=4),
+            )
+        return self._session
+
+
+async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """Return the body, cut off as soon as it is over `limit` bytes."""
+    if response.status != _OK:
+        raise TaskSourceError(f"status {response.status}")
+    if {value.lower() for value in response.headers.getall("Content-Encoding", [])} - {"identity"}:
+        raise TaskSourceError("the answer is compressed, though only identity was asked for")
+    parts, size = [], 0
+    if (response.content_length or 0) > limit:
+        raise TaskSourceError(f"the answer is larger than {limit} bytes")
+    async for chunk in response.content.iter_chunked(_CHUNK):
+        size += len(chunk)
+        if size > limit:
+            raise TaskSourceError(f"the answer is larger than {limit} bytes")
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def _checked(task: Task, bundle: bytes) -> SourcedTask:
+    if sha256_hex(bundle) != task.bundle_sha256.lower():
+        raise TaskSourceError("a bundle does not hash to what its task says - at `bundle_sha256`")
+    try:
+        return sourced_task(task, bundle)
+    except TaskError as error:
+        raise TaskSourceError(f"task: {error.detail}") from None
+
+
+def _checked_base(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        right = (
+            parts.scheme in ("http", "https")
+            and parts.hostname
+            and parts.port != 0
+            and not (parts.username or parts.password or parts.query or parts.fragment)
+            and parts.path in ("", "/")
+        )
+    except ValueError:
+        right = False
+    if not right:
+        raise TaskSourceError("the base url must be http(s)://host[:port] and nothing more")
+    return text.rstrip("/")

@@ -1,0 +1,59 @@
+"""What a task source is, and what it gives out (SPEC 13)."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from validator.protocol.errors import ValidatorError
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.task import Task
+
+
+class TaskError(ValidatorError):
+    """The task is refused."""
+
+
+class TaskSourceError(ValidatorError):
+    """The task source gave nothing that can be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourcedTask:
+    """A task that was checked, with its bundle.
+
+    Attributes:
+        task: as loaded; hashes in lower case.
+        bundle: the source bundle (gzip tar, before any canary marker); hashes to `task.bundle_sha256`.
+    """
+
+    task: Task
+    bundle: bytes
+
+
+class TaskSource(Protocol):
+    """Gives out tasks by skill type. Every task it gives was checked whole."""
+
+    async def fetch(self, skill_type: SkillType, count: int, exclude: frozenset[str]) -> list[SourcedTask]:
+        """Return up to `count` tasks of the type, no bundle twice.
+
+        Args:
+            skill_type: the type asked for.
+            count: most tasks wanted, 1 to 16.
+            exclude: bundle hashes (lower-case hex) to avoid. A source that has nothing else left may repeat them, last:
+                a finite collection must not starve the round.
+
+        Raises:
+            TaskSourceError: nothing usable came; the text says why.
+        """
+
+    async def reachable(self) -> bool:
+        """Whether the source can be reached at all, whatever it would give (D-6); never raises."""
+
+    async def close(self) -> None:
+        """Let go of connections."""
+
+
+class TaskShelf(TaskSource, Protocol):
+    """A source that also finds a bundle by its hash: what the task server needs."""
+
+    async def bundle(self, sha256: str) -> bytes | None:
+        """Return the bundle with the lower-case hex hash `sha256`, None if there is none."""
