@@ -1,0 +1,243 @@
+"""A whole round through the pure core: window entries, samples, flags, reputation, void tasks (SPEC 4 to 10)."""
+
+from typing import Any
+
+import msgspec
+from builders import IMAGE, finding, make_sssa, make_task
+
+from validator.groups.planning import plan_round
+from validator.protocol.canonical import canonical_bytes
+from validator.protocol.reasons import Reason
+from validator.protocol.round import (
+    AgreementPair,
+    Checks,
+    GroupPlan,
+    MetagraphSnapshot,
+    MinerState,
+    Neuron,
+    Rejection,
+    RerunResult,
+    RoundInput,
+    RoundOutcome,
+    RoundPlan,
+    RoundResults,
+    RoundTask,
+    Submission,
+    VoidTask,
+)
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.sssa import Finding, Sssa
+from validator.protocol.task import Truth
+from validator.scoring.round import score_round, window_entries
+
+RAG = SkillType.RAG_KNOWLEDGE
+PYTHON = SkillType.EXECUTABLE_PYTHON
+HOTKEYS = tuple(f"hk{i}" for i in range(7))
+CHECKS = Checks(True, None, None, True, None)
+
+
+def miner(hotkey: str, **changes: Any) -> MinerState:
+    state = MinerState(hotkey, (RAG, PYTHON), 2, {PYTHON: IMAGE}, {}, 0, {}, {})
+    return msgspec.structs.replace(state, **changes)
+
+
+def frozen_input(
+    tasks: tuple[RoundTask, ...], miners: tuple[MinerState, ...] | None = None, **changes: Any
+) -> RoundInput:
+    neurons = tuple(Neuron(hotkey, uid, 1.0, False, None) for uid, hotkey in enumerate((*HOTKEYS, "validator")))
+    value = RoundInput(
+        input_version="1",
+        scoring_version="1.0.0",
+        round_id="5",
+        validator_hotkey="validator",
+        snapshot=MetagraphSnapshot(1, 100, "ab" * 32, 1_700_000_000, 40, 20, None, neurons),
+        seed="cd" * 32,
+        salt_commitment="ef" * 32,
+        miners=tuple(miner(hotkey) for hotkey in HOTKEYS) if miners is None else miners,
+        tasks=tasks,
+    )
+    return msgspec.structs.replace(value, **changes)
+
+
+def plan_of(*tasks: RoundTask, primaries: str = "012", auditors: str = "34") -> RoundPlan:
+    group = GroupPlan("", "full", tuple(f"hk{i}" for i in primaries), tuple(f"hk{i}" for i in auditors), (), (), {})
+    return RoundPlan("5", tuple(msgspec.structs.replace(group, task_id=task.task_id) for task in tasks))
+
+
+def said(task: RoundTask, verdict: str = "ALLOW", findings: tuple[Finding, ...] = ()) -> Sssa:
+    sssa = make_sssa(task, findings)
+    return msgspec.structs.replace(sssa, analysis=msgspec.structs.replace(sssa.analysis, verdict=verdict))
+
+
+def answers(task: RoundTask, plan: RoundPlan, sssas: dict[str, Sssa], seconds: float = 2.0) -> tuple[Submission, ...]:
+    group = next(g for g in plan.groups if g.task_id == task.task_id)
+    return tuple(
+        Submission(task.task_id, hotkey, role, seconds, sssas[hotkey], "0" * 64, CHECKS)
+        for hotkey, role in group.members
+        if hotkey in sssas
+    )
+
+
+def member(outcome: RoundOutcome, hotkey: str) -> Any:
+    return next(m for m in outcome.members if m.hotkey == hotkey)
+
+
+def test_a_failed_gate_enters_the_window_as_zero_and_costs_reputation_by_gate() -> None:
+    task = make_task(RAG)
+    plan = plan_of(task)
+    reasons = {"hk2": Reason.DEADLINE_LATE, "hk3": Reason.PARSE_SCHEMA, "hk4": Reason.VALIDITY_SIGNATURE}
+    rejections = tuple(
+        Rejection("t1", hotkey, "primary" if hotkey == "hk2" else "auditor", str(reason), 3.0)
+        for hotkey, reason in reasons.items()
+    )
+    sssas = {hotkey: said(task) for hotkey in ("hk0", "hk1")}
+    outcome = score_round(frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), rejections))
+    assert {m.hotkey: m.window_entry for m in outcome.members if m.reason in reasons.values()} == dict.fromkeys(
+        reasons, 0.0
+    )
+    assert [(e.hotkey, e.kind, e.after) for e in outcome.reputation] == [
+        ("hk3", "invalid", 0.35),
+        ("hk4", "violation", 0.25),
+    ]
+    # two valid answers, no truth, no group: they enter nothing (D-7)
+    assert member(outcome, "hk0").window_entry is None
+    assert member(outcome, "hk0").reason == Reason.VOID_NO_VERDICT
+    entries = list(window_entries(frozen_input((task,)), outcome))
+    assert sorted(hotkey for hotkey, *_ in entries) == sorted(reasons)
+
+
+def test_without_truth_the_group_verdict_counts_at_consensus_provenance() -> None:
+    task = make_task(RAG)
+    plan = plan_of(task)
+    sssas = {f"hk{i}": said(task, "BLOCK" if i < 3 else "ALLOW") for i in range(5)}
+    outcome = score_round(frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
+    assert (outcome.groups[0].scored_verdict, outcome.groups[0].provenance) == ("BLOCK", "consensus")
+    assert member(outcome, "hk0").emission.axes["alpha"] == 0.7
+
+
+def test_truth_beats_the_group() -> None:
+    truth = Truth("ALLOW", None, None, None, None, None, None, None)
+    task = make_task(RAG, truth=truth, provenance="curated")
+    plan = plan_of(task)
+    sssas = {f"hk{i}": said(task, "BLOCK" if i < 4 else "ALLOW") for i in range(5)}
+    outcome = score_round(frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
+    assert outcome.groups[0].scored_verdict == "ALLOW"
+    assert member(outcome, "hk4").emission.axes["alpha"] == 1.0
+    assert member(outcome, "hk0").emission.axes["alpha"] < 0.4
+
+
+def test_an_early_answer_keeps_its_vote_and_earns_nothing() -> None:
+    task = make_task(RAG)
+    plan = plan_of(task)
+    early = answers(task, plan, {"hk0": said(task)}, seconds=0.5)
+    rest = answers(task, plan, {f"hk{i}": said(task) for i in range(1, 5)})
+    outcome = score_round(frozen_input((task,)), plan, RoundResults(early + rest, ()))
+    assert outcome.groups[0].n_valid == 5
+    assert member(outcome, "hk0").window_entry == 0.0
+    assert member(outcome, "hk0").reason == Reason.ACCEPTED_EARLY
+    assert member(outcome, "hk1").window_entry > 0
+
+
+def test_a_void_task_enters_nothing_for_anyone_and_the_others_settle() -> None:
+    void, task = make_task(RAG), make_task(RAG, task_id="t2", slot=1)
+    plan = plan_of(void, task)
+    sssas = {f"hk{i}": said(task) for i in range(5)}
+    results = RoundResults(answers(task, plan, sssas), (), (VoidTask("t1", str(Reason.BUG_CRASH)),))
+    outcome = score_round(frozen_input((void, task)), plan, results)
+    assert [g.reason for g in outcome.groups] == [Reason.BUG_CRASH, Reason.SETTLED]
+    assert {m.task_id for m in outcome.members} == {"t2"}
+
+
+def colluders(task: RoundTask, auditor_findings: tuple[tuple[Finding, ...], ...]) -> dict[str, Sssa]:
+    lie = tuple(finding("prompt_injection", f"a.py#L{i}", severity="critical") for i in (1, 2))
+    primaries = {f"hk{i}": said(task, "BLOCK", lie) for i in range(3)}
+    return primaries | {f"hk{3 + i}": said(task, "ALLOW", own) for i, own in enumerate(auditor_findings)}
+
+
+def test_a_cohort_is_flagged_at_the_fifth_sample_and_its_window_is_consumed() -> None:
+    task = make_task(RAG)
+    plan = plan_of(task)
+    four = {RAG: tuple(AgreementPair(1.0, 0.3) for _ in range(4))}
+    miners = tuple(miner(hotkey, agreements=four if hotkey in ("hk0", "hk1") else {}) for hotkey in HOTKEYS)
+    truth_told = (finding("other", "a.py#L2"),)
+    outcome = score_round(
+        frozen_input((task,), miners),
+        plan,
+        RoundResults(answers(task, plan, colluders(task, (truth_told, truth_told))), ()),
+    )
+    assert [(flag.hotkey, flag.samples) for flag in outcome.flags] == [("hk0", 5), ("hk1", 5)]
+    assert [e.hotkey for e in outcome.reputation if e.kind == "collusion_flag"] == ["hk0", "hk1"]
+    assert outcome.reputation[-1].kind == "collusion_flag"
+    assert [s.counted for s in outcome.samples] == [True] * 5
+
+
+def test_auditors_that_contradict_each_other_are_no_witnesses() -> None:
+    task = make_task(RAG)
+    plan = plan_of(task)
+    sssas = colluders(task, ((finding("other", "a.py#L2"),), (finding("tool_poisoning", "docs/readme.md#L1"),)))
+    changed = said(task, "REVIEW", (finding("secrets_exposure", "docs/readme.md"),))
+    analysis = msgspec.structs.replace(changed.analysis, capabilities=("exec",), risk_score=1.0)
+    sssas["hk4"] = msgspec.structs.replace(changed, analysis=analysis)
+    outcome = score_round(frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
+    assert outcome.groups[0].auditor_agreement is not None
+    assert outcome.groups[0].auditor_agreement < 0.6
+    assert {s.reason for s in outcome.samples} == {Reason.SAMPLE_AUDITORS_DISAGREE}
+
+
+def test_without_auditors_there_is_consensus_but_no_sample_counts() -> None:
+    task = make_task(RAG)
+    plan = plan_of(task, auditors="")
+    outcome = score_round(
+        frozen_input((task,)), plan, RoundResults(answers(task, plan, {f"hk{i}": said(task) for i in range(3)}), ())
+    )
+    assert outcome.groups[0].verdict == "ALLOW"
+    assert {(s.counted, s.reason) for s in outcome.samples} == {(False, "sample_no_auditors")}
+
+
+def test_reruns_come_first_and_the_left_out_recover_last() -> None:
+    task = make_task(RAG)
+    plan = plan_of(task)
+    low = tuple(
+        miner(hotkey, reputations={RAG: 0.1, PYTHON: 0.199} if hotkey in ("hk5", "hk0") else {}) for hotkey in HOTKEYS
+    )
+    reruns = (
+        RerunResult("r2", "hk1", PYTHON, "rerun_fail"),
+        RerunResult("r1", "hk1", PYTHON, "rerun_pass"),
+    )
+    frozen = frozen_input((task,), low, reruns=reruns)
+    outcome = score_round(frozen, plan, RoundResults(answers(task, plan, {f"hk{i}": said(task) for i in range(5)}), ()))
+    kinds = [(e.hotkey, e.skill_type, e.kind) for e in outcome.reputation]
+    assert kinds[:2] == [("hk1", PYTHON, "rerun_pass"), ("hk1", PYTHON, "rerun_fail")]
+    assert kinds[-3:] == [("hk0", PYTHON, "recovery"), ("hk5", RAG, "recovery"), ("hk5", PYTHON, "recovery")]
+    assert [round(e.after, 9) for e in outcome.reputation[-3:]] == [0.2, 0.105, 0.2]
+
+
+def test_the_same_inputs_give_the_same_bytes() -> None:
+    tasks = (make_task(RAG), make_task(PYTHON, task_id="t2"))
+    frozen = frozen_input(tasks)
+    plan = plan_round(frozen)
+    results = RoundResults(
+        tuple(
+            a
+            for task in tasks
+            for a in answers(task, plan, {hotkey: said(task, findings=(finding(),)) for hotkey in HOTKEYS})
+        ),
+        (),
+    )
+    again = msgspec.json.decode(canonical_bytes(frozen), type=RoundInput)
+    assert plan_round(again) == plan
+    first = canonical_bytes(score_round(frozen, plan, results))
+    assert canonical_bytes(score_round(again, plan, results)) == first
+    shuffled = RoundResults(results.submissions[::-1], ())
+    assert canonical_bytes(score_round(frozen, plan, shuffled)) == first
+
+
+def test_planning_counts_earlier_tasks_of_the_round_as_in_flight() -> None:
+    tasks = tuple(make_task(RAG, task_id=f"t{i}", slot=i) for i in range(2))
+    busy = tuple(miner(hotkey, max_concurrent=1) for hotkey in HOTKEYS)
+    plan = plan_round(frozen_input(tasks, busy))
+    first, second = ({hotkey for hotkey, _ in group.members} for group in plan.groups)
+    assert len(first) == 5
+    assert not first & second
+    assert set(plan.groups[1].excluded.values()) == {"in_flight"}
+    assert "validator" not in first | second

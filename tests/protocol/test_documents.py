@@ -1,0 +1,152 @@
+"""Capabilities, tasks, times, signatures and reasons."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from validator.protocol.capabilities import Capabilities, SandboxImage, parse_capabilities
+from validator.protocol.reasons import Reason
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.signatures import Signer, is_hotkey, verify, verify_document
+from validator.protocol.sssa import Signature
+from validator.protocol.strict_json import JsonError, SchemaError
+from validator.protocol.task import parse_task
+from validator.protocol.times import format_time, parse_time
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+ALICE = Signer.from_uri("//Alice")
+BLANK = Signature(ALICE.hotkey, "sr25519", "0x" + "0" * 128)
+
+
+def capabilities(**changes: Any) -> Capabilities:
+    document = Capabilities(
+        document_version="1.0",
+        hotkey=ALICE.hotkey,
+        skill_types=(SkillType.RAG_KNOWLEDGE, SkillType.MCP_SERVER, SkillType.EXECUTABLE_PYTHON),
+        sandbox_images={SkillType.MCP_SERVER: SandboxImage("i", "sha256:1")},
+        software="miner 1",
+        issued_at=format_time(NOW),
+        expires_at=format_time(NOW + timedelta(hours=24)),
+        signature=BLANK,
+    )
+    return ALICE.sign_document(msgspec.structs.replace(document, **changes))
+
+
+def test_a_valid_declaration_counts_runtime_types_only_with_an_image() -> None:
+    document = parse_capabilities(msgspec.json.encode(capabilities()), hotkey=ALICE.hotkey, now=NOW)
+    assert document.usable_types == (SkillType.RAG_KNOWLEDGE, SkillType.MCP_SERVER)
+    assert document.concurrency == 2
+    assert b"max_concurrent" not in msgspec.json.encode(document)
+    four = parse_capabilities(msgspec.json.encode(capabilities(max_concurrent=4)), hotkey=ALICE.hotkey, now=NOW)
+    assert four.concurrency == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "now", "field"),
+    [
+        ({"expires_at": format_time(NOW + timedelta(hours=24, seconds=1))}, NOW, "expires_at"),
+        ({"expires_at": format_time(NOW)}, NOW, "expires_at"),
+        ({}, NOW + timedelta(hours=24, seconds=61), "expires_at"),
+        ({}, NOW - timedelta(seconds=61), "issued_at"),
+        ({"issued_at": "2026-11-20 12:00:00"}, NOW, "issued_at"),
+        ({"max_concurrent": 5}, NOW, "max_concurrent"),
+        ({"hotkey": Signer.from_uri("//Bob").hotkey}, NOW, "hotkey"),
+    ],
+)
+def test_a_declaration_that_cannot_count_names_the_field(changes: dict[str, Any], now: datetime, field: str) -> None:
+    with pytest.raises(JsonError, match=field):
+        parse_capabilities(msgspec.json.encode(capabilities(**changes)), hotkey=ALICE.hotkey, now=now)
+
+
+def test_a_declaration_signed_by_another_or_changed_is_refused() -> None:
+    forged = Signer.from_uri("//Bob").sign_document(capabilities())
+    changed = msgspec.structs.replace(capabilities(), software="other")
+    for document in (forged, changed):
+        with pytest.raises(SchemaError, match="signature"):
+            parse_capabilities(msgspec.json.encode(document), hotkey=ALICE.hotkey, now=NOW)
+
+
+@pytest.mark.parametrize("crypto", ["sr25519", "ed25519"])
+def test_both_schemes_sign_and_verify(crypto: str) -> None:
+    signer = Signer.from_uri("//Carol", crypto)
+    document = signer.sign_document(capabilities())
+    assert verify_document(document, signer.hotkey)
+    assert not verify_document(document, ALICE.hotkey)
+    for value in ("0x", "0x12", "zz", document.signature.value[:-2] + "00"):
+        assert not verify(b"data", value, signer.hotkey, crypto)
+    assert not verify(b"data", "0x" + "1" * 128, "no hotkey", crypto)
+
+
+def test_hotkeys_are_checked() -> None:
+    assert is_hotkey(ALICE.hotkey)
+    assert not is_hotkey("5" * 48)
+    assert not is_hotkey("")
+
+
+def task(**changes: Any) -> bytes:
+    truth = dict.fromkeys(
+        [
+            "policy_rules",
+            "injections",
+            "reference_risk",
+            "shell_commands",
+            "manifest_sha256",
+            "poisoned_tools",
+            "transitive_risk",
+        ]
+    )
+    plain = {
+        "task_version": "1.0",
+        "skill_type": "rag_knowledge",
+        "windows": None,
+        "bundle_sha256": "ab" * 32,
+        "provenance": "curated",
+        "truth": truth | {"verdict": "ALLOW"},
+        "canary": {"file": "docs/a.md"},
+    }
+    return json.dumps(plain | changes).encode()
+
+
+def test_a_task_is_read() -> None:
+    assert parse_task(task()).provenance == "curated"
+    assert parse_task(task(truth=None, provenance="none", canary=None)).truth is None
+    assert parse_task(task(windows={"primary": [0, 6], "auditor": [0, 3]})).windows is not None
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"windows": {"primary": [6, 6], "auditor": [0, 3]}}, "windows.primary"),
+        ({"windows": {"primary": [0, 6], "auditor": [0, 7]}}, "windows.auditor"),
+        ({"windows": {"primary": [0, 6], "auditor": [4, 3]}}, "windows.auditor"),
+        ({"windows": {"primary": [-1, 6], "auditor": [0, 3]}}, "windows.primary"),
+        ({"truth": None}, "truth"),
+        ({"provenance": "none"}, "truth"),
+        ({"skill_type": "mcp_server"}, "canary"),
+        ({"canary": {"file": "/abs"}}, "canary.file"),
+        ({"task_version": "2.0"}, "task_version"),
+        ({"extra": 1}, "extra"),
+        ({"bundle_sha256": "ab"}, "bundle_sha256"),
+    ],
+)
+def test_a_task_that_contradicts_itself_is_refused(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(JsonError, match=field):
+        parse_task(task(**changes))
+
+
+@pytest.mark.parametrize("text", ["2026-02-30T00:00:00Z", "2026-01-01T00:00:00+00:00", "٢٠٢٦-01-01T00:00:00Z", ""])
+def test_times_have_one_form(text: str) -> None:
+    with pytest.raises(SchemaError, match="when"):
+        parse_time(text, "when")
+    assert parse_time(format_time(NOW), "when") == NOW
+
+
+def test_every_reason_explains_itself_and_gates_are_one_to_six() -> None:
+    for reason in Reason:
+        assert reason.meaning.endswith(".")
+        assert reason.gate in range(7)
+        assert str(reason) == reason.value == reason.value.lower()
+    assert {reason.gate for reason in Reason} == set(range(7))
