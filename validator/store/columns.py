@@ -29,7 +29,7 @@ class Name(TypeDecorator[str]):
         """Refuse what cannot be stored everywhere."""
         if value is not None and ("\0" in value or any("\ud800" <= c <= "\udfff" for c in value)):
             raise UnstorableError(f"text with a NUL or a lone surrogate: {printable(value, 60)}")
-        return value
+        return None if value is None else str(value)  # an enum's member as its plain value
 
 
 class Message(TypeDecorator[str]):

@@ -12,7 +12,7 @@ from sqlalchemy.pool import NullPool
 from validator.store.errors import StoreUrlError
 from validator.store.urls import StoreUrl
 
-BUSY_S: Final = 10  # longest wait for another program's write transaction
+BUSY_MS: Final = 10_000  # longest wait for another program's write transaction
 CONNECT_S: Final = 10
 WRITE: Final = "store_write"
 # Serialises write transactions on Postgres, as BEGIN IMMEDIATE does on SQLite. "SSSA" and a purpose.
@@ -45,7 +45,7 @@ def make_engine(
         return create_async_engine(url.url, connect_args=arguments, pool_pre_ping=pooled, **options)
     # aiosqlite writes every statement's parameters to its debug log: salts and bodies do not belong there.
     logging.getLogger("aiosqlite").setLevel(logging.INFO)
-    sqlite_arguments: dict[str, Any] = {"isolation_level": None, "timeout": BUSY_S}
+    sqlite_arguments: dict[str, Any] = {"isolation_level": None, "timeout": BUSY_MS / 1000}
     if async_creator_fn is not None:
         sqlite_arguments["async_creator_fn"] = async_creator_fn
     engine = create_async_engine(url.url, connect_args=sqlite_arguments, **options)
@@ -77,7 +77,7 @@ def _prepare_sqlite(engine: Engine, *, foreign_keys: bool) -> None:
     @event.listens_for(engine, "connect")
     def set_pragmas(connection: Any, record: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
         cursor = connection.cursor()
-        cursor.execute(f"PRAGMA busy_timeout = {BUSY_S * 1000}")
+        cursor.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         cursor.execute("PRAGMA journal_mode = WAL")
         cursor.execute("PRAGMA synchronous = FULL")
         cursor.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")

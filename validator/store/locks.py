@@ -10,7 +10,7 @@ from typing import Protocol
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from validator.store.connect import BUSY_S, LOCK_CLASS, LOCK_WRITE, LOCK_WRITER, make_engine
+from validator.store.connect import BUSY_MS, LOCK_CLASS, LOCK_WRITE, LOCK_WRITER, make_engine
 from validator.store.errors import StoreLockedError, StoreLockLostError
 from validator.store.urls import StoreUrl
 
@@ -134,7 +134,7 @@ async def take_lock(url: StoreUrl) -> WriterLock:
 async def take_turn(connection: AsyncConnection) -> None:
     """Wait until no other write transaction is open in a Postgres database (SQLite does so when one begins)."""
     if connection.dialect.name == "postgresql":
-        await connection.execute(text(f"SET LOCAL lock_timeout = '{BUSY_S}s'"))
+        await connection.execute(text(f"SET LOCAL lock_timeout = '{BUSY_MS}ms'"))
         await connection.execute(
             text("SELECT pg_advisory_xact_lock(:class, :purpose)"), {"class": LOCK_CLASS, "purpose": LOCK_WRITE}
         )

@@ -43,8 +43,9 @@ class Repository:
 
     async def _insert_new(self, table: Table, row: Mapping[str, Any]) -> bool:
         """Insert a row unless a unique key is taken; return whether it went in. The transaction stays usable."""
-        statement = self._dialect_insert(table).values(**row).on_conflict_do_nothing()
-        return bool(await self._changed(statement))
+        key = next(iter(table.primary_key))
+        statement = self._dialect_insert(table).values(**row).on_conflict_do_nothing().returning(key)
+        return await self._first(statement) is not None
 
     async def _upsert(
         self, table: Table, rows: Sequence[Mapping[str, Any]], newest: str | None = None, keep: tuple[str, ...] = ()

@@ -49,7 +49,8 @@ class Dispatches(Repository):
         """Note that the first byte is about to leave.
 
         Raises:
-            WrongStateError: it is not planned, or its round has ended.
+            AlreadySettledError: its round has ended.
+            WrongStateError: it is not planned.
         """
         await self._move(key, ("planned",), {"state": "sent", "sent_at": at})
 
@@ -66,7 +67,8 @@ class Dispatches(Repository):
             received_at: when the last byte came.
 
         Raises:
-            WrongStateError: it is not sent, or its round has ended.
+            AlreadySettledError: its round has ended.
+            WrongStateError: it is not sent.
         """
         values = {
             "state": "answered",
@@ -100,7 +102,8 @@ class Dispatches(Repository):
 
         Raises:
             MismatchError: `reason` is no gate's.
-            WrongStateError: it is not planned or sent, or its round has ended.
+            AlreadySettledError: its round has ended.
+            WrongStateError: it is not planned or sent.
         """
         values = {"state": "failed", "reason": _gate(reason), "seconds": seconds, "http_status": status}
         await self._move(key, ("planned", "sent"), {**values, "detail": detail or None})
@@ -120,7 +123,8 @@ class Dispatches(Repository):
 
         Raises:
             MismatchError: reason and submission contradict each other, or the submission is another dispatch's.
-            WrongStateError: there is no answer, or it failed already, or its round has ended.
+            AlreadySettledError: its round has ended.
+            WrongStateError: there is no answer, or it failed already.
         """
         if submission is None:
             values = {"state": "failed", "reason": _gate(reason), "sssa_sha256": None, "submission": None}
@@ -137,7 +141,8 @@ class Dispatches(Repository):
         """Make a task void with all its dispatches; those keep the reason they had.
 
         Raises:
-            WrongStateError: the task is not open, or its round has ended.
+            AlreadySettledError: its round has ended.
+            WrongStateError: the task is not open.
         """
         await Tasks(self._connection, self._packing).void(round_id, task_id, reason)
         await self.void_with_tasks(round_id)
@@ -174,10 +179,10 @@ class Dispatches(Repository):
         movable = and_(_at(dispatches, key), dispatches.c.state.in_(allowed), open_round.exists())
         if await self._changed(update(dispatches).where(movable).values(values)):
             return
+        await Tasks(self._connection, self._packing).require_open_round(key.round_id)
         state = await self._scalar(select(dispatches.c.state).where(_at(dispatches, key)))
         raise WrongStateError(
             f"dispatch {key.round_id}/{key.task_id} to {key.hotkey} is {state or 'unknown'}, not {' or '.join(allowed)}"
-            " in an open round"
         )
 
 

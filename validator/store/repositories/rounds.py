@@ -15,7 +15,6 @@ from validator.store.errors import (
     DamagedError,
     MismatchError,
     UnfinishedDispatchesError,
-    WrongStateError,
 )
 from validator.store.records import EndState, RoundRecord, RoundSummary, StoredRound
 from validator.store.repositories.base import Repository
@@ -106,7 +105,8 @@ class Rounds(Repository):
         `settled` and `void_no_verdict`: settled; anything else: void). `void` and `abandoned` void every task.
 
         Raises:
-            AlreadySettledError: the round is not open (any more).
+            AlreadySettledError: the round is not open any more.
+            WrongStateError: it never was.
             MismatchError: the outcome is not this round's, or is missing or too much.
             UnfinishedDispatchesError: a task would settle although a dispatch of it is planned, sent or not judged.
         """
@@ -164,10 +164,8 @@ class Rounds(Repository):
         still_open = (rounds.c.round_id == round_id) & (rounds.c.state == "open")
         if await self._changed(update(rounds).where(still_open).values(values)):
             return
-        state = await self._scalar(select(rounds.c.state).where(rounds.c.round_id == round_id))
-        if state is None:
-            raise WrongStateError(f"round {round_id} was never opened")
-        raise AlreadySettledError(f"round {round_id} is {state}")
+        await Tasks(self._connection, self._packing).require_open_round(round_id)
+        raise AlreadySettledError(f"round {round_id}")
 
     async def _refuse_unfinished(self, round_id: int) -> None:
         unjudged = and_(dispatches.c.state == "answered", dispatches.c.reason.is_(None))

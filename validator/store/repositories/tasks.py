@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import Row, select, update
+from sqlalchemy import Row, Update, select, update
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GroupOutcome, RoundInput, RoundPlan
 from validator.protocol.scoring_version import SkillType
-from validator.store.errors import MismatchError, WrongStateError
+from validator.store.errors import AlreadySettledError, MismatchError, WrongStateError
 from validator.store.records import TaskRecord, TaskState
 from validator.store.repositories.base import Repository
 from validator.store.tables import rounds, tasks
@@ -71,12 +71,26 @@ class Tasks(Repository):
         """Make an open task void.
 
         Raises:
+            AlreadySettledError: its round has ended.
             WrongStateError: no such task, or it is not open.
         """
-        open_round = select(rounds.c.round_id).where(rounds.c.round_id == round_id, rounds.c.state == "open").exists()
-        statement = _at(round_id, task_id).where(tasks.c.state == "open", open_round)
+        await self.require_open_round(round_id)
+        statement = _at(round_id, task_id).where(tasks.c.state == "open")
         if not await self._changed(statement.values(state="void", reason=str(reason))):
             raise WrongStateError(f"task {task_id} of round {round_id} is not open")
+
+    async def require_open_round(self, round_id: int) -> None:
+        """Refuse to touch a round that has ended.
+
+        Raises:
+            AlreadySettledError: it has.
+            WrongStateError: it was never opened.
+        """
+        state = await self._scalar(select(rounds.c.state).where(rounds.c.round_id == round_id))
+        if state is None:
+            raise WrongStateError(f"round {round_id} was never opened")
+        if state != "open":
+            raise AlreadySettledError(f"round {round_id} is {state}")
 
     async def void_all(self, round_id: int, reason: Reason) -> None:
         """Make every open task of a round void."""
@@ -96,7 +110,7 @@ def task_state(reason: str) -> TaskState:
     return "skipped" if reason in _SKIPPED else "void"
 
 
-def _at(round_id: int, task_id: str) -> Any:
+def _at(round_id: int, task_id: str) -> Update:
     return update(tasks).where(tasks.c.round_id == round_id, tasks.c.task_id == task_id)
 
 
