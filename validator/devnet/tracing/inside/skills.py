@@ -1,0 +1,47 @@
+"""Starting a skill in this process: a Python function, a server script, or bash in its place."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False  # importing typing would cost more than the whole module
+if TYPE_CHECKING:
+    from validator.devnet.tracing.inside.audit import Auditor
+
+BASH = "/bin/bash"
+_BASH_FD = 20
+
+
+def run_function(auditor: Auditor, folder: str, entry: str) -> None:
+    """Import `module` from `folder` and call `function` of the entry point `module:function`, without arguments."""
+    module_name, _, function_name = entry.partition(":")
+    sys.path.insert(0, folder)
+    sys.argv = [module_name]
+    auditor.install()
+    __import__(module_name)
+    target: object = sys.modules[module_name]
+    for part in function_name.split("."):
+        target = getattr(target, part)
+    target()  # type: ignore[operator]
+
+
+def run_server(auditor: Auditor, folder: str, entry: str) -> None:
+    """Run the script `entry` of `folder` as `__main__`; it speaks over stdin and stdout until stdin ends."""
+    path = os.path.join(folder, entry)  # noqa: PTH118 - pathlib would cost each run milliseconds
+    with open(path, "rb") as file:  # noqa: PTH123 - as above
+        code = compile(file.read(), path, "exec")
+    sys.path.insert(0, os.path.dirname(path))  # noqa: PTH120 - as above
+    sys.argv = [path]
+    module = type(sys)("__main__")
+    module.__dict__["__file__"] = path
+    sys.modules["__main__"] = module
+    auditor.install()
+    exec(code, module.__dict__)  # noqa: S102 - running the bundle is what this process is for
+
+
+def become_script(fd: int, trace_setup: str, entry: str) -> None:
+    """Replace this process by bash running `entry`; execution tracing goes to `fd`, set up by `trace_setup`."""
+    os.dup2(fd, _BASH_FD, inheritable=True)
+    environment = {**os.environ, "BASH_ENV": trace_setup, "SSSA_TRACE_FD": str(_BASH_FD)}
+    os.execve(BASH, ["bash", entry], environment)  # noqa: S606 - no shell in between
