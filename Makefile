@@ -38,7 +38,7 @@ format: setup  ## Format and fix what can be fixed
 	$(BIN)/ruff check --fix .
 
 lock: setup  ## Lock requirements/*.in again, with hashes and without an index host
-	for name in setup runtime devnet dev; do \
+	for name in setup build runtime devnet dev; do \
 	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	    requirements/$$name.in -o requirements/$$name.txt; done
 
