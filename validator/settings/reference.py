@@ -80,7 +80,7 @@ def _entry(section: str, key: str, field: Any, schema: dict[str, Any]) -> KeyRef
 
 def _plain_default(value: Any) -> Any:
     if isinstance(value, SecretUrl):
-        return value.get_secret_value()
+        return value.reveal()
     if isinstance(value, tuple):
         return [_plain_default(item) for item in value]
     return value if value is None or isinstance(value, bool | int | float) else str(value)

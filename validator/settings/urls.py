@@ -15,7 +15,11 @@ _WEBSOCKET: Final = re.compile(r"wss?://[^\x00-\x20\x7f]+")
 
 
 class SecretUrl(Secret[str]):
-    """A url that shows without what may be secret in it; `get_secret_value()` gives it whole."""
+    """A url that shows without what may be secret in it; `reveal` gives it whole."""
+
+    def reveal(self) -> str:
+        """Return the url with everything in it: for connecting, never for showing."""
+        return self.get_secret_value()
 
     def _display(self) -> str:
         return shown_url(self.get_secret_value())
@@ -48,7 +52,7 @@ def check_store_url(url: SecretUrl) -> SecretUrl:
 
 def check_endpoint(url: SecretUrl) -> SecretUrl:
     """Refuse what is neither a network's name nor a websocket url."""
-    return url if _NETWORK.fullmatch(url.get_secret_value()) else _matching(url, _WEBSOCKET)
+    return url if _NETWORK.fullmatch(url.reveal()) else _matching(url, _WEBSOCKET)
 
 
 def check_server_url(url: str) -> str:
@@ -59,6 +63,6 @@ def check_server_url(url: str) -> str:
 
 
 def _matching(url: SecretUrl, form: re.Pattern[str]) -> SecretUrl:
-    if not form.fullmatch(url.get_secret_value()):
+    if not form.fullmatch(url.reveal()):
         raise ValueError("not a url of this kind")
     return url

@@ -1,0 +1,68 @@
+"""What the source logs and what the catalogue says are the same."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from validator.telemetry.events import Event
+
+SOURCE = Path(__file__).parents[2] / "validator"
+LEVELS = {"debug", "info", "warning", "error", "critical", "exception", "log"}
+LOGGERS = {"_log", "log", "_logger", "logger"}
+
+
+class Call(NamedTuple):
+    place: str
+    level: str
+    names: frozenset[str]
+    fields: frozenset[str]
+
+
+def logged() -> Iterator[Call]:
+    for file in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+                continue
+            owner = node.func.value
+            name = owner.id if isinstance(owner, ast.Name) else owner.attr if isinstance(owner, ast.Attribute) else ""
+            if name in LOGGERS and node.func.attr in LEVELS:
+                yield Call(
+                    f"{file.relative_to(SOURCE)}:{node.lineno}",
+                    node.func.attr,
+                    frozenset(_names(node.args[0])),
+                    frozenset(keyword.arg for keyword in node.keywords if keyword.arg),
+                )
+
+
+def _names(node: ast.expr) -> Iterator[str]:
+    """Every event that the first argument can be: a literal, Event.NAME, or a choice between such."""
+    if isinstance(node, ast.Constant):
+        yield str(node.value)
+    elif isinstance(node, ast.IfExp):
+        yield from _names(node.body)
+        yield from _names(node.orelse)
+    elif isinstance(node, ast.Attribute):
+        yield Event[node.attr].value if node.attr in Event.__members__ else node.attr
+    else:
+        yield ast.unparse(node)
+
+
+def test_every_logged_event_is_in_the_catalogue_with_its_fields() -> None:
+    calls = list(logged())
+    assert calls
+    known = {str(event): event.fields for event in Event}
+    faults = [
+        f"{call.place}: {name} {sorted(call.fields - known.get(name, frozenset()))}"
+        for call in calls
+        for name in call.names
+        if name not in known or call.fields - known[name]
+    ]
+    assert not faults, "\n".join(faults)
+
+
+def test_every_event_says_what_it_means() -> None:
+    for event in Event:
+        assert event.meaning.endswith("."), event
+        assert "\n" not in event.meaning
+        assert event == event.value == event.name.lower()

@@ -1,0 +1,189 @@
+import io
+import json
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+
+from validator.settings import SecretUrl
+from validator.telemetry.log import MAX_ITEMS, MAX_TEXT, NOISY, configure_logging, harmless
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def _restore() -> Iterator[None]:
+    root = logging.getLogger()
+    before = root.handlers[:], root.level, {name: logging.getLogger(name).level for name in NOISY}
+    yield
+    structlog.reset_defaults()
+    structlog.contextvars.clear_contextvars()
+    root.handlers[:], level, noisy = before
+    root.setLevel(level)
+    for name, old in noisy.items():
+        logging.getLogger(name).setLevel(old)
+
+
+def lines(stream: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_a_json_line_carries_time_level_context_and_fields() -> None:
+    out = io.StringIO()
+    configure_logging("info", "auto", out)
+    structlog.contextvars.bind_contextvars(round_id="7")
+    structlog.get_logger().info("dispatch", seconds=0.25, detail=None, path=Path("/a"))
+    (line,) = lines(out)
+    moment = datetime.fromisoformat(line.pop("timestamp"))
+    assert moment.utcoffset() == datetime.now(UTC).utcoffset()
+    assert line == {
+        "event": "dispatch",
+        "level": "info",
+        "round_id": "7",
+        "seconds": 0.25,
+        "detail": None,
+        "path": "/a",
+    }
+
+
+@pytest.mark.parametrize(
+    ("form", "stream", "is_json"),
+    [
+        ("auto", io.StringIO, True),
+        ("auto", Terminal, False),
+        ("json", Terminal, True),
+        ("console", io.StringIO, False),
+    ],
+)
+def test_the_form_follows_the_terminal_unless_told(form: Any, stream: type[io.StringIO], is_json: bool) -> None:
+    out = stream()
+    configure_logging("info", form, out)
+    structlog.get_logger().info("round_started")
+    assert out.getvalue().startswith("{") is is_json
+    assert "round_started" in out.getvalue()
+
+
+def test_levels_hold_for_us_and_libraries_and_noise_needs_a_warning() -> None:
+    out = io.StringIO()
+    configure_logging("info", "json", out)
+    structlog.get_logger().debug("unseen")
+    logging.getLogger("aiohttp.access").info("unseen")
+    logging.getLogger("bittensor.core").warning("seen %s", 1)
+    logging.getLogger("elsewhere").info("seen 2")
+    logging.getLogger("elsewhere").debug("unseen")
+    assert [line["event"] for line in lines(out)] == ["seen 1", "seen 2"]
+
+
+def test_calling_it_twice_writes_once() -> None:
+    first, second = io.StringIO(), io.StringIO()
+    configure_logging("info", "json", first)
+    configure_logging("error", "json", second)
+    structlog.get_logger().error("x")
+    structlog.get_logger().info("unseen")
+    assert first.getvalue() == ""
+    assert len(lines(second)) == 1
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_a_traceback_shows_no_locals_and_no_control_characters(form: Any) -> None:
+    out = io.StringIO()
+    configure_logging("info", form, out)
+    salt = "hunter" + str(2)
+    try:
+        raise ValueError("bad\x1b[31m\u202e" + "x" * 5_000)
+    except ValueError:
+        structlog.get_logger().exception("round_failed")
+        logging.getLogger("library").exception("failed \x1b")
+    text = out.getvalue()
+    assert text.count("ValueError") >= 2
+    assert salt not in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "x" * (MAX_TEXT + 1) not in text
+    if form == "json":
+        frame = lines(out)[0]["exception"][0]
+        assert frame["exc_type"] == "ValueError"
+        assert frame["frames"][-1]["name"] == "test_a_traceback_shows_no_locals_and_no_control_characters"
+
+
+class Hostile:
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+    __repr__ = __str__
+
+
+class Endless(dict[str, int]):
+    def items(self) -> Any:
+        raise RuntimeError("no")
+
+
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.binary()
+    | st.builds(Hostile)
+    | st.builds(Endless),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner),
+    max_leaves=30,
+)
+
+
+@given(st.text(), ANYTHING)
+def test_no_value_breaks_the_line_or_spoils_it(name: str, value: Any) -> None:
+    out = io.StringIO()
+    configure_logging("info", "json", out)
+    structlog.get_logger().info(name, value=value)
+    (raw,) = out.getvalue().splitlines()
+    assert raw.isprintable()
+    json.loads(raw, parse_constant=lambda constant: pytest.fail(f"{constant} is no JSON"))
+
+
+def test_values_are_cut_to_size() -> None:
+    nest: Any = "end"
+    for _ in range(50):
+        nest = [nest]
+    shown = harmless(
+        None,
+        "info",
+        {
+            "text": "a" * 1_000_000,
+            "many": dict.fromkeys(range(5_000), 1),
+            "list": list(range(5_000)),
+            "huge": 10**10_000,
+            "nan": float("nan"),
+            "bytes": b"secret",
+            "nest": nest,
+            "url": SecretUrl("postgresql://u:hunter2@h/db"),
+            "hostile": Hostile(),
+        },
+    )
+    assert len(shown["text"]) == MAX_TEXT + 1
+    assert len(shown["many"]) == MAX_ITEMS + 1
+    assert len(shown["list"]) == MAX_ITEMS + 1
+    assert shown["huge"] == "<integer of 33220 bits>"
+    assert shown["nan"] == "nan"
+    assert shown["bytes"] == "<6 bytes>"
+    assert len(json.dumps(shown["nest"])) < 100
+    assert shown["url"] == "postgresql://***@h/db"
+    assert shown["hostile"] == "<Hostile>"
+
+
+def test_the_observer_sees_every_event_whatever_the_level() -> None:
+    seen: list[tuple[str, Any]] = []
+    configure_logging("error", "json", io.StringIO(), lambda name, fields: seen.append((name, fields["seconds"])))
+    structlog.get_logger().info("dispatch", seconds=1.5)
+    logging.getLogger("library").error("not ours")
+    assert seen == [("dispatch", 1.5)]

@@ -1,0 +1,115 @@
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from validator.protocol.reasons import Reason
+from validator.sources import VirtualClock
+from validator.telemetry.events import Event
+from validator.telemetry.metrics import Metrics
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics(VirtualClock(), "0.1.0")
+
+
+def value(metrics: Metrics, name: str, **labels: str) -> float | None:
+    return metrics.registry.get_sample_value(f"validator_{name}", labels)
+
+
+def test_dispatches_are_counted_by_reason_and_timed(metrics: Metrics) -> None:
+    metrics.observe("dispatch", {"reason": "accepted", "seconds": 2.0, "hotkey": "5abc"})
+    metrics.observe("dispatch", {"reason": Reason.DEADLINE_NO_AXON, "seconds": None})
+    assert value(metrics, "dispatches_total", reason="accepted") == 1
+    assert value(metrics, "dispatches_total", reason="deadline_no_axon") == 1
+    assert value(metrics, "dispatches_total", reason="parse_schema") == 0
+    assert value(metrics, "dispatch_seconds_count") == 1
+    assert value(metrics, "dispatch_seconds_sum") == 2.0
+
+
+async def test_rounds_settle_or_end_otherwise() -> None:
+    clock = VirtualClock()
+    metrics = Metrics(clock, "0.1.0")
+    await clock.advance(60.0)
+    metrics.observe("round_settled", {"reason": "settled", "seconds": 12.0, "flags": ["5abc"]})
+    await clock.advance(60.0)
+    metrics.observe("round_ended", {"reason": "skipped_no_tasks", "seconds": 0.1, "flags": []})
+    assert value(metrics, "rounds_total", reason="settled") == 1
+    assert value(metrics, "rounds_total", reason="skipped_no_tasks") == 1
+    assert value(metrics, "last_settled_timestamp_seconds") == clock.now().timestamp() - 60
+    assert value(metrics, "flags_raised_total") == 1
+    assert value(metrics, "round_seconds_count") == 1
+
+
+def test_one_reason_blocks_the_weights_until_they_go_out(metrics: Metrics) -> None:
+    metrics.observe("weights_blocked", {"reason": "weights_no_permit"})
+    metrics.observe("weights_blocked", {"reason": "weights_rate_limited"})
+    assert value(metrics, "weights_blocked", reason="weights_no_permit") == 0
+    assert value(metrics, "weights_blocked", reason="weights_rate_limited") == 1
+    metrics.observe("weights_submitted", {"reason": "weights_sent", "seconds": 1.0})
+    assert value(metrics, "weights_blocked", reason="weights_rate_limited") == 0
+    assert value(metrics, "weights_submissions_total", reason="weights_sent") == 1
+
+
+def test_the_chain_goes_and_comes_back(metrics: Metrics) -> None:
+    metrics.saw_block(10)
+    assert (value(metrics, "chain_reachable"), value(metrics, "chain_block")) == (1, 10)
+    metrics.observe("chain_unreachable", {"reason": "x"})
+    assert value(metrics, "chain_reachable") == 0
+    metrics.observe("chain_back", {"block": 12, "seconds": 24.0})
+    assert (value(metrics, "chain_reachable"), value(metrics, "chain_block")) == (1, 12)
+
+
+def test_errors_and_refusals_are_counted(metrics: Metrics) -> None:
+    for name in ("round_failed", "dispatch_failed", "dispatch_failed", "task_refused", "task_source_failed"):
+        metrics.observe(name, {})
+    metrics.observe("retention_pruned", {"answers": 3, "bundles": 2})
+    assert value(metrics, "errors_total", event="dispatch_failed") == 2
+    assert value(metrics, "errors_total", event="round_failed") == 1
+    assert value(metrics, "tasks_refused_total") == 1
+    assert value(metrics, "task_source_failures_total") == 1
+    assert value(metrics, "pruned_rows_total", kind="answers") == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("unheard_of", {}),
+        ("dispatch", {}),
+        ("dispatch", {"reason": "no_such_reason", "seconds": 1}),
+        ("dispatch", {"reason": None}),
+        ("dispatch", {"reason": "accepted", "seconds": "soon"}),
+        ("round_settled", {"reason": "settled"}),
+    ],
+)
+def test_odd_events_are_passed_over(metrics: Metrics, name: str, fields: dict[str, Any]) -> None:
+    metrics.observe(name, fields)
+    assert b"no_such_reason" not in metrics.render()
+
+
+def test_the_text_form_is_valid_and_its_labels_are_bounded(metrics: Metrics) -> None:
+    for event in Event:
+        for reason in Reason:
+            fields = {"reason": str(reason), "seconds": 1.0, "hotkey": "5abc", "flags": ["5abc"], "block": 1}
+            metrics.observe(event, fields)
+    families = list(text_string_to_metric_families(metrics.render().decode()))
+    series = [sample for family in families for sample in family.samples]
+    assert {label for sample in series for label in sample.labels} == {
+        "version",
+        "scoring_version",
+        "reason",
+        "skill_type",
+        "event",
+        "kind",
+        "le",
+    }
+    assert len(series) < 500
+    assert all(family.name.startswith("validator_") and family.documentation.endswith(".") for family in families)
+    assert not any("5abc" in text for sample in series for text in sample.labels.values())
+
+
+def test_two_instances_do_not_share_anything(metrics: Metrics) -> None:
+    other = Metrics(VirtualClock(), "0.1.0")
+    metrics.observe("task_refused", {})
+    assert value(other, "tasks_refused_total") == 0

@@ -1,0 +1,99 @@
+"""Every event that is logged, with its meaning and its fields. docs/reference/events.md is made from this.
+
+A test holds it against the source: an event or a field that is logged and not named here fails.
+"""
+
+from enum import StrEnum
+from typing import Self
+
+_ROUND = "round_id"
+
+
+class Event(StrEnum):
+    """An event's name; `event.meaning` is one line, `event.fields` what it may carry beside time and level."""
+
+    meaning: str
+    fields: frozenset[str]
+
+    def __new__(cls, name: str, meaning: str = "", fields: str = "") -> Self:
+        """Make a member from its name, meaning and space-separated fields."""
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.meaning = meaning
+        member.fields = frozenset(fields.split())
+        return member
+
+    # The process
+    DAEMON_STARTED = "daemon_started", "All parts run.", "version scoring_version hotkey settings python"
+    DAEMON_STOPPING = "daemon_stopping", "Asked to stop: the round in hand may finish within the grace time.", "grace_s"
+    DAEMON_STOPPED = "daemon_stopped", "Everything is closed.", "finished seconds"
+    LOOP_LAG = "loop_lag", "The event loop was blocked for longer than it should be.", "seconds"
+
+    # Rounds
+    ROUND_STARTED = (
+        "round_started",
+        "A round's input is frozen and stored; its dispatches go out.",
+        f"{_ROUND} block epoch tasks dispatches",
+    )
+    DISPATCH = (
+        "dispatch",
+        "What one dispatch came to: the canonical line of a (round, task, miner).",
+        f"{_ROUND} task_id skill_type hotkey role reason gate seconds http_status detail",
+    )
+    DISPATCH_FAILED = (
+        "dispatch_failed",
+        "An error of the validator: the task is void.",
+        f"{_ROUND} task_id hotkey exception",
+    )
+    ROUND_SETTLED = (
+        "round_settled",
+        "A round is scored and stored: its canonical line.",
+        f"{_ROUND} reason seconds dispatches void_tasks flags",
+    )
+    ROUND_ENDED = (
+        "round_ended",
+        "A round ended without scores: skipped or void, the reason says which.",
+        f"{_ROUND} reason seconds dispatches void_tasks flags",
+    )
+    ROUND_RESUMED = (
+        "round_resumed",
+        "A round that a crash left open was settled from what was stored.",
+        f"{_ROUND} settled void_tasks tasks",
+    )
+    ROUND_ABANDONED = "round_abandoned", "A round that a crash left open could not be settled.", f"{_ROUND} reason"
+    ROUND_FAILED = "round_failed", "An error of the validator ended a round; it is resumed.", "reason exception"
+
+    # Tasks and miners
+    TASK_REFUSED = "task_refused", "A task is not used.", "task bundle_sha256 reason"
+    TASK_SOURCE_FAILED = "task_source_failed", "A task source gave nothing.", "source skill_type reason"
+    CAPABILITIES_REFRESHED = (
+        "capabilities_refreshed",
+        "The miners were asked what they can do.",
+        "asked valid refused seconds",
+    )
+    FLAG_RAISED = (
+        "flag_raised",
+        "A miner agrees with its fellow primaries far more than with auditors.",
+        f"{_ROUND} hotkey skill_type mean_with_primaries mean_with_auditors samples flags",
+    )
+    RETENTION_PRUNED = "retention_pruned", "Raw answers and bundles past their time were removed.", "answers bundles"
+
+    # Chain and weights
+    CHAIN_UNREACHABLE = "chain_unreachable", "The chain does not answer; said once until it does.", "reason"
+    CHAIN_BACK = "chain_back", "The chain answers again.", "block seconds"
+    WEIGHTS_SUBMITTED = (
+        "weights_submitted",
+        "What one submission came to: the canonical line of an epoch.",
+        "netuid mechid epoch block extrinsic reason message seconds weights uids scores unallocated owner",
+    )
+    WEIGHTS_BLOCKED = (
+        "weights_blocked",
+        "Weights cannot be sent now; said once per change of the reason.",
+        "netuid mechid epoch block reason detail",
+    )
+    WEIGHTS_FOUND = (
+        "weights_found",
+        "The chain shows that a submission of unknown fate had arrived.",
+        "netuid mechid epoch block",
+    )
+    WEIGHTS_FAILED = "weights_failed", "An error of the validator; the weights are tried again.", "reason exception"

@@ -1,0 +1,153 @@
+"""Log set-up: one JSON object per line, or coloured text on a terminal; nothing hostile gets through either.
+
+Every record passes `harmless`: strings become one printable line of bounded length, deep and long values are cut,
+and a value that cannot be shown never costs the line. Records of the standard library's loggers go the same way.
+"""
+
+import logging
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from datetime import datetime
+from itertools import islice
+from typing import Any, Final, Literal, TextIO
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from validator.protocol.text import printable
+
+LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+NOISY: Final = ("aiohttp", "aiosqlite", "alembic", "asyncio", "bittensor", "sqlalchemy", "websockets")
+MAX_TEXT: Final = 2_000  # code points
+MAX_ITEMS: Final = 1_024
+MAX_DEPTH: Final = 8
+_MAX_TRACE_LINES: Final = 200
+_MAX_INTEGER: Final = 2**64
+
+Observer = Callable[[str, Mapping[str, Any]], None]
+
+
+def configure_logging(
+    level: Literal["debug", "info", "warning", "error"],
+    form: Literal["auto", "json", "console"],
+    stream: TextIO | None = None,
+    observe: Observer | None = None,
+) -> None:
+    """Send everything that is logged, here and in libraries, to one stream. Calling it again replaces the set-up.
+
+    Args:
+        level: the least important events that are logged; libraries that talk much are kept at `warning` at least.
+        form: auto is console on a terminal, else json.
+        stream: standard output if None. Commands whose output is data give standard error.
+        observe: called with the name and fields of every event of ours, whatever the level (`Metrics.observe`).
+    """
+    out = stream or sys.stdout
+    console = form == "console" or (form == "auto" and out.isatty())
+    shared = _processors(console)
+    renderer: Processor = (
+        structlog.dev.ConsoleRenderer(colors=out.isatty()) if console else structlog.processors.JSONRenderer()
+    )
+    structlog.configure(
+        processors=[
+            *([_watcher(observe)] if observe else []),
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+    )
+    handler = logging.StreamHandler(out)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+            foreign_pre_chain=shared,
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(LEVELS[level])
+    for name in NOISY:
+        logging.getLogger(name).setLevel(max(logging.WARNING, LEVELS[level]))
+
+
+def harmless(_logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
+    """Make every value of a record fit to be written; never raises."""
+    return {
+        # structlog's own entries start with _ and are removed again before a line is written.
+        key: value if key.startswith("_") else _safe_trace(value) if key == "exception" else _safe(value, MAX_DEPTH)
+        for key, value in event_dict.items()
+    }
+
+
+def _watcher(observe: Observer) -> Processor:
+    def watch(_logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
+        observe(str(event_dict.get("event")), event_dict)
+        return event_dict
+
+    return watch
+
+
+def _processors(console: bool) -> list[Processor]:
+    # Locals stay out of tracebacks: they hold keys and salts.
+    traceback: Processor = (
+        structlog.processors.format_exc_info
+        if console
+        else structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False))
+    )
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.StackInfoRenderer(),
+        traceback,
+        harmless,
+    ]
+
+
+def _safe_trace(value: Any) -> Any:
+    """Keep the lines of a rendered traceback, each made harmless."""
+    if not isinstance(value, str):
+        return _safe(value, MAX_DEPTH)
+    return "\n".join(printable(line, MAX_TEXT) for line in value.split("\n")[:_MAX_TRACE_LINES])
+
+
+def _safe(value: Any, depth: int) -> Any:
+    try:
+        return _plain(value, depth)
+    except Exception:  # noqa: BLE001 - a foreign __str__ or __iter__ may raise anything, and the line must be written
+        return f"<{type(value).__name__}>"
+
+
+def _plain(value: Any, depth: int) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return _number(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"<{len(value)} bytes>"
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping | list | tuple | set | frozenset):
+        return _collection(value, depth - 1) if depth > 0 else "…"
+    return printable(str(value), MAX_TEXT)
+
+
+def _number(value: float) -> Any:
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(value)
+    return int(value) if abs(value) < _MAX_INTEGER else f"<integer of {value.bit_length()} bits>"
+
+
+def _collection(value: Mapping[Any, Any] | Iterable[Any], depth: int) -> Any:
+    if isinstance(value, Mapping):
+        shown: MutableMapping[str, Any] = {
+            printable(str(key), MAX_TEXT): _safe(item, depth) for key, item in islice(value.items(), MAX_ITEMS)
+        }
+        if len(value) > MAX_ITEMS:
+            shown["…"] = f"{len(value) - MAX_ITEMS} more"
+        return shown
+    items = list(islice(value, MAX_ITEMS + 1))
+    cut = [_safe(item, depth) for item in items[:MAX_ITEMS]]
+    return cut if len(items) <= MAX_ITEMS else [*cut, "…"]

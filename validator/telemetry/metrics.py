@@ -1,0 +1,153 @@
+"""Prometheus metrics, in a registry of their own. Labels are reason codes and skill types, never hotkeys.
+
+Most of them follow from the log's canonical lines: `Metrics.observe` is given every event that is logged, whatever
+the log level. What no event tells is set where it happens.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import generate_latest
+
+from validator.protocol.reasons import Reason
+from validator.protocol.scoring_version import SCORING_VERSION, SkillType
+from validator.sources import Clock
+from validator.telemetry.events import Event
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+_SECONDS: Final = (0.1, 0.3, 1, 3, 10, 30, 90, 150, 300, 600, 900, 1200)
+_QUICK: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5)
+_DISPATCH: Final = tuple(
+    reason
+    for reason in Reason
+    if reason.gate or reason in (Reason.ACCEPTED, Reason.ACCEPTED_EARLY, Reason.BUG_INTERNAL)
+)
+_ROUND: Final = (Reason.SETTLED, Reason.SKIPPED_NO_TASKS, Reason.SKIPPED_NO_CANDIDATES, Reason.VOID_OFFLINE)
+_WEIGHTS: Final = tuple(reason for reason in Reason if reason.startswith("weights_"))
+
+
+class Metrics:
+    """All metrics of one validator.
+
+    Args:
+        clock: for timestamps.
+        version: of the program, shown by `validator_build_info`.
+    """
+
+    def __init__(self, clock: Clock, version: str) -> None:
+        self.registry = CollectorRegistry()
+        self._clock = clock
+        self.build_info = self._gauge("build_info", "1, with the versions as labels.", "version", "scoring_version")
+        self.build_info.labels(version, SCORING_VERSION).set(1)
+        self.dispatches = self._counter("dispatches", "Dispatches that ended, by reason.", "reason")
+        self.dispatch_seconds = self._histogram(
+            "dispatch_seconds", "From the first byte sent to the last one received."
+        )
+        self.open_dispatches = self._gauge("open_dispatches", "Requests to miners that are open now.")
+        self.gate_seconds = self._histogram("gate_seconds", "Time to judge one answer.", _QUICK)
+        self.rounds = self._counter("rounds", "Rounds that ended, by reason.", "reason")
+        self.round_seconds = self._histogram("round_seconds", "From snapshot to settlement.")
+        self.last_settled = self._gauge("last_settled_timestamp_seconds", "When a round was settled last; 0: never.")
+        self.errors = self._counter("errors", "Errors of the validator itself, by event.", "event")
+        self.flags = self._counter("flags_raised", "Collusion flags raised.")
+        self.declared = self._gauge("miners_declared", "Miners with a valid declaration, by skill type.", "skill_type")
+        self.tasks_refused = self._counter("tasks_refused", "Tasks that were not used.")
+        self.source_failures = self._counter("task_source_failures", "Requests to task sources that failed.")
+        self.chain_reachable = self._gauge("chain_reachable", "1 while the chain answers, else 0.")
+        self.chain_block = self._gauge("chain_block", "Newest block seen.")
+        self.weights = self._counter("weights_submissions", "Weight submissions, by what came of them.", "reason")
+        self.weights_blocked = self._gauge("weights_blocked", "1 for the reason why none can be sent now.", "reason")
+        self.weights_age = self._gauge("blocks_since_weights", "Blocks since this hotkey's last weights on chain.")
+        self.weights_seconds = self._histogram("weights_seconds", "Time until the chain answered a submission.")
+        self.pruned = self._counter("pruned_rows", "Rows that retention removed.", "kind")
+        self.loop_lag = self._histogram("loop_lag_seconds", "How late the event loop ran a timer.", _QUICK)
+        self._begin_at_zero()
+        self._handlers: dict[str, Callable[[Mapping[str, Any]], None]] = {
+            Event.DISPATCH: self._dispatch,
+            Event.ROUND_SETTLED: self._round,
+            Event.ROUND_ENDED: self._round,
+            Event.WEIGHTS_SUBMITTED: self._weights,
+            Event.WEIGHTS_BLOCKED: lambda fields: self.block_weights(Reason(fields["reason"])),
+            Event.TASK_REFUSED: lambda _: self.tasks_refused.inc(),
+            Event.TASK_SOURCE_FAILED: lambda _: self.source_failures.inc(),
+            Event.CHAIN_UNREACHABLE: lambda _: self.chain_reachable.set(0),
+            Event.CHAIN_BACK: lambda fields: self.saw_block(fields["block"]),
+            Event.RETENTION_PRUNED: self._pruned,
+            **{
+                event: self._error(event) for event in (Event.DISPATCH_FAILED, Event.ROUND_FAILED, Event.WEIGHTS_FAILED)
+            },
+        }
+
+    def observe(self, name: str, fields: Mapping[str, Any]) -> None:
+        """Count what an event tells. A field that is missing or odd is ignored: metrics never cost a log line."""
+        handler = self._handlers.get(name)
+        if handler is None:
+            return
+        try:
+            handler(fields)
+        except (KeyError, TypeError, ValueError):
+            return
+
+    def saw_block(self, number: int) -> None:
+        """Note the newest block."""
+        self.chain_reachable.set(1)
+        self.chain_block.set(number)
+
+    def block_weights(self, reason: Reason | None) -> None:
+        """Note why no weights can be sent now; None: nothing stands in the way."""
+        for known in _WEIGHTS:
+            self.weights_blocked.labels(str(known)).set(known == reason)
+
+    def render(self) -> bytes:
+        """Return the metrics in Prometheus' text form, CONTENT_TYPE."""
+        return generate_latest(self.registry)
+
+    def _dispatch(self, fields: Mapping[str, Any]) -> None:
+        self.dispatches.labels(str(Reason(fields["reason"]))).inc()
+        if fields.get("seconds") is not None:
+            self.dispatch_seconds.observe(fields["seconds"])
+
+    def _round(self, fields: Mapping[str, Any]) -> None:
+        reason = Reason(fields["reason"])
+        self.rounds.labels(str(reason)).inc()
+        self.flags.inc(len(fields.get("flags", ())))
+        if reason == Reason.SETTLED:
+            self.last_settled.set(self._clock.now().timestamp())
+            self.round_seconds.observe(fields["seconds"])
+
+    def _weights(self, fields: Mapping[str, Any]) -> None:
+        self.weights.labels(str(Reason(fields["reason"]))).inc()
+        self.weights_seconds.observe(fields["seconds"])
+        self.block_weights(None)
+
+    def _pruned(self, fields: Mapping[str, Any]) -> None:
+        for kind in ("answers", "bundles"):
+            self.pruned.labels(kind).inc(fields[kind])
+
+    def _error(self, event: Event) -> Callable[[Mapping[str, Any]], None]:
+        counter = self.errors.labels(str(event))
+        return lambda _: counter.inc()
+
+    def _begin_at_zero(self) -> None:
+        """Make every labelled series exist from the start, so that alerts can tell 0 from absent."""
+        for reason in _DISPATCH:
+            self.dispatches.labels(str(reason))
+        for reason in _ROUND:
+            self.rounds.labels(str(reason))
+        for reason in (Reason.WEIGHTS_SENT, Reason.WEIGHTS_REJECTED, Reason.WEIGHTS_UNKNOWN):
+            self.weights.labels(str(reason))
+        for skill_type in SkillType:
+            self.declared.labels(str(skill_type))
+        for kind in ("answers", "bundles"):
+            self.pruned.labels(kind)
+        self.block_weights(None)
+
+    def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
+        return Counter(f"validator_{name}", meaning, labels, registry=self.registry)
+
+    def _gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
+        return Gauge(f"validator_{name}", meaning, labels, registry=self.registry)
+
+    def _histogram(self, name: str, meaning: str, buckets: tuple[float, ...] = _SECONDS) -> Histogram:
+        return Histogram(f"validator_{name}", meaning, registry=self.registry, buckets=buckets)
