@@ -69,9 +69,12 @@ class VirtualClock:
         return self._elapsed
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until `advance` has moved the clock by `seconds`."""
+        """Wait until `advance` has moved the clock by `seconds`; nothing to wait for when that is 0."""
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
         wake: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._sleepers, (self._elapsed + max(0.0, seconds), next(self._order), wake))
+        heapq.heappush(self._sleepers, (self._elapsed + seconds, next(self._order), wake))
         await wake
 
     async def advance(self, seconds: float) -> None:

@@ -31,6 +31,8 @@ class _Collected:
     judged: dict[Key, Judged] = field(default_factory=dict)
     void: dict[str, Reason] = field(default_factory=dict)
     any_response: bool = False
+    open: int = 0
+    most_open: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +60,12 @@ class Dispatcher:
                 for hotkey, role in plan.members:
                     expected = expected_of(prepared.frozen, task, hotkey, role)
                     group.create_task(self._one(prepared.frozen, expected, bodies[role], collected))
-        return Returned(collected.judged, collected.void, collected.any_response)
+        return Returned(collected.judged, collected.void, collected.any_response, collected.most_open)
 
     async def _one(self, frozen: RoundInput, expected: Expected, body: bytes, collected: _Collected) -> None:
         task, hotkey = expected.task, expected.hotkey
         try:
-            reply, judged = await self._ask(frozen, expected, body)
+            reply, judged = await self._ask(frozen, expected, body, collected)
         except Exception:  # noqa: BLE001 - a fault of ours, whatever it is, must not cost a miner anything
             _log.exception("dispatch_failed", round_id=frozen.round_id, task_id=task.task_id, hotkey=hotkey)
             collected.void[task.task_id] = Reason.BUG_INTERNAL
@@ -75,15 +77,26 @@ class Dispatcher:
             collected.judged[task.task_id, hotkey] = judged
         _log_dispatch(frozen, expected, reply, judged)
 
-    async def _ask(self, frozen: RoundInput, expected: Expected, body: bytes) -> tuple[Reply, Judged | None]:
+    async def _ask(
+        self, frozen: RoundInput, expected: Expected, body: bytes, collected: _Collected
+    ) -> tuple[Reply, Judged | None]:
         """Send, store what came, judge it; no judgement when the fault was ours."""
         key = DispatchKey(int(frozen.round_id), expected.task.task_id, expected.hotkey)
 
+        opened = False
+
         async def sent() -> None:
+            nonlocal opened
             async with self.store.begin() as tx:
                 await tx.dispatches.sent(key, self.clock.now())
+            opened = True
+            collected.open += 1
+            collected.most_open = max(collected.most_open, collected.open)
 
-        reply = await self.client.post(_call(frozen, expected, body), sent)
+        try:
+            reply = await self.client.post(_call(frozen, expected, body), sent)
+        finally:
+            collected.open -= opened
         if reply.reason == Reason.BUG_INTERNAL:
             return reply, None
         if reply.reason is not None:

@@ -26,12 +26,13 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class RoundEnd:
-    """How a round ended: `outcome` is None unless it was settled."""
+    """How a round ended: `outcome` is None unless it was settled, `returned` None when it was skipped."""
 
     round_id: str
     reason: Reason
     seconds: float
-    outcome: RoundOutcome | None
+    outcome: RoundOutcome | None = None
+    returned: Returned | None = None
 
 
 @dataclass(slots=True)
@@ -61,6 +62,7 @@ class RoundService:
     listen: Callable[[RoundEnd], None] = lambda _: None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _refreshed: float | None = None
+    _lost_at: float | None = None
 
     async def run(self) -> None:
         """Finish what a crash left, then run rounds until `stopping` is set; the round in hand is finished first."""
@@ -71,8 +73,8 @@ class RoundService:
                 await resume_rounds(self.store, self.clock, self.gates)
                 await self.one_round()
             except ChainError as error:
-                _log.warning("chain_unreachable", reason=str(error))
-                pause = min(self.interval_s, _RETRY_S) or _RETRY_S
+                self._chain_lost(error)
+                pause = _RETRY_S
             except Exception:  # noqa: BLE001 - one bad round must not end months of good ones; the next start resumes it
                 _log.exception("round_failed", reason=str(Reason.BUG_INTERNAL))
                 pause = max(self.interval_s, _RETRY_S)
@@ -86,10 +88,11 @@ class RoundService:
         """
         started = self.clock.monotonic()
         snapshot = await self.chain.snapshot()
+        self._chain_found(snapshot)
         await self._refresh_capabilities(snapshot)
         prepared = await self.preparer.prepare(snapshot)
         if isinstance(prepared, Skipped):
-            return self._end(RoundEnd(prepared.round_id, prepared.reason, self._since(started), None), None)
+            return self._end(RoundEnd(prepared.round_id, prepared.reason, self._since(started)))
         _log.info(
             "round_started",
             round_id=prepared.frozen.round_id,
@@ -101,7 +104,7 @@ class RoundService:
         returned = await self.dispatcher.dispatch(prepared)
         # the last write of a round must not be lost to a cancellation
         reason, outcome = await asyncio.shield(self._settle(prepared, returned))
-        return self._end(RoundEnd(prepared.frozen.round_id, reason, self._since(started), outcome), returned)
+        return self._end(RoundEnd(prepared.frozen.round_id, reason, self._since(started), outcome, returned))
 
     async def _settle(self, prepared: Prepared, returned: Returned) -> tuple[Reason, RoundOutcome | None]:
         if not returned.any_response and not await self._reachable():
@@ -117,6 +120,16 @@ class RoundService:
         except ChainError:
             return False
         return await self.source.reachable()
+
+    def _chain_lost(self, error: ChainError) -> None:
+        if self._lost_at is None:
+            self._lost_at = self.clock.monotonic()
+            _log.warning("chain_unreachable", reason=str(error))
+
+    def _chain_found(self, snapshot: MetagraphSnapshot) -> None:
+        if self._lost_at is not None:
+            _log.info("chain_back", block=snapshot.block, seconds=round(self._since(self._lost_at), 3))
+            self._lost_at = None
 
     async def _refresh_capabilities(self, snapshot: MetagraphSnapshot) -> None:
         now = self.clock.monotonic()
@@ -138,8 +151,9 @@ class RoundService:
     def _since(self, started: float) -> float:
         return self.clock.monotonic() - started
 
-    def _end(self, end: RoundEnd, returned: Returned | None) -> RoundEnd:
+    def _end(self, end: RoundEnd) -> RoundEnd:
         """Write the round's canonical line and tell the listener."""
+        returned = end.returned
         reasons = Counter(str(j.reason) for j in returned.judged.values()) if returned else Counter()
         _log.info(
             "round_settled" if end.outcome else "round_ended",
@@ -147,8 +161,19 @@ class RoundService:
             reason=str(end.reason),
             seconds=round(end.seconds, 3),
             dispatches=dict(sorted(reasons.items())),
+            most_open=returned.most_open if returned else 0,
             void_tasks=len(returned.void) if returned else 0,
             flags=[flag.hotkey for flag in end.outcome.flags] if end.outcome else [],
         )
+        for flag in end.outcome.flags if end.outcome else ():
+            _log.warning(
+                "flag_raised",
+                round_id=end.round_id,
+                hotkey=flag.hotkey,
+                skill_type=str(flag.skill_type),
+                mean_with_primaries=flag.mean_with_primaries,
+                mean_with_auditors=flag.mean_with_auditors,
+                samples=flag.samples,
+            )
         self.listen(end)
         return end

@@ -34,11 +34,13 @@ class Returned:
         judged: (task_id, hotkey) to judgement, of every dispatch that is not void.
         void: task_id to the reason why it enters nothing.
         any_response: whether any dispatch got any HTTP response (D-6).
+        most_open: how many requests were open at the same time.
     """
 
     judged: Mapping[Key, Judged]
     void: Mapping[str, Reason] = field(default_factory=dict)
     any_response: bool = True
+    most_open: int = 0
 
 
 def round_results(plan: RoundPlan, returned: Returned) -> RoundResults:

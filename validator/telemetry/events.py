@@ -48,12 +48,12 @@ class Event(StrEnum):
     ROUND_SETTLED = (
         "round_settled",
         "A round is scored and stored: its canonical line.",
-        f"{_ROUND} reason seconds dispatches void_tasks flags",
+        f"{_ROUND} reason seconds dispatches most_open void_tasks flags",
     )
     ROUND_ENDED = (
         "round_ended",
         "A round ended without scores: skipped or void, the reason says which.",
-        f"{_ROUND} reason seconds dispatches void_tasks flags",
+        f"{_ROUND} reason seconds dispatches most_open void_tasks flags",
     )
     ROUND_RESUMED = (
         "round_resumed",

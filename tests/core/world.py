@@ -1,0 +1,159 @@
+"""A whole small world in memory: a simulated chain, signing miners that follow a script, tasks; for round tests."""
+
+import base64
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import msgspec
+from builders import FILES, IMAGE, trace_files
+
+from validator.chain.simulated import SimulatedChain
+from validator.chain.state import SubnetRules
+from validator.chain.subnet import SimulatedSubnet
+from validator.miners.calls import Call
+from validator.miners.directory import CapabilityDirectory
+from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
+from validator.protocol.answer import Answer, Dispatch
+from validator.protocol.archives import pack
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.capabilities import Capabilities
+from validator.protocol.probes import probe_values
+from validator.protocol.round import Axon
+from validator.protocol.scoring_version import TYPE_RULES, SkillType
+from validator.protocol.signatures import Signer
+from validator.protocol.sssa import (
+    Analysis,
+    Evidence,
+    Finding,
+    Policy,
+    SandboxManifest,
+    Signature,
+    Skill,
+    Sssa,
+)
+from validator.protocol.task import Task, Windows
+from validator.protocol.times import format_time
+from validator.protocol.traces import read_traces
+from validator.rounds.dispatch import Dispatcher
+from validator.rounds.prepare import Preparer
+from validator.rounds.service import RoundService
+from validator.rounds.tasks import TaskDesk
+from validator.sources import SeededRandom, VirtualClock
+from validator.store import Store
+from validator.tasks.memory import MemorySource
+from validator.tasks.source import SourcedTask, TaskSource
+
+VALIDATOR = Signer.from_uri("//Validator")
+WINDOWS = Windows((0, 6), (0, 3))
+Script = Callable[[Signer, Dispatch], ScriptedReply]
+
+
+def tasks_of_all_types(windows: Windows = WINDOWS) -> list[SourcedTask]:
+    """Two tasks per type without truth."""
+    sourced = []
+    for skill_type in SkillType:
+        for slot in range(2):
+            bundle = pack({**FILES, "which.txt": f"{skill_type} {slot}\n".encode()})
+            task = Task("1.0", skill_type, windows, sha256_hex(bundle), "none", None, None)
+            sourced.append(SourcedTask(task, bundle))
+    return sourced
+
+
+def honest(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+    """A valid answer with one finding, after a second."""
+    return ScriptedReply(msgspec.json.encode(answer_to(signer, dispatch)), seconds=1.0)
+
+
+def answer_to(signer: Signer, dispatch: Dispatch) -> Answer:
+    """A valid answer to a dispatch."""
+    bundle, hashes = None, {}
+    runtime = TYPE_RULES[dispatch.skill_type].runtime and dispatch.role == "primary"
+    if runtime:
+        packed = pack(trace_files(dispatch.skill_type, dispatch.nonce))
+        hashes = read_traces(packed, dispatch.skill_type, probe_values(dispatch.nonce)).hashes
+        bundle = base64.b64encode(packed).decode()
+    finding = Finding("f1", "other", "low", "words", "a.py#L1", (), "a.py")
+    sssa = Sssa(
+        "1.0",
+        Skill(dispatch.skill_type, dispatch.bundle_sha256, dispatch.nonce),
+        Analysis("ALLOW", 0.1, (finding,), ("file_io",), ()),
+        Evidence(hashes, None, SandboxManifest(IMAGE.image, IMAGE.digest, "1") if runtime else None, None),
+        Policy(()),
+        Signature(signer.hotkey, "sr25519", "0x" + "0" * 128),
+    )
+    return Answer(signer.sign_document(sssa), dispatch.probe_spec, bundle)
+
+
+class World:
+    """Everything around the round service, in memory; `script` decides what miners answer."""
+
+    def __init__(
+        self, store: Store, *, miners: int = 6, script: Script = honest, source: TaskSource | None = None
+    ) -> None:
+        self.store = store
+        self.clock = VirtualClock()
+        self.script = script
+        self.posts = 0
+        genesis = int(self.clock.now().timestamp())
+        rules = SubnetRules(seed="test", genesis=genesis, block_time_s=1.0, tempo=20, weights_rate_limit=5)
+        self.subnet = SimulatedSubnet.create(rules, self.clock)
+        self.subnet.register(VALIDATOR.hotkey, stake_tao=1000.0, validator_permit=True)
+        self.signers = {}
+        for number in range(miners):
+            signer = Signer.from_uri(f"//Miner//{number}")
+            self.signers[signer.hotkey] = signer
+            self.subnet.register(signer.hotkey, axon=Axon("127.0.0.1", 9000 + number))
+        self.chain = SimulatedChain(self.subnet, VALIDATOR.hotkey)
+        self.source = source or MemorySource(tasks_of_all_types())
+        self.gates = ThreadPoolExecutor(1)
+        self.client = ScriptedMinerClient(self._reply, self.clock)
+        random = SeededRandom("world")
+        self.preparer = Preparer(
+            store=store,
+            chain=self.chain,
+            desk=TaskDesk(self.source, None, random),
+            clock=self.clock,
+            random=random,
+            hotkey=VALIDATOR.hotkey,
+        )
+        self.dispatcher = Dispatcher(self.client, store, self.clock, self.gates)
+        self.service = RoundService(
+            store=store,
+            chain=self.chain,
+            source=self.source,
+            clock=self.clock,
+            directory=CapabilityDirectory(self.client, store, self.clock, VALIDATOR.hotkey),
+            preparer=self.preparer,
+            dispatcher=self.dispatcher,
+            gates=self.gates,
+            interval_s=0.0,
+            refresh_s=3600.0,
+        )
+
+    def _reply(self, method: str, call: Call) -> ScriptedReply:
+        signer = self.signers[call.hotkey]
+        if method == "GET":
+            return ScriptedReply(self._capabilities(signer))
+        self.posts += 1
+        return self.script(signer, msgspec.json.decode(call.body, type=Dispatch))
+
+    def _capabilities(self, signer: Signer) -> bytes:
+        now = self.clock.now()
+        document = Capabilities(
+            "1.0",
+            signer.hotkey,
+            tuple(SkillType),
+            {t: IMAGE for t in SkillType if TYPE_RULES[t].runtime},
+            "test",
+            format_time(now),
+            format_time(now + timedelta(hours=12)),
+            Signature(signer.hotkey, "sr25519", "0x" + "0" * 128),
+        )
+        return msgspec.json.encode(signer.sign_document(document))
+
+
+def garbage(_signer: Signer, _dispatch: Dispatch) -> ScriptedReply:
+    """No JSON."""
+    return ScriptedReply(json.dumps("garbage").encode()[1:], seconds=0.5)

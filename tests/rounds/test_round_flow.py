@@ -1,0 +1,218 @@
+"""Whole rounds against both databases: settled once, whatever happens in between (SPEC 5, D-6; ARCHITECTURE)."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import msgspec
+import pytest
+from builders import MINER
+from world import World, answer_to, garbage, honest
+
+from validator.chain.base import ChainUnreachableError
+from validator.groups.planning import plan_round
+from validator.miners.scripted import ScriptedReply
+from validator.protocol.answer import Dispatch
+from validator.protocol.canonical import canonical_bytes
+from validator.protocol.reasons import Reason
+from validator.protocol.round import RoundInput
+from validator.protocol.signatures import Signer
+from validator.rounds.prepare import Prepared, Skipped
+from validator.rounds.resume import resume_rounds
+from validator.rounds.settle import settle_round
+from validator.scoring.round import score_round
+from validator.store import Store
+from validator.store.errors import AlreadySettledError
+from validator.tasks.memory import MemorySource
+
+T = TypeVar("T")
+
+
+async def on_virtual_time(world: World, work: Coroutine[Any, Any, T]) -> T:
+    """Await `work` while virtual time runs on whenever somebody sleeps."""
+    running = asyncio.ensure_future(work)
+    while not running.done():
+        await asyncio.wait([running], timeout=0.002)
+        await world.clock.advance(0.5)
+    return await running
+
+
+async def prepared(world: World) -> Prepared:
+    snapshot = await world.chain.snapshot()
+    await on_virtual_time(world, world.service.directory.refresh(snapshot))
+    result = await world.preparer.prepare(snapshot)
+    assert isinstance(result, Prepared)
+    return result
+
+
+async def test_a_round_is_settled_with_everything_it_decided(store: Store) -> None:
+    world = World(store)
+    end = await on_virtual_time(world, world.service.one_round())
+    assert (end.round_id, end.reason) == ("0", Reason.SETTLED)
+    assert end.outcome is not None
+    assert len(end.outcome.groups) == 12
+    assert world.posts == len(end.outcome.members)
+    async with store.read() as tx:
+        stored = await tx.rounds.get(0)
+        assert stored is not None
+        assert stored.record.state == "settled"
+        assert stored.outcome == end.outcome
+        windows = await tx.windows.all()
+        reputations = await tx.reputations.all()
+        results = await tx.submissions.results(0)
+    assert sum(len(entries) for of_types in windows.values() for entries in of_types.values()) == world.posts
+    assert set(reputations.values()) <= {0.52, 0.54}
+    # what is stored is enough to score the round again, byte for byte
+    assert stored.input is not None
+    plan = plan_round(stored.input)
+    assert canonical_bytes(score_round(stored.input, plan, results)) == canonical_bytes(end.outcome)
+
+
+async def test_reputation_and_history_reach_the_next_round(store: Store) -> None:
+    world = World(store)
+    for _ in range(3):
+        await on_virtual_time(world, world.service.one_round())
+    async with store.read() as tx:
+        last = await tx.rounds.get(2)
+    assert last is not None
+    assert last.input is not None
+    assert all(miner.reputations for miner in last.input.miners)
+    assert any(history.dispatches for miner in last.input.miners for history in miner.history.values())
+    assert last.input.salt_commitment == (await _input(store, 0)).salt_commitment
+
+
+async def _input(store: Store, round_id: int) -> RoundInput:
+    async with store.read() as tx:
+        stored = await tx.rounds.get(round_id)
+    assert stored is not None
+    assert stored.input is not None
+    return stored.input
+
+
+async def test_every_bad_answer_gets_its_reason_and_a_zero(store: Store) -> None:
+    world = World(store)
+    bad = sorted(world.signers)
+    behaviours = {
+        bad[0]: (lambda _s, _d: ScriptedReply(connects=False), Reason.DEADLINE_CONNECT),
+        bad[1]: (lambda _s, _d: ScriptedReply(seconds=60.0), Reason.DEADLINE_LATE),
+        bad[2]: (garbage, Reason.PARSE_SCHEMA),
+        bad[3]: (lambda _s, d: honest(MINER, d), Reason.VALIDITY_HOTKEY),
+    }
+
+    def script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+        behave, _ = behaviours.get(signer.hotkey, (honest, None))
+        return behave(signer, dispatch)
+
+    world.script = script
+    end = await on_virtual_time(world, world.service.one_round())
+    assert end.outcome is not None
+    for member in end.outcome.members:
+        expected = behaviours.get(member.hotkey, (None, Reason.ACCEPTED))[1]
+        if expected != Reason.ACCEPTED:
+            assert (member.reason, member.window_entry) == (expected, 0.0)
+    reasons = {member.reason for member in end.outcome.members}
+    assert {str(reason) for _, reason in behaviours.values()} <= reasons
+
+
+async def test_without_tasks_the_round_is_skipped_and_stored(store: Store) -> None:
+    world = World(store, source=MemorySource())
+    result = await world.preparer.prepare(await world.chain.snapshot())
+    assert isinstance(result, Skipped)
+    async with store.read() as tx:
+        stored = await tx.rounds.get(0)
+    assert stored is not None
+    assert (stored.record.state, stored.record.reason) == ("skipped", Reason.SKIPPED_NO_TASKS)
+
+
+async def test_a_crash_after_all_answers_loses_nothing(store: Store) -> None:
+    world = World(store)
+    round_ = await prepared(world)
+    returned = await on_virtual_time(world, world.dispatcher.dispatch(round_))
+    # the process dies here; a new one starts on the same database
+    assert await resume_rounds(store, world.clock, world.gates) == ["0"]
+    assert await resume_rounds(store, world.clock, world.gates) == []
+    async with store.read() as tx:
+        stored = await tx.rounds.get(0)
+    assert stored is not None
+    assert stored.outcome is not None
+    assert {member.reason for member in stored.outcome.members} == {Reason.ACCEPTED}
+    assert len(stored.outcome.members) == len(returned.judged)
+    with pytest.raises(AlreadySettledError):
+        await settle_round(store, world.clock, round_.frozen, round_.plan, returned)
+    async with store.read() as tx:
+        windows = await tx.windows.all()
+    assert sum(len(e) for of_types in windows.values() for e in of_types.values()) == len(returned.judged)
+
+
+async def answered(store: Store) -> int:
+    async with store.read() as tx:
+        return [record.state for record in await tx.dispatches.of_round(0)].count("answered")
+
+
+async def test_a_crash_in_the_middle_voids_only_the_tasks_it_hit(store: Store) -> None:
+    world = World(store)
+    round_ = await prepared(world)
+    slow = {round_.frozen.tasks[0].task_id, round_.frozen.tasks[7].task_id}
+
+    def script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+        return ScriptedReply(b"", seconds=5.9) if dispatch.task_id in slow else honest(signer, dispatch)
+
+    world.script = script
+    dispatching = asyncio.ensure_future(world.dispatcher.dispatch(round_))
+    quick = sum(len(group.members) for group in round_.plan.groups if group.task_id not in slow)
+    while await answered(store) < quick:
+        await world.clock.advance(0.0 if world.clock.monotonic() >= 2.0 else 0.1)
+        await asyncio.sleep(0.002)
+    dispatching.cancel()
+    await asyncio.gather(dispatching, return_exceptions=True)
+    await resume_rounds(store, world.clock, world.gates)
+    async with store.read() as tx:
+        stored = await tx.rounds.get(0)
+    assert stored is not None
+    assert stored.outcome is not None
+    reasons = {group.task_id: group.reason for group in stored.outcome.groups}
+    assert {task_id for task_id, reason in reasons.items() if reason == Reason.BUG_CRASH} == slow
+    assert {reason for task_id, reason in reasons.items() if task_id not in slow} == {Reason.SETTLED}
+    assert not {member.task_id for member in stored.outcome.members} & slow
+
+
+async def test_a_round_that_reached_nobody_is_void_only_if_we_were_offline(store: Store) -> None:
+    world = World(store, script=lambda _s, _d: ScriptedReply(connects=False))
+    end = await on_virtual_time(world, world.service.one_round())
+    assert end.reason == Reason.SETTLED
+    assert end.outcome is not None
+    assert {member.window_entry for member in end.outcome.members} == {0.0}
+
+    class Unplugged:
+        """The chain of a machine whose network went away after the snapshot."""
+
+        def __init__(self) -> None:
+            self.snapshot = world.chain.snapshot
+
+        async def head(self) -> None:
+            raise ChainUnreachableError("unplugged")
+
+    world.service.chain = Unplugged()  # type: ignore[assignment]
+    end = await on_virtual_time(world, world.service.one_round())
+    assert (end.reason, end.outcome) == (Reason.VOID_OFFLINE, None)
+    async with store.read() as tx:
+        assert {r.state for r in await tx.dispatches.of_round(1)} == {"void"}
+        windows = await tx.windows.all()
+    assert sum(len(e) for of_types in windows.values() for e in of_types.values()) == world.posts
+
+
+async def test_answers_name_their_dispatch(store: Store) -> None:
+    """A replayed answer carries the nonce of another task."""
+    world = World(store)
+    first: dict[str, Dispatch] = {}
+
+    def replay(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+        earlier = first.setdefault(signer.hotkey, dispatch)
+        return ScriptedReply(msgspec.json.encode(answer_to(signer, earlier)), seconds=1.0)
+
+    world.script = replay
+    end = await on_virtual_time(world, world.service.one_round())
+    assert end.outcome is not None
+    reasons = [member.reason for member in end.outcome.members]
+    assert reasons.count(Reason.ACCEPTED) == len(first)
+    assert reasons.count(Reason.ACCEPTED) < len(reasons)
