@@ -1,0 +1,222 @@
+import ast
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from validator.protocol.bundles import count_lines, read_bundle, with_canary
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.probes import canary_marker
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.task import Windows
+from validator.sources import SeededRandom, SystemRandom
+from validator.tasks.canary import CANARY_TYPES, make_canary
+from validator.tasks.canary_phrases import TOPICS
+from validator.tasks.canary_tools import TOOLS
+from validator.tasks.checks import faults
+from validator.tasks.folder import read_task
+from validator.tasks.source import TaskError
+
+NONCE = "0123456789abcdef" * 4
+SEEDS = [f"canary {n}" for n in range(12)]
+
+
+def files_of(skill_type: SkillType, seed: str) -> dict[str, bytes]:
+    return read_bundle(make_canary(skill_type, SeededRandom(seed)).bundle)
+
+
+def unpacked(folder: Path, files: dict[str, bytes]) -> Path:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize("skill_type", CANARY_TYPES)
+def test_no_two_canaries_have_the_same_hash(skill_type: SkillType) -> None:
+    made = {make_canary(skill_type, SystemRandom()).task.bundle_sha256 for _ in range(400)}
+    assert len(made) == 400
+
+
+@pytest.mark.parametrize("skill_type", CANARY_TYPES)
+def test_canaries_follow_from_their_random_bytes(skill_type: SkillType) -> None:
+    assert make_canary(skill_type, SeededRandom("a")) == make_canary(skill_type, SeededRandom("a"))
+
+
+@pytest.mark.parametrize("skill_type", CANARY_TYPES)
+@given(seed=st.text(max_size=8))
+def test_a_canary_is_a_sound_task_with_truth_allow(skill_type: SkillType, seed: str) -> None:
+    canary = make_canary(skill_type, SeededRandom(seed))
+    task = canary.task
+    assert list(faults(task, canary.bundle)) == []
+    assert task.skill_type is skill_type
+    assert task.provenance == "canary"
+    assert task.windows is None
+    assert task.truth is not None
+    assert (task.truth.verdict, task.truth.reference_risk, task.truth.injections) == ("ALLOW", 0.05, ())
+    assert (task.canary is not None) == (skill_type is SkillType.DECLARATIVE)
+
+
+def test_a_canary_on_disk_reads_back(tmp_path: Path) -> None:
+    windows = Windows(primary=(0, 6), auditor=(0, 4))
+    canary = make_canary(SkillType.MCP_SERVER, SystemRandom(), windows)
+    (tmp_path / "bundle.tar.gz").write_bytes(canary.bundle)
+    (tmp_path / "task.json").write_bytes(msgspec.json.encode(canary.task))
+    assert read_task(tmp_path) == canary
+    assert canary.task.windows == windows
+
+
+@pytest.mark.parametrize("skill_type", sorted(set(SkillType) - set(CANARY_TYPES)))
+def test_other_types_have_no_canary(skill_type: SkillType) -> None:
+    with pytest.raises(TaskError, match="`skill_type`"):
+        make_canary(skill_type, SystemRandom())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_marker_is_the_last_line_and_shifts_no_other(seed: str) -> None:
+    canary = make_canary(SkillType.DECLARATIVE, SeededRandom(seed))
+    assert canary.task.canary is not None
+    name = canary.task.canary.file
+    before = read_bundle(canary.bundle)
+    after = read_bundle(with_canary(before, name, NONCE))
+    lines = after[name].decode().split("\n")
+    assert lines[-2:] == [f"<!-- {canary_marker(NONCE)} -->", ""]
+    assert lines[:-2] == before[name].decode().split("\n")[:-1]
+    assert count_lines(after[name]) == count_lines(before[name]) + 1
+    assert {**after, name: b""} == {**before, name: b""}
+
+
+@pytest.mark.parametrize("skill_type", CANARY_TYPES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_canary_follows_the_layout_of_its_type(skill_type: SkillType, seed: str) -> None:
+    files = files_of(skill_type, seed)
+    manifest = json.loads(files["manifest.json"])
+    assert sorted(manifest) == ["capabilities", "description", "entry_point", "name", "skill_type", "version"]
+    assert manifest["skill_type"] == skill_type
+    assert manifest["entry_point"] in files
+    for content in files.values():
+        assert content.decode().isascii()
+        assert b"{a}" not in content
+        assert b"@" not in content
+
+
+def test_every_phrase_can_be_filled_in() -> None:
+    values = {"a": "A", "b": "B", "city": "C", "date": "D", "n": 1, "m": 2, "big": 3}
+    for topic in TOPICS:
+        for example in topic.examples:
+            assert "{" not in example.format(**values)
+
+
+def test_tool_names_are_used_once() -> None:
+    names = [name for tool in TOOLS for name in tool.names]
+    assert len(set(names)) == len(names)
+
+
+def test_mcp_canaries_are_clean_code(tmp_path: Path) -> None:
+    for number, seed in enumerate(SEEDS):
+        files = files_of(SkillType.MCP_SERVER, seed)
+        tree = ast.parse(files["server.py"])
+        imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        assert imported <= set(sys.stdlib_module_names)
+        unpacked(tmp_path / str(number), files)
+    command = [sys.executable, "-m", "bandit", "--quiet", "--recursive", "--format", "json", str(tmp_path)]
+    review = subprocess.run(command, capture_output=True, text=True, check=False)
+    report = json.loads(review.stdout)
+    assert len([name for name in report["metrics"] if name.endswith("server.py")]) == len(SEEDS)
+    assert (report["results"], report["errors"]) == ([], [])
+
+
+async def talk(folder: Path, *lines: str) -> list[dict[str, Any]]:
+    """Send the lines to the server in `folder` and return its answers once it has ended at the end of its input."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-I", "-W", "error", "server.py"),
+        cwd=folder,
+        env={},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    out, complaints = await process.communicate("".join(line + "\n" for line in lines).encode())
+    assert (process.returncode, complaints) == (0, b"")
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def request(number: int, method: str, params: Any = None) -> str:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": {} if params is None else params})
+
+
+def arguments_for(name: str) -> dict[str, Any]:
+    return next(tool.example for tool in TOOLS if name in tool.names)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_an_mcp_canary_answers_over_stdio(tmp_path: Path, seed: str) -> None:
+    files = files_of(SkillType.MCP_SERVER, seed)
+    manifest = json.loads(files["mcp.json"])
+    calls = [{"name": tool["name"], "arguments": arguments_for(tool["name"])} for tool in manifest["tools"]]
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    answers = await talk(
+        unpacked(tmp_path, files),
+        request(1, "initialize", hello),
+        json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        request(2, "tools/list"),
+        *(request(3 + n, "tools/call", call) for n, call in enumerate(calls)),
+    )
+    assert [answer["id"] for answer in answers] == list(range(1, 3 + len(calls)))
+    info = answers[0]["result"]
+    assert (info["protocolVersion"], info["serverInfo"]["name"]) == ("2025-06-18", manifest["name"])
+    assert answers[1]["result"]["tools"] == manifest["tools"]
+    for answer in answers[2:]:
+        assert answer["result"]["isError"] is False
+        assert answer["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize("seed", SEEDS[:6])
+async def test_an_mcp_canary_survives_bad_requests(tmp_path: Path, seed: str) -> None:
+    files = files_of(SkillType.MCP_SERVER, seed)
+    name = json.loads(files["mcp.json"])["tools"][0]["name"]
+    answers = await talk(
+        unpacked(tmp_path, files),
+        request(1, "tools/call", {"name": "absent", "arguments": {}}),
+        request(2, "tools/call", {"name": name, "arguments": {"wrong": 1}}),
+        request(3, "tools/call", {"name": [name], "arguments": {}}),
+        request(4, "tools/call", [1]),
+        request(5, "no/such"),
+        json.dumps({"jsonrpc": "2.0", "id": 6, "method": ["ping"]}),
+        request(7, "ping"),
+        "",
+    )
+    by_id = {answer["id"]: answer for answer in answers}
+    codes = {number: by_id[number].get("error", {}).get("code") for number in (1, 3, 4, 5, 6)}
+    assert codes == {1: -32602, 3: -32602, 4: -32602, 5: -32601, 6: -32601}
+    assert by_id[2]["result"]["isError"] is True
+    assert by_id[7]["result"] == {}
+
+
+def test_the_manifest_hash_is_that_of_mcp_json() -> None:
+    canary = make_canary(SkillType.MCP_SERVER, SeededRandom("x"))
+    truth = canary.task.truth
+    assert truth is not None
+    assert truth.manifest_sha256 == sha256_hex(read_bundle(canary.bundle)["mcp.json"])
+    assert truth.poisoned_tools == ()
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.names[0])
+def test_every_tool_takes_its_example_and_fails_softly_on_nonsense(tool: Any) -> None:
+    space: dict[str, Any] = {module: __import__(module) for module in tool.imports}
+    exec(tool.source.replace("@NAME@", "run"), space)
+    assert isinstance(space["run"](**tool.example), str)
+    values: tuple[Any, ...] = (None, "", [], -1, 0.5, float("nan"), {})
+    for nonsense in values:
+        try:
+            space["run"](**dict.fromkeys(tool.properties, nonsense))
+        except (TypeError, ValueError, AttributeError, ArithmeticError):
+            continue
