@@ -53,7 +53,7 @@ class SubnetRules(Document, frozen=True):
     seed: str
     genesis: Annotated[int, Meta(ge=0, le=253_402_300_799)]
     netuid: _SMALL = 1
-    block_time_s: Annotated[float, Meta(ge=0.001, le=3600)] = 12.0
+    block_time_s: Annotated[float, Meta(ge=0.001, le=60)] = 12.0
     tempo: Annotated[int, Meta(ge=1, le=U16_MAX)] = 360
     max_uids: Annotated[int, Meta(ge=1, le=U16_MAX + 1)] = 256
     immunity_period: _Blocks = 4096

@@ -120,6 +120,7 @@ class Reason(StrEnum):
     WEIGHTS_NONE_POSITIVE = "weights_none_positive", "No miner has a positive score: nothing is sent."
     WEIGHTS_RATE_LIMITED = "weights_rate_limited", "The chain's rate limit has not passed yet."
     WEIGHTS_NO_PERMIT = "weights_no_permit", "This hotkey has no validator permit."
+    WEIGHTS_LOW_STAKE = "weights_low_stake", "This hotkey's stake is below what the subnet asks for."
     WEIGHTS_NOT_REGISTERED = "weights_not_registered", "This hotkey is not registered on the subnet."
     WEIGHTS_CHAIN_DOWN = "weights_chain_down", "The chain could not be reached: nothing is sent."
     WEIGHTS_REJECTED = "weights_rejected", "The chain refused the weights."

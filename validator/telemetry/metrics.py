@@ -68,11 +68,11 @@ class Metrics:
             Event.ROUND_SETTLED: self._round,
             Event.ROUND_ENDED: self._round,
             Event.WEIGHTS_SUBMITTED: self._weights,
-            Event.WEIGHTS_BLOCKED: lambda fields: self.block_weights(Reason(fields["reason"])),
+            Event.WEIGHTS_BLOCKED: self._weights_blocked,
             Event.TASK_REFUSED: lambda _: self.tasks_refused.inc(),
             Event.TASK_SOURCE_FAILED: lambda _: self.source_failures.inc(),
             Event.CHAIN_UNREACHABLE: lambda _: self.chain_reachable.set(0),
-            Event.CHAIN_BACK: lambda fields: self.saw_block(fields["block"]),
+            Event.CHAIN_BACK: self._chain_back,
             Event.RETENTION_PRUNED: self._pruned,
             **{
                 event: self._error(event) for event in (Event.DISPATCH_FAILED, Event.ROUND_FAILED, Event.WEIGHTS_FAILED)
@@ -94,11 +94,6 @@ class Metrics:
         self.chain_reachable.set(1)
         self.chain_block.set(number)
 
-    def block_weights(self, reason: Reason | None) -> None:
-        """Note why no weights can be sent now; None: nothing stands in the way."""
-        for known in _WEIGHTS:
-            self.weights_blocked.labels(str(known)).set(known == reason)
-
     def render(self) -> bytes:
         """Return the metrics in Prometheus' text form, CONTENT_TYPE."""
         return generate_latest(self.registry)
@@ -119,7 +114,21 @@ class Metrics:
     def _weights(self, fields: Mapping[str, Any]) -> None:
         self.weights.labels(str(Reason(fields["reason"]))).inc()
         self.weights_seconds.observe(fields["seconds"])
-        self.block_weights(None)
+        self._block(None)
+
+    def _weights_blocked(self, fields: Mapping[str, Any]) -> None:
+        reason = Reason(fields["reason"])
+        self._block(reason)
+        if reason == Reason.WEIGHTS_CHAIN_DOWN:
+            self.chain_reachable.set(0)
+
+    def _chain_back(self, fields: Mapping[str, Any]) -> None:
+        self.saw_block(fields["block"])
+        self._block(None)
+
+    def _block(self, reason: Reason | None) -> None:
+        for known in _WEIGHTS:
+            self.weights_blocked.labels(str(known)).set(known == reason)
 
     def _pruned(self, fields: Mapping[str, Any]) -> None:
         for kind in ("answers", "bundles"):
@@ -141,7 +150,7 @@ class Metrics:
             self.declared.labels(str(skill_type))
         for kind in ("answers", "bundles"):
             self.pruned.labels(kind)
-        self.block_weights(None)
+        self._block(None)
 
     def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
         return Counter(f"validator_{name}", meaning, labels, registry=self.registry)
