@@ -1,7 +1,22 @@
-import pytest
+import os
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Any
 
-from validator.store import open_store, schema_state
-from validator.store.errors import SchemaStateError
+import aiosqlite
+import pytest
+from sqlalchemy import text
+
+from validator.protocol.canonical import sha256_hex
+from validator.store import open_store, schema_state, upgrade
+from validator.store.errors import SchemaStateError, StoreError, StoreUnreachableError, StoreUrlError
+from validator.store.urls import parse_url
+
+
+async def _set_version(url: str, version: str) -> None:
+    async with open_store(url) as store, store.begin() as tx:
+        await tx.connection.execute(text("UPDATE schema_version SET version_num = :v"), {"v": version})
 
 
 async def test_an_empty_database_is_refused_unless_it_may_be_created(store_url: str) -> None:
@@ -11,3 +26,152 @@ async def test_an_empty_database_is_refused_unless_it_may_be_created(store_url: 
     async with open_store(store_url, create=True) as store, store.read() as tx:
         assert await tx.rounds.next_id() == 0
     assert await schema_state(store_url) == "current"
+
+
+@pytest.mark.parametrize(("version", "state"), [("r0001", "behind"), ("r9999", "ahead")])
+async def test_tables_of_another_version_are_refused(store_url: str, version: str, state: str) -> None:
+    await upgrade(store_url)
+    await _set_version(store_url, version)
+    assert await schema_state(store_url) == state
+    for create in (False, True):
+        with pytest.raises(SchemaStateError, match="validator db upgrade"):
+            await open_store(store_url, create=create)
+
+
+async def test_a_newer_database_is_not_upgraded(store_url: str) -> None:
+    await upgrade(store_url)
+    await _set_version(store_url, "r9999")
+    with pytest.raises(SchemaStateError, match="newer than this program"):
+        await upgrade(store_url)
+
+
+async def test_a_file_that_is_only_looked_at_is_not_made(sqlite_url: str, tmp_path: Path) -> None:
+    assert await schema_state(sqlite_url) == "empty"
+    with pytest.raises(SchemaStateError):
+        await open_store(sqlite_url)
+    assert os.listdir(tmp_path) == []  # noqa: PTH208 - a listing, not a walk
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "store.sqlite",
+        "",
+        "mysql://me:hunter2@host/db",
+        "postgres://me:hunter2@host/db",
+        "postgresql+asyncpg://me:hunter2@host/db",
+        "postgresql://me:hunter2@host",
+        "postgresql://me:hunter2@host:port/db",
+        "sqlite://",
+        "sqlite:///:memory:",
+        "sqlite:///file:x?mode=ro",
+        "sqlite:///x.sqlite?mode=ro",
+        "sqlite://host/x.sqlite",
+    ],
+)
+async def test_other_urls_are_refused_without_repeating_a_password(url: str) -> None:
+    with pytest.raises(StoreUrlError) as caught:
+        await open_store(url)
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_both_spellings_of_each_database_mean_the_same() -> None:
+    assert parse_url("sqlite:///a.sqlite") == parse_url("sqlite+aiosqlite:///a.sqlite")
+    assert parse_url("postgresql://u@h/d") == parse_url("postgresql+psycopg://u@h/d")
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://me:hunter2@127.0.0.1:1/db", "postgresql:///db?host=127.0.0.1&port=1&password=hunter2"]
+)
+async def test_no_password_shows_when_postgres_is_away(url: str) -> None:
+    assert "hunter2" not in repr(parse_url(url))
+    for attempt in (open_store(url), open_store(url, writer=True), schema_state(url), upgrade(url)):
+        with pytest.raises(StoreUnreachableError) as caught:
+            await attempt
+        assert "hunter2" not in str(caught.value)
+        assert "/db" in str(caught.value)
+
+
+async def test_a_store_shows_neither_user_nor_password(postgres_url: str) -> None:
+    secret = postgres_url.replace("postgres:@", "postgres:hunter2@")
+    assert secret != postgres_url
+    async with open_store(secret, create=True) as store:
+        assert "hunter2" not in repr(store) + store.location
+        assert "postgres:" not in store.location
+
+
+async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnreachableError, match="nowhere does not exist"):
+        await open_store(f"sqlite:///{tmp_path}/nowhere/store.sqlite", create=True)
+
+
+async def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_bytes(b"these are my notes, not a database at all, and long enough" * 20)
+    (tmp_path / "folder").mkdir()
+    for name in ("notes", "folder"):
+        with pytest.raises(StoreUnreachableError, match=name):
+            await open_store(f"sqlite:///{tmp_path}/{name}", create=True)
+
+
+async def test_sqlite_is_durable_private_and_checked(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_store(sqlite_url, create=True) as store, store.begin() as tx:
+        pragmas = {
+            name: (await tx.connection.execute(text(f"PRAGMA {name}"))).scalar()
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout", "locking_mode")
+        }
+    full = 2
+    assert pragmas == {
+        "journal_mode": "wal",
+        "synchronous": full,
+        "foreign_keys": 1,
+        "busy_timeout": 10_000,
+        "locking_mode": "normal",
+    }
+    assert stat.S_IMODE((tmp_path / "store.sqlite").stat().st_mode) == 0o600
+
+
+async def test_another_maker_of_sqlite_connections_can_be_given(sqlite_url: str) -> None:
+    made: list[dict[str, Any]] = []
+
+    async def maker(*args: Any, **kwargs: Any) -> aiosqlite.Connection:
+        made.append(kwargs)
+        return await aiosqlite.connect(*args, **kwargs)
+
+    async with open_store(sqlite_url, create=True, async_creator_fn=maker) as store, store.begin() as tx:
+        assert await tx.rounds.next_id() == 0
+    assert len(made) == 2  # for the tables and for the store itself: a file that is not there has no state to read
+    assert all(kwargs["isolation_level"] is None for kwargs in made)
+
+
+async def test_postgres_takes_no_maker_of_sqlite_connections(postgres_url: str) -> None:
+    async def maker() -> None:
+        raise AssertionError("never called")
+
+    with pytest.raises(StoreUrlError, match="SQLite only"):
+        await open_store(postgres_url, create=True, async_creator_fn=maker)
+
+
+async def test_closing_twice_is_harmless(store_url: str) -> None:
+    store = await open_store(store_url, writer=True, create=True)
+    await store.close()
+    await store.close()
+    async with open_store(store_url, writer=True):
+        pass
+
+
+async def test_a_transaction_is_not_nested(store_url: str) -> None:
+    async with open_store(store_url, create=True) as store, store.begin():
+        with pytest.raises(StoreError, match="already"):
+            async with store.begin():
+                pass
+
+
+async def test_a_database_can_be_copied_while_it_is_written(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_store(sqlite_url, writer=True, create=True) as store, store.begin() as tx:
+        await tx.salts.add(b"x" * 32, sha256_hex(b"x" * 32))
+        with sqlite3.connect(tmp_path / "store.sqlite") as source, sqlite3.connect(tmp_path / "copy.sqlite") as copy:
+            source.backup(copy)
+        source.close()
+        copy.close()
+    assert await schema_state(f"sqlite:///{tmp_path}/copy.sqlite") == "current"

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sqlite3
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -45,7 +46,11 @@ def make_engine(
         return create_async_engine(url.url, connect_args=arguments, pool_pre_ping=pooled, **options)
     # aiosqlite writes every statement's parameters to its debug log: salts and bodies do not belong there.
     logging.getLogger("aiosqlite").setLevel(logging.INFO)
-    sqlite_arguments: dict[str, Any] = {"isolation_level": None, "timeout": BUSY_MS / 1000}
+    sqlite_arguments: dict[str, Any] = {
+        "isolation_level": None,
+        "timeout": BUSY_MS / 1000,
+        "factory": _SqliteConnection,
+    }
     if async_creator_fn is not None:
         sqlite_arguments["async_creator_fn"] = async_creator_fn
     engine = create_async_engine(url.url, connect_args=sqlite_arguments, **options)
@@ -69,6 +74,22 @@ def create_file(url: StoreUrl) -> None:
     """Make the SQLite file, readable by its owner only: it holds salts before they are public."""
     if url.path is not None and not url.path.exists():
         os.close(os.open(url.path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+class _SqliteConnection(sqlite3.Connection):
+    """Rolls back before it closes.
+
+    A task that is cancelled in the middle of a statement leaves a cursor behind, and SQLite keeps a closed connection
+    alive, write lock included, until its last statement is gone.
+    """
+
+    def close(self) -> None:
+        """End the transaction, then the connection."""
+        try:
+            if self.in_transaction:
+                self.rollback()
+        finally:
+            super().close()
 
 
 def _prepare_sqlite(engine: Engine, *, foreign_keys: bool) -> None:

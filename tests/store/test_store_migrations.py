@@ -1,0 +1,105 @@
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, inspect, text
+
+from validator.store import Store, open_store, schema_state, upgrade
+from validator.store.connect import create_file, make_engine, writing
+from validator.store.errors import StoreLockedError, StoreUnreachableError
+from validator.store.schema import MIGRATIONS, VERSION_TABLE
+from validator.store.tables import metadata
+from validator.store.urls import parse_url
+
+PROJECT = Path(__file__).parents[2]
+
+
+def _differences(connection: Connection) -> list[Any]:
+    options = {"compare_type": True, "compare_server_default": True, "version_table": VERSION_TABLE}
+    return list(compare_metadata(MigrationContext.configure(connection, opts=options), metadata))
+
+
+async def _migrate_to(url: str, revision: str) -> None:
+    parsed = parse_url(url)
+    create_file(parsed)
+    engine = make_engine(parsed, pooled=False)
+
+    def run(connection: Connection) -> None:
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+
+    async with writing(engine).begin() as connection:
+        await connection.run_sync(run)
+    await engine.dispose()
+
+
+async def test_the_migrations_make_the_tables_of_the_program(store: Store) -> None:
+    async with store.begin() as tx:
+        assert await tx.connection.run_sync(_differences) == []
+
+
+async def test_the_comparison_would_see_a_difference(store: Store) -> None:
+    async with store.begin() as tx:
+        await tx.connection.execute(text("ALTER TABLE salts ADD COLUMN pepper INTEGER"))
+        assert "pepper" in str(await tx.connection.run_sync(_differences))
+
+
+async def test_upgrading_twice_changes_nothing(store_url: str) -> None:
+    assert await upgrade(store_url) == "empty"
+    async with open_store(store_url) as store, store.begin() as tx:
+        await tx.connection.execute(text("INSERT INTO miners VALUES ('5F', 1, 2, 3)"))
+    assert await upgrade(store_url) == "current"
+    async with open_store(store_url) as store, store.read() as tx:
+        assert (await tx.connection.execute(text("SELECT hotkey FROM miners"))).scalars().all() == ["5F"]
+
+
+@pytest.mark.parametrize("revision", ["r0001", "r0002", "r0003"])
+async def test_every_older_version_can_be_upgraded_and_keeps_its_rows(store_url: str, revision: str) -> None:
+    await _migrate_to(store_url, revision)
+    parsed = parse_url(store_url)
+    engine = make_engine(parsed, pooled=False)
+    async with writing(engine).begin() as connection:
+        await connection.execute(text("INSERT INTO miners VALUES ('5F', 1, 2, 3)"))
+    await engine.dispose()
+    assert await upgrade(store_url) == "behind"
+    async with open_store(store_url) as store, store.read() as tx:
+        assert [row.hotkey for row in await tx.connection.execute(text("SELECT hotkey FROM miners"))] == ["5F"]
+        assert await tx.connection.run_sync(_differences) == []
+
+
+async def test_an_upgrade_that_fails_leaves_nothing_behind(store_url: str) -> None:
+    parsed = parse_url(store_url)
+    create_file(parsed)
+    engine = make_engine(parsed, pooled=False)
+    async with writing(engine).begin() as connection:
+        await connection.execute(text("CREATE TABLE window_entries (other INTEGER)"))
+    with pytest.raises(StoreUnreachableError, match="window_entries"):
+        await upgrade(store_url)
+    assert await schema_state(store_url) == "empty"
+    async with engine.connect() as connection:
+        names = await connection.run_sync(lambda sync: inspect(sync).get_table_names())
+    await engine.dispose()
+    assert names == ["window_entries"]
+
+
+async def test_nothing_is_upgraded_under_a_running_validator(store_url: str) -> None:
+    async with open_store(store_url, writer=True, create=True):
+        with pytest.raises(StoreLockedError, match="stop it first"):
+            await upgrade(store_url)
+
+
+def test_the_wheel_brings_its_migrations(tmp_path: Path) -> None:
+    from hatchling.builders.wheel import WheelBuilder
+
+    (wheel,) = WheelBuilder(str(PROJECT)).build(directory=str(tmp_path), versions=["standard"])
+    packed = {name for name in zipfile.ZipFile(wheel).namelist() if "/store/migrations/" in name}
+    here = {str(path.relative_to(PROJECT)) for path in MIGRATIONS.rglob("*") if path.suffix in (".py", ".mako")}
+    assert packed == here
+    assert len([name for name in packed if "/versions/r" in name]) >= 4
