@@ -1,0 +1,73 @@
+"""Request bodies are the encoding of the Dispatch document, one per role (SPEC 13)."""
+
+import base64
+import hashlib
+from typing import Literal, get_args
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from validator.miners.dispatch import WrongBundleError, dispatch_bodies
+from validator.protocol.answer import CanarySpec, Dispatch, Role
+from validator.protocol.probes import probe_values
+from validator.protocol.round import RoundTask
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.task import Windows
+
+
+def task_for(bundle: bytes, nonce: str = "0f" * 32, canary: str | None = None) -> RoundTask:
+    return RoundTask(
+        task_id="t-1",
+        skill_type=SkillType.DECLARATIVE,
+        slot=0,
+        source_sha256="00" * 32,
+        bundle_sha256=hashlib.sha256(bundle).hexdigest(),
+        nonce=nonce,
+        windows=Windows(primary=(10, 90), auditor=(3, 30.5)),
+        provenance="none",
+        truth=None,
+        canary=None if canary is None else CanarySpec(canary),
+        index=(),
+    )
+
+
+@given(
+    bundle=st.binary(max_size=2000),
+    nonce=st.binary(min_size=32, max_size=32).map(bytes.hex),
+    canary=st.none() | st.text(max_size=20),
+)
+def test_bodies_are_the_encoded_documents(bundle: bytes, nonce: str, canary: str | None) -> None:
+    task = task_for(bundle, nonce, canary)
+    bodies = dispatch_bodies("7", task, bundle)
+    expected: dict[Role, tuple[float, float]] = {"primary": (10, 90), "auditor": (3, 30.5)}
+    assert tuple(bodies) == get_args(Role)
+    for role, (t_min, deadline) in expected.items():
+        document = Dispatch(
+            round_id="7",
+            task_id="t-1",
+            skill_type=SkillType.DECLARATIVE,
+            role=role,
+            t_min_s=t_min,
+            deadline_s=deadline,
+            nonce=nonce,
+            probe_spec=probe_values(nonce),
+            canary_spec=task.canary,
+            bundle_sha256=task.bundle_sha256,
+            bundle=base64.b64encode(bundle).decode(),
+        )
+        assert bodies[role] == msgspec.json.encode(document)
+        assert msgspec.json.decode(bodies[role], type=Dispatch) == document
+
+
+@pytest.mark.parametrize("role", ["primary", "auditor"])
+def test_a_miner_gets_the_bundle_back(role: Literal["primary", "auditor"]) -> None:
+    bundle = bytes(range(256)) * 3
+    body = msgspec.json.decode(dispatch_bodies("0", task_for(bundle), bundle)[role])
+    assert base64.b64decode(body["bundle"], validate=True) == bundle
+
+
+def test_another_bundle_than_the_tasks_is_refused() -> None:
+    with pytest.raises(WrongBundleError, match="t-1"):
+        dispatch_bodies("0", task_for(b"one"), b"another")

@@ -1,0 +1,102 @@
+"""The signed HTTP client (SPEC 5 gate 1, SPEC 13): one fresh connection for every call, everything bounded."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from ipaddress import IPv6Address
+from pathlib import Path
+from typing import Final
+
+from yarl import URL
+
+from validator.miners.addresses import AddressRefusedError, axon_address
+from validator.miners.body import Body, Spool
+from validator.miners.calls import Call, MinerClient, Reply, Sent
+from validator.miners.exchange import Exchange
+from validator.miners.signing import RequestSigner
+from validator.protocol.reasons import Reason
+from validator.protocol.round import Axon
+from validator.protocol.signatures import Signer
+
+__all__ = ["Body", "Call", "HttpMinerClient", "MinerClient", "Reply", "Sent"]
+
+_THREADS: Final = 4
+
+
+class HttpMinerClient:
+    """Calls miners over http, or https where the axon announces TLS.
+
+    A connection is opened within `connect_timeout_s`, which is the validator's time; then the request is signed with
+    a fresh nonce, and the miner's deadline runs from the first byte sent to the last byte received. Nothing is sent
+    twice. Redirects, cookies, proxies of the environment and compressed transfer are not followed, kept, used or
+    inflated.
+
+    Certificates are not checked: an axon's is its own, and no authority could vouch for a hotkey. Both ends are
+    authenticated by hotkey signatures (the request is signed for the receiver, what counts in the answer is signed
+    by it); TLS only keeps bystanders from reading along.
+
+    Args:
+        signer: the validator's hotkey.
+        max_open: calls open at once; others wait for their turn, and their deadlines have not begun.
+        connect_timeout_s: bound on opening a connection, TLS included.
+        allow_private: connect to loopback and private addresses too (the local network).
+        spool_folder: where large bodies are kept while they are needed, None for the system's temporary folder.
+        time_ns: nanoseconds since the Unix epoch, for nonces.
+    """
+
+    def __init__(  # noqa: PLR0913 - settings, each with its own default
+        self,
+        signer: Signer,
+        *,
+        max_open: int = 128,
+        connect_timeout_s: float = 5.0,
+        allow_private: bool = False,
+        spool_folder: Path | None = None,
+        time_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._signer = RequestSigner(signer, time_ns)
+        self._turns = asyncio.Semaphore(max_open)
+        self._connect_timeout_s = connect_timeout_s
+        self._allow_private = allow_private
+        self._spool_folder = spool_folder
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="miners")
+
+    async def post(self, call: Call, sent: Sent | None = None) -> Reply:
+        """Send `call` as POST, once."""
+        return await self._call("POST", call, sent)
+
+    async def get(self, call: Call, sent: Sent | None = None) -> Reply:
+        """Send `call` as GET, without its body."""
+        return await self._call("GET", call, sent)
+
+    async def close(self) -> None:
+        """Free the client's threads; no call may be open or follow."""
+        self._threads.shutdown(wait=False)
+
+    async def _call(self, method: str, call: Call, sent: Sent | None) -> Reply:
+        if call.axon is None:
+            return Reply(Reason.DEADLINE_NO_AXON, None, None, None, "")
+        try:
+            url = axon_url(call.axon, call.path, allow_private=self._allow_private)
+        except AddressRefusedError as error:
+            return Reply(Reason.DEADLINE_AXON_REFUSED, None, None, None, error.detail)
+        async with self._turns:
+            spool = Spool(self._threads, self._spool_folder)
+            try:
+                exchange = Exchange(method, call, sent, signer=self._signer, threads=self._threads, spool=spool)
+                return await exchange.run(url, self._connect_timeout_s)
+            except BaseException:
+                spool.discard()
+                raise
+
+
+def axon_url(axon: Axon, path: str, *, allow_private: bool = False) -> URL:
+    """Return where a request for `path` goes.
+
+    Raises:
+        AddressRefusedError: see `axon_address`.
+    """
+    address = axon_address(axon, allow_private=allow_private)
+    host = f"[{address}]" if isinstance(address, IPv6Address) else str(address)
+    return URL(f"{'https' if axon.tls else 'http'}://{host}:{axon.port}{path}", encoded=True)

@@ -1,0 +1,86 @@
+"""Miners without a network: replies come from a callable, time from a clock. For dry runs and virtual time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from validator.miners.addresses import AddressRefusedError, axon_address
+from validator.miners.body import Body
+from validator.miners.calls import Call, Reply, Sent
+from validator.protocol.reasons import Reason
+from validator.sources import Clock
+
+_OK = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedReply:
+    """What a scripted miner does.
+
+    Attributes:
+        body: of the response.
+        seconds: until its last byte.
+        status: of the response; None for a connection that breaks after `seconds`.
+        connects: whether there is anything to connect to.
+    """
+
+    body: bytes = b""
+    seconds: float = 0.0
+    status: int | None = _OK
+    connects: bool = True
+
+
+Script = Callable[[str, Call], ScriptedReply]
+"""Takes the method (POST or GET) and the call."""
+
+
+class ScriptedMinerClient:
+    """A `MinerClient` whose miners follow a script; gate 1 and the body limit hold as over HTTP.
+
+    Args:
+        script: decides every reply, when the request is sent.
+        clock: time passes on it.
+        allow_private: as for the HTTP client; scripted miners mostly have no address of their own.
+    """
+
+    def __init__(self, script: Script, clock: Clock, *, allow_private: bool = True) -> None:
+        self._script = script
+        self._clock = clock
+        self._allow_private = allow_private
+
+    async def post(self, call: Call, sent: Sent | None = None) -> Reply:
+        """Send `call` as POST to the script."""
+        return await self._call("POST", call, sent)
+
+    async def get(self, call: Call, sent: Sent | None = None) -> Reply:
+        """Send `call` as GET to the script."""
+        return await self._call("GET", call, sent)
+
+    async def close(self) -> None:
+        """Do nothing: there is nothing to free."""
+
+    async def _call(self, method: str, call: Call, sent: Sent | None) -> Reply:
+        if call.axon is None:
+            return Reply(Reason.DEADLINE_NO_AXON, None, None, None, "")
+        try:
+            axon_address(call.axon, allow_private=self._allow_private)
+        except AddressRefusedError as error:
+            return Reply(Reason.DEADLINE_AXON_REFUSED, None, None, None, error.detail)
+        reply = self._script(method, call)
+        if not reply.connects:
+            return Reply(Reason.DEADLINE_CONNECT, None, None, None, "the script says so")
+        if sent is not None:
+            await sent()
+        await self._clock.sleep(min(reply.seconds, call.deadline_s))
+        return _judge(reply, call)
+
+
+def _judge(reply: ScriptedReply, call: Call) -> Reply:
+    if reply.seconds > call.deadline_s:
+        return Reply(Reason.DEADLINE_LATE, None, call.deadline_s, None, "time is up")
+    if reply.status is None:
+        return Reply(Reason.DEADLINE_TRANSPORT, None, reply.seconds, None, "the script says so")
+    if reply.status != _OK:
+        return Reply(Reason.DEADLINE_STATUS, reply.status, reply.seconds, None, f"status {reply.status}")
+    if len(reply.body) > call.limit:
+        return Reply(Reason.PARSE_TOO_LARGE, reply.status, reply.seconds, None, f"more than {call.limit} bytes")
+    return Reply(None, reply.status, reply.seconds, Body(reply.body), "")
