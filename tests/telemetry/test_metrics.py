@@ -47,6 +47,9 @@ def test_one_reason_blocks_the_weights_until_they_go_out(metrics: Metrics) -> No
     metrics.observe("weights_blocked", {"reason": "weights_rate_limited"})
     assert value(metrics, "weights_blocked", reason="weights_no_permit") == 0
     assert value(metrics, "weights_blocked", reason="weights_rate_limited") == 1
+    metrics.observe("weights_unblocked", {})
+    assert value(metrics, "weights_blocked", reason="weights_rate_limited") == 0
+    metrics.observe("weights_blocked", {"reason": "weights_rate_limited"})
     metrics.observe("weights_submitted", {"reason": "weights_sent", "seconds": 1.0})
     assert value(metrics, "weights_blocked", reason="weights_rate_limited") == 0
     assert value(metrics, "weights_submissions_total", reason="weights_sent") == 1

@@ -91,6 +91,11 @@ class Event(StrEnum):
         "Weights cannot be sent now; said once per change of the reason.",
         "netuid mechid epoch block reason detail",
     )
+    WEIGHTS_UNBLOCKED = (
+        "weights_unblocked",
+        "The chain answers the weights loop again.",
+        "netuid mechid block seconds",
+    )
     WEIGHTS_FOUND = (
         "weights_found",
         "The chain shows that a submission of unknown fate had arrived.",

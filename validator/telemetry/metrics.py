@@ -68,11 +68,12 @@ class Metrics:
             Event.ROUND_SETTLED: self._round,
             Event.ROUND_ENDED: self._round,
             Event.WEIGHTS_SUBMITTED: self._weights,
-            Event.WEIGHTS_BLOCKED: self._weights_blocked,
+            Event.WEIGHTS_BLOCKED: lambda fields: self._block(Reason(fields["reason"])),
+            Event.WEIGHTS_UNBLOCKED: lambda _: self._block(None),
             Event.TASK_REFUSED: lambda _: self.tasks_refused.inc(),
             Event.TASK_SOURCE_FAILED: lambda _: self.source_failures.inc(),
             Event.CHAIN_UNREACHABLE: lambda _: self.chain_reachable.set(0),
-            Event.CHAIN_BACK: self._chain_back,
+            Event.CHAIN_BACK: lambda fields: self.saw_block(fields["block"]),
             Event.RETENTION_PRUNED: self._pruned,
             **{
                 event: self._error(event) for event in (Event.DISPATCH_FAILED, Event.ROUND_FAILED, Event.WEIGHTS_FAILED)
@@ -114,16 +115,6 @@ class Metrics:
     def _weights(self, fields: Mapping[str, Any]) -> None:
         self.weights.labels(str(Reason(fields["reason"]))).inc()
         self.weights_seconds.observe(fields["seconds"])
-        self._block(None)
-
-    def _weights_blocked(self, fields: Mapping[str, Any]) -> None:
-        reason = Reason(fields["reason"])
-        self._block(reason)
-        if reason == Reason.WEIGHTS_CHAIN_DOWN:
-            self.chain_reachable.set(0)
-
-    def _chain_back(self, fields: Mapping[str, Any]) -> None:
-        self.saw_block(fields["block"])
         self._block(None)
 
     def _block(self, reason: Reason | None) -> None:

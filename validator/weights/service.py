@@ -22,7 +22,7 @@ from validator.weights.timing import due_block, hindrance
 _READ_S: Final = 60.0  # a read that takes longer has stalled
 _WAIT_S: Final = 600.0  # so has a wait for at most so many blocks:
 _STEP_BLOCKS: Final = 5
-_RETRY_S: Final = 5.0
+_RETRY_S: Final = 2.0
 
 T = TypeVar("T")
 _log = structlog.get_logger()
@@ -157,7 +157,7 @@ class WeightService:
     def _saw(self, head: Head) -> None:
         if self._blocked == Reason.WEIGHTS_CHAIN_DOWN:
             seconds = round(self._clock.monotonic() - self._lost_at, 3)
-            _log.info(Event.CHAIN_BACK, block=head.number, seconds=seconds)
+            _log.info(Event.WEIGHTS_UNBLOCKED, **self._identity, block=head.number, seconds=seconds)
             self._blocked = None
         if self._metrics is not None:
             self._metrics.saw_block(head.number)

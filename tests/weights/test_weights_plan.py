@@ -1,0 +1,92 @@
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from validator.chain.quantize import to_u16
+from validator.protocol.round import MetagraphSnapshot, Neuron
+from validator.protocol.scoring_version import WEIGHT_CAP
+from validator.scoring.weights import score_weights
+from validator.weights.plan import Windows, plan_vector, resolve
+
+ME, OWNER = "Validator", "Owner"
+HOTKEYS = [f"m{n}" for n in range(12)]
+
+
+def snapshot_of(hotkeys: list[str], owner: str | None = None) -> MetagraphSnapshot:
+    neurons = tuple(Neuron(hotkey, uid, 0.0, False, None) for uid, hotkey in enumerate(hotkeys))
+    return MetagraphSnapshot(1, 50, "ab" * 32, 0, 2, 20, owner, neurons)
+
+
+def windows_of(**scores: float) -> Windows:
+    return {hotkey: {"declarative": [score] * 20} for hotkey, score in scores.items()}
+
+
+ENTRIES = st.lists(st.floats(0, 4) | st.just(0.0), max_size=25)
+WINDOWS = st.dictionaries(
+    st.sampled_from([*HOTKEYS, ME, OWNER]), st.dictionaries(st.sampled_from(["declarative", "mcp_server"]), ENTRIES)
+)
+REGISTERED = st.lists(st.sampled_from([*HOTKEYS, OWNER]), unique=True).map(lambda keys: [ME, *keys])
+
+
+@given(WINDOWS, REGISTERED, st.sampled_from([None, OWNER]))
+def test_what_is_sent_is_the_spec_over_the_registered(
+    windows: Windows, registered: list[str], owner: str | None
+) -> None:
+    snapshot = snapshot_of(registered, owner)
+    vector = plan_vector(windows, snapshot, ME)
+    miners = {hotkey: windows[hotkey] for hotkey in windows if hotkey in registered and hotkey != ME}
+    expected = score_weights(miners)
+    if vector is None:
+        assert not expected.weights
+        return
+    assert (vector.scores, vector.weights, vector.unallocated) == expected
+    assert all(0 < weight <= WEIGHT_CAP for weight in vector.weights.values())
+    assert abs(math.fsum(vector.weights.values()) + vector.unallocated - 1) <= 1e-9
+
+    heir = owner if owner in registered and vector.unallocated > 1e-9 else None
+    assert vector.owner == heir
+    by_uid = {registered.index(hotkey): weight for hotkey, weight in vector.weights.items()}
+    if heir is not None:
+        taken = by_uid.get(registered.index(heir), 0.0)
+        by_uid[registered.index(heir)] = taken + vector.unallocated
+        assert abs(math.fsum(vector.uids.values()) - 1) <= 1e-9
+    assert vector.uids == by_uid == resolve(vector.weights, vector.unallocated, snapshot)
+    assert to_u16(vector.uids)
+
+
+def test_a_hotkey_that_left_does_not_lift_anybody_over_the_cap() -> None:
+    windows = windows_of(**dict.fromkeys(HOTKEYS[:8], 1.0))
+    all_here = plan_vector(windows, snapshot_of([ME, *HOTKEYS[:8]]), ME)
+    six_here = plan_vector(windows, snapshot_of([ME, *HOTKEYS[:6]]), ME)
+    assert all_here is not None
+    assert six_here is not None
+    assert all_here.weights == dict.fromkeys(HOTKEYS[:8], 0.125)
+    assert six_here.weights == dict.fromkeys(HOTKEYS[:6], WEIGHT_CAP)
+    assert abs(six_here.unallocated - 0.1) < 1e-12
+    assert six_here.owner is None
+
+
+def test_a_uid_that_changed_hands_carries_nothing_over() -> None:
+    windows = windows_of(m0=1.0, m1=3.0)
+    before = plan_vector(windows, snapshot_of([ME, "m0", "m1"]), ME)
+    after = plan_vector(windows, snapshot_of([ME, "new", "m1", "m0"]), ME)
+    assert before is not None
+    assert after is not None
+    assert set(before.uids) == {1, 2}
+    assert set(after.uids) == {2, 3}
+
+
+def test_an_owner_who_mines_keeps_what_is_earned_beside_what_is_left_over() -> None:
+    vector = plan_vector(windows_of(Owner=1.0), snapshot_of([ME, OWNER], OWNER), ME)
+    assert vector is not None
+    assert vector.weights == {OWNER: WEIGHT_CAP}
+    assert abs(vector.uids[1] - 1.0) < 1e-12
+
+
+def test_no_positive_score_gives_no_vector_not_even_for_the_owner() -> None:
+    here = snapshot_of([ME, "m0", OWNER], OWNER)
+    assert plan_vector({}, here, ME) is None
+    assert plan_vector(windows_of(m0=0.0), here, ME) is None
+    assert plan_vector(windows_of(gone=1.0), here, ME) is None
+    assert plan_vector(windows_of(Validator=1.0), here, ME) is None
