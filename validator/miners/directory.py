@@ -1,34 +1,54 @@
-"""Who can do what: the miners' own signed declarations, asked for again and again (SPEC 13)."""
+"""Who can do what: the capability documents of all registered miners (SPEC 13)."""
 
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import structlog
 
-from validator.miners.calls import Call, MinerClient
+from validator.miners.calls import Call, MinerClient, Reply
 from validator.protocol.capabilities import Capabilities, parse_capabilities
 from validator.protocol.limits import MAX_CAPABILITIES_BODY
-from validator.protocol.round import MetagraphSnapshot, Neuron
+from validator.protocol.round import Axon, MetagraphSnapshot
 from validator.protocol.strict_json import JsonError
 from validator.protocol.times import parse_time
 from validator.sources import Clock
 from validator.store import Store
+from validator.telemetry.events import Event
 
-_PATH: Final = "/v1/capabilities"
-_DEADLINE_S: Final = 5.0
-_AT_ONCE: Final = 64
-_log = structlog.get_logger()
+PATH: Final = "/v1/capabilities"
+DEADLINE_S: Final = 5.0
+_MOST_OPEN: Final = 32
+
+log = structlog.get_logger()
+
+
+class Refreshed(NamedTuple):
+    """What a refresh came to: miners asked, documents kept, and the rest (no answer, invalid, or an older one)."""
+
+    asked: int
+    valid: int
+    refused: int
+
+
+class _Fetched(NamedTuple):
+    hotkey: str
+    document: bytes
+    issued_at: datetime
+    expires_at: datetime
+    fetched_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class CapabilityDirectory:
-    """Asks miners for their declarations and keeps the last valid one of each until it expires.
+    """Asks miners what they can do and keeps the last valid declaration of each.
 
     Args:
-        client, store, clock: what it uses.
+        client: how miners are reached.
+        store: where the documents are kept, as the signed bytes that came.
+        clock: for validity and the log.
         hotkey: the validator's own, which is not asked.
     """
 
@@ -37,48 +57,63 @@ class CapabilityDirectory:
     clock: Clock
     hotkey: str
 
-    async def refresh(self, snapshot: MetagraphSnapshot) -> None:
-        """Ask every registered miner that announces an axon; what cannot be used changes nothing."""
-        started = self.clock.monotonic()
-        turns = asyncio.Semaphore(_AT_ONCE)
-        asked = [n for n in snapshot.neurons if n.hotkey != self.hotkey and n.axon is not None]
-        found = await asyncio.gather(*(self._fetch(neuron, turns) for neuron in asked))
-        valid = [pair for pair in found if pair is not None]
-        await self._keep(valid)
-        _log.info(
-            "capabilities_refreshed",
-            asked=len(asked),
-            valid=len(valid),
-            refused=len(asked) - len(valid),
-            seconds=round(self.clock.monotonic() - started, 3),
-        )
+    async def refresh(self, snapshot: MetagraphSnapshot) -> Refreshed:
+        """Ask every registered miner that has an axon, and store what is valid.
 
-    async def _fetch(self, neuron: Neuron, turns: asyncio.Semaphore) -> tuple[Capabilities, bytes] | None:
-        call = Call(neuron.hotkey, neuron.axon, _PATH, b"", _DEADLINE_S, MAX_CAPABILITIES_BODY)
+        A miner that does not answer, or answers with an invalid document or one issued before the stored one, keeps
+        what is stored until that expires.
+        """
+        began = self.clock.monotonic()
+        turns = asyncio.Semaphore(_MOST_OPEN)
+        asked = [(n.hotkey, n.axon) for n in snapshot.neurons if n.axon is not None and n.hotkey != self.hotkey]
+        answers = await asyncio.gather(*(self._fetch(hotkey, axon, turns) for hotkey, axon in asked))
+        kept = await self._keep([fetched for fetched in answers if fetched is not None])
+        log.info(
+            Event.CAPABILITIES_REFRESHED,
+            asked=len(asked),
+            valid=kept,
+            refused=len(asked) - kept,
+            seconds=round(self.clock.monotonic() - began, 3),
+        )
+        return Refreshed(len(asked), kept, len(asked) - kept)
+
+    async def _fetch(self, hotkey: str, axon: Axon, turns: asyncio.Semaphore) -> _Fetched | None:
         async with turns:
-            reply = await self.client.get(call)
-        if reply.reason is not None or reply.body is None:
-            return None
-        with reply.body as body:
-            data = body.read()
+            reply = await self.client.get(Call(hotkey, axon, PATH, b"", DEADLINE_S, MAX_CAPABILITIES_BODY))
+        body = _content(reply)
+        now = self.clock.now()
         try:
-            return parse_capabilities(data, hotkey=neuron.hotkey, now=self.clock.now()), data
+            document = parse_capabilities(body, hotkey=hotkey, now=now)
         except JsonError:
             return None
+        issued, expires = parse_time(document.issued_at, "issued_at"), parse_time(document.expires_at, "expires_at")
+        return _Fetched(hotkey, body, issued, expires, now)
 
-    async def _keep(self, valid: list[tuple[Capabilities, bytes]]) -> None:
-        now = self.clock.now()
+    async def _keep(self, fetched: list[_Fetched]) -> int:
+        """Store the documents that are not older than what is there; return how many."""
+        kept = 0
         async with self.store.begin() as tx:
-            known = await tx.capabilities.valid(now)
-            for document, data in valid:
-                issued = parse_time(document.issued_at, "issued_at")
-                if issued >= _issued(known.get(document.hotkey)):
-                    expires = parse_time(document.expires_at, "expires_at")
-                    await tx.capabilities.put(document.hotkey, data, issued, expires, now)
+            stored = await tx.capabilities.valid(self.clock.now())
+            for each in fetched:
+                if each.issued_at >= _issued_at(stored.get(each.hotkey), each.issued_at):
+                    await tx.capabilities.put(*each)
+                    kept += 1
+        return kept
 
 
-def _issued(stored: bytes | None) -> datetime:
-    """Return when the stored declaration was issued: a replayed older one must not replace it."""
-    if stored is None:
-        return parse_time("1970-01-01T00:00:00Z", "issued_at")
-    return parse_time(msgspec.json.decode(stored, type=Capabilities).issued_at, "issued_at")
+def _content(reply: Reply) -> bytes:
+    """Return the body, or nothing at all, which no document is."""
+    if reply.body is None:
+        return b""
+    with reply.body as body:
+        return body.read()
+
+
+def _issued_at(document: bytes | None, otherwise: datetime) -> datetime:
+    """Return when a stored document was issued; `otherwise` for none or one of another version's form."""
+    try:
+        if document is not None:
+            return parse_time(msgspec.json.decode(document, type=Capabilities).issued_at, "issued_at")
+    except (msgspec.MsgspecError, JsonError):
+        pass
+    return otherwise

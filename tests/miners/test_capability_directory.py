@@ -1,0 +1,191 @@
+"""The directory keeps the last valid declaration of every miner, and nothing else (SPEC 13)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+from miner_servers import ALICE, BOB, answering, http_client, ok, raw_server
+from structlog.testing import capture_logs
+
+from validator.miners.calls import Call, MinerClient, Reply, Sent
+from validator.miners.directory import CapabilityDirectory, Refreshed
+from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
+from validator.protocol.capabilities import Capabilities, SandboxImage
+from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.signatures import Signer
+from validator.protocol.sssa import Signature
+from validator.protocol.times import format_time
+from validator.sources import SystemClock, VirtualClock
+from validator.store import Store, open_store
+
+CAROL = Signer.from_uri("//Carol", "ed25519")
+AXON = Axon("127.0.0.1", 8091)
+UNSIGNED = Signature("", "sr25519", "0x" + "0" * 128)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    async with open_store(f"sqlite:///{tmp_path}/store.sqlite", create=True) as opened:
+        yield opened
+
+
+def declaration(signer: Signer, issued: datetime, hours: float = 24, software: str = "miner 1") -> bytes:
+    document = Capabilities(
+        document_version="1.0",
+        hotkey=signer.hotkey,
+        skill_types=(SkillType.DECLARATIVE, SkillType.MCP_SERVER),
+        sandbox_images={SkillType.MCP_SERVER: SandboxImage("image", "sha256:1")},
+        software=software,
+        issued_at=format_time(issued),
+        expires_at=format_time(issued + timedelta(hours=hours)),
+        signature=UNSIGNED,
+        max_concurrent=3,
+    )
+    return msgspec.json.encode(signer.sign_document(document))
+
+
+def network(*neurons: tuple[str, Axon | None]) -> MetagraphSnapshot:
+    return MetagraphSnapshot(
+        netuid=1,
+        block=1,
+        block_hash="00" * 32,
+        block_time=0,
+        epoch=0,
+        tempo=360,
+        owner_hotkey=None,
+        neurons=tuple(Neuron(hotkey, uid, 1.0, False, axon) for uid, (hotkey, axon) in enumerate(neurons)),
+    )
+
+
+async def stored(store: Store, now: datetime) -> dict[str, bytes]:
+    async with store.read() as tx:
+        return await tx.capabilities.valid(now)
+
+
+async def refresh(
+    store: Store, clock: VirtualClock, answers: Mapping[str, bytes | ScriptedReply], *others: tuple[str, Axon | None]
+) -> Refreshed:
+    """Refresh with miners that answer so; at most ten virtual seconds pass."""
+
+    def script(method: str, call: Call) -> ScriptedReply:
+        assert (method, call.path, call.body) == ("GET", "/v1/capabilities", b"")
+        answer = answers[call.hotkey]
+        return answer if isinstance(answer, ScriptedReply) else ScriptedReply(answer)
+
+    client: MinerClient = ScriptedMinerClient(script, clock)
+    directory = CapabilityDirectory(client, store, clock, ALICE.hotkey)
+    snapshot = network(*((hotkey, AXON) for hotkey in answers), *others)
+    task = asyncio.create_task(directory.refresh(snapshot))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    await clock.advance(10)
+    return await task
+
+
+async def test_documents_are_fetched_over_http_and_stored_as_they_came(store: Store) -> None:
+    clock = SystemClock()
+    documents = {signer.hotkey: declaration(signer, clock.now()) for signer in (BOB, CAROL)}
+    async with (
+        raw_server(answering(ok(documents[BOB.hotkey]))) as bob,
+        raw_server(answering(ok(documents[CAROL.hotkey]))) as carol,
+        http_client() as client,
+    ):
+        directory = CapabilityDirectory(client, store, clock, ALICE.hotkey)
+        assert await directory.refresh(network((BOB.hotkey, bob), (CAROL.hotkey, carol))) == Refreshed(2, 2, 0)
+    assert await stored(store, clock.now()) == documents
+
+
+async def test_only_other_miners_with_an_axon_are_asked(store: Store) -> None:
+    clock = VirtualClock()
+    document = declaration(BOB, clock.now())
+    others = (ALICE.hotkey, AXON), (CAROL.hotkey, None)
+    with capture_logs() as logs:
+        assert await refresh(store, clock, {BOB.hotkey: document}, *others) == Refreshed(1, 1, 0)
+    assert await stored(store, clock.now()) == {BOB.hotkey: document}
+    assert [(line["event"], line["asked"], line["valid"], line["refused"]) for line in logs] == [
+        ("capabilities_refreshed", 1, 1, 0)
+    ]
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        ScriptedReply(connects=False),
+        ScriptedReply(status=500),
+        ScriptedReply(b"{}", seconds=5.5),
+        ScriptedReply(b"x" * 65_537),
+        ScriptedReply(b""),
+        ScriptedReply(b"\xff\xfe"),
+        ScriptedReply(b"[" * 60_000),
+        ScriptedReply(b'{"document_version": "1.0"}'),
+    ],
+)
+async def test_a_failed_fetch_keeps_the_last_valid_document_until_it_expires(
+    store: Store, failure: ScriptedReply
+) -> None:
+    clock = VirtualClock()
+    document = declaration(BOB, clock.now(), hours=1)
+    await refresh(store, clock, {BOB.hotkey: document})
+    await clock.advance(3600)
+    assert await refresh(store, clock, {BOB.hotkey: failure}) == Refreshed(1, 0, 1)
+    assert await stored(store, clock.now()) == {BOB.hotkey: document}
+    await clock.advance(50)  # the clock tolerance has passed too
+    assert await stored(store, clock.now()) == {}
+
+
+async def test_documents_that_are_not_the_miners_own_or_not_valid_now_are_refused(store: Store) -> None:
+    clock = VirtualClock()
+    now = clock.now()
+    bad = [
+        declaration(CAROL, now),  # another's
+        declaration(BOB, now).replace(b"miner 1", b"miner 2"),  # not what was signed
+        declaration(BOB, now, hours=25),
+        declaration(BOB, now - timedelta(hours=3), hours=2),
+        declaration(BOB, now + timedelta(minutes=5)),
+    ]
+    for document in bad:
+        assert await refresh(store, clock, {BOB.hotkey: document}) == Refreshed(1, 0, 1)
+    assert await stored(store, now) == {}
+
+
+async def test_an_older_document_does_not_replace_a_newer_one(store: Store) -> None:
+    clock = VirtualClock()
+    older = declaration(BOB, clock.now() - timedelta(hours=1))
+    newer = declaration(BOB, clock.now(), hours=2)
+    assert (await refresh(store, clock, {BOB.hotkey: older})).valid == 1
+    await clock.advance(1)
+    assert (await refresh(store, clock, {BOB.hotkey: newer})).valid == 1
+    await clock.advance(1)
+    assert await refresh(store, clock, {BOB.hotkey: older}) == Refreshed(1, 0, 1)
+    assert await stored(store, clock.now()) == {BOB.hotkey: newer}
+    assert await refresh(store, clock, {BOB.hotkey: newer}) == Refreshed(1, 1, 0)  # the same one again is fine
+
+
+async def test_a_whole_subnet_is_asked_a_bounded_number_at_once(store: Store) -> None:
+    clock = VirtualClock()
+    open_now = most = 0
+
+    class Counting(ScriptedMinerClient):
+        async def get(self, call: Call, sent: Sent | None = None) -> Reply:
+            nonlocal open_now, most
+            open_now += 1
+            most = max(most, open_now)
+            reply = await super().get(call, sent)
+            open_now -= 1
+            return reply
+
+    def script(method: str, call: Call) -> ScriptedReply:
+        del method, call
+        return ScriptedReply(b"{}")
+
+    directory = CapabilityDirectory(Counting(script, clock), store, clock, ALICE.hotkey)
+    task = asyncio.create_task(directory.refresh(network(*((f"miner-{i}", AXON) for i in range(200)))))
+    while not task.done():
+        await asyncio.sleep(0)
+        await clock.advance(0)
+    assert await task == Refreshed(200, 0, 200)
+    assert 1 < most <= 32
