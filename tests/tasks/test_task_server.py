@@ -19,6 +19,7 @@ from validator.protocol.signatures import Signer, verify_document
 from validator.protocol.strict_json import decode
 from validator.protocol.times import format_time, parse_time
 from validator.sources import SystemClock, VirtualClock
+from validator.tasks.auth import RequestVerifier
 from validator.tasks.directory import DirectorySource
 from validator.tasks.memory import MemorySource
 from validator.tasks.server import task_server
@@ -113,6 +114,19 @@ async def test_a_replayed_request_is_refused(session: aiohttp.ClientSession, bas
     headers = signed(LIST)
     assert (await get(session, base, LIST, headers))[0] == 200
     assert (await get(session, base, LIST, headers))[0] == 401
+
+
+async def test_a_newer_sdk_is_told_the_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
+    verify, told = http_auth.verify, []
+
+    def newer_verify(*args: Any, expected_crypto_type: int | None = None, **options: Any) -> http_auth.Caller:
+        told.append(expected_crypto_type)
+        return verify(*args, **options)
+
+    monkeypatch.setattr(http_auth, "verify", newer_verify)
+    verifier = RequestVerifier(SERVER.hotkey, SystemClock())
+    assert verifier.verify(signed(LIST), "GET", LIST).hotkey == ALICE.hotkey
+    assert told == [1]
 
 
 async def test_only_listed_hotkeys_are_served(session: aiohttp.ClientSession, base: str) -> None:

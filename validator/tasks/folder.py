@@ -52,15 +52,15 @@ def read_parts(path: Path) -> tuple[bytes, bytes]:
     return _archived(read_bounded(path, _ARCHIVE_BYTES))
 
 
-def read_bounded(path: Path, limit: int) -> bytes:
-    """Return the content of the regular file `path`, at most `limit` bytes.
+def read_bounded(path: Path, limit: int, *, follow: bool = True) -> bytes:
+    """Return the content of the regular file `path`, at most `limit` bytes; a link is followed only if `follow`.
 
     Raises:
         TaskError: missing, unreadable, larger, or a pipe or device (which could block for ever).
     """
     name = printable(path.name)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise TaskError(f"`{name}` is no regular file")

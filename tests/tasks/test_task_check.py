@@ -1,0 +1,50 @@
+from pathlib import Path
+
+from task_builders import make_task, make_truth, numbered, write_task
+
+from validator.protocol.scoring_version import SkillType
+from validator.tasks.check import check_folder, check_tasks
+
+
+def test_sound_tasks_have_no_problems(tmp_path: Path) -> None:
+    write_task(tmp_path / "a", numbered(1))
+    write_task(tmp_path / "b", numbered(1, SkillType.RAG_KNOWLEDGE))
+    assert check_folder(tmp_path) == []
+    assert [task.path.name for task in check_tasks(tmp_path)] == ["a", "b"]
+
+
+def test_all_problems_of_a_task_are_told_at_once(tmp_path: Path) -> None:
+    truth = make_truth(injections=("x.md", "SKILL.md#L9"))
+    write_task(tmp_path / "bad", make_task(truth=truth, canary="y.md", bundle_sha256="0" * 64))
+    problems = check_folder(tmp_path)
+    assert {problem.task for problem in problems} == {"bad"}
+    fields = [problem.fault.rpartition(" - at ")[2] for problem in problems]
+    assert fields == ["`bundle_sha256`", "`truth.injections[0]`", "`truth.injections[1]`", "`canary.file`"]
+
+
+def test_unreadable_parts_and_documents_are_problems(tmp_path: Path) -> None:
+    (write_task(tmp_path / "a", numbered(1)) / "task.json").write_text("{")
+    (write_task(tmp_path / "b", numbered(2)) / "bundle.tar.gz").unlink()
+    (tmp_path / "c.tgz").write_bytes(b"")
+    assert [problem.task for problem in check_folder(tmp_path)] == ["a", "b", "c.tgz"]
+
+
+def test_a_second_task_with_the_same_bundle_is_never_served(tmp_path: Path) -> None:
+    write_task(tmp_path / "a", numbered(1))
+    write_task(tmp_path / "b", numbered(1))
+    (problem,) = check_folder(tmp_path)
+    assert problem.task == "b"
+    assert "`a`" in problem.fault
+
+
+def test_a_manifest_hash_that_nothing_has_is_a_problem(tmp_path: Path) -> None:
+    truth = make_truth(manifest_sha256="ab" * 32)
+    write_task(tmp_path / "a", make_task({"mcp.json": b"{}"}, skill_type=SkillType.MCP_SERVER, truth=truth))
+    (problem,) = check_folder(tmp_path / "a")
+    assert problem.task == "a"
+    assert "`truth.manifest_sha256`" in problem.fault
+
+
+def test_nothing_to_check_is_a_problem(tmp_path: Path) -> None:
+    assert [problem.task for problem in check_folder(tmp_path)] == [tmp_path.name]
+    assert [problem.task for problem in check_folder(tmp_path / "gone")] == ["gone"]

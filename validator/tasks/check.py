@@ -1,0 +1,84 @@
+"""Looking through task folders for an operator: `validator tasks check`."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from validator.protocol.archives import ArchiveError
+from validator.protocol.bundles import read_bundle
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.strict_json import JsonError
+from validator.protocol.task import Task, parse_task
+from validator.protocol.text import printable
+from validator.tasks.checks import faults
+from validator.tasks.folder import TASK_NAME, find_tasks, label, read_parts
+from validator.tasks.source import TaskError
+
+
+class CheckedTask(NamedTuple):
+    """A task folder or archive, and what is wrong with it: one text per fault, with its field."""
+
+    path: Path
+    problems: tuple[str, ...]
+
+
+class Problem(NamedTuple):
+    """What is wrong with one task: its path below the folder that was looked through, and the fault with its field."""
+
+    task: str
+    fault: str
+
+
+def check_folder(path: Path) -> list[Problem]:
+    """Return the problems of everything at or below `path`, in the order of the paths; see `check_tasks`."""
+    try:
+        checked = check_tasks(path)
+    except TaskError as error:
+        return [Problem(label(path), error.detail)]
+    return [Problem(_shown(task.path, path), problem) for task in checked for problem in task.problems]
+
+
+def check_tasks(root: Path) -> list[CheckedTask]:
+    """Return every task folder and archive at or below `root` with its problems. Blocks.
+
+    Reported is what makes a task refused, all of it at once, and besides: no task at all (then `root` itself stands in
+    the list), two tasks of a type with the same bundle (only the first is served), and a manifest hash that no answer
+    could meet.
+
+    Raises:
+        TaskError: `root` cannot be listed.
+    """
+    seen: dict[tuple[str, str], str] = {}
+    checked = [CheckedTask(path, tuple(_check_task(path, _shown(path, root), seen))) for path in find_tasks(root)]
+    return checked or [CheckedTask(root, (f"holds no folder with a {TASK_NAME} and no task archive",))]
+
+
+def _shown(path: Path, root: Path) -> str:
+    return label(path) if path == root else printable(path.relative_to(root).as_posix())
+
+
+def _check_task(path: Path, name: str, seen: dict[tuple[str, str], str]) -> list[str]:
+    try:
+        data, bundle = read_parts(path)
+        task = parse_task(data)
+    except TaskError as error:
+        return [error.detail]
+    except JsonError as error:
+        return [f"{TASK_NAME}: {error.detail}"]
+    found = list(faults(task, bundle))
+    if not found:
+        found = _unmeetable(task, bundle)
+    first = seen.setdefault((task.skill_type, task.bundle_sha256.lower()), name)
+    if first != name:
+        found.append(f"the same bundle as `{first}`: it is never served - at `bundle_sha256`")
+    return found
+
+
+def _unmeetable(task: Task, bundle: bytes) -> list[str]:
+    wanted = task.truth.manifest_sha256 if task.truth else None
+    try:
+        hashes = {sha256_hex(content) for content in read_bundle(bundle).values()}
+    except ArchiveError as error:
+        return [error.detail]
+    if wanted is not None and wanted.lower() not in hashes:
+        return ["no file of the bundle has this hash - at `truth.manifest_sha256`"]
+    return []

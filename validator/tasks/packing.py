@@ -1,0 +1,142 @@
+"""Making a task from what is there: a folder, a wheel, an sdist, an installed distribution (`validator tasks pack`)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from validator.protocol import limits
+from validator.protocol.answer import CanarySpec
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.strict_json import JsonError, decode
+from validator.protocol.task import Provenance, Task, Truth, Windows
+from validator.tasks.admission import admit, squeeze
+from validator.tasks.checks import sourced_task
+from validator.tasks.collecting import Collection, collected
+from validator.tasks.draws import json_file
+from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, label, read_bounded
+from validator.tasks.layout import MANIFEST, REQUIREMENTS, completed, guess_skill_type, marker_file, requirements
+from validator.tasks.source import SourcedTask, TaskError
+
+
+@dataclass(frozen=True, slots=True)
+class PackOptions:
+    """What may be said beside the thing to be packed.
+
+    Attributes:
+        skill_type: None to take it from the manifest or guess it from the files.
+        truth: a JSON file with a truth object (SPEC 13); None makes a task without truth (D-7).
+        windows: None for the standard profile.
+        canary: the file that takes the marker; None to choose one for content types.
+        replace: whether a task that is already in the output folder may be replaced.
+    """
+
+    skill_type: SkillType | None = None
+    truth: Path | None = None
+    windows: Windows | None = None
+    canary: str | None = None
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A task that was made.
+
+    Attributes:
+        task: checked like any other.
+        files: number of files in its bundle.
+        notes: one line for everything that was left out or added.
+    """
+
+    task: SourcedTask
+    files: int
+    notes: tuple[str, ...]
+
+
+def pack_path(what: str | Path, out: Path, options: PackOptions | None = None) -> Packed:
+    """Make a task and write it to the folder `out` as `task.json` and `bundle.tar.gz`. Blocks.
+
+    Raises:
+        TaskError: nothing that can be packed, or `out` holds a task already, or cannot be written.
+    """
+    chosen = options or PackOptions()
+    if (out / TASK_NAME).exists() and not chosen.replace:
+        raise TaskError(f"`{label(out)}` holds a task already: name another folder, or replace it")
+    packed = pack_task(what, chosen)
+    write_task(packed.task, out)
+    return packed
+
+
+def pack_task(what: str | Path, options: PackOptions | None = None) -> Packed:
+    """Make a task in memory; the same files give the same bytes. Blocks.
+
+    Args:
+        what: a folder, wheel, sdist, or the name of an installed distribution; see `collected`.
+        options: None for all the defaults.
+
+    Raises:
+        TaskError: nothing that can be packed; the text says why.
+    """
+    chosen = options or PackOptions()
+    truth = None if chosen.truth is None else _read_truth(chosen.truth)
+    with collected(what) as collection:
+        files = admit(collection)
+    if not files:
+        raise TaskError(f"`{collection.name}` holds nothing that can be packed")
+    skill_type = chosen.skill_type or guess_skill_type(files)
+    if skill_type is None:
+        raise TaskError(f"`{collection.name}` could be anything: name its skill type")
+    added = _complete(files, skill_type, collection)
+    files, bundle = squeeze(files, added, collection)
+    marked = chosen.canary or marker_file(files, skill_type)
+    provenance: Provenance = "none" if truth is None else "curated"
+    task = Task(
+        task_version="1.0",
+        skill_type=skill_type,
+        windows=chosen.windows,
+        bundle_sha256=sha256_hex(bundle),
+        provenance=provenance,
+        truth=truth,
+        canary=None if marked is None else CanarySpec(marked),
+    )
+    return Packed(sourced_task(task, bundle), len(files), tuple(collection.notes))
+
+
+def write_task(task: SourcedTask, out: Path) -> None:
+    """Write `task.json` and `bundle.tar.gz` to the folder `out`, made where missing.
+
+    `task.json` comes last: whoever looks meanwhile sees no task, never half of one.
+
+    Raises:
+        TaskError: it cannot be written.
+    """
+    document = json_file(msgspec.to_builtins(task.task))
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / TASK_NAME).unlink(missing_ok=True)
+        for name, content in ((BUNDLE_NAME, task.bundle), (TASK_NAME, document)):
+            part = out / f".{name}.part"
+            part.write_bytes(content)
+            part.replace(out / name)
+    except OSError as error:
+        raise TaskError(f"`{label(out)}` cannot be written: {error.strerror}") from None
+
+
+def _complete(files: dict[str, bytes], skill_type: SkillType, collection: Collection) -> list[str]:
+    """Add the files that the layout asks for and that can be made; return their names."""
+    wanted = requirements(files) if skill_type is SkillType.EXECUTABLE_PYTHON else None
+    if wanted is not None and REQUIREMENTS not in files:
+        files[REQUIREMENTS] = wanted
+        collection.notes.append(f"added {REQUIREMENTS} from the distribution's metadata")
+    if MANIFEST not in files:
+        files[MANIFEST] = json_file(completed(files, skill_type, collection.name))
+        collection.notes.append(f"added {MANIFEST}")
+    return [name for name in (MANIFEST, REQUIREMENTS) if name in files]
+
+
+def _read_truth(path: Path) -> Truth:
+    try:
+        return decode(read_bounded(path, limits.MAX_TASK_BODY), Truth, limit=limits.MAX_TASK_BODY)
+    except JsonError as error:
+        raise TaskError(f"`{label(path)}`: {error.detail}") from None
