@@ -112,7 +112,6 @@ class World:
         random = SeededRandom("world")
         self.preparer = Preparer(
             store=store,
-            chain=self.chain,
             desk=TaskDesk(self.source, None, random),
             clock=self.clock,
             random=random,

@@ -32,7 +32,7 @@ async def on_virtual_time(world: World, work: Coroutine[Any, Any, T]) -> T:
     """Await `work` while virtual time runs on whenever somebody sleeps."""
     running = asyncio.ensure_future(work)
     while not running.done():
-        await asyncio.wait([running], timeout=0.002)
+        await asyncio.wait([running], timeout=0.001)
         await world.clock.advance(0.5)
     return await running
 
@@ -78,7 +78,10 @@ async def test_reputation_and_history_reach_the_next_round(store: Store) -> None
     assert last.input is not None
     assert all(miner.reputations for miner in last.input.miners)
     assert any(history.dispatches for miner in last.input.miners for history in miner.history.values())
-    assert last.input.salt_commitment == (await _input(store, 0)).salt_commitment
+    inputs = [await _input(store, round_id) for round_id in range(3)]
+    salts = {frozen.snapshot.epoch: frozen.salt_commitment for frozen in inputs}
+    assert len(set(salts.values())) == len(salts)
+    assert len({frozen.seed for frozen in inputs}) == 3
 
 
 async def _input(store: Store, round_id: int) -> RoundInput:
@@ -155,14 +158,15 @@ async def test_a_crash_in_the_middle_voids_only_the_tasks_it_hit(store: Store) -
     slow = {round_.frozen.tasks[0].task_id, round_.frozen.tasks[7].task_id}
 
     def script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
-        return ScriptedReply(b"", seconds=5.9) if dispatch.task_id in slow else honest(signer, dispatch)
+        if dispatch.task_id in slow:
+            return ScriptedReply(seconds=5.0)  # the clock stands still, so it never comes
+        return ScriptedReply(msgspec.json.encode(answer_to(signer, dispatch)))
 
     world.script = script
     dispatching = asyncio.ensure_future(world.dispatcher.dispatch(round_))
     quick = sum(len(group.members) for group in round_.plan.groups if group.task_id not in slow)
     while await answered(store) < quick:
-        await world.clock.advance(0.0 if world.clock.monotonic() >= 2.0 else 0.1)
-        await asyncio.sleep(0.002)
+        await asyncio.sleep(0.005)
     dispatching.cancel()
     await asyncio.gather(dispatching, return_exceptions=True)
     await resume_rounds(store, world.clock, world.gates)
@@ -198,7 +202,7 @@ async def test_a_round_that_reached_nobody_is_void_only_if_we_were_offline(store
     async with store.read() as tx:
         assert {r.state for r in await tx.dispatches.of_round(1)} == {"void"}
         windows = await tx.windows.all()
-    assert sum(len(e) for of_types in windows.values() for e in of_types.values()) == world.posts
+    assert sum(len(e) for of_types in windows.values() for e in of_types.values()) == world.posts // 2
 
 
 async def test_answers_name_their_dispatch(store: Store) -> None:

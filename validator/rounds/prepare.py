@@ -6,7 +6,6 @@ from datetime import datetime
 
 import msgspec
 
-from validator.chain.base import Chain
 from validator.groups.draws import round_seed
 from validator.groups.planning import plan_round
 from validator.protocol.capabilities import Capabilities
@@ -53,13 +52,12 @@ class Preparer:
     """Freezes and opens rounds.
 
     Args:
-        store, chain, desk, clock, random: what it reads from.
+        store, desk, clock, random: what it reads from.
         hotkey: the validator's own.
         exclude_recent: how many of the latest bundles not to ask for again.
     """
 
     store: Store
-    chain: Chain
     desk: TaskDesk
     clock: Clock
     random: RandomBytes

@@ -18,6 +18,7 @@ from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import Returned, settle_round, void_round
 from validator.sources import Clock
 from validator.store import Store
+from validator.store.errors import StoreLockLostError
 from validator.tasks.source import TaskSource
 
 _RETRY_S = 5.0
@@ -59,7 +60,7 @@ class RoundService:
     gates: Executor
     interval_s: float
     refresh_s: float
-    listen: Callable[[RoundEnd], None] = lambda _: None
+    listen: Callable[[RoundEnd], None] | None = None
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _refreshed: float | None = None
     _lost_at: float | None = None
@@ -75,6 +76,8 @@ class RoundService:
             except ChainError as error:
                 self._chain_lost(error)
                 pause = _RETRY_S
+            except StoreLockLostError:
+                raise
             except Exception:  # noqa: BLE001 - one bad round must not end months of good ones; the next start resumes it
                 _log.exception("round_failed", reason=str(Reason.BUG_INTERNAL))
                 pause = max(self.interval_s, _RETRY_S)
@@ -175,5 +178,6 @@ class RoundService:
                 mean_with_auditors=flag.mean_with_auditors,
                 samples=flag.samples,
             )
-        self.listen(end)
+        if self.listen is not None:
+            self.listen(end)
         return end

@@ -1,0 +1,156 @@
+"""One validator, put together: which services there are and the order they start in."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+
+from validator import __version__
+from validator.daemon.stop import Stop
+from validator.daemon.upkeep import LoopWatch, RetentionService
+from validator.daemon.world import World
+from validator.miners.client import HttpMinerClient, MinerClient
+from validator.miners.directory import CapabilityDirectory
+from validator.rounds.dispatch import Dispatcher
+from validator.rounds.prepare import Preparer
+from validator.rounds.service import RoundEnd, RoundService
+from validator.rounds.tasks import TaskDesk
+from validator.settings import Settings
+from validator.store import Store, open_store
+from validator.telemetry import Event, Metrics
+from validator.weights.service import WeightService
+
+_log = structlog.get_logger()
+
+
+class Service(Protocol):
+    """Something that runs until it is cancelled."""
+
+    async def run(self) -> None:
+        """Run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    """The assembled services; `beside` run beside the rounds and are cancelled after them, last started first."""
+
+    settings: Settings
+    store: Store
+    metrics: Metrics
+    rounds: RoundService
+    beside: Sequence[Service]
+
+    async def run(self, stop: Stop) -> bool:
+        """Run until told to stop; return whether the round in hand could be finished.
+
+        The first request to stop lets the round in hand end within the grace time, the second one does not.
+        """
+        async with asyncio.TaskGroup() as group:
+            beside = [group.create_task(service.run()) for service in self.beside]
+            finished = await self._rounds_until(stop)
+            for task in reversed(beside):
+                task.cancel()
+        return finished
+
+    async def _rounds_until(self, stop: Stop) -> bool:
+        rounds = asyncio.create_task(self.rounds.run())
+        asked = asyncio.create_task(stop.asked.wait())
+        at_once = asyncio.create_task(stop.at_once.wait())
+        try:
+            await asyncio.wait({rounds, asked}, return_when=asyncio.FIRST_COMPLETED)
+            self.rounds.stopping.set()
+            if not rounds.done():
+                _log.info(Event.DAEMON_STOPPING, grace_s=self.settings.rounds.grace_s)
+            grace = self.settings.rounds.grace_s
+            await asyncio.wait({rounds, at_once}, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
+            if rounds.done():
+                await rounds
+                return True
+            return False
+        finally:
+            for task in (rounds, asked, at_once):
+                task.cancel()
+            await asyncio.gather(rounds, asked, at_once, return_exceptions=True)
+
+
+@asynccontextmanager
+async def assembled(
+    settings: Settings, world: World, metrics: Metrics | None = None, listen: Callable[[RoundEnd], None] | None = None
+) -> AsyncIterator[Daemon]:
+    """Open what the services need, in order; close it in reverse.
+
+    Args:
+        settings: the operator's.
+        world: what they touch; closed at the end.
+        metrics: where they count; None for a registry of their own.
+        listen: called with every round that ended.
+
+    Raises:
+        ValidatorError: a part cannot start; the text says which and why.
+    """
+    metrics = metrics or Metrics(world.clock, __version__)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(world.chain.close)
+        stack.push_async_callback(world.source.close)
+        store = await stack.enter_async_context(open_store(settings.store.url.reveal(), writer=True, create=True))
+        client = HttpMinerClient(
+            world.signer,
+            max_open=settings.rounds.max_open,
+            connect_timeout_s=settings.rounds.connect_timeout_s,
+            allow_private=settings.miners.allow_private_axons,
+        )
+        stack.push_async_callback(client.close)
+        gates = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="gates"))
+        rounds = _round_service(settings, world, store, client, gates, listen)
+        yield Daemon(settings, store, metrics, rounds, _beside(settings, world, store, metrics))
+
+
+def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
+    settings: Settings,
+    world: World,
+    store: Store,
+    client: MinerClient,
+    gates: ThreadPoolExecutor,
+    listen: Callable[[RoundEnd], None] | None,
+) -> RoundService:
+    return RoundService(
+        store=store,
+        chain=world.chain,
+        source=world.source,
+        clock=world.clock,
+        directory=CapabilityDirectory(client, store, world.clock, world.signer.hotkey),
+        preparer=Preparer(
+            store=store,
+            desk=TaskDesk(world.source, world.canary, world.random),
+            clock=world.clock,
+            random=world.random,
+            hotkey=world.signer.hotkey,
+            exclude_recent=settings.tasks.exclude_recent,
+        ),
+        dispatcher=Dispatcher(client, store, world.clock, gates),
+        gates=gates,
+        interval_s=settings.rounds.interval_s,
+        refresh_s=settings.rounds.capabilities_refresh_s,
+        listen=listen,
+    )
+
+
+def _beside(settings: Settings, world: World, store: Store, metrics: Metrics) -> Sequence[Service]:
+    return (
+        LoopWatch(world.clock, metrics),
+        RetentionService(store, world.clock, settings.store.retention_raw_days, settings.store.retention_bundles_days),
+        WeightService(
+            store=store,
+            chain=world.chain,
+            clock=world.clock,
+            hotkey=world.signer.hotkey,
+            netuid=settings.validator.netuid,
+            mechid=settings.validator.mechid,
+            settings=settings.weights,
+            metrics=metrics,
+        ),
+    )

@@ -1,0 +1,72 @@
+"""What the daemon touches, as the settings say; the local network brings its own."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from validator.chain.base import Chain
+from validator.chain.simulated import SimulatedChain
+from validator.chain.subnet import SimulatedSubnet
+from validator.chain.wallet import load_signer
+from validator.protocol.errors import ValidatorError
+from validator.protocol.signatures import Signer
+from validator.rounds.tasks import CanaryMaker
+from validator.settings import Settings
+from validator.sources import Clock, RandomBytes, SystemClock, SystemRandom
+from validator.tasks.canary import make_canary
+from validator.tasks.directory import DirectorySource
+from validator.tasks.http import HttpSource
+from validator.tasks.source import TaskSource
+
+
+class WorldError(ValidatorError):
+    """The settings name something that this version cannot use."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The outside of one validator.
+
+    Attributes:
+        chain, source, signer, clock, random: what their names say.
+        canary: makes canary tasks; None for rounds without them.
+    """
+
+    chain: Chain
+    source: TaskSource
+    signer: Signer
+    clock: Clock
+    random: RandomBytes
+    canary: CanaryMaker | None
+
+
+def build_world(settings: Settings) -> World:
+    """Return the world that the settings describe; nothing is connected yet.
+
+    Raises:
+        ValidatorError: a hotkey, chain file or server cannot be used; the text says which and why.
+    """
+    clock, random = SystemClock(), SystemRandom()
+    signer = load_signer(settings.wallet)
+    return World(
+        chain=_chain(settings, signer, clock),
+        source=_source(settings, signer, clock),
+        signer=signer,
+        clock=clock,
+        random=random,
+        canary=partial(make_canary, random=random) if settings.tasks.canaries else None,
+    )
+
+
+def _chain(settings: Settings, signer: Signer, clock: Clock) -> Chain:
+    if settings.chain.kind != "simulated":
+        raise WorldError('chain.kind = "bittensor" comes with a later version; use "simulated"')
+    if settings.chain.state is None:
+        raise WorldError("chain.state must name the simulated chain's file")
+    return SimulatedChain(SimulatedSubnet.open(settings.chain.state, clock), signer.hotkey)
+
+
+def _source(settings: Settings, signer: Signer, clock: Clock) -> TaskSource:
+    tasks = settings.tasks
+    if tasks.server_url is not None and tasks.server_hotkey is not None:
+        return HttpSource(tasks.server_url, tasks.server_hotkey, signer, clock)
+    return DirectorySource(tasks.directory)
