@@ -177,3 +177,16 @@ async def test_stake_decides_incentive_and_weights_for_a_former_owner_do_not_cou
     assert subnet.register("miner3") == first
     assert subnet.incentive(first) == 0
     assert subnet.weights(0, 0) == {first: 65535, other: 65535}
+
+
+async def test_who_takes_over_a_uid_does_not_take_over_its_weights() -> None:
+    clock = VirtualClock(START)
+    subnet = subnet_of(clock, max_uids=2, immunity_period=1, weights_rate_limit=0, owner_hotkey="owner")
+    subnet.register("owner")
+    uid = subnet.register(ME, stake_tao=1.0, validator_permit=True)
+    subnet.set_weights(ME, 0, {0: 1.0})
+    subnet.set_permit(ME, validator_permit=False)
+    await clock.advance(4.0)
+    assert subnet.register("next") == uid
+    assert subnet.weights(0, uid) == {}
+    assert [neuron.hotkey for neuron in subnet.snapshot().neurons] == ["owner", "next"]

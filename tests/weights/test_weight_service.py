@@ -299,6 +299,20 @@ async def test_an_unknown_submission_that_never_arrived_stays_unknown(store: Sto
     assert not world.events(Event.WEIGHTS_FOUND)
 
 
+async def test_equal_weights_of_an_earlier_epoch_do_not_pass_for_lost_ones(store: Store) -> None:
+    class Swallowing(SimulatedChain):
+        async def set_weights(self, mechid: int, weights: Any) -> Any:
+            if self.subnet.blocks.number() > 20:
+                raise ChainError("the connection broke")
+            return await super().set_weights(mechid, weights)
+
+    world = build(store, chain=Swallowing)
+    await give_scores(store, world.subnet, {"miner0": 1.0})
+    async with running(world):
+        await world.until_block(45)
+    assert blocks(await world.records()) == [(0, "confirmed", 14), (1, "unknown", 34)]
+
+
 async def test_a_refusal_is_final_for_the_epoch(store: Store) -> None:
     class Refusing(SimulatedChain):
         async def parameters(self) -> Any:
@@ -369,6 +383,23 @@ async def test_stopping_in_mid_submission_leaves_a_row_that_says_unknown(store: 
     async with running(world):
         await world.until_block(14)
         assert blocks(await world.records()) == [(0, "prepared", 14)]
+    assert blocks(await world.records()) == [(0, "unknown", 14)]
+
+
+async def test_the_last_write_outlives_a_second_cancellation(store: Store) -> None:
+    world = build(store)
+    await give_scores(store, world.subnet, {"miner0": 1.0})
+    world.chain.faults.lost_answers = 1
+    async with running(world):
+        await world.until_block(14)
+        assert world.task is not None
+        world.task.cancel()
+        for _ in range(3):
+            await asyncio.sleep(0)
+        world.task.cancel()
+        await asyncio.gather(world.task, return_exceptions=True)
+        async with store.begin():  # write transactions queue in order: the last write is before this one
+            pass
     assert blocks(await world.records()) == [(0, "unknown", 14)]
 
 
