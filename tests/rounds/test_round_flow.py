@@ -165,7 +165,7 @@ async def test_a_crash_in_the_middle_voids_only_the_tasks_it_hit(store: Store) -
     world.script = script
     dispatching = asyncio.ensure_future(world.dispatcher.dispatch(round_))
     quick = sum(len(group.members) for group in round_.plan.groups if group.task_id not in slow)
-    while await answered(store) < quick:
+    while await answered(store) < quick:  # noqa: ASYNC110 - a database has no event to wait for
         await asyncio.sleep(0.005)
     dispatching.cancel()
     await asyncio.gather(dispatching, return_exceptions=True)
@@ -218,5 +218,5 @@ async def test_answers_name_their_dispatch(store: Store) -> None:
     end = await on_virtual_time(world, world.service.one_round())
     assert end.outcome is not None
     reasons = [member.reason for member in end.outcome.members]
-    assert reasons.count(Reason.ACCEPTED) == len(first)
-    assert reasons.count(Reason.ACCEPTED) < len(reasons)
+    assert sum(Reason(reason).gate == 0 for reason in reasons) == len(first)
+    assert len(first) < len(reasons)
