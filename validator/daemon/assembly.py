@@ -1,7 +1,7 @@
 """One validator, put together: which services there are and the order they start in."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -11,17 +11,20 @@ import structlog
 
 from validator import __version__
 from validator.daemon.stop import Stop
-from validator.daemon.upkeep import LoopWatch, RetentionService
+from validator.daemon.upkeep import HeadWatch, HealthListener, LoopWatch, RetentionService
 from validator.daemon.world import World
 from validator.miners.client import HttpMinerClient, MinerClient
 from validator.miners.directory import CapabilityDirectory
 from validator.rounds.dispatch import Dispatcher
+from validator.rounds.listening import RoundListener
 from validator.rounds.prepare import Preparer
-from validator.rounds.service import RoundEnd, RoundService
+from validator.rounds.service import RoundService
 from validator.rounds.tasks import TaskDesk
 from validator.settings import Settings
 from validator.store import Store, open_store
 from validator.telemetry import Event, Metrics
+from validator.web.health import HealthService, store_probe
+from validator.web.state import HealthState
 from validator.weights.service import WeightService
 
 _log = structlog.get_logger()
@@ -41,6 +44,7 @@ class Daemon:
     settings: Settings
     store: Store
     metrics: Metrics
+    health: HealthState
     rounds: RoundService
     beside: Sequence[Service]
 
@@ -63,6 +67,7 @@ class Daemon:
         try:
             await asyncio.wait({rounds, asked}, return_when=asyncio.FIRST_COMPLETED)
             self.rounds.stopping.set()
+            self.health.stopping = True
             if not rounds.done():
                 _log.info(Event.DAEMON_STOPPING, grace_s=self.settings.rounds.grace_s)
             grace = self.settings.rounds.grace_s
@@ -79,7 +84,7 @@ class Daemon:
 
 @asynccontextmanager
 async def assembled(
-    settings: Settings, world: World, metrics: Metrics | None = None, listen: Callable[[RoundEnd], None] | None = None
+    settings: Settings, world: World, metrics: Metrics | None = None, listeners: Sequence[RoundListener] = ()
 ) -> AsyncIterator[Daemon]:
     """Open what the services need, in order; close it in reverse.
 
@@ -87,7 +92,7 @@ async def assembled(
         settings: the operator's.
         world: what they touch; closed at the end.
         metrics: where they count; None for a registry of their own.
-        listen: called with every round that ended.
+        listeners: told when rounds start and end.
 
     Raises:
         ValidatorError: a part cannot start; the text says which and why.
@@ -105,8 +110,10 @@ async def assembled(
         )
         stack.push_async_callback(client.close)
         gates = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="gates"))
-        rounds = _round_service(settings, world, store, client, gates, listen)
-        yield Daemon(settings, store, metrics, rounds, _beside(settings, world, store, metrics))
+        health = HealthState(world.clock, settings.rounds.interval_s, __version__)
+        rounds = _round_service(settings, world, store, client, gates, (HealthListener(health), *listeners))
+        beside = _beside(settings, world, store, metrics, health)
+        yield Daemon(settings, store, metrics, health, rounds, beside)
 
 
 def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
@@ -115,7 +122,7 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
     store: Store,
     client: MinerClient,
     gates: ThreadPoolExecutor,
-    listen: Callable[[RoundEnd], None] | None,
+    listeners: Sequence[RoundListener],
 ) -> RoundService:
     return RoundService(
         store=store,
@@ -135,12 +142,14 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
         gates=gates,
         interval_s=settings.rounds.interval_s,
         refresh_s=settings.rounds.capabilities_refresh_s,
-        listen=listen,
+        listeners=listeners,
     )
 
 
-def _beside(settings: Settings, world: World, store: Store, metrics: Metrics) -> Sequence[Service]:
+def _beside(settings: Settings, world: World, store: Store, metrics: Metrics, health: HealthState) -> Sequence[Service]:
     return (
+        HealthService(settings.health, health, metrics, store_probe(store)),
+        HeadWatch(world.chain, world.clock, health),
         LoopWatch(world.clock, metrics),
         RetentionService(store, world.clock, settings.store.retention_raw_days, settings.store.retention_bundles_days),
         WeightService(

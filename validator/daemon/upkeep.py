@@ -1,4 +1,4 @@
-"""Small services beside the rounds: retention, and a watch on the event loop."""
+"""Small services beside the rounds: retention, a watch on the event loop, and what feeds the health report."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -6,14 +6,19 @@ from typing import Final
 
 import structlog
 
+from validator.chain.base import Chain, ChainError
+from validator.rounds.listening import RoundEnd
+from validator.rounds.prepare import Prepared
 from validator.sources import Clock
 from validator.store import Store
 from validator.telemetry import Event, Metrics
+from validator.web.state import HealthState
 
 _PRUNE_EVERY_S: Final = 3600.0
 _PRUNE_ROWS: Final = 200
 _LAG_EVERY_S: Final = 1.0
 _LAG_SHOWN_S: Final = 0.5
+_HEAD_EVERY_S: Final = 10.0
 _log = structlog.get_logger()
 
 
@@ -72,3 +77,38 @@ class LoopWatch:
             self.metrics.loop_lag.observe(late)
             if late > _LAG_SHOWN_S:
                 _log.warning(Event.LOOP_LAG, seconds=round(late, 3))
+
+
+@dataclass(frozen=True, slots=True)
+class HeadWatch:
+    """Tells the health report which block is the newest."""
+
+    chain: Chain
+    clock: Clock
+    health: HealthState
+
+    async def run(self) -> None:
+        """Follow the chain's head; an unreachable chain is told by its age."""
+        while True:
+            try:
+                head = await self.chain.head()
+                self.health.saw_block(head.number)
+            except ChainError:
+                pass
+            await self.clock.sleep(_HEAD_EVERY_S)
+
+
+@dataclass(frozen=True, slots=True)
+class HealthListener:
+    """Tells the health report about rounds."""
+
+    health: HealthState
+
+    def started(self, prepared: Prepared) -> None:
+        """Note the round in hand with its longest deadline."""
+        deadline = max(task.windows.primary[1] for task in prepared.frozen.tasks)
+        self.health.round_started(prepared.frozen.round_id, deadline)
+
+    def ended(self, end: RoundEnd) -> None:
+        """Note its end."""
+        self.health.round_ended(end.round_id)

@@ -62,7 +62,12 @@ def _chain(settings: Settings, signer: Signer, clock: Clock) -> Chain:
         raise WorldError('chain.kind = "bittensor" comes with a later version; use "simulated"')
     if settings.chain.state is None:
         raise WorldError("chain.state must name the simulated chain's file")
-    return SimulatedChain(SimulatedSubnet.open(settings.chain.state, clock), signer.hotkey)
+    subnet = SimulatedSubnet.open(settings.chain.state, clock)
+    if subnet.rules.netuid != settings.validator.netuid:
+        raise WorldError(
+            f"validator.netuid is {settings.validator.netuid}, but the chain's file is of {subnet.rules.netuid}"
+        )
+    return SimulatedChain(subnet, signer.hotkey)
 
 
 def _source(settings: Settings, signer: Signer, clock: Clock) -> TaskSource:

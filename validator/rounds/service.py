@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
@@ -13,6 +13,7 @@ from validator.miners.directory import CapabilityDirectory
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, RoundOutcome
 from validator.rounds.dispatch import Dispatcher
+from validator.rounds.listening import RoundEnd, RoundListener
 from validator.rounds.prepare import Prepared, Preparer, Skipped
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import Returned, settle_round, void_round
@@ -23,17 +24,6 @@ from validator.tasks.source import TaskSource
 
 _RETRY_S = 5.0
 _log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class RoundEnd:
-    """How a round ended: `outcome` is None unless it was settled, `returned` None when it was skipped."""
-
-    round_id: str
-    reason: Reason
-    seconds: float
-    outcome: RoundOutcome | None = None
-    returned: Returned | None = None
 
 
 @dataclass(slots=True)
@@ -47,7 +37,7 @@ class RoundService:
         gates: where stored answers are judged again after a crash.
         interval_s: pause between the starts of two rounds.
         refresh_s: how often miners are asked what they can do.
-        listen: called with every round that ended.
+        listeners: told when rounds start and end.
     """
 
     store: Store
@@ -60,7 +50,7 @@ class RoundService:
     gates: Executor
     interval_s: float
     refresh_s: float
-    listen: Callable[[RoundEnd], None] | None = None
+    listeners: Sequence[RoundListener] = ()
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _refreshed: float | None = None
     _lost_at: float | None = None
@@ -104,6 +94,8 @@ class RoundService:
             tasks=len(prepared.plan.groups),
             dispatches=sum(len(group.members) for group in prepared.plan.groups),
         )
+        for listener in self.listeners:
+            listener.started(prepared)
         returned = await self.dispatcher.dispatch(prepared)
         # the last write of a round must not be lost to a cancellation
         reason, outcome = await asyncio.shield(self._settle(prepared, returned))
@@ -178,6 +170,6 @@ class RoundService:
                 mean_with_auditors=flag.mean_with_auditors,
                 samples=flag.samples,
             )
-        if self.listen is not None:
-            self.listen(end)
+        for listener in self.listeners:
+            listener.ended(end)
         return end

@@ -1,0 +1,50 @@
+"""`validator run`: settings in, a daemon until told to stop, an exit code out."""
+
+import asyncio
+import platform
+from typing import Final
+
+import structlog
+
+from validator import __version__
+from validator.daemon.assembly import assembled
+from validator.daemon.stop import Stop
+from validator.daemon.world import World, build_world
+from validator.protocol.scoring_version import SCORING_VERSION
+from validator.settings import Settings
+from validator.telemetry import Event, Metrics, configure_logging
+
+EXIT_DONE: Final = 0
+EXIT_CUT_OFF: Final = 4  # stopped before the round in hand could finish; the next start resumes it
+_log = structlog.get_logger()
+
+
+def run_daemon(settings: Settings) -> int:
+    """Run the validator until SIGTERM or SIGINT and return the exit code.
+
+    Raises:
+        ValidatorError: a part cannot start; the text says which and why.
+    """
+    world = build_world(settings)
+    metrics = Metrics(world.clock, __version__)
+    configure_logging(settings.log.level, settings.log.format, observe=metrics.observe)
+    return asyncio.run(_run(settings, world, metrics))
+
+
+async def _run(settings: Settings, world: World, metrics: Metrics) -> int:
+    stop = Stop()
+    stop.listen()
+    started = world.clock.monotonic()
+    async with assembled(settings, world, metrics) as daemon:
+        _log.info(
+            Event.DAEMON_STARTED,
+            version=__version__,
+            scoring_version=SCORING_VERSION,
+            hotkey=world.signer.hotkey,
+            settings=settings.public(),
+            python=platform.python_version(),
+        )
+        finished = await daemon.run(stop)
+    seconds = round(world.clock.monotonic() - started, 3)
+    _log.info(Event.DAEMON_STOPPED, finished=finished, seconds=seconds)
+    return EXIT_DONE if finished else EXIT_CUT_OFF
