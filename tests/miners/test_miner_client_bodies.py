@@ -1,7 +1,10 @@
 """Bodies are cut off at their limit while they are read, and cost little memory until then (SPEC 5)."""
 
 import asyncio
+import gc
+import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -19,7 +22,7 @@ from miner_servers import (
     then_silent,
 )
 
-from validator.miners.body import MEMORY_LIMIT, Body
+from validator.miners.body import MEMORY_LIMIT, Body, Spool
 from validator.protocol.reasons import Reason
 
 BLOCK = b"x" * 65536
@@ -119,8 +122,8 @@ async def test_a_cancelled_call_leaves_nothing_behind(tmp_path: Path) -> None:
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
-        writer.write(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * MIB)
-        await writer.drain()
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (32 * MIB))
+        await writer.drain()  # more than the kernel holds: the client has begun to spool
         begun.set()
         try:
             await reader.read()
@@ -128,13 +131,40 @@ async def test_a_cancelled_call_leaves_nothing_behind(tmp_path: Path) -> None:
             left.set()
 
     async with raw_server(handle) as axon, http_client(spool_folder=tmp_path) as client:
-        task = asyncio.create_task(client.post(call_to(axon)))
+        task = asyncio.create_task(client.post(call_to(axon, limit=64 * MIB)))
         await begun.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         await left.wait()
+    del task
+    gc.collect()  # an open file would be a ResourceWarning, and that an error
     assert is_empty(tmp_path)
+
+
+async def test_a_cancelled_write_is_waited_for_before_its_file_is_closed() -> None:
+    release, begun = threading.Event(), threading.Event()
+
+    class SlowSpool(Spool):
+        def _append(self, block: bytearray) -> None:
+            begun.set()
+            release.wait()
+            super()._append(block)
+
+    with ThreadPoolExecutor(1) as threads:
+        spool = SlowSpool(threads)
+        writing = asyncio.create_task(spool.write(b"x" * (MEMORY_LIMIT + 1)))
+        await asyncio.to_thread(begun.wait)
+        writing.cancel()
+        await asyncio.sleep(0)
+        waited = not writing.done()
+        release.set()
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+        spool.discard()
+    assert waited
+    assert spool._file is not None
+    assert spool._file.closed
 
 
 def test_a_body_can_be_made_of_bytes() -> None:

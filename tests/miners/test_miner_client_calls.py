@@ -91,7 +91,7 @@ async def test_what_the_validator_does_before_the_first_byte_is_not_on_the_miner
         assert requests == []
         await asyncio.sleep(0.5)
 
-    async with raw_server(recording(requests)) as axon, http_client() as client:
+    async with raw_server(recording(requests)) as axon, http_client(connect_timeout_s=0.3) as client:
         reply = await client.post(call_to(axon, deadline_s=0.4), sent)
     assert content(reply) == b"{}"
     assert reply.seconds is not None

@@ -1,8 +1,10 @@
 """Whatever a miner does, the client says what it was: one reply, one reason (SPEC 5, gate 1)."""
 
 import asyncio
+import selectors
 import socket
 import struct
+from typing import cast
 
 import pytest
 from miner_servers import (
@@ -177,20 +179,40 @@ async def test_a_byte_now_and_then_ends_at_the_deadline(head: bytes) -> None:
 
 
 async def test_a_peer_that_never_reads_ends_at_the_deadline_and_holds_nothing() -> None:
-    closed = asyncio.Event()
-
     async def deaf(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.transport.pause_reading()  # type: ignore[attr-defined]
         del reader
-        while not writer.transport.is_closing():  # writing is how it learns that the client left
-            writer.write(b"H")
-            await asyncio.sleep(0.02)
-        closed.set()
+        cast("asyncio.Transport", writer.transport).pause_reading()
+        await asyncio.Event().wait()
 
     async with raw_server(deaf) as axon, http_client() as client:
         reply = await client.post(call_to(axon, body=b"x" * 30_000_000, deadline_s=0.3))
-        await closed.wait()
-    assert reply.reason in {Reason.DEADLINE_LATE, Reason.DEADLINE_TRANSPORT}
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, asyncio.SelectorEventLoop)
+        registered = loop._selector.get_map().values()  # type: ignore[attr-defined]
+        waiting_to_write = [key for key in registered if key.events & selectors.EVENT_WRITE]
+    assert (reply.reason, reply.status) == (Reason.DEADLINE_LATE, None)
+    assert waiting_to_write == []
+
+
+async def test_a_peer_that_speaks_first_is_read_when_it_was_asked() -> None:
+    body = bytes(range(256)) * 1000
+    spoken = asyncio.Event()
+
+    async def eager(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(ok(body))
+        spoken.set()
+        await read_request(reader)
+        await writer.drain()
+
+    async def sent() -> None:
+        await spoken.wait()
+        await asyncio.sleep(0.1)
+
+    async with raw_server(eager) as axon, http_client() as client:
+        reply = await client.post(call_to(axon), sent)
+    assert content(reply) == body
+    assert reply.seconds is not None
+    assert reply.seconds >= 0
 
 
 async def test_an_early_verdict_over_a_large_request_counts() -> None:
