@@ -1,0 +1,131 @@
+"""The analysis of a bundle: every sub-analyser over its files, then risk, verdict and policy. Nothing is run."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+import msgspec
+
+from validator.devnet.analysis.bounds import Budget
+from validator.devnet.analysis.canary import find_canary
+from validator.devnet.analysis.composition import Conclusion, children_of, read_children
+from validator.devnet.analysis.documents import is_document, read_documents
+from validator.devnet.analysis.manifest import manifest_findings, read_manifest
+from validator.devnet.analysis.mcp_manifest import MANIFEST, read_server
+from validator.devnet.analysis.policy import rules_for
+from validator.devnet.analysis.python_code import read_python
+from validator.devnet.analysis.requirements import declares_dependencies, read_dependencies
+from validator.devnet.analysis.result import Analysis, Report, found, merged
+from validator.devnet.analysis.secret_scan import read_settings
+from validator.devnet.analysis.shell_code import is_shell, read_shell
+from validator.devnet.analysis.source import SourceFile, addressable
+from validator.devnet.analysis.verdict import SEVERITIES, VERDICTS, risk_of, verdict_of
+from validator.protocol import limits
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.scoring_version import TYPE_RULES, SkillType
+from validator.protocol.sssa import Dependency, Finding
+
+_UNNAMED_RISK: Final = 0.5  # of a bundle in which no file has a name that evidence can hold
+
+
+def analyse(
+    files: Mapping[str, bytes], skill_type: SkillType, *, canary_marker: str | None = None, depth: int = 0
+) -> Analysis:
+    """Return the conclusion about a bundle. A pure function: the same bundle gives the same result.
+
+    Args:
+        files: the bundle's files by path, as `protocol.bundles.read_bundle` gives them.
+        skill_type: what the bundle was dispatched as.
+        canary_marker: the marker of this dispatch (SPEC 13); None without a canary.
+        depth: how many compositions the bundle stands in.
+    """
+    named = {path: SourceFile(path, files[path]) for path in sorted(files) if addressable(path)}
+    unnamed = len(files) - len(named)
+    extra = (*_unnamed(named, unnamed), *find_canary(named.values(), canary_marker).findings)
+    analysis = _conclude(named, skill_type, Budget(), depth, extra).analysis
+    if unnamed and not named:
+        return replace(analysis, verdict=verdict_of(_UNNAMED_RISK), risk_score=_UNNAMED_RISK)
+    return analysis
+
+
+def _conclude(
+    sources: dict[str, SourceFile],
+    skill_type: SkillType,
+    budget: Budget,
+    depth: int,
+    extra: tuple[Finding, ...] = (),
+) -> Conclusion:
+    composed = skill_type is SkillType.AGENT_COMPOSITION
+    children, faults = children_of(sources) if composed else ([], [])
+    family = read_children(sources, children, lambda files, kind: _conclude(files, kind, budget, depth + 1), depth)
+    folders = tuple(f"{child.path}/" for child in children)
+    own = {path: source for path, source in sources.items() if not path.startswith(folders)}
+    report = _read(own, skill_type, budget)
+    declared = manifest_findings(read_manifest(own), skill_type, report.uses)
+    findings = (*report.findings, *faults, *declared, *extra)
+    risk = max(risk_of(findings), family.risk)
+    everything = merged([Report(findings=findings, uses=report.uses), family.report])
+    analysis = Analysis(
+        verdict=max(verdict_of(risk), family.verdict, key=VERDICTS.index),
+        risk_score=risk,
+        findings=_numbered(everything.findings),
+        capabilities=tuple(sorted(everything.capabilities)),
+        dependencies=_unique((*report.dependencies, *family.report.dependencies)),
+        rules=rules_for(everything.uses, everything.findings),
+        manifest_sha256=_manifest_sha256(sources, skill_type),
+        shell_commands=tuple(dict.fromkeys((*report.shell_commands, *family.report.shell_commands))),
+    )
+    return Conclusion(analysis, everything.uses)
+
+
+def _read(sources: dict[str, SourceFile], skill_type: SkillType, budget: Budget) -> Report:
+    """Return what the bundle's own files hold, each read as what it is, whatever the bundle calls itself."""
+    files = list(sources.values())
+    python = [source for source in files if source.suffix in ("py", "pyw")]
+    reports = [
+        read_server(sources) if skill_type is SkillType.MCP_SERVER else Report(),
+        read_python(python, budget),
+        read_shell([source for source in files if is_shell(source)], budget),
+        read_documents(filter(is_document, files), budget, content=not TYPE_RULES[skill_type].runtime),
+        read_settings(files, budget),
+        read_dependencies(filter(declares_dependencies, files)),
+    ]
+    return merged(reports)
+
+
+def _unnamed(sources: dict[str, SourceFile], count: int) -> Iterable[Finding]:
+    if count and sources:
+        first = next(iter(sources.values()))
+        text = f"{count} files have names that no evidence reference can hold; what is in them was not looked at."
+        yield found("other", "high", first.place(), text, first.path)
+
+
+def _manifest_sha256(sources: dict[str, SourceFile], skill_type: SkillType) -> str | None:
+    if skill_type is not SkillType.MCP_SERVER or MANIFEST not in sources:
+        return None
+    return sha256_hex(sources[MANIFEST].content)
+
+
+def _numbered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the findings, the most severe first, one for each (category, evidence, CVEs, target), with ids."""
+    ordered = sorted(
+        findings,
+        key=lambda f: (
+            SEVERITIES.index(f.severity),
+            f.evidence_ref,
+            f.category,
+            f.target_pattern,
+            f.cve_ids,
+            f.description,
+        ),
+    )
+    unique: dict[tuple[object, ...], Finding] = {}
+    for finding in ordered:
+        unique.setdefault((finding.category, finding.evidence_ref, finding.cve_ids, finding.target_pattern), finding)
+    kept = list(unique.values())[: limits.MAX_FINDINGS]
+    return tuple(msgspec.structs.replace(finding, id=f"f{n}") for n, finding in enumerate(kept, start=1))
+
+
+def _unique(dependencies: Iterable[Dependency]) -> tuple[Dependency, ...]:
+    known = {(d.package, d.version): d for d in dependencies}
+    return tuple(known[key] for key in sorted(known))[: limits.MAX_DEPENDENCIES]

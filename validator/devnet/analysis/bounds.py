@@ -1,0 +1,61 @@
+"""How much of a bundle the analysis reads. Bounds are counts, never clocks: the same bundle gives the same result."""
+
+from typing import Final
+
+KIB: Final = 1024
+
+MAX_TEXT_FILE: Final = 256 * KIB  # bytes of one file that are searched as text
+TEXT_BUDGET: Final = 1024 * KIB  # bytes of all files together that are searched as text
+MAX_PYTHON_FILE: Final = 384 * KIB  # larger Python files are not parsed
+PYTHON_BUDGET: Final = 1536 * KIB  # bytes of all Python files together that are parsed
+BANDIT_FILES: Final = 40
+BANDIT_FILE_NODES: Final = 12_000  # syntax nodes; a file with more is read by the own rules only
+BANDIT_BUDGET: Final = 45_000  # syntax nodes of all files together
+BANDIT_EFFORT: Final = 2_000_000  # line numbers that bandit lists for one file
+MAX_SHELL_TOKENS: Final = 20_000  # of one script
+MAX_COMMANDS: Final = 1_000  # shell commands that are reported
+MAX_JSON: Final = 256 * KIB  # a manifest that is larger is not read
+MAX_SYNTAX_DEPTH: Final = 300  # of a Python file's tree: far below what depends on the caller's stack
+MAX_DOTTED: Final = 8  # names in one chain of attributes
+MAX_CHILDREN: Final = 32  # of one composition
+MAX_DEPTH: Final = 4  # compositions within compositions
+MAX_REQUIREMENTS: Final = 2_000  # entries that are read
+MAX_REQUIREMENT: Final = 512  # characters of one entry
+MAX_PATTERNS: Final = 64  # policy patterns of one resource
+MAX_TOOLS: Final = 256
+
+
+class Budget:
+    """What is left to read of one bundle, its children included. The first to ask is served first.
+
+    Attributes:
+        text: bytes left to search as text.
+        python: bytes of Python source left to parse.
+        bandit: syntax nodes left for bandit.
+        bandit_files: files left for bandit.
+    """
+
+    def __init__(self) -> None:
+        self.text = TEXT_BUDGET
+        self.python = PYTHON_BUDGET
+        self.bandit = BANDIT_BUDGET
+        self.bandit_files = BANDIT_FILES
+
+    def take_text(self, size: int) -> bool:
+        """Whether `size` bytes may still be searched; they are taken if so."""
+        granted = size <= self.text
+        self.text -= size if granted else 0
+        return granted
+
+    def take_python(self, size: int) -> bool:
+        """Whether `size` bytes may still be parsed; they are taken if so."""
+        granted = size <= self.python
+        self.python -= size if granted else 0
+        return granted
+
+    def take_bandit(self, nodes: int) -> bool:
+        """Whether bandit may still read a file of `nodes` syntax nodes; they are taken if so."""
+        granted = nodes <= min(self.bandit, BANDIT_FILE_NODES) and self.bandit_files > 0
+        self.bandit -= nodes if granted else 0
+        self.bandit_files -= granted
+        return granted

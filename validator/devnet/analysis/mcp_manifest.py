@@ -1,0 +1,156 @@
+"""MCP servers: mcp.json and server.py, what their tools say and whether the two agree."""
+
+import ast
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from validator.devnet.analysis.bounds import MAX_TOOLS
+from validator.devnet.analysis.json_file import line_of, objects, read_object, string
+from validator.devnet.analysis.python_parse import UnreadableSourceError, dotted, parse, text_of
+from validator.devnet.analysis.result import Report, found
+from validator.devnet.analysis.source import SourceFile
+from validator.devnet.analysis.tool_text import faults_of
+from validator.devnet.analysis.verdict import SEVERITIES
+from validator.protocol.sssa import Finding
+from validator.protocol.text import printable
+
+MANIFEST: Final = "mcp.json"
+SERVER: Final = "server.py"
+_MAX_SCHEMA_TEXTS: Final = 64  # descriptions of one tool's parameters
+_TABLES: Final = ("tool", "handler", "dispatch")  # what a dictionary of implementations is called
+
+
+class Tool(NamedTuple):
+    """A tool as the manifest or the server's source offers it.
+
+    Attributes:
+        name: as offered.
+        texts: the descriptions of the tool and its parameters.
+        line: of the offer.
+        text_line: of the description; 0 if it has to be looked for.
+    """
+
+    name: str
+    texts: tuple[str, ...]
+    line: int
+    text_line: int = 0
+
+
+def read_server(sources: dict[str, SourceFile]) -> Report:
+    """Return what the server's manifest and source offer to a model."""
+    manifest, server = sources.get(MANIFEST), sources.get(SERVER)
+    findings: list[Finding] = []
+    declared = _declared(manifest) if manifest else None
+    offered = _offered(server) if server else ()
+    if manifest is not None and declared is None:
+        findings.append(found("other", "medium", manifest.place(), "The manifest is not readable JSON.", MANIFEST))
+    for source, tools in ((manifest, declared or ()), (server, offered)):
+        if source is not None:
+            names = frozenset(tool.name for tool in (*(declared or ()), *offered))
+            findings += [f for tool in tools if (f := _poisoned(source, tool, names)) is not None]
+    if manifest is not None and server is not None and declared is not None and offered:
+        findings += _disagreement(manifest, declared, server, offered)
+    return Report(findings=tuple(findings))
+
+
+def _declared(source: SourceFile) -> tuple[Tool, ...] | None:
+    document = read_object(source)
+    if document is None:
+        return None
+    tools, line = [], 1
+    for entry in objects(document.get("tools"))[:MAX_TOOLS]:
+        name = string(entry.get("name"))
+        line = line_of(source, name, line)
+        texts = [string(entry.get("description")), *_schema_texts(entry.get("inputSchema"))]
+        tools.append(Tool(name, tuple(text for text in texts if text), line))
+    return tuple(tools)
+
+
+def _schema_texts(schema: Any) -> list[str]:
+    """Return the titles, descriptions, defaults and allowed values that a schema shows to the model."""
+    texts: list[str] = []
+    queue = [schema]
+    while queue and len(texts) < _MAX_SCHEMA_TEXTS:
+        item = queue.pop(0)
+        if isinstance(item, dict):
+            texts += [text for key in ("description", "title", "default") if (text := string(item.get(key)))]
+            queue += item.values()
+        elif isinstance(item, list):
+            texts += [text for text in item if isinstance(text, str)]
+            queue += [part for part in item if not isinstance(part, str)]
+    return texts[:_MAX_SCHEMA_TEXTS]
+
+
+def _offered(source: SourceFile) -> tuple[Tool, ...]:
+    """Return the tools that the source spells out: in literals, as decorated functions, in tables of functions."""
+    try:
+        tree = parse(source.content)
+    except UnreadableSourceError:
+        return ()
+    tools: dict[str, Tool] = {}
+    for node in ast.walk(tree):
+        for tool in _tools_in(node):
+            if tool.name not in tools or (tool.texts and not tools[tool.name].texts):
+                tools[tool.name] = tool
+    return tuple(list(tools.values())[:MAX_TOOLS])
+
+
+def _tools_in(node: ast.AST) -> Iterator[Tool]:
+    if isinstance(node, ast.Dict):
+        entry = {text_of(key): value for key, value in zip(node.keys, node.values, strict=True) if key is not None}
+        name, description = text_of(entry.get("name")), entry.get("description")
+        if name and description is not None:
+            text = text_of(description)
+            yield Tool(name, (text,) if text else (), node.lineno, description.lineno)
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        for decorator in node.decorator_list:
+            call = decorator if isinstance(decorator, ast.Call) else None
+            if dotted(call.func if call else decorator).rpartition(".")[2] == "tool":
+                name = (text_of(call.args[0]) if call and call.args else None) or node.name
+                doc = ast.get_docstring(node, clean=False)
+                yield Tool(name, (doc,) if doc else (), node.lineno, node.body[0].lineno)
+    elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
+        names = [dotted(target).lower() for target in node.targets]
+        if any(word in name for name in names for word in _TABLES):
+            for key in node.value.keys:
+                if key is not None and (name := text_of(key)):
+                    yield Tool(name, (), key.lineno)
+
+
+def _poisoned(source: SourceFile, tool: Tool, names: frozenset[str]) -> Finding | None:
+    """Return one finding for the tool: its worst fault, at the text that has it."""
+    faults = [
+        (SEVERITIES.index(severity), index, what)
+        for index, text in enumerate(tool.texts)
+        for severity, what in faults_of(text, tool.name, names)
+    ]
+    if not faults:
+        return None
+    severity, index, what = min(faults)
+    line = tool.text_line or line_of(source, tool.texts[index], tool.line)
+    text = f"The description of tool `{printable(tool.name, 80)}` {what}."
+    return found("tool_poisoning", SEVERITIES[severity], source.place(line), text, tool.name)
+
+
+def _disagreement(
+    manifest: SourceFile, declared: tuple[Tool, ...], server: SourceFile, offered: tuple[Tool, ...]
+) -> Iterator[Finding]:
+    declared_texts = {tool.name: tool.texts for tool in declared}
+    offered_names = {tool.name for tool in offered}
+    for tool in offered:
+        place = server.place(tool.line)
+        if tool.name not in declared_texts:
+            yield found(
+                "tool_poisoning",
+                "high",
+                place,
+                "The server offers a tool that its manifest does not declare.",
+                tool.name,
+            )
+        elif any(text not in declared_texts[tool.name] for text in tool.texts):
+            text = "The server describes a tool in other words than its manifest."
+            yield found("tool_poisoning", "medium", place, text, tool.name)
+    for tool in declared:
+        if tool.name not in offered_names:
+            text = "The manifest declares a tool that the server does not have."
+            yield found("other", "low", manifest.place(tool.line), text, tool.name)

@@ -1,0 +1,77 @@
+"""Secrets that are written into files."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from validator.devnet.analysis.bounds import Budget
+from validator.devnet.analysis.result import Report, found
+from validator.devnet.analysis.source import SourceFile
+from validator.protocol.sssa import Finding
+
+_KNOWN: Final = (
+    ("an AWS access key id", re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
+    ("a GitHub token", re.compile(r"\bgh[pousr]_[A-Za-z0-9]{36,255}\b")),
+    ("a Slack token", re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{10,200}")),
+    ("a Google API key", re.compile(r"\bAIza[0-9A-Za-z_-]{35}\b")),
+    ("a live Stripe key", re.compile(r"\b[rs]k_live_[0-9A-Za-z]{16,200}\b")),
+    ("a private key", re.compile(r"-----BEGIN (?:[A-Z]{2,12} ){0,2}PRIVATE KEY-----")),
+    (
+        "a signed web token",
+        re.compile(r"(?<![\w-])eyJ[A-Za-z0-9_-]{10,1000}+\.eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10,1000}"),
+    ),
+)
+_HINTS: Final = re.compile(
+    r"AKIA|ASIA|gh[pousr]_|xox|AIza|k_live_|PRIVATE KEY|eyJ|(?i:api.?key|secret|token|passw|credential|auth)"
+)
+_ASSIGNED: Final = re.compile(
+    r"(?i)(?:api[_-]?key|secret|token|passwd|password|credential|auth)[A-Za-z0-9_]{0,24}[\"']?\s{0,3}(?::=|[:=])\s{0,3}"
+    r"[\"']?([A-Za-z0-9+/=_.$!@#%^&*-]{16,200})[\"']?"
+)
+_PLACEHOLDER: Final = re.compile(
+    r"(?i)example|changeme|change_me|placeholder|your[_-]|xxxx|dummy|todo|\.\.\.|test|sample|<|\$|%\(|self\.|os\.|get"
+)
+_SETTINGS: Final = frozenset({"json", "toml", "cfg", "ini", "yaml", "yml", "env", "conf", "properties", "pem", "key"})
+_LINE: Final = 2_000  # characters of a line that are searched
+_MIN_ENTROPY: Final = 3.6  # bits per character: above identifiers and words, below random text
+_MIN_DIGITS: Final = 3
+
+
+def read_settings(sources: Iterable[SourceFile], budget: Budget) -> Report:
+    """Return the secrets in settings files, which no other sub-analyser reads."""
+    files = [source for source in sources if source.suffix in _SETTINGS]
+    return Report(
+        findings=tuple(f for source in files if budget.take_text(len(source.text)) for f in secrets_in(source))
+    )
+
+
+def secrets_in(source: SourceFile) -> Iterator[Finding]:
+    """Yield a finding per line that holds something of the form of a secret. The value itself is never repeated."""
+    for number, line in enumerate(source.lines, start=1):
+        text = line[:_LINE]
+        if not _HINTS.search(text):
+            continue
+        kind = next((name for name, pattern in _KNOWN if pattern.search(text)), None)
+        if kind is not None:
+            what = f"The line holds {kind}."
+            yield found("secrets_exposure", "high", source.place(number), what, source.path)
+        elif any(_looks_random(match[1]) for match in _ASSIGNED.finditer(text)):
+            what = "A random-looking value is assigned to a name that says secret."
+            yield found("secrets_exposure", "medium", source.place(number), what, source.path)
+
+
+def entropy(text: str) -> float:
+    """Return the Shannon entropy of the text in bits per character."""
+    counts = Counter(text).values()
+    return -math.fsum(n / len(text) * math.log2(n / len(text)) for n in counts)
+
+
+def _looks_random(value: str) -> bool:
+    return (
+        sum(map(str.isdigit, value)) >= _MIN_DIGITS
+        and any(map(str.isalpha, value))
+        and not _PLACEHOLDER.search(value)
+        and entropy(value) >= _MIN_ENTROPY
+    )
