@@ -107,11 +107,20 @@ async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 
 async def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "notes").write_bytes(b"these are my notes, not a database at all, and long enough" * 20)
+    (tmp_path / "notes").write_bytes(b"these are my notes" * 100)
     (tmp_path / "folder").mkdir()
     for name in ("notes", "folder"):
-        with pytest.raises(StoreUnreachableError, match=name):
-            await open_store(f"sqlite:///{tmp_path}/{name}", create=True)
+        url = f"sqlite:///{tmp_path}/{name}"
+        for attempt in (open_store(url, create=True), open_store(url, writer=True), schema_state(url), upgrade(url)):
+            with pytest.raises(StoreUnreachableError, match=name):
+                await attempt
+    assert (tmp_path / "notes").read_bytes() == b"these are my notes" * 100
+
+
+async def test_a_damaged_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "damaged").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    with pytest.raises(StoreUnreachableError, match="damaged: file is not a database"):
+        await open_store(f"sqlite:///{tmp_path}/damaged", create=True)
 
 
 async def test_sqlite_is_durable_private_and_checked(sqlite_url: str, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from validator.store.connect import AsyncCreator, make_engine, reading, writing
 from validator.store.errors import SchemaStateError, StoreBusyError, StoreError
 from validator.store.locks import NoLock, WriterLock, take_lock, take_turn
 from validator.store.packing import Packing
-from validator.store.schema import SchemaState, require_folder, state_of, unreachable, upgrade_unlocked
+from validator.store.schema import SchemaState, require_place, state_of, unreachable, upgrade_unlocked
 from validator.store.transaction import Transaction
 from validator.store.urls import StoreUrl, parse_url
 
@@ -131,7 +131,7 @@ class Opening:
 
     async def _open(self) -> Store:
         url = parse_url(self._url)
-        require_folder(url)
+        require_place(url)
         try:
             lock = await take_lock(url) if self._writer else NoLock()
             async with AsyncExitStack() as stack:

@@ -1,5 +1,6 @@
 """Which tables are there, and bringing them to this version (Alembic; the migrations are part of the package)."""
 
+import os
 from pathlib import Path
 from typing import Final, Literal
 
@@ -34,7 +35,7 @@ async def upgrade(url: str) -> SchemaState:
         SchemaStateError: it is ahead: this program is older than the tables.
     """
     parsed = parse_url(url)
-    require_folder(parsed)
+    require_place(parsed)
     try:
         lock = await take_lock(parsed)
         try:
@@ -55,6 +56,7 @@ async def schema_state(url: str) -> SchemaState:
         StoreUrlError, StoreUnreachableError: no such database.
     """
     parsed = parse_url(url)
+    require_place(parsed)
     try:
         return await state_of(parsed)
     except (DBAPIError, OSError) as error:
@@ -83,16 +85,22 @@ async def upgrade_unlocked(url: StoreUrl, async_creator_fn: AsyncCreator | None 
         await engine.dispose()
 
 
-def require_folder(url: StoreUrl) -> None:
-    """Refuse a SQLite path whose folder is not there.
+def require_place(url: StoreUrl) -> None:
+    """Refuse a SQLite path that cannot hold a store, before a connection is tried.
+
+    aiosqlite leaves a thread behind when it cannot open its file, so that is found out first.
 
     Raises:
-        StoreUnreachableError: naming the folder.
+        StoreUnreachableError: the folder is not there, or the path names no file that can be read and written.
     """
-    if url.path is not None and not url.path.parent.is_dir():
-        raise StoreUnreachableError(
-            f"{url.shown}: the folder {printable(str(url.path.parent))} does not exist; make it"
-        )
+    path = url.path
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise StoreUnreachableError(f"{url.shown}: the folder {printable(str(path.parent))} does not exist; make it")
+    # Never open the file here: closing it would drop the locks that SQLite holds on it in this process.
+    if path.exists() and not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
+        raise StoreUnreachableError(f"{url.shown}: not a file that can be read and written")
 
 
 def unreachable(url: StoreUrl, error: DBAPIError | OSError) -> StoreUnreachableError:
