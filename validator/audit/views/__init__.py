@@ -1,0 +1,36 @@
+"""What operators ask for, as plain values: read in one transaction, printed by the command line.
+
+The field names are what `--json` shows, so they are part of the interface.
+"""
+
+from validator.audit.views.flags import FlagDetailView, FlagView, flag_details, flag_list
+from validator.audit.views.miners import MinerView, miner_list
+from validator.audit.views.rounds import (
+    DispatchView,
+    ExclusionView,
+    ReputationView,
+    RoundView,
+    TaskView,
+    round_list,
+    round_view,
+)
+from validator.audit.views.weights import WeightLine, WeightsView, latest_weights
+
+__all__ = [
+    "DispatchView",
+    "ExclusionView",
+    "FlagDetailView",
+    "FlagView",
+    "MinerView",
+    "ReputationView",
+    "RoundView",
+    "TaskView",
+    "WeightLine",
+    "WeightsView",
+    "flag_details",
+    "flag_list",
+    "latest_weights",
+    "miner_list",
+    "round_list",
+    "round_view",
+]

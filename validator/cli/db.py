@@ -1,0 +1,41 @@
+"""`validator db …`: the store's tables."""
+
+import typer
+
+from validator.cli.options import Config, Json
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The store's tables.")
+
+
+@app.command()
+def upgrade(config: Config = None) -> None:
+    """Make the tables, or bring them to this version. Stop the validator and make a backup first."""
+    import asyncio
+
+    from validator.cli.output import print_line
+    from validator.cli.session import settings_of
+    from validator.store import upgrade
+
+    url = settings_of(config).store.url
+    found = asyncio.run(upgrade(url.get_secret_value()))
+    print_line(f"{url}: {'is current' if found == 'current' else f'was {found}, is current now'}")
+
+
+@app.command()
+def state(config: Config = None, as_json: Json = False) -> None:
+    """Say how the tables relate to this version: empty, current, behind or ahead. Exit 1 unless current."""
+    import asyncio
+
+    from validator.cli.errors import EXIT_NO
+    from validator.cli.output import print_json, print_line
+    from validator.cli.session import settings_of
+    from validator.store import schema_state
+
+    url = settings_of(config).store.url
+    found = asyncio.run(schema_state(url.get_secret_value()))
+    if as_json:
+        print_json({"location": str(url), "state": found})
+    else:
+        print_line(found)
+    if found != "current":
+        raise typer.Exit(EXIT_NO)

@@ -1,0 +1,29 @@
+"""`validator health`: ask a running validator how it is; the container's health check."""
+
+from typing import Annotated
+
+import typer
+
+from validator.cli.options import Config, Json
+
+
+def health(
+    config: Config = None,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, max=60, help="Longest wait.")] = 5.0,
+    as_json: Json = False,
+) -> None:
+    """Ask /healthz of the validator that runs with these settings. Exit 1: unhealthy, or no answer."""
+    from validator.cli.errors import EXIT_NO
+    from validator.cli.output import print_json, print_line
+    from validator.cli.session import settings_of
+    from validator.web.asking import ask_health
+
+    answer = ask_health(settings_of(config).health, timeout)
+    if as_json:
+        print_json(
+            {"healthy": answer.healthy, "address": answer.address, "status": answer.status, "report": answer.report}
+        )
+    else:
+        print_line(f"{answer.address}: {answer.status}")
+    if not answer.healthy:
+        raise typer.Exit(EXIT_NO)

@@ -1,0 +1,121 @@
+"""`validator tasks …`: making, checking and serving tasks (SPEC 13)."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from validator.cli.options import Config, Json
+from validator.protocol.scoring_version import SkillType
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Tasks: bundles with what is known of them.")
+
+
+@app.command()
+def pack(  # noqa: PLR0913, PLR0917 - the options of a command
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="PATH|DIST",
+            help="A folder, wheel or sdist, or the name of an installed distribution.",
+            show_default=False,
+        ),
+    ],
+    skill_type: Annotated[
+        SkillType | None,
+        typer.Option("--type", help="Skill type; else the manifest's, else guessed.", show_default=False),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "--out", metavar="DIR", help="The task's folder; else tasks/NAME.", show_default=False
+        ),
+    ] = None,
+    truth: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A JSON truth object; without it there is none (D-7).", show_default=False),
+    ] = None,
+    window: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE=T_MIN:DEADLINE",
+            help="Seconds; once for primary and once for auditor. Else the standard profile.",
+            show_default=False,
+        ),
+    ] = None,
+    canary: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The bundle's file that takes the marker; else chosen.", show_default=False),
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a task that is there already.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make a task from files that are there: task.json and bundle.tar.gz."""
+    from validator.cli.output import print_json
+    from validator.cli.task_text import packed_document, parse_windows, print_packed, task_folder
+    from validator.tasks.packing import PackOptions, pack_path
+
+    out = output or task_folder(what)
+    packed = pack_path(what, out, PackOptions(skill_type, truth, parse_windows(window), canary, replace))
+    if as_json:
+        print_json(packed_document(packed, out))
+    else:
+        print_packed(packed, out)
+
+
+@app.command()
+def check(
+    directories: Annotated[
+        list[Path],
+        typer.Argument(metavar="DIR...", help="Task folders or archives, or folders of them.", show_default=False),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Check tasks: one line per problem. Exit 1 if there is any."""
+    from validator.cli.errors import EXIT_NO
+    from validator.cli.output import print_json, print_line
+    from validator.tasks.check import check_tasks
+
+    checked = [task for root in directories for task in check_tasks(root)]
+    problems = sum(len(task.problems) for task in checked)
+    if as_json:
+        print_json({"tasks": [{"path": str(task.path), "problems": task.problems} for task in checked]})
+    else:
+        for task in checked:
+            for problem in task.problems:
+                print_line(f"{task.path}: {problem}")
+        print_line(f"{len(checked)} tasks, {problems} problems")
+    if problems:
+        raise typer.Exit(EXIT_NO)
+
+
+@app.command()
+def serve(  # noqa: PLR0913, PLR0917 - the options of a command
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of task folders.", show_default=False)],
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes any free one.")] = 9_338,
+    validators: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--validator",
+            metavar="HOTKEY",
+            help="A hotkey that is served; repeat it for more. Without it every hotkey is, miners too.",
+            show_default=False,
+        ),
+    ] = None,
+    hotkey_uri: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URI",
+            help="Sign with a development key such as //Alice instead of the wallet that the settings name.",
+            show_default=False,
+        ),
+    ] = None,
+    config: Config = None,
+) -> None:
+    """Run a task server until it is interrupted; its hotkey signs every list of tasks."""
+    from validator.cli.signing import checked_hotkeys, signer_of
+    from validator.cli.task_serve import serve_tasks
+
+    served = checked_hotkeys(validators, "--validator")
+    serve_tasks(directory, host, port, signer_of(hotkey_uri, config), served)

@@ -1,0 +1,44 @@
+"""`validator weights …`: what was sent to the chain (SPEC 11)."""
+
+import typer
+
+from validator.cli.options import Config, Json
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Weights on the chain.")
+
+
+@app.callback()
+def _weights() -> None:
+    """Keep `show` a sub-command although it is the only one."""
+
+
+@app.command()
+def show(config: Config = None, as_json: Json = False) -> None:
+    """Show the newest submission: its fate, scores and weights. Exit 1: there was none yet."""
+    from datetime import UTC, datetime
+
+    from validator.audit.views import latest_weights
+    from validator.cli.errors import say_no
+    from validator.cli.output import NONE, Column, print_json, print_line, print_table
+    from validator.cli.session import ask_store
+
+    now = datetime.now(UTC)
+    found = ask_store(config, lambda tx, settings: latest_weights(tx, settings.validator.mechid, now))
+    if found is None:
+        say_no("no weights were submitted yet")
+    if as_json:
+        print_json(found)
+        return
+    block = NONE if found.block is None else found.block
+    print_line(f"Submission {found.id}: {found.state}, netuid {found.netuid}, mechanism {found.mechid}")
+    print_line(f"epoch {found.epoch}, block {block}, extrinsic {found.extrinsic or NONE}")
+    if found.message:
+        print_line(f"message: {found.message}")
+    columns = (
+        Column("hotkey", fold=True),
+        Column("uid", right=True),
+        Column("score", right=True),
+        Column("weight", right=True),
+    )
+    print_table(columns, ((line.hotkey, line.uid, line.score, f"{line.weight:.6f}") for line in found.miners))
+    print_line(f"sum {found.sum:.9f}, unallocated {found.unallocated:.9f}")

@@ -1,0 +1,67 @@
+"""Asking a running validator for its health; with the standard library alone, because containers ask often."""
+
+import http.client
+from typing import Any, Final, NamedTuple
+
+from validator.protocol.errors import ValidatorError
+from validator.protocol.strict_json import JsonError, decode_plain
+from validator.settings import HealthSettings
+
+_MAX_REPORT: Final = 64 * 1024
+_OK: Final = 200
+# What one listens on to be reached at every address is no address to connect to.
+_EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - told apart, not bound
+
+
+class HealthAddressError(ValidatorError):
+    """The health endpoint's address is not known."""
+
+
+class HealthAnswer(NamedTuple):
+    """What came back. `status` is one word of the report, or why there is none; `report` is None without one."""
+
+    healthy: bool
+    address: str
+    status: str
+    report: dict[str, Any] | None
+
+
+def ask_health(settings: HealthSettings, timeout_s: float) -> HealthAnswer:
+    """Return what the validator that runs with these settings says of itself. Blocks, at most `timeout_s` per step.
+
+    Raises:
+        HealthAddressError: the settings leave the port to chance.
+    """
+    if settings.port == 0:
+        raise HealthAddressError("health.port is 0, which takes any free port; set one")
+    host = _EVERYWHERE.get(settings.host, settings.host)
+    shown = f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
+    connection = http.client.HTTPConnection(host, settings.port, timeout=timeout_s)
+    try:
+        connection.request("GET", "/healthz")
+        response = connection.getresponse()
+        body = response.read(_MAX_REPORT + 1)
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return HealthAnswer(healthy=False, address=shown, status=f"no answer: {reason}", report=None)
+    finally:
+        connection.close()
+    return _read(shown, response.status, body)
+
+
+def _read(address: str, code: int, body: bytes) -> HealthAnswer:
+    try:
+        report = decode_plain(body, limit=_MAX_REPORT)
+    except JsonError:
+        report = None
+    if not isinstance(report, dict) or not isinstance(report.get("status"), str):
+        return HealthAnswer(healthy=False, address=address, status="no health report there", report=None)
+    checks = report.get("checks")
+    failed = [name for name, check in checks.items() if _fails(check)] if isinstance(checks, dict) else []
+    status = report["status"] + (f": {', '.join(failed)}" if failed else "")
+    healthy = code == _OK and report["status"] in ("ok", "stopping")
+    return HealthAnswer(healthy=healthy, address=address, status=status, report=report)
+
+
+def _fails(check: Any) -> bool:
+    return isinstance(check, dict) and check.get("ok") is False

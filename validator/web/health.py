@@ -1,0 +1,141 @@
+"""`GET /healthz` and `GET /metrics` of a running validator."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from aiohttp import web
+
+from validator.protocol.errors import ValidatorError
+from validator.settings import HealthSettings
+from validator.store import Store
+from validator.telemetry import CONTENT_TYPE, Metrics
+from validator.web.state import HealthState
+
+_BEAT_S: Final = 1.0
+_PROBE_EVERY_S: Final = 15.0
+_PROBE_TIMEOUT_S: Final = 10.0
+_UNHEALTHY: Final = 503
+_HEADERS: Final = {"Cache-Control": "no-store"}
+
+Probe = Callable[[], Awaitable[object]]
+
+
+class HealthEndpointError(ValidatorError):
+    """The health endpoint cannot listen."""
+
+
+def health_app(state: HealthState, metrics: Metrics | None = None) -> web.Application:
+    """Return the endpoint as an aiohttp application: 200 or 503 with the report, and metrics where there are any."""
+
+    async def healthz(_: web.Request) -> web.Response:
+        report = state.report()
+        return web.json_response(report.document(), status=200 if report.healthy else _UNHEALTHY, headers=_HEADERS)
+
+    async def render(_: web.Request) -> web.Response:
+        if metrics is None:
+            raise web.HTTPNotFound
+        return web.Response(body=metrics.render(), headers={**_HEADERS, "Content-Type": CONTENT_TYPE})
+
+    app = web.Application(client_max_size=1024)
+    app.router.add_get("/healthz", healthz)
+    app.router.add_get("/metrics", render)
+    return app
+
+
+def store_probe(store: Store) -> Probe:
+    """Return a probe that reads from the store."""
+
+    async def probe() -> None:
+        async with store.read() as tx:
+            await tx.rounds.next_id()
+
+    return probe
+
+
+@dataclass(slots=True)
+class HealthService:
+    """Listens, notes that the loop runs, and asks the store now and then; a service of the daemon.
+
+    Args:
+        settings: where to listen.
+        state: what is told.
+        metrics: what /metrics shows; None for none.
+        probe: raises when the store cannot be reached; None leaves `state.store_reachable` to others.
+    """
+
+    settings: HealthSettings
+    state: HealthState
+    metrics: Metrics | None = None
+    probe: Probe | None = None
+    _runner: web.AppRunner | None = field(init=False, default=None)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port it listens on; the port is the real one where the settings say 0.
+
+        Raises:
+            HealthEndpointError: it does not listen.
+        """
+        if self._runner is None or not self._runner.addresses:
+            raise HealthEndpointError("it was not started")
+        host, port = self._runner.addresses[0][:2]
+        return str(host), int(port)
+
+    async def start(self) -> None:
+        """Listen.
+
+        Raises:
+            HealthEndpointError: the address cannot be had.
+        """
+        runner = web.AppRunner(health_app(self.state, self.metrics), access_log=None, shutdown_timeout=1.0)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, self.settings.host, self.settings.port).start()
+        except OSError as error:
+            await runner.cleanup()
+            raise HealthEndpointError(
+                f"{self.settings.host} port {self.settings.port}: {error.strerror or error}; set [health] host and port"
+            ) from None
+        self._runner = runner
+
+    async def close(self) -> None:
+        """Stop listening."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    async def run(self) -> None:
+        """Listen until cancelled.
+
+        Raises:
+            HealthEndpointError: the address cannot be had.
+        """
+        if self._runner is None:
+            await self.start()
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._beat())
+                group.create_task(self._ask_store())
+        finally:
+            await self.close()
+
+    async def _beat(self) -> None:
+        while True:
+            self.state.beat()
+            await self.state.clock.sleep(_BEAT_S)
+
+    async def _ask_store(self) -> None:
+        while self.probe is not None:
+            self.state.store_reachable = await _passes(self.probe)
+            await self.state.clock.sleep(_PROBE_EVERY_S)
+
+
+async def _passes(probe: Probe) -> bool:
+    with suppress(Exception):  # whatever keeps the store from answering, the report says so and goes on
+        async with asyncio.timeout(_PROBE_TIMEOUT_S):
+            await probe()
+        return True
+    return False

@@ -1,0 +1,132 @@
+"""Whether a running validator does its work: a value that its services update and the health endpoint reads."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from validator.protocol.scoring_version import TYPE_RULES
+from validator.protocol.times import format_time
+from validator.sources import Clock
+
+# The last deadline of the standard profile: until then a round in hand has every right to be silent (SPEC 1).
+LONGEST_DEADLINE_S: Final = max(rules.primary_window[1] for rules in TYPE_RULES.values())
+# For all of a round that is not waiting for miners: declarations, fetching tasks, gates, settling.
+SLACK_S: Final = 300.0
+# A loop that runs nothing for so long starves the deadlines of dispatches.
+LOOP_LIMIT_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class HealthReport:
+    """What /healthz says.
+
+    Attributes:
+        status: `ok`, `stopping` (healthy, and asked to stop) or `unhealthy`.
+        checks: name to facts; `ok` is true or false where the check decides, null where it only informs.
+        started_at: when the validator started.
+        version: of the program.
+    """
+
+    status: str
+    checks: dict[str, dict[str, Any]]
+    started_at: datetime
+    version: str
+
+    @property
+    def healthy(self) -> bool:
+        """Whether every check that decides passes."""
+        return self.status != "unhealthy"
+
+    def document(self) -> dict[str, Any]:
+        """Return the report as plain JSON data."""
+        return {
+            "status": self.status,
+            "started_at": format_time(self.started_at),
+            "version": self.version,
+            "checks": self.checks,
+        }
+
+
+@dataclass(slots=True)
+class HealthState:
+    """What the services did last. All methods are for the event loop's thread.
+
+    Without word of rounds that start, silence may last a pause, the longest deadline and some slack; with it, a pause
+    and the slack between rounds, and the round's own longest deadline and the slack while one is in hand.
+
+    Args:
+        clock: what is measured with.
+        interval_s: pause between the starts of two rounds.
+        version: of the program.
+        deadline_s: longest deadline where a round does not tell its own.
+        slack_s: for everything else in a round.
+    """
+
+    clock: Clock
+    interval_s: float
+    version: str
+    deadline_s: float = LONGEST_DEADLINE_S
+    slack_s: float = SLACK_S
+    started_at: datetime = field(init=False)
+    stopping: bool = field(init=False, default=False)
+    store_reachable: bool | None = field(init=False, default=None)
+    block: int | None = field(init=False, default=None)
+    _active: float = field(init=False)
+    _beaten: float = field(init=False)
+    _block_seen: float = field(init=False, default=0.0)
+    _in_hand: tuple[str, float] | None = field(init=False, default=None)
+    _ended: tuple[str, datetime] | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self.started_at = self.clock.now()
+        self._active = self._beaten = self.clock.monotonic()
+
+    def round_started(self, round_id: str, deadline_s: float | None = None) -> None:
+        """Note a round in hand; `deadline_s` is its longest deadline (tasks may carry their own windows)."""
+        self._active = self.clock.monotonic()
+        self._in_hand = (round_id, max(self.deadline_s, deadline_s or 0.0))
+
+    def round_ended(self, round_id: str) -> None:
+        """Note that a round ended, however it did."""
+        self._active = self.clock.monotonic()
+        self._in_hand = None
+        self._ended = (round_id, self.clock.now())
+
+    def saw_block(self, number: int) -> None:
+        """Note the newest block."""
+        self.block = number
+        self._block_seen = self.clock.monotonic()
+
+    def beat(self) -> None:
+        """Note that the event loop runs."""
+        self._beaten = self.clock.monotonic()
+
+    def report(self) -> HealthReport:
+        """Return how things stand now."""
+        checks = {"rounds": self._rounds(), "loop": self._loop(), "store": self._store(), "chain": self._chain()}
+        failed = any(check["ok"] is False for check in checks.values())
+        status = "unhealthy" if failed else "stopping" if self.stopping else "ok"
+        return HealthReport(status, checks, self.started_at, self.version)
+
+    def _rounds(self) -> dict[str, Any]:
+        silent = self.clock.monotonic() - self._active
+        limit = self._in_hand[1] + self.slack_s if self._in_hand else self.interval_s + self.deadline_s + self.slack_s
+        return {
+            "ok": silent <= limit,
+            "silent_s": round(silent, 3),
+            "limit_s": limit,
+            "in_hand": self._in_hand[0] if self._in_hand else None,
+            "last_ended": self._ended[0] if self._ended else None,
+            "last_ended_at": format_time(self._ended[1]) if self._ended else None,
+        }
+
+    def _loop(self) -> dict[str, Any]:
+        silent = self.clock.monotonic() - self._beaten
+        return {"ok": silent <= LOOP_LIMIT_S, "silent_s": round(silent, 3), "limit_s": LOOP_LIMIT_S}
+
+    def _store(self) -> dict[str, Any]:
+        return {"ok": self.store_reachable}
+
+    def _chain(self) -> dict[str, Any]:
+        age = None if self.block is None else round(self.clock.monotonic() - self._block_seen, 3)
+        return {"ok": None, "block": self.block, "age_s": age}
