@@ -107,6 +107,23 @@ async def test_what_is_not_a_whole_http_response_is_a_transport_failure(response
 
 
 @pytest.mark.parametrize(
+    ("head", "taken"),
+    [
+        (b"".join(b"X%d: y\r\n" % i for i in range(64)), True),
+        (b"".join(b"X%d: y\r\n" % i for i in range(65)), False),
+        (b"X: " + b"y" * 8_180 + b"\r\n", True),
+        (b"X: " + b"y" * 8_190 + b"\r\n", False),
+        (b"".join(b"X%d: " % i + b"y" * 8_000 + b"\r\n" for i in range(4)), True),
+        (b"".join(b"X%d: " % i + b"y" * 8_000 + b"\r\n" for i in range(5)), False),
+    ],
+)
+async def test_headers_are_bounded_one_by_one_in_number_and_together(head: bytes, taken: bool) -> None:
+    reply = await reply_of(answering(b"HTTP/1.1 200 OK\r\n" + head + b"\r\nabc"))
+    assert reply.reason == (None if taken else Reason.DEADLINE_TRANSPORT)
+    assert content(reply) == (b"abc" if taken else None)
+
+
+@pytest.mark.parametrize(
     ("head", "endless", "status"),
     [
         (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000, 100),

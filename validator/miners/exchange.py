@@ -5,7 +5,15 @@ import io
 from concurrent.futures import Executor
 from typing import Final
 
-from aiohttp import ClientPayloadError, ClientRequest, ClientResponse, ClientSession, ClientTimeout, DummyCookieJar
+from aiohttp import (
+    ClientPayloadError,
+    ClientRequest,
+    ClientResponse,
+    ClientResponseError,
+    ClientSession,
+    ClientTimeout,
+    DummyCookieJar,
+)
 from yarl import URL
 
 from validator.miners.body import Spool, SpoolError
@@ -143,7 +151,8 @@ class Exchange:
         if wire is not None and wire.excessive:
             return self._failed(Reason.DEADLINE_TRANSPORT, "headers or framing outweigh the body")
         reason = Reason.DEADLINE_CONNECT if self._started is None else Reason.DEADLINE_TRANSPORT
-        return self._failed(reason, f"{type(error).__name__}: {error}")
+        said = error.message if isinstance(error, ClientResponseError) else error  # else it shows aiohttp's own status
+        return self._failed(reason, f"{type(error).__name__}: {said}")
 
     def _failed(self, reason: Reason, detail: str) -> Reply:
         self._spool.discard()
