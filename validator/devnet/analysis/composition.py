@@ -74,7 +74,9 @@ def children_of(sources: dict[str, SourceFile]) -> tuple[list[Child], list[Findi
     if len(entries) > MAX_CHILDREN:
         text = f"Only the first {MAX_CHILDREN} of {len(entries)} children are analysed."
         findings.append(found("other", "medium", source.place(), text, FILE_NAME))
-    findings += _flow_faults(source, document.get("flow"), {string(entry.get("name")) for entry in entries})
+    findings += _flow_faults(
+        source, document.get("flow"), {string(entry.get("name")) for entry in (document, *entries)}
+    )
     return children, findings
 
 

@@ -25,10 +25,12 @@ def rules_for(uses: Iterable[Use], findings: Iterable[Finding]) -> tuple[Rule, .
     """Return the rules, sorted.
 
     Per resource: each pattern in use is allowed, or denied where a finding of high or critical severity is about it;
-    `*` is put to review when some use has no pattern, else denied.
+    `*` is put to review when some use has no pattern, else denied. Variables of the environment are denied where
+    secrets are sent away.
     """
     severe = [f for f in findings if f.severity in ("high", "critical")]
     bad_places = {f.evidence_ref for f in severe}
+    leaking = any(f.category == "secrets_exposure" and f.severity == "critical" for f in severe)
     bad_targets = {name for f in severe for name in (f.target_pattern, host_of(f.target_pattern)) if name}
     patterns: defaultdict[str, dict[str, bool]] = defaultdict(dict)
     open_ended = set()
@@ -38,7 +40,8 @@ def rules_for(uses: Iterable[Use], findings: Iterable[Finding]) -> tuple[Rule, .
         if not 0 < len(use.pattern) <= _MAX_PATTERN:
             open_ended.add(resource)
             continue
-        bad = use.place in bad_places or use.pattern in bad_targets
+        leaked = leaking and resource == "environment"
+        bad = leaked or use.place in bad_places or use.pattern in bad_targets
         patterns[resource][use.pattern] = patterns[resource].get(use.pattern, False) or bad
     rules = {
         Rule(resource, "deny" if bad else "allow", pattern)

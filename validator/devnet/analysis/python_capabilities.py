@@ -92,7 +92,8 @@ def _uses_in(source: SourceFile, node: ast.AST, names: Names) -> Iterator[Use]:
     name = names.of(node.func)
     first = node.args[0] if node.args else None
     if name in _OPENERS:
-        yield Use(_open_mode(node), place, text_of(first) or "")
+        mode = node.args[1] if len(node.args) > 1 else keyword(node, "mode")
+        yield Use(_open_mode(mode), place, text_of(first) or "")
     elif name in _HOST_CALLS:
         yield Use(cap.NETWORK, place, _host(first))
     elif name.startswith("subprocess.") and name.rpartition(".")[2] in _RUNNERS:
@@ -101,13 +102,14 @@ def _uses_in(source: SourceFile, node: ast.AST, names: Names) -> Iterator[Use]:
         capability = _CALL_CAPABILITY[name]
         pattern = _program(first) if capability == cap.SUBPROCESS else text_of(first) or ""
         yield Use(capability, place, name if capability == cap.DYNAMIC_CODE else pattern)
+    elif isinstance(node.func, ast.Attribute) and node.func.attr == "open":
+        yield Use(_open_mode(first or keyword(node, "mode")), place, _path_literal(node.func.value, names))
     elif isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
         yield Use(_METHODS[node.func.attr], place, _path_literal(node.func.value, names))
 
 
-def _open_mode(call: ast.Call) -> str:
-    mode = text_of(call.args[1] if len(call.args) > 1 else keyword(call, "mode"))
-    return cap.FILE_WRITE if mode and set(mode) & set("wax+") else cap.FILE_READ
+def _open_mode(mode: ast.expr | None) -> str:
+    return cap.FILE_WRITE if set(text_of(mode) or "") & set("wax+") else cap.FILE_READ
 
 
 def _program(node: ast.expr | None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from validator.devnet.analysis.links import urls_in
-from validator.devnet.analysis.python_parse import FUNCTIONS, Names, Scope, leading_text, text_of
+from validator.devnet.analysis.python_parse import FUNCTIONS, Names, Scope, dotted, keyword, leading_text, text_of
 
 _PASSES: Final = 6  # a value that changes hands more often than this is lost sight of
 _SECRET_NAME: Final = re.compile(r"(?i)secret|token|passw|credential|api_?key|private|aws_|session|auth|_key$|^key$")
@@ -14,9 +14,7 @@ _SECRET_PATH: Final = re.compile(
     r"(?i)\.ssh|id_rsa|id_ed25519|\.aws|\.netrc|\.pgpass|\.gnupg|\.kube|\.docker/config|/etc/shadow|\.env$|wallet|\.git-credentials"
 )
 _ENVIRONMENT: Final = frozenset({"os.environ", "os.environb"})
-_SPREADING_CALLS: Final = frozenset(
-    {"dict", "str", "repr", "list", "sorted", "json.dumps", "pickle.dumps", "urllib.parse.urlencode"}
-)
+_SPREADING_CALLS: Final = frozenset({"dict", "str", "repr", "json.dumps", "pickle.dumps", "urllib.parse.urlencode"})
 _SPREADING_ATTRIBUTES: Final = frozenset({"os.environ.items", "os.environ.copy", "os.environ.values"})
 _SENDERS: Final = frozenset(
     {
@@ -141,10 +139,20 @@ class _Tracker:
         elif isinstance(node, ast.Return) and scope and id(node.value) in self.hot:
             self.returning.add(scope)
         elif isinstance(node, ast.Call):
-            callee = self.names.of(node.func)
-            for parameter, argument in zip(self.parameters.get(callee, ()), node.args, strict=False):
-                if id(argument) in self.hot:
-                    self.secrets.add((callee, parameter))
+            for callee, arguments in self._calls(node):
+                for parameter, argument in zip(self.parameters.get(callee, ()), arguments, strict=False):
+                    if id(argument) in self.hot:
+                        self.secrets.add((callee, parameter))
+
+    def _calls(self, call: ast.Call) -> Iterator[tuple[str, list[ast.expr]]]:
+        """Yield (function, arguments) of the call and of one it passes on: `Thread(target=f, args=…)`, `submit(f, x)`."""
+        yield self.names.of(call.func), call.args
+        for position, argument in enumerate(call.args):
+            if isinstance(argument, ast.Name) and argument.id in self.parameters:
+                yield argument.id, call.args[position + 1 :]
+        arguments = keyword(call, "args")
+        if isinstance(arguments, ast.Tuple | ast.List):
+            yield dotted(keyword(call, "target") or call), arguments.elts
 
     def leaks(self) -> Iterator[Leak]:
         """Yield the sending calls whose arguments hold a secret."""

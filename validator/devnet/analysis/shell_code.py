@@ -25,12 +25,13 @@ _BUILTINS: Final = frozenset(
     """.split()  # noqa: SIM905 - a list of sixty strings reads worse
 )
 _READERS: Final = frozenset(
-    """
-    cat head tail less more grep egrep awk sed sort uniq wc cut diff cmp od xxd strings find ls stat file md5sum
-    sha256sum
-    """.split()  # noqa: SIM905 - see above
+    {"cat", "head", "tail", "less", "more", "sort", "uniq", "wc", "diff", "cmp", "od", "strings", "ls"}
 )
-_WRITERS: Final = frozenset({"tee", "touch", "mkdir", "cp", "mv", "ln", "install", "chmod", "chown", "truncate", "dd"})
+_SEARCHERS: Final = frozenset(
+    {"grep", "egrep", "awk", "sed", "cut", "find", "stat", "file", "md5sum", "sha256sum", "xxd"}
+)
+_CREATORS: Final = frozenset({"mkdir", "touch", "tee"})
+_CHANGERS: Final = frozenset({"cp", "mv", "ln", "install", "chmod", "chown", "truncate", "dd"})
 _DELETERS: Final = frozenset({"rm", "rmdir", "shred", "unlink"})
 _ENVIRONMENT: Final = frozenset({"env", "printenv"})
 _FUNCTION: Final = re.compile(
@@ -85,9 +86,13 @@ def _program_uses(place: str, program: str, arguments: tuple[str, ...]) -> Itera
     if program in DOWNLOADERS or program in SENDERS:
         hosts = sorted({host for argument in arguments for host in hosts_in(argument)})
         yield from [Use(cap.NETWORK, place, host) for host in hosts] or [Use(cap.NETWORK, place)]
-    if program in _READERS:
-        yield from _paths(cap.FILE_READ, place, names[-1:])
-    if program in _WRITERS:
+    if program in _READERS:  # without a name they read standard input
+        yield from _paths(cap.FILE_READ, place, [name for name in names if not name.isdigit()])
+    if program in _SEARCHERS:
+        yield from _paths(cap.FILE_READ, place, names[1:][-1:])
+    if program in _CREATORS:
+        yield from _paths(cap.FILE_WRITE, place, names)
+    if program in _CHANGERS:
         yield from _paths(cap.FILE_WRITE, place, names[-1:])
     if program in _DELETERS:
         yield from _paths(cap.FILE_DELETE, place, names)
@@ -113,6 +118,5 @@ def _redirect_uses(place: str, command: Command) -> Iterator[Use]:
 
 def _paths(capability: str, place: str, paths: list[str]) -> Iterator[Use]:
     """Yield the use of each path; one that is not spelled out has no pattern."""
-    yield from [Use(capability, place, "" if "$" in path or "`" in path else path) for path in paths] or [
-        Use(capability, place)
-    ]
+    for path in paths:
+        yield Use(capability, place, "" if "$" in path or "`" in path else path)
