@@ -1,0 +1,199 @@
+import os
+from typing import Any
+
+import msgspec
+import pytest
+from sqlalchemy import func, select, update
+from store_examples import HOTKEYS, PYTHON, RAG, a_submission, answer_all, at, open_round, sha
+
+from validator.protocol.canonical import canonical_bytes, sha256_hex
+from validator.protocol.reasons import Reason
+from validator.protocol.round import Rejection, RoundResults, VoidTask
+from validator.protocol.sssa import Sssa
+from validator.store import DispatchKey, Store
+from validator.store.errors import DamagedError, MismatchError, WrongStateError
+from validator.store.packing import INLINE_LIMIT
+from validator.store.tables import answers, dispatches, sssas
+
+
+async def _one_sent(store: Store) -> DispatchKey:
+    _, plan = await open_round(store, 0, {PYTHON: HOTKEYS[:2]})
+    key = DispatchKey(0, plan.groups[0].task_id, HOTKEYS[0])
+    async with store.begin() as tx:
+        await tx.dispatches.sent(key, at(1))
+    return key
+
+
+async def test_dispatches_are_planned_in_the_order_of_the_plan(store: Store) -> None:
+    _, plan = await open_round(store, 0, {RAG: HOTKEYS[::-1], PYTHON: HOTKEYS[:2]})
+    async with store.read() as tx:
+        records = await tx.dispatches.of_round(0)
+    assert [(r.key.task_id, r.key.hotkey, r.role) for r in records] == [
+        (group.task_id, hotkey, role) for group in plan.groups for hotkey, role in group.members
+    ]
+    assert [r.rank for r in records] == [0, 1, 2, 3, 4, 0, 1]
+    assert {r.state for r in records} == {"planned"}
+    assert {r.skill_type for r in records[5:]} == {PYTHON}
+
+
+@pytest.mark.parametrize("body", [b"", b"\x00\xff not JSON", os.urandom(3 * INLINE_LIMIT)], ids=len)
+async def test_a_body_comes_back_byte_for_byte(store: Store, body: bytes) -> None:
+    key = await _one_sent(store)
+    async with store.begin() as tx:
+        await tx.dispatches.answered(key, 12.25, 200, body, at(13))
+    async with store.read() as tx:
+        assert await tx.dispatches.answer_body(key) == body
+        record = (await tx.dispatches.of_round(0))[0]
+    assert (record.state, record.seconds, record.http_status, record.body_bytes) == ("answered", 12.25, 200, len(body))
+    assert (record.sent_at, record.received_at, record.reason) == (at(1), at(13), None)
+
+
+async def test_an_answer_without_a_body_keeps_none(store: Store) -> None:
+    key = await _one_sent(store)
+    async with store.begin() as tx:
+        await tx.dispatches.answered(key, 1.0, 200, None, at(2))
+    async with store.read() as tx:
+        assert await tx.dispatches.answer_body(key) is None
+        assert (await tx.dispatches.of_round(0))[0].body_bytes is None
+
+
+async def test_a_dispatch_goes_forward_only(store: Store) -> None:
+    key = await _one_sent(store)
+    async with store.begin() as tx:
+        with pytest.raises(WrongStateError, match="is sent, not planned"):
+            await tx.dispatches.sent(key, at(2))
+        with pytest.raises(WrongStateError, match="is sent, not answered"):
+            await tx.dispatches.judged(key, Reason.PARSE_SCHEMA)
+        await tx.dispatches.answered(key, 1.0, 200, b"{", at(2))
+        with pytest.raises(WrongStateError, match="is answered, not sent"):
+            await tx.dispatches.answered(key, 1.0, 200, b"{", at(2))
+        with pytest.raises(WrongStateError, match="is answered, not planned or sent"):
+            await tx.dispatches.failed(key, Reason.DEADLINE_LATE)
+        await tx.dispatches.judged(key, Reason.PARSE_SCHEMA, detail="unexpected end")
+        with pytest.raises(WrongStateError, match="is failed, not answered"):
+            await tx.dispatches.judged(key, Reason.ACCEPTED, a_submission(key))
+        with pytest.raises(WrongStateError, match="is unknown"):
+            await tx.dispatches.sent(key._replace(hotkey="nobody"), at(2))
+    async with store.read() as tx:
+        record = (await tx.dispatches.of_round(0))[0]
+    assert (record.state, record.reason, record.detail) == ("failed", "parse_schema", "unexpected end")
+
+
+async def test_a_miner_without_an_axon_fails_unsent(store: Store) -> None:
+    _, plan = await open_round(store)
+    key = DispatchKey(0, plan.groups[0].task_id, HOTKEYS[0])
+    async with store.begin() as tx:
+        await tx.dispatches.failed(key, Reason.DEADLINE_NO_AXON)
+    async with store.read() as tx:
+        record = (await tx.dispatches.of_round(0))[0]
+    assert (record.state, record.seconds, record.sent_at, record.http_status) == ("failed", None, None, None)
+
+
+async def test_reasons_and_submissions_must_fit(store: Store) -> None:
+    key = await _one_sent(store)
+    other = key._replace(hotkey=HOTKEYS[1])
+    async with store.begin() as tx:
+        for reason in (Reason.ACCEPTED, Reason.SETTLED, Reason.BUG_CRASH):
+            with pytest.raises(MismatchError, match="no gate's reason"):
+                await tx.dispatches.failed(key, reason)
+        await tx.dispatches.answered(key, 1.0, 200, b"{}", at(2))
+        with pytest.raises(MismatchError, match="no gate's reason"):
+            await tx.dispatches.judged(key, Reason.ACCEPTED)
+        with pytest.raises(MismatchError, match="a submission with the reason"):
+            await tx.dispatches.judged(key, Reason.PARSE_SCHEMA, a_submission(key))
+        with pytest.raises(MismatchError, match="another dispatch"):
+            await tx.dispatches.judged(key, Reason.ACCEPTED, a_submission(other))
+        forged = msgspec.structs.replace(a_submission(key), sssa_sha256=sha("something else"))
+        with pytest.raises(MismatchError, match="sssa_sha256"):
+            await tx.dispatches.judged(key, Reason.ACCEPTED, forged)
+
+
+async def test_what_came_back_is_read_as_the_results_of_the_round(store: Store) -> None:
+    _, plan = await open_round(store, 0, {PYTHON: HOTKEYS, RAG: HOTKEYS[:2]})
+    python_task, rag_task = (group.task_id for group in plan.groups)
+    await answer_all(store, plan, failing=frozenset({"miner-b"}))
+    async with store.begin() as tx:
+        await tx.dispatches.void_task(0, rag_task, Reason.BUG_INTERNAL)
+    async with store.read() as tx:
+        results = await tx.submissions.results(0)
+    accepted = [(hotkey, role) for hotkey, role in plan.groups[0].members if hotkey != "miner-b"]
+    assert results == RoundResults(
+        submissions=tuple(a_submission(DispatchKey(0, python_task, hotkey), role) for hotkey, role in accepted),
+        rejections=(Rejection(python_task, "miner-b", "primary", "deadline_late", 90.0),),
+        void=(VoidTask(rag_task, "bug_internal"),),
+    )
+
+
+async def test_an_answer_that_is_not_judged_is_in_no_list(store: Store) -> None:
+    key = await _one_sent(store)
+    async with store.begin() as tx:
+        await tx.dispatches.answered(key, 1.0, 200, b"{}", at(2))
+    async with store.read() as tx:
+        assert await tx.submissions.results(0) == RoundResults((), ())
+
+
+async def test_judging_again_after_a_crash_replaces_the_acceptance(store: Store) -> None:
+    key = await _one_sent(store)
+    async with store.begin() as tx:
+        await tx.dispatches.answered(key, 1.0, 200, b"{}", at(2))
+        await tx.dispatches.judged(key, Reason.ACCEPTED, a_submission(key))
+        await tx.dispatches.judged(key, Reason.ACCEPTED_EARLY, a_submission(key))
+    async with store.begin() as tx:
+        await tx.dispatches.judged(key, Reason.TRACES_HASH)
+    async with store.read() as tx:
+        results = await tx.submissions.results(0)
+    assert (results.submissions, [r.reason for r in results.rejections]) == ((), ["traces_hash"])
+
+
+async def test_an_attestation_is_stored_once_under_its_hash(store: Store) -> None:
+    submission = a_submission(DispatchKey(0, "t", HOTKEYS[0]), description="strange: \0 \u202e \ue000 🦀")
+    async with store.begin() as tx:
+        for _ in range(2):
+            await tx.sssas.put(submission.sssa, submission.sssa_sha256)
+        assert (await tx.connection.execute(select(func.count()).select_from(sssas))).scalar() == 1
+    async with store.read() as tx:
+        data = await tx.sssas.get(submission.sssa_sha256)
+        assert data == canonical_bytes(submission.sssa)
+        assert sha256_hex(data) == submission.sssa_sha256
+        assert msgspec.json.decode(data, type=Sssa) == submission.sssa == await tx.sssas.load(submission.sssa_sha256)
+        assert await tx.sssas.get(sha("unknown")) is None
+        with pytest.raises(DamagedError):
+            await tx.sssas.load(sha("unknown"))
+
+
+async def test_documents_that_were_tampered_with_are_not_believed(store: Store) -> None:
+    _, plan = await open_round(store, 0, {PYTHON: HOTKEYS[:2]})
+    await answer_all(store, plan)
+    key = DispatchKey(0, plan.groups[0].task_id, HOTKEYS[0])
+    swapped = select(sssas.c.document).order_by(sssas.c.sha256).limit(1).scalar_subquery()
+    async with store.begin() as tx:
+        await tx.connection.execute(update(sssas).values(document=swapped))
+        await tx.connection.execute(update(answers).values(body=b"not zlib"))
+    async with store.read() as tx:
+        with pytest.raises(DamagedError, match="do not hash"):
+            await tx.submissions.results(0)
+        with pytest.raises(DamagedError):
+            await tx.dispatches.answer_body(key)
+
+
+@pytest.mark.parametrize("broken", [{}, {"task_id": 3}])
+async def test_a_submission_of_another_form_is_not_believed(store: Store, broken: dict[str, Any]) -> None:
+    _, plan = await open_round(store, 0, {PYTHON: HOTKEYS[:1]})
+    await answer_all(store, plan)
+    async with store.begin() as tx:
+        await tx.connection.execute(update(dispatches).values(submission=broken))
+    async with store.read() as tx:
+        with pytest.raises(DamagedError, match="submission 0/"):
+            await tx.submissions.results(0)
+
+
+async def test_bundles_are_kept_by_their_hash(store: Store) -> None:
+    data = os.urandom(2 * INLINE_LIMIT)
+    async with store.begin() as tx:
+        await tx.bundles.put(sha256_hex(data), data, at(0))
+        await tx.bundles.put(sha256_hex(data), data, at(5))
+        with pytest.raises(MismatchError, match="does not hash"):
+            await tx.bundles.put(sha("other"), data, at(0))
+    async with store.read() as tx:
+        assert await tx.bundles.get(sha256_hex(data)) == data
+        assert await tx.bundles.get(sha("other")) is None

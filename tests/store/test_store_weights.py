@@ -1,0 +1,156 @@
+from collections import defaultdict
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy.exc import IntegrityError
+from store_examples import HOTKEYS, PYTHON, RAG, at, open_round
+
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.scoring_version import SCORE_WINDOW
+from validator.store import Store, open_store
+from validator.store.errors import AlreadyPreparedError, MismatchError, WrongStateError
+from validator.store.records import WeightsRecord, WindowEntry
+
+A, B = HOTKEYS[:2]
+
+
+async def test_windows_hold_the_newest_values_in_the_order_of_insertion(store: Store) -> None:
+    await open_round(store, 0)
+    await open_round(store, 1)
+    async with store.begin() as tx:
+        await tx.windows.add([WindowEntry(A, PYTHON, 1, "z", 0.3), WindowEntry(A, PYTHON, 1, "a", 0.1)])
+        await tx.windows.add([WindowEntry(B, "workflow", 0, "a", 0.9), WindowEntry(A, PYTHON, 0, "m", 0.2)])
+        await tx.windows.add([])
+    async with store.read() as tx:
+        assert await tx.windows.all() == {A: {PYTHON: [0.3, 0.1, 0.2]}, B: {"workflow": [0.9]}}
+        assert await tx.windows.of(B) == {"workflow": [0.9]}
+        assert await tx.windows.of("nobody") == {}
+        assert await tx.windows.of_round(1) == (
+            WindowEntry(A, PYTHON, 1, "z", 0.3),
+            WindowEntry(A, PYTHON, 1, "a", 0.1),
+        )
+
+
+async def test_a_window_forgets_what_is_older_than_100_tasks(store: Store) -> None:
+    await open_round(store, 0)
+    values = [n / 7 for n in range(SCORE_WINDOW + 30)]
+    async with store.begin() as tx:
+        await tx.windows.add([WindowEntry(A, PYTHON, 0, str(n), value) for n, value in enumerate(values)])
+        await tx.windows.add([WindowEntry(A, RAG, 0, "r", 1.0)])
+    async with store.read() as tx:
+        assert await tx.windows.of(A) == {PYTHON: values[-SCORE_WINDOW:], RAG: [1.0]}
+
+
+async def test_a_task_enters_a_window_once(store: Store) -> None:
+    await open_round(store, 0)
+    entry = WindowEntry(A, PYTHON, 0, "t", 0.3)
+    async with store.begin() as tx:
+        await tx.windows.add([entry])
+    with pytest.raises(IntegrityError):
+        async with store.begin() as tx:
+            await tx.windows.add([entry])
+    async with store.read() as tx:
+        assert await tx.windows.of(A) == {PYTHON: [0.3]}
+
+
+batches = st.lists(
+    st.lists(st.tuples(st.sampled_from([A, B]), st.sampled_from([PYTHON, "workflow"]), st.floats(0, 20)), max_size=70),
+    max_size=5,
+)
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(added=batches)
+async def test_windows_are_the_tail_of_what_was_added(
+    request: pytest.FixtureRequest, database: str, added: list[list[tuple[str, str, float]]]
+) -> None:
+    url: str = request.getfixturevalue(f"{database}_url")
+    expected: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    async with open_store(url, create=True) as store:
+        async with store.read() as tx:
+            first = await tx.rounds.next_id()
+            for hotkey, windows in (await tx.windows.all()).items():
+                expected[hotkey].update(windows)
+        for round_id, batch in enumerate(added, first):
+            await open_round(store, round_id)
+            async with store.begin() as tx:
+                await tx.windows.add([WindowEntry(h, t, round_id, str(n), v) for n, (h, t, v) in enumerate(batch)])
+            for hotkey, skill_type, value in batch:
+                window = expected[hotkey].setdefault(skill_type, [])
+                expected[hotkey][skill_type] = [*window, value][-SCORE_WINDOW:]
+        async with store.read() as tx:
+            assert await tx.windows.all() == {hotkey: dict(windows) for hotkey, windows in expected.items()}
+            assert await tx.windows.of(A) == dict(expected[A])
+
+
+async def test_an_epoch_is_prepared_once(store: Store) -> None:
+    vector, scores = {A: 0.1 + 0.2, B: 1.0, "ü": 1e-9}, {A: 12.5, B: 0.0}
+    async with store.begin() as tx:
+        first = await tx.weights.prepare(7, 0, 41, vector, scores, 0.25, at(0))
+        with pytest.raises(AlreadyPreparedError, match="netuid 7, mechanism 0, epoch 41"):
+            await tx.weights.prepare(7, 0, 41, {}, {}, 1.0, at(1))
+        others = [await tx.weights.prepare(*key, {}, {}, 1.0, at(1)) for key in ((7, 0, 42), (7, 1, 41), (8, 0, 41))]
+    assert len({first, *others}) == 4
+    expected = WeightsRecord(first, 7, 0, 41, "prepared", None, vector, scores, 0.25, None, None, at(0), at(0))
+    async with store.read() as tx:
+        assert await tx.weights.get(first) == expected
+        assert await tx.weights.of_epoch(7, 0, 41) == expected
+        assert await tx.weights.of_epoch(7, 0, 43) is None
+        assert [record.id for record in await tx.weights.listing(2)] == [others[2], others[1]]
+        latest = await tx.weights.latest(1)
+        assert latest is not None
+        assert latest.id == others[1]
+        assert await tx.weights.latest(5) is None
+
+
+async def test_what_became_of_weights_is_noted_until_they_are_confirmed(store: Store) -> None:
+    async with store.begin() as tx:
+        row = await tx.weights.prepare(7, 0, 41, {A: 1.0}, {A: 1.0}, 0.0, at(0))
+        await tx.weights.update(row, "rejected", at(1), message="too soon\n\x1b[0m")
+        await tx.weights.update(row, "submitted", at(2), block=9, extrinsic="0xab")
+        await tx.weights.update(row, "confirmed", at(3))
+        with pytest.raises(WrongStateError):
+            await tx.weights.update(row, "unknown", at(4))
+        with pytest.raises(WrongStateError):
+            await tx.weights.update(row + 1, "unknown", at(4))
+        record = await tx.weights.get(row)
+    assert record is not None
+    assert (record.state, record.block, record.extrinsic) == ("confirmed", 9, "0xab")
+    assert record.message == r"too soon\u000a\u001b[0m"
+    assert (record.created_at, record.updated_at) == (at(0), at(3))
+
+
+async def test_salts_wait_until_an_epoch_takes_them(store: Store) -> None:
+    one, two = b"1" * 32, b"2" * 32
+    async with store.begin() as tx:
+        assert await tx.salts.pending() is None
+        first = await tx.salts.add(one, sha256_hex(one))
+        second = await tx.salts.add(two, sha256_hex(two))
+        with pytest.raises(MismatchError):
+            await tx.salts.add(b"3" * 32, sha256_hex(two))
+        pending = await tx.salts.pending()
+        assert pending is not None
+        assert (pending.id, pending.salt, pending.epoch) == (first, one, None)
+        assert "1111" not in repr(pending)
+        await tx.salts.assign(first, 5)
+        for salt_id, epoch in ((first, 6), (second, 5), (99, 7)):
+            with pytest.raises(WrongStateError):
+                await tx.salts.assign(salt_id, epoch)
+        await tx.salts.assign(second, 6)
+    async with store.read() as tx:
+        assert await tx.salts.pending() is None
+        current = await tx.salts.current(6)
+        assert current is not None
+        assert (current.salt, current.commitment) == (two, sha256_hex(two))
+        assert await tx.salts.current(7) is None
+
+
+async def test_the_same_salt_is_not_kept_twice(store: Store) -> None:
+    salt = b"1" * 32
+    async with store.begin() as tx:
+        await tx.salts.add(salt, sha256_hex(salt))
+    with pytest.raises(IntegrityError):
+        async with store.begin() as tx:
+            await tx.salts.add(salt, sha256_hex(salt))
