@@ -8,6 +8,7 @@ MAX_TEXT_FILE: Final = 256 * KIB  # bytes of one file that are searched as text
 TEXT_BUDGET: Final = 1024 * KIB  # bytes of all files together that are searched as text
 MAX_PYTHON_FILE: Final = 384 * KIB  # larger Python files are not parsed
 PYTHON_BUDGET: Final = 1536 * KIB  # bytes of all Python files together that are parsed
+NODE_BUDGET: Final = 250_000  # syntax nodes of all Python files together
 BANDIT_FILES: Final = 40
 BANDIT_FILE_NODES: Final = 12_000  # syntax nodes; a file with more is read by the own rules only
 BANDIT_BUDGET: Final = 45_000  # syntax nodes of all files together
@@ -31,6 +32,7 @@ class Budget:
     Attributes:
         text: bytes left to search as text.
         python: bytes of Python source left to parse.
+        nodes: syntax nodes left to look at.
         bandit: syntax nodes left for bandit.
         bandit_files: files left for bandit.
     """
@@ -38,6 +40,7 @@ class Budget:
     def __init__(self) -> None:
         self.text = TEXT_BUDGET
         self.python = PYTHON_BUDGET
+        self.nodes = NODE_BUDGET
         self.bandit = BANDIT_BUDGET
         self.bandit_files = BANDIT_FILES
 
@@ -51,6 +54,12 @@ class Budget:
         """Whether `size` bytes may still be parsed; they are taken if so."""
         granted = size <= self.python
         self.python -= size if granted else 0
+        return granted
+
+    def take_nodes(self, count: int) -> bool:
+        """Whether a file of `count` syntax nodes may still be looked at; they are taken if so."""
+        granted = count <= self.nodes
+        self.nodes -= count if granted else 0
         return granted
 
     def take_bandit(self, nodes: int) -> bool:

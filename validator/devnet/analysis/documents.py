@@ -8,7 +8,7 @@ from validator.devnet.analysis.bounds import Budget
 from validator.devnet.analysis.hidden_text import hidden_comments, invisible_characters, invisible_styles
 from validator.devnet.analysis.injection import find_phrases
 from validator.devnet.analysis.links import hosts_in, suspicious_links
-from validator.devnet.analysis.result import Report, Use, found
+from validator.devnet.analysis.result import BEYOND, Report, Use, found
 from validator.devnet.analysis.secret_scan import secrets_in
 from validator.devnet.analysis.source import SourceFile
 from validator.protocol.sssa import Finding
@@ -38,8 +38,7 @@ def read_documents(sources: Iterable[SourceFile], budget: Budget, *, content: bo
     uses: list[Use] = []
     for source in sources:
         if not budget.take_text(len(source.text)):
-            text = "Beyond the text that is read of one bundle."
-            findings.append(found("other", "low", source.place(), text, source.path))
+            findings.append(found("other", "medium", source.place(), BEYOND, source.path))
             continue
         findings += _findings_in(source)
         if content:
@@ -50,6 +49,8 @@ def read_documents(sources: Iterable[SourceFile], budget: Budget, *, content: bo
 def _findings_in(source: SourceFile) -> Iterator[Finding]:
     if "\x00" in source.text or "\ufffd" in source.text:
         yield found("other", "low", source.place(), "The document is not plain UTF-8 text.", source.path)
+    if source.truncated:
+        yield found("other", "medium", source.place(), BEYOND, source.path)
     yield from hidden_comments(source)
     yield from invisible_characters(source, code=False)
     if source.suffix not in ("html", "htm"):

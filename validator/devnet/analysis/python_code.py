@@ -12,7 +12,7 @@ from validator.devnet.analysis.python_capabilities import uses_of
 from validator.devnet.analysis.python_parse import Names, Scope, UnreadableSourceError, parse, scopes_of
 from validator.devnet.analysis.python_sinks import sinks_of
 from validator.devnet.analysis.python_taint import find_leaks
-from validator.devnet.analysis.result import Report, found, merged
+from validator.devnet.analysis.result import BEYOND, Report, found, merged
 from validator.devnet.analysis.secret_scan import secrets_in
 from validator.devnet.analysis.source import SourceFile
 from validator.protocol.sssa import Finding
@@ -33,7 +33,7 @@ def read_python(sources: Iterable[SourceFile], budget: Budget) -> Report:
     reports = [_read_module(source, budget) for source in read]
     if left := sorted(set(ordered) - set(read), key=lambda s: s.path):
         text = f"{len(left)} Python files are beyond what is read of one bundle, this one first."
-        reports.append(Report(findings=(found("other", "low", left[0].place(), text, left[0].path),)))
+        reports.append(Report(findings=(found("other", "medium", left[0].place(), text, left[0].path),)))
     return merged(reports)
 
 
@@ -45,6 +45,9 @@ def _read_module(source: SourceFile, budget: Budget) -> Report:
         findings.append(found("other", "low", source.place(), f"The file is {error}.", source.path))
         return Report(findings=tuple(findings))
     nodes = list(ast.walk(tree))
+    if not budget.take_nodes(len(nodes)):
+        findings.append(found("other", "medium", source.place(), BEYOND, source.path))
+        return Report(findings=tuple(findings))
     names = Names(nodes)
     scopes = scopes_of(tree)
     findings += sinks_of(source, scopes, names)

@@ -145,7 +145,7 @@ class _Tracker:
                         self.secrets.add((callee, parameter))
 
     def _calls(self, call: ast.Call) -> Iterator[tuple[str, list[ast.expr]]]:
-        """Yield (function, arguments) of the call and of one it passes on: `Thread(target=f, args=…)`, `submit(f, x)`."""
+        """Yield (function, arguments) of the call and of one it passes on, as `Thread(target=f, args=…)` does."""
         yield self.names.of(call.func), call.args
         for position, argument in enumerate(call.args):
             if isinstance(argument, ast.Name) and argument.id in self.parameters:

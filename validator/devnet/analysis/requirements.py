@@ -1,6 +1,7 @@
 """Pinned dependencies, and the advisories that are known for them."""
 
 import configparser
+import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from email.parser import BytesParser
@@ -20,6 +21,8 @@ from validator.protocol.sssa import Dependency, Finding
 
 _EXACT: Final = frozenset({"==", "==="})
 _MAX_TOML: Final = 64 * 1024  # bytes
+_DOTTED: Final = re.compile(r"[\w\"' \t.-]+")
+_MAX_DOTS: Final = 64  # in a row: tomllib's time is quadratic in the parts of a dotted key
 _MAX_VERSION: Final = 64  # characters
 
 
@@ -100,7 +103,7 @@ def _requirements_txt(source: SourceFile) -> Iterator[tuple[str, int]]:
 
 
 def _pyproject(source: SourceFile) -> list[str]:
-    if len(source.content) > _MAX_TOML:
+    if len(source.content) > _MAX_TOML or any(run.count(".") > _MAX_DOTS for run in _DOTTED.findall(source.text)):
         return []
     try:
         document = tomllib.loads(source.text)

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from validator.protocol.limits import MAX_DESCRIPTION, MAX_STRING
 from validator.protocol.sssa import Category, Dependency, Finding, Rule, Severity, Verdict
+
+BEYOND: Final = "More than is read of one bundle: what is left can hide anything."
 
 
 @dataclass(frozen=True, slots=True)

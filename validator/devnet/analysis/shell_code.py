@@ -8,7 +8,7 @@ from validator.devnet.analysis import capabilities as cap
 from validator.devnet.analysis.bounds import MAX_COMMANDS, Budget
 from validator.devnet.analysis.hidden_text import invisible_characters
 from validator.devnet.analysis.links import hosts_in
-from validator.devnet.analysis.result import Report, Use, found, merged
+from validator.devnet.analysis.result import BEYOND, Report, Use, found, merged
 from validator.devnet.analysis.secret_scan import secrets_in
 from validator.devnet.analysis.shell_parser import Command, Pipeline, parse_script
 from validator.devnet.analysis.shell_rules import DOWNLOADERS, INTERPRETERS, SENDERS, hits_of, program_of
@@ -53,10 +53,11 @@ def read_shell(sources: Iterable[SourceFile], budget: Budget) -> Report:
 
 def _read_script(source: SourceFile, budget: Budget) -> Report:
     if not budget.take_text(len(source.text)):
-        text = "Beyond the text that is read of one bundle."
-        return Report(findings=(found("other", "low", source.place(), text, source.path),))
+        return Report(findings=(found("other", "medium", source.place(), BEYOND, source.path),))
     findings: list[Finding] = [*invisible_characters(source, code=True), *secrets_in(source)]
-    pipelines = parse_script(source.text)
+    pipelines, complete = parse_script(source.text)
+    if source.truncated or not complete:
+        findings.append(found("other", "medium", source.place(), BEYOND, source.path))
     for pipeline in pipelines:
         place = source.place(pipeline[0].line, pipeline[-1].line)
         findings += [

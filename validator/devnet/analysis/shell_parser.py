@@ -6,7 +6,7 @@ Control flow is dropped: what could run is read as if it ran once, in order.
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from validator.devnet.analysis.bounds import MAX_SHELL_TOKENS
 from validator.devnet.analysis.shell_words import Word, WordReader, traced
@@ -48,10 +48,20 @@ class Command:
 Pipeline = tuple[Command, ...]
 
 
-def parse_script(
-    text: str, *, first_line: int = 1, depth: int = 0, variables: dict[str, str] | None = None
-) -> list[Pipeline]:
-    """Return the script's pipelines in the order in which they are written, those of substitutions before their users.
+class Script(NamedTuple):
+    """A script's pipelines in the order in which they are written, those of substitutions before their users.
+
+    Attributes:
+        pipelines: the commands of each.
+        complete: False if the script has more than is read of one.
+    """
+
+    pipelines: list[Pipeline]
+    complete: bool
+
+
+def parse_script(text: str, *, first_line: int = 1, depth: int = 0, variables: dict[str, str] | None = None) -> Script:
+    """Return what the script would run.
 
     Args:
         text: the script.
@@ -93,8 +103,9 @@ class _Parser:
         ] = []  # command, index of its redirection, delimiter, tabs dropped
         self._header = ""  # the keyword whose head is being read: for, select, case, function
         self._in_test = self._in_pattern = self._continues = False
+        self._complete = True
 
-    def run(self) -> list[Pipeline]:
+    def run(self) -> Script:
         at = 0
         for _ in range(MAX_SHELL_TOKENS):
             if match := _BLANKS.match(self.text, at):
@@ -104,9 +115,12 @@ class _Parser:
             if at >= len(self.text):
                 break
             at = self._token(at)
+        else:
+            self._complete = False
         self._end_command()
         self._end_pipeline()
-        return [tuple(c.finished() if isinstance(c, _Draft) else c for c in pipeline) for pipeline in self._done]
+        done = [tuple(c.finished() if isinstance(c, _Draft) else c for c in pipeline) for pipeline in self._done]
+        return Script(done, self._complete)
 
     def _token(self, at: int) -> int:
         text = self.text
@@ -159,14 +173,14 @@ class _Parser:
         return word.value in _OPENING and not self._in_pattern
 
     def _note_inner(self, word: Word, at: int) -> None:
-        if self.depth >= _MAX_INNER:
+        if word.inner and self.depth >= _MAX_INNER:
+            self._complete = False
             return
         for text in word.inner:
-            pipelines = parse_script(
-                text, first_line=self._line(at), depth=self.depth + 1, variables=dict(self.variables)
-            )
-            self._done += pipelines
-            self._draft.inner += [command for pipeline in pipelines for command in pipeline]
+            inner = parse_script(text, first_line=self._line(at), depth=self.depth + 1, variables=dict(self.variables))
+            self._complete = self._complete and inner.complete
+            self._done += inner.pipelines
+            self._draft.inner += [command for pipeline in inner.pipelines for command in pipeline]
 
     def _redirect(self, operator: str, at: int) -> int:
         if match := _BLANKS.match(self.text, at):

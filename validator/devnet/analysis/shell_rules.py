@@ -166,7 +166,9 @@ def _dynamic(command: Command, program: str, arguments: tuple[str, ...]) -> Iter
     if program in INTERPRETERS:
         for sign, text in command.redirects:
             if sign in ("<<", "<<<") and program in ("sh", "bash", "zsh", "dash", "ksh"):
-                yield from [hit for inner in parse_script(text, depth=1) for hit in hits_of(inner) if sign == "<<"]
+                yield from [
+                    hit for inner in parse_script(text, depth=1).pipelines for hit in hits_of(inner) if sign == "<<"
+                ]
 
 
 def _deletion(_: Command, program: str, arguments: tuple[str, ...]) -> Iterator[Hit]:
