@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from validator.cli import db, flags, groups, health, miners, rounds, run, score, tasks, weights
+from validator.cli import db, devnet, flags, groups, health, miners, rounds, run, score, tasks, weights
 from validator.protocol.errors import ValidatorError
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("run")(run.run)
+app.command("devnet")(devnet.devnet)
 app.add_typer(rounds.app, name="rounds")
 app.add_typer(miners.app, name="miners")
 app.add_typer(flags.app, name="flags")

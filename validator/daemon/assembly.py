@@ -1,7 +1,7 @@
 """One validator, put together: which services there are and the order they start in."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -48,14 +48,20 @@ class Daemon:
     rounds: RoundService
     beside: Sequence[Service]
 
-    async def run(self, stop: Stop) -> bool:
+    async def run(self, stop: Stop, afterwards: Callable[[], Awaitable[None]] | None = None) -> bool:
         """Run until told to stop; return whether the round in hand could be finished.
 
         The first request to stop lets the round in hand end within the grace time, the second one does not.
+
+        Args:
+            stop: what tells it.
+            afterwards: awaited when the rounds ended by themselves, before the services beside them stop.
         """
         async with asyncio.TaskGroup() as group:
             beside = [group.create_task(service.run()) for service in self.beside]
             finished = await self._rounds_until(stop)
+            if afterwards is not None and not stop.asked.is_set():
+                await afterwards()
             for task in reversed(beside):
                 task.cancel()
         return finished

@@ -1,6 +1,7 @@
 """Sending a round: every member of every task at once, each answer stored as it arrives and then judged."""
 
 import asyncio
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
@@ -8,7 +9,7 @@ import structlog
 
 from validator.miners.calls import Call, MinerClient, Reply
 from validator.miners.dispatch import dispatch_bodies
-from validator.protocol.answer import answer_limit
+from validator.protocol.answer import Role, answer_limit
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput
 from validator.rounds.expected import expected_of
@@ -51,16 +52,26 @@ class Dispatcher:
 
     async def dispatch(self, prepared: Prepared) -> Returned:
         """Send every planned dispatch at once; return when each has answered, failed or run into its deadline."""
-        collected = _Collected()
+        frozen, collected = prepared.frozen, _Collected()
+        bodies = await asyncio.to_thread(_bodies, prepared)
+        planned = [
+            expected_of(frozen, task, hotkey, role)
+            for task, plan in zip(frozen.tasks, prepared.plan.groups, strict=True)
+            for hotkey, role in plan.members
+        ]
+        await self._mark_sent(frozen, planned)
         async with asyncio.TaskGroup() as group:
-            for task, plan in zip(prepared.frozen.tasks, prepared.plan.groups, strict=True):
-                bodies = await asyncio.to_thread(
-                    dispatch_bodies, prepared.frozen.round_id, task, prepared.bundles[task.task_id]
-                )
-                for hotkey, role in plan.members:
-                    expected = expected_of(prepared.frozen, task, hotkey, role)
-                    group.create_task(self._one(prepared.frozen, expected, bodies[role], collected))
+            for expected in planned:
+                body = bodies[expected.task.task_id][expected.role]
+                group.create_task(self._one(frozen, expected, body, collected))
         return Returned(collected.judged, collected.void, collected.any_response, collected.most_open)
+
+    async def _mark_sent(self, frozen: RoundInput, planned: Sequence[Expected]) -> None:
+        """Note in one transaction that all of them go out now: what a crash finds so is void (D-6)."""
+        now = self.clock.now()
+        async with self.store.begin() as tx:
+            for expected in planned:
+                await tx.dispatches.sent(_key(frozen, expected), now)
 
     async def _one(self, frozen: RoundInput, expected: Expected, body: bytes, collected: _Collected) -> None:
         task, hotkey = expected.task, expected.hotkey
@@ -87,8 +98,6 @@ class Dispatcher:
 
         async def sent() -> None:
             nonlocal opened
-            async with self.store.begin() as tx:
-                await tx.dispatches.sent(key, self.clock.now())
             opened = True
             collected.open += 1
             collected.most_open = max(collected.most_open, collected.open)
@@ -116,6 +125,15 @@ class Dispatcher:
             await tx.dispatches.answered(key, reply.seconds, reply.status, raw, self.clock.now())
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.gates, judge, expected, raw, reply.seconds)
+
+
+def _bodies(prepared: Prepared) -> dict[str, dict[Role, bytes]]:
+    frozen, bundles = prepared.frozen, prepared.bundles
+    return {t.task_id: dispatch_bodies(frozen.round_id, t, bundles[t.task_id]) for t in frozen.tasks}
+
+
+def _key(frozen: RoundInput, expected: Expected) -> DispatchKey:
+    return DispatchKey(int(frozen.round_id), expected.task.task_id, expected.hotkey)
 
 
 def _call(frozen: RoundInput, expected: Expected, body: bytes) -> Call:

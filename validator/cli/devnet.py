@@ -1,0 +1,51 @@
+"""`validator devnet`: a whole network on this machine."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from validator.cli.options import Json
+
+DEMO = Path("config/demo.toml")
+
+
+def devnet(
+    config: Annotated[Path, typer.Option("--config", metavar="FILE", help="Settings of the local network.")] = DEMO,
+    scenario: Annotated[
+        Literal["demo", "collusion"], typer.Option(help="collusion: three miners that earned their reputation turn.")
+    ] = "demo",
+    rounds: Annotated[int, typer.Option(min=1, max=10_000, help="Rounds; 18, or 30 for collusion.")] = 0,
+    seed: Annotated[str, typer.Option(metavar="WORD", help="Decides keys, nonces and draws.")] = "devnet",
+    as_json: Json = False,
+) -> None:
+    """Run simulated chain, local miners and the real validator together; then print what came of it."""
+    import asyncio
+
+    from rich.console import Console
+
+    from validator.cli.output import print_json
+    from validator.cli.session import settings_of
+    from validator.daemon.stop import Stop
+    from validator.devnet.network import Options, run_network
+    from validator.devnet.result import NetworkResult
+    from validator.devnet.screen import NEXT, Screen, print_result
+    from validator.telemetry import configure_logging
+
+    settings = settings_of(config)
+    configure_logging(settings.log.level, settings.log.format)
+    options = Options(scenario, rounds or (30 if scenario == "collusion" else 18), seed)
+    console = Console(stderr=as_json, highlight=False)
+
+    async def run() -> NetworkResult:
+        stop = Stop()
+        stop.listen()
+        with Screen(options.rounds, console) as screen:
+            return await run_network(settings, options, screen, stop)
+
+    result = asyncio.run(run())
+    if as_json:
+        print_json(result)
+    else:
+        print_result(result, console)
+        console.print(NEXT.format(config=config))

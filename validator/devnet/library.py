@@ -1,0 +1,67 @@
+"""The local network's tasks: written bundles with truth, and third-party distributions as they are (D-7)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from validator.devnet.bundles.written import WrittenBundle, written_bundles
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.task import Windows
+from validator.tasks.checks import sourced_task
+from validator.tasks.packing import PackOptions, pack_task
+from validator.tasks.source import SourcedTask, TaskError
+
+WINDOWS: Final = Windows(primary=(0.0, 6.0), auditor=(0.0, 6.0))
+DISTRIBUTIONS: Final = (
+    "aiosqlite",
+    "bandit",
+    "iniconfig",
+    "mako",
+    "prometheus-client",
+    "rfc8785",
+    "stamina",
+    "structlog",
+    "typer",
+)
+WANTED: Final = 6  # third-party bundles at least
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Tasks, and which of their bundles the local network made itself (only those are ever run)."""
+
+    tasks: Sequence[SourcedTask]
+    own: frozenset[str]
+    foreign: Sequence[str]
+
+
+def build_library(windows: Windows = WINDOWS) -> Library:
+    """Pack everything. Blocks for a second or two.
+
+    Raises:
+        TaskError: fewer than six third-party distributions could be packed.
+    """
+    own = [_written(bundle, windows) for bundle in written_bundles()]
+    foreign = dict(_foreign(windows))
+    if len(foreign) < WANTED:
+        raise TaskError(
+            f"only {len(foreign)} of {len(DISTRIBUTIONS)} distributions could be packed, {WANTED} are needed"
+        )
+    return Library(
+        tasks=(*own, *foreign.values()),
+        own=frozenset(task.task.bundle_sha256 for task in own),
+        foreign=tuple(foreign),
+    )
+
+
+def _written(bundle: WrittenBundle, windows: Windows) -> SourcedTask:
+    return sourced_task(bundle.task(windows), bundle.packed())
+
+
+def _foreign(windows: Windows) -> Iterator[tuple[str, SourcedTask]]:
+    for name in DISTRIBUTIONS:
+        try:
+            packed = pack_task(name, PackOptions(skill_type=SkillType.EXECUTABLE_PYTHON, windows=windows))
+        except TaskError:
+            continue  # not installed here
+        yield name, packed.task

@@ -1,0 +1,178 @@
+"""A whole network on one machine: the real daemon code, a simulated chain, local miners over loopback HTTP."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Final, Literal, Protocol
+
+from validator.chain.simulated import SimulatedChain
+from validator.chain.state import SubnetRules
+from validator.chain.subnet import SimulatedSubnet
+from validator.daemon.assembly import Daemon, assembled
+from validator.daemon.stop import Stop
+from validator.daemon.world import World
+from validator.devnet.library import WINDOWS, Library, build_library
+from validator.devnet.miner.analyses import AnalysisPool
+from validator.devnet.population import Population
+from validator.devnet.result import NetworkResult, read_result
+from validator.devnet.roster import Resident, collusion_roster, demo_roster
+from validator.devnet.tracing.policy import RunPolicy, Tracer
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.signatures import Signer
+from validator.rounds.listening import RoundEnd
+from validator.rounds.prepare import Prepared
+from validator.settings import Settings
+from validator.sources import SeededRandom, SystemClock
+from validator.tasks.canary import make_canary
+from validator.tasks.memory import MemorySource
+from validator.tasks.source import SourcedTask
+
+Scenario = Literal["demo", "collusion"]
+BLOCK_S: Final = 1.0
+TEMPO: Final = 20
+_RATE_LIMIT_BLOCKS: Final = 5
+_STAKE_TAO: Final = 10_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to run. `seed` decides keys, nonces, draws and who is who."""
+
+    scenario: Scenario = "demo"
+    rounds: int = 18
+    seed: str = "devnet"
+
+
+class Watcher(Protocol):
+    """Shows how the network gets on."""
+
+    def stage(self, text: str) -> None:
+        """Say what is being done now."""
+
+    def started(self, prepared: Prepared) -> None:
+        """Show a round that started."""
+
+    def ended(self, end: RoundEnd) -> None:
+        """Show a round that ended."""
+
+
+@dataclass(slots=True)
+class _Director:
+    """Ends the run after so many rounds and lets residents join when theirs comes."""
+
+    population: Population
+    rounds: int
+    stop_rounds: Callable[[], None] = lambda: None
+    ends: list[RoundEnd] = field(default_factory=list)
+
+    def started(self, _prepared: Prepared) -> None:
+        """Do nothing."""
+
+    def ended(self, end: RoundEnd) -> None:
+        """Register who joins next, or stop."""
+        self.ends.append(end)
+        self.population.register(int(end.round_id) + 1)
+        if len(self.ends) >= self.rounds:
+            self.stop_rounds()
+
+
+async def run_network(settings: Settings, options: Options, watcher: Watcher, stop: Stop) -> NetworkResult:
+    """Run the network for so many rounds, then until their weights are on chain; return what came of it.
+
+    Raises:
+        ValidatorError: a part cannot start.
+    """
+    async with AsyncExitStack() as stack:
+        watcher.stage("packing bundles")
+        library = await asyncio.to_thread(build_library)
+        clock, random = SystemClock(), SeededRandom(options.seed)
+        signer = Signer.from_uri(settings.wallet.uri or "//Validator")
+        subnet = _subnet(settings, options, signer, clock)
+        canaries: set[str] = set()
+        analyses = AnalysisPool()
+        stack.push_async_callback(analyses.close)
+        population = Population(
+            residents=_residents(options.scenario),
+            subnet=subnet,
+            clock=clock,
+            seed=options.seed,
+            validator=signer.hotkey,
+            analyses=analyses,
+            tracer=Tracer(RunPolicy(library.own, canaries.__contains__)),
+        )
+        stack.push_async_callback(population.close)
+        watcher.stage("starting miners")
+        await population.start()
+        population.register(0)
+        watcher.stage("analysing the library")
+        await _warm_up(library, analyses)
+        world = World(
+            chain=SimulatedChain(subnet, signer.hotkey),
+            source=MemorySource(library.tasks),
+            signer=signer,
+            clock=clock,
+            random=random,
+            canary=_canary_maker(random, canaries) if settings.tasks.canaries else None,
+        )
+        director = _Director(population, options.rounds)
+        daemon = await stack.enter_async_context(assembled(settings, world, listeners=(watcher, director)))
+        director.stop_rounds = daemon.rounds.stopping.set
+        watcher.stage("running rounds")
+        await daemon.run(stop, lambda: _weights_of_the_last_round(daemon, watcher))
+        return await read_result(daemon.store, subnet, signer.hotkey, population.hotkeys, director.ends)
+
+
+def _residents(scenario: Scenario) -> tuple[Resident, ...]:
+    return collusion_roster() if scenario == "collusion" else demo_roster()
+
+
+def _subnet(settings: Settings, options: Options, signer: Signer, clock: SystemClock) -> SimulatedSubnet:
+    owner = Signer.from_uri(f"//{options.seed}//owner").hotkey
+    rules = SubnetRules(
+        seed=options.seed,
+        genesis=int(clock.now().timestamp()),
+        netuid=settings.validator.netuid,
+        block_time_s=BLOCK_S,
+        tempo=TEMPO,
+        weights_rate_limit=_RATE_LIMIT_BLOCKS,
+        owner_hotkey=owner,
+    )
+    subnet = SimulatedSubnet.create(rules, clock)
+    subnet.register(owner)
+    subnet.register(signer.hotkey, stake_tao=_STAKE_TAO, validator_permit=True)
+    return subnet
+
+
+def _canary_maker(random: SeededRandom, made: set[str]) -> Callable[[SkillType], SourcedTask]:
+    """Return a maker that notes what it made: the miners may run only what the network made itself."""
+
+    def make(skill_type: SkillType) -> SourcedTask:
+        task = make_canary(skill_type, random, WINDOWS)
+        made.add(task.task.bundle_sha256)
+        return task
+
+    return make
+
+
+async def _warm_up(library: Library, analyses: AnalysisPool) -> None:
+    """Analyse what carries no marker beforehand: short windows leave no time for a first look at large bundles."""
+    from validator.protocol.bundles import read_bundle  # noqa: PLC0415
+
+    plain = [sourced for sourced in library.tasks if sourced.task.canary is None]
+    await asyncio.gather(
+        *(analyses.analyse(s.task.bundle_sha256, read_bundle(s.bundle), s.task.skill_type, None) for s in plain)
+    )
+
+
+async def _weights_of_the_last_round(daemon: Daemon, watcher: Watcher) -> None:
+    """Wait until weights that know all rounds are on chain, two epochs at most."""
+    watcher.stage("waiting for the epoch's weights")
+    chain, done = daemon.rounds.chain, daemon.rounds.clock.now()
+    first = (await chain.head()).number
+    for number in range(first + 1, first + 2 * (TEMPO + 1) + 2):
+        async with daemon.store.read() as tx:
+            latest = await tx.weights.latest(daemon.settings.validator.mechid)
+        if latest is not None and latest.created_at >= done and latest.state not in ("prepared", "submitted"):
+            return
+        await chain.wait_for_block(number)

@@ -1,0 +1,71 @@
+"""The local network's inhabitants: keys, slots on the simulated subnet, servers."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from validator.chain.subnet import SimulatedSubnet
+from validator.devnet.miner.analyses import AnalysisPool
+from validator.devnet.miner.behaviours import behaviour_of
+from validator.devnet.miner.kit import Kit
+from validator.devnet.miner.server import LocalMiner
+from validator.devnet.pace import Paced
+from validator.devnet.roster import Resident
+from validator.devnet.tracing.policy import Tracer
+from validator.protocol.round import Axon
+from validator.protocol.signatures import Signer
+from validator.sources import Clock
+
+
+@dataclass(slots=True)
+class Population:
+    """Starts residents and registers them when their round comes.
+
+    Args:
+        residents: who they are.
+        subnet: where they register.
+        clock: for their declarations.
+        seed: their keys follow from it.
+        validator: the only hotkey they answer to.
+        analyses, tracer: the tools they share.
+    """
+
+    residents: tuple[Resident, ...]
+    subnet: SimulatedSubnet
+    clock: Clock
+    seed: str
+    validator: str
+    analyses: AnalysisPool
+    tracer: Tracer
+    _waiting: dict[str, Axon] = field(default_factory=dict)
+    _servers: list[LocalMiner] = field(default_factory=list)
+    hotkeys: dict[str, Resident] = field(default_factory=dict)
+
+    async def start(self) -> None:
+        """Start every server; nobody is registered yet."""
+        for resident in self.residents:
+            signer = Signer.from_uri(f"//{self.seed}//{resident.name}")
+            self.hotkeys[signer.hotkey] = resident
+            self._waiting[signer.hotkey] = await self._listen(resident, signer)
+
+    async def _listen(self, resident: Resident, signer: Signer) -> Axon:
+        miner = LocalMiner(
+            kit=Kit(signer, self.analyses, self.tracer),
+            behaviour=Paced(behaviour_of(resident, self.seed)),
+            validators=frozenset({self.validator}),
+            clock=self.clock,
+            max_concurrent=resident.max_concurrent,
+            mortal=resident.kind == "dead",
+        )
+        self._servers.append(miner)
+        return await miner.start()
+
+    def register(self, round_number: int) -> int:
+        """Register everyone whose round has come; return how many that were."""
+        due = [hotkey for hotkey in self._waiting if self.hotkeys[hotkey].joins <= round_number]
+        for hotkey in due:
+            self.subnet.register(hotkey, axon=self._waiting.pop(hotkey))
+        return len(due)
+
+    async def close(self) -> None:
+        """Stop every server."""
+        await asyncio.gather(*(server.close() for server in self._servers))

@@ -1,0 +1,148 @@
+"""What came of a run of the local network: read back from the store and the chain, as anybody could."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from validator.chain.subnet import SimulatedSubnet
+from validator.devnet.roster import Resident
+from validator.protocol.reasons import Reason
+from validator.rounds.listening import RoundEnd
+from validator.scoring.means import mean
+from validator.scoring.weights import score_weights
+from validator.store import Store
+from validator.store.records import FlagDetail, ScoreRecord, WeightsRecord
+
+_ALL = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class MinerResult:
+    """One line of the final table; means are None where nothing had a value, `on_chain` is a share of all weights."""
+
+    hotkey: str
+    name: str
+    behaviour: str
+    tasks: int
+    mean_quality: float | None
+    mean_consensus: float | None
+    reputation: float
+    flags: int
+    score: float
+    weight: float
+    on_chain: float
+    reasons: Mapping[str, int]
+    promotions: int
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkResult:
+    """The whole run.
+
+    Attributes:
+        rounds: how many ended.
+        settled: how many of them were settled.
+        tasks: tasks of the settled rounds.
+        full_groups: tasks with groups of 3+2.
+        most_open: most requests open at once, per round.
+        dispatches: planned dispatches, per round.
+        miners: by score, descending.
+        flags: with the agreements that led to each.
+        submission: the last weight submission.
+        weights_sum: of its vector.
+        unallocated_uid: who got what could not be placed.
+    """
+
+    rounds: int
+    settled: int
+    tasks: int
+    full_groups: int
+    most_open: Sequence[int]
+    dispatches: Sequence[int]
+    miners: Sequence[MinerResult]
+    flags: Sequence[FlagDetail]
+    submission: WeightsRecord | None
+
+    @property
+    def weights_sum(self) -> float:
+        """Sum of the last vector sent, the unallocated part included."""
+        if self.submission is None:
+            return 0.0
+        return math.fsum((*self.submission.vector.values(), self.submission.unallocated))
+
+
+async def read_result(
+    store: Store,
+    subnet: SimulatedSubnet,
+    validator: str,
+    residents: Mapping[str, Resident],
+    ends: Sequence[RoundEnd],
+) -> NetworkResult:
+    """Return what the store and the chain say about the run."""
+    async with store.read() as tx:
+        scores = {hotkey: await tx.scores.of_miner(hotkey, _ALL) for hotkey in residents}
+        reputations = await tx.reputations.all()
+        standing = await tx.flags.standing()
+        windows = await tx.windows.all()
+        submission = await tx.weights.latest(0)
+        flags = [
+            detail for flag in await tx.flags.listing(include_cleared=True) for detail in await tx.flags.get(flag.id)
+        ]
+        promotions = Counter(
+            [
+                hotkey
+                for end in ends
+                for group in await tx.groups.of_round(int(end.round_id))
+                for hotkey in group.plan.promoted
+            ]
+        )
+    plan = score_weights(windows)
+    chain = _on_chain(subnet, validator)
+    miners = [
+        MinerResult(
+            hotkey=hotkey,
+            name=resident.name,
+            behaviour=resident.kind,
+            tasks=len(scores[hotkey]),
+            mean_quality=_mean([s.outcome.emission.quality for s in scores[hotkey] if s.outcome.emission]),
+            mean_consensus=_mean([s.outcome.consensus for s in scores[hotkey] if s.outcome.components]),
+            reputation=_mean([value for (key, _), value in reputations.items() if key == hotkey]) or 0.5,
+            flags=standing.get(hotkey, 0),
+            score=plan.scores.get(hotkey, 0.0),
+            weight=submission.vector.get(hotkey, 0.0) if submission else 0.0,
+            on_chain=chain.get(hotkey, 0.0),
+            reasons=_reasons(scores[hotkey]),
+            promotions=promotions[hotkey],
+        )
+        for hotkey, resident in residents.items()
+    ]
+    return NetworkResult(
+        rounds=len(ends),
+        settled=sum(end.outcome is not None for end in ends),
+        tasks=sum(len(end.outcome.groups) for end in ends if end.outcome),
+        full_groups=sum(group.mode == "full" for end in ends if end.outcome for group in end.outcome.groups),
+        most_open=[end.returned.most_open for end in ends if end.returned],
+        dispatches=[len(end.outcome.members) for end in ends if end.outcome],
+        miners=sorted(miners, key=lambda miner: (-miner.score, miner.name)),
+        flags=flags,
+        submission=submission,
+    )
+
+
+def _reasons(scores: Sequence[ScoreRecord]) -> dict[str, int]:
+    counted = Counter(record.outcome.reason for record in scores)
+    return {reason: counted[reason] for reason in sorted(counted, key=lambda r: (Reason(r).gate, r))}
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return mean(values) if values else None
+
+
+def _on_chain(subnet: SimulatedSubnet, validator: str) -> dict[str, float]:
+    """Return hotkey to its share of the validator's weights as the chain stores them."""
+    neurons = {neuron.uid: neuron.hotkey for neuron in subnet.snapshot().neurons}
+    own = next(uid for uid, hotkey in neurons.items() if hotkey == validator)
+    stored = subnet.weights(0, own)
+    total = sum(stored.values())
+    return {neurons[uid]: value / total for uid, value in stored.items()} if total else {}

@@ -1,0 +1,172 @@
+"""What a run of the local network shows: live progress, then tables."""
+
+from collections import Counter
+from typing import Final, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from validator.devnet.result import MinerResult, NetworkResult
+from validator.protocol.reasons import Reason
+from validator.rounds.listening import RoundEnd
+from validator.rounds.prepare import Prepared
+from validator.store.records import FlagDetail
+
+_WIDE: Final = 150
+_COLUMNS: Final = (
+    "hotkey",
+    "behaviour",
+    "tasks",
+    "mean Q",
+    "mean cons.",
+    "reputation",
+    "flags",
+    "score",
+    "weight",
+    "reasons",
+)
+
+
+class Screen:
+    """Progress of a run: a bar on a terminal, a line per round everywhere.
+
+    Args:
+        rounds: how many there will be.
+        console: where it goes; standard error keeps standard output for results.
+    """
+
+    def __init__(self, rounds: int, console: Console) -> None:
+        self._console = console
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task: TaskID = self._progress.add_task("starting", total=rounds)
+
+    def __enter__(self) -> Self:
+        """Show the bar."""
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take it away."""
+        self._progress.stop()
+
+    def stage(self, text: str) -> None:
+        """Say what is being done now."""
+        self._progress.update(self._task, description=text)
+        self._console.print(Text(f"{text} …", style="dim"))
+
+    def started(self, prepared: Prepared) -> None:
+        """Say which round is in hand."""
+        many = sum(len(group.members) for group in prepared.plan.groups)
+        self._progress.update(self._task, description=f"round {prepared.frozen.round_id}: {many} dispatches out")
+
+    def ended(self, end: RoundEnd) -> None:
+        """Print the round's line."""
+        self._progress.advance(self._task)
+        self._console.print(Text(round_line(end)), soft_wrap=True)
+
+
+def round_line(end: RoundEnd) -> str:
+    """Return a round as one line: how many answers passed, why others did not, flags."""
+    if end.returned is None or end.outcome is None:
+        return f"round {end.round_id:>3}  {end.seconds:5.1f} s  {end.reason}"
+    counts = Counter(str(judged.reason) for judged in end.returned.judged.values())
+    passed = sum(many for reason, many in counts.items() if not Reason(reason).gate)
+    failed = ", ".join(f"{many} {reason}" for reason, many in sorted(counts.items()) if Reason(reason).gate)
+    flags = f"  FLAGS {len(end.outcome.flags)}" if end.outcome.flags else ""
+    total = sum(counts.values())
+    return (
+        f"round {end.round_id:>3}  {end.seconds:5.1f} s  {len(end.outcome.groups)} tasks, {total} dispatches "
+        f"({end.returned.most_open} open at once), {passed} passed" + (f"; {failed}" if failed else "") + flags
+    )
+
+
+def print_result(result: NetworkResult, console: Console) -> None:
+    """Print the final table, the weights on chain, flags, and what to try next."""
+    if not console.is_terminal:
+        console.width = max(console.width, _WIDE)
+    table = Table(title="The local network, by score", title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for column in _COLUMNS:
+        table.add_column(column, justify="left" if column in ("hotkey", "behaviour", "reasons") else "right")
+    for miner in result.miners:
+        table.add_row(*(Text(value) for value in _row(miner)))
+    console.print(table)
+    _print_chain(result, console)
+    for detail in result.flags:
+        _print_flag(result, detail, console)
+    full = sum(most >= many > 0 for most, many in zip(result.most_open, result.dispatches, strict=False))
+    console.print(
+        f"{result.settled} of {result.rounds} rounds settled, {result.tasks} tasks, {result.full_groups} with groups "
+        f"of 3+2; in {full} rounds every dispatch was open at once (most: {max(result.most_open, default=0)}); "
+        f"rotation promoted an auditor {sum(miner.promotions for miner in result.miners)} times.",
+        soft_wrap=True,
+    )
+
+
+def _row(miner: MinerResult) -> tuple[str, ...]:
+    return (
+        f"{miner.hotkey[:10]}…",
+        miner.name,
+        str(miner.tasks),
+        _number(miner.mean_quality),
+        _number(miner.mean_consensus),
+        f"{miner.reputation:.3f}",
+        str(miner.flags),
+        f"{miner.score:.4f}",
+        f"{miner.weight:.4f}",
+        ", ".join(f"{many} {reason}" for reason, many in miner.reasons.items()),
+    )
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _print_chain(result: NetworkResult, console: Console) -> None:
+    submission = result.submission
+    if submission is None:
+        console.print("No weights were sent: no miner had a positive score, or the run was cut short.")
+        return
+    console.print(
+        f"\nWeights of epoch {submission.epoch}: {submission.state} at block {submission.block}, "
+        f"sum {result.weights_sum:.12f}, unallocated {submission.unallocated:.4f}. Read back from the simulated chain:"
+    )
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("hotkey", "behaviour", "sent", "on chain"):
+        table.add_column(column, justify="right" if column in ("sent", "on chain") else "left")
+    for miner in sorted(result.miners, key=lambda m: -m.on_chain):
+        if miner.weight or miner.on_chain:
+            table.add_row(f"{miner.hotkey[:10]}…", miner.name, f"{miner.weight:.6f}", f"{miner.on_chain:.6f}")
+    console.print(table)
+    console.print()
+
+
+def _print_flag(result: NetworkResult, detail: FlagDetail, console: Console) -> None:
+    flag = detail.record.flag
+    name = next((miner.name for miner in result.miners if miner.hotkey == flag.hotkey), "?")
+    console.print(
+        f"Flag {detail.record.id} in round {detail.record.round_id}: {name} ({flag.hotkey[:10]}…) for "
+        f"{flag.skill_type}: {flag.mean_with_primaries:.3f} with primaries, {flag.mean_with_auditors:.3f} with auditors"
+    )
+    pairs = (
+        f"{s.round_id}: {_number(s.sample.with_primaries)}/{_number(s.sample.with_auditors)}" for s in detail.samples
+    )
+    console.print(Text("   round: primaries/auditors  " + "  ".join(pairs), style="dim"))
+
+
+NEXT: Final = """What to try next:
+  validator rounds list --config {config}          the rounds
+  validator rounds show 3 --config {config}        groups, answers and scores of one
+  validator miners list --config {config}          what the validator thinks of everybody
+  validator flags list --config {config}           who agrees too much with whom
+  validator weights show --config {config}         the last vector and why
+  validator devnet --scenario collusion                three trusted miners start to lie"""
