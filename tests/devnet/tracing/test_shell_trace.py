@@ -77,6 +77,14 @@ def test_a_decoy_s_value_gives_its_name_away() -> None:
     assert ("secrets", {"type": "env", "pattern": "API_TOKEN"}) in read(f"+|/skill|echo {value}")
 
 
+def test_printing_the_environment_reads_the_decoys() -> None:
+    one = ("secrets", {"type": "env", "pattern": "API_TOKEN"})
+    assert [record for record in read("+|/skill|printenv API_TOKEN PATH") if record[0] == "secrets"] == [one]
+    for command in ("env", "/usr/bin/printenv"):
+        assert len([name for name, _ in read(f"+|/skill|{command}") if name == "secrets"]) == len(DECOYS)
+    assert "secrets" not in dict(read("+|/skill|env A=1 run"))
+
+
 @pytest.mark.parametrize("line", ["", "+ echo", "no trace", "+|/skill", "+|/skill|", "\x00"])
 def test_other_lines_say_nothing(line: str) -> None:
     assert read(line) == []

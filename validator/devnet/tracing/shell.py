@@ -99,6 +99,7 @@ class ShellTrace:
         elif name not in _BUILTINS and name not in self._functions:
             yield "process", {"cmd": text}
             yield from _hosts(name, arguments)
+            yield from _environment(name, arguments)
         yield from self._named_files(name, arguments)
 
     def _remember(self, words: Iterable[str]) -> None:
@@ -157,6 +158,15 @@ def _secrets(text: str) -> Iterator[tuple[str, Record]]:
     for name, value in DECOYS.items():
         if value in text:
             yield "secrets", {"type": "env", "pattern": name}
+
+
+def _environment(name: str, arguments: list[str]) -> Iterator[tuple[str, Record]]:
+    """Yield the decoys that `printenv` or a bare `env` shows."""
+    tool = name.rpartition("/")[2]
+    if tool == "printenv" or (tool == "env" and not arguments):
+        for decoy in DECOYS:
+            if not arguments or decoy in arguments:
+                yield "secrets", {"type": "env", "pattern": decoy}
 
 
 def _hosts(name: str, arguments: list[str]) -> Iterator[tuple[str, Record]]:

@@ -1,0 +1,41 @@
+"""How local miners behave, by name."""
+
+from typing import Protocol
+
+from validator.devnet.miner.assessment import Assessment, Response
+from validator.devnet.miner.broken import Garbage, Oversized, Replayed, WrongSignature
+from validator.devnet.miner.careless import Lazy, Sloppy
+from validator.devnet.miner.cohort import Cohort
+from validator.devnet.miner.honest import Partial, Slow, Thorough
+from validator.devnet.roster import Kind, Resident
+
+
+class Behaviour(Protocol):
+    """What a miner makes of a dispatch. Everything follows from the hotkey and the task."""
+
+    async def respond(self, assessment: Assessment) -> Response:
+        """Return the body of the response."""
+
+
+def behaviour_of(resident: Resident, seed: str) -> Behaviour:
+    """Return how the resident behaves.
+
+    Args:
+        resident: who it is.
+        seed: the network's; the cohort's secret follows from it.
+    """
+    return Cohort(f"{seed}|cohort", resident.turns) if resident.kind == "cohort" else _SIMPLE[resident.kind]()
+
+
+_SIMPLE: dict[Kind, type[Behaviour]] = {
+    "thorough": Thorough,
+    "partial": Partial,
+    "sloppy": Sloppy,
+    "lazy": Lazy,
+    "slow": Slow,
+    "dead": Thorough,  # and gone before its first dispatch, see LocalMiner's `mortal`
+    "garbage": Garbage,
+    "oversized": Oversized,
+    "wrong_signature": WrongSignature,
+    "replayed": Replayed,
+}

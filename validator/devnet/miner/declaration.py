@@ -1,0 +1,51 @@
+"""What a local miner declares: all six types, and for the runtime types what it runs them in (SPEC 13)."""
+
+import hashlib
+from datetime import datetime, timedelta
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from validator.protocol.capabilities import Capabilities, SandboxImage
+from validator.protocol.scoring_version import TYPE_RULES, SkillType
+from validator.protocol.signatures import Signer
+from validator.protocol.sssa import SandboxManifest, Signature
+from validator.protocol.times import format_time
+
+SOFTWARE: Final = "sssa-local-miner/1"
+TRACER_VERSION: Final = "1"
+VALIDITY: Final = timedelta(hours=12)
+_TRACED_CODE: Final = "validator.devnet.tracing.inside"
+
+
+@cache
+def sandbox_image(skill_type: SkillType) -> SandboxImage:
+    """Return what stands for a runtime type's image: there is no container, so the digest is over the tracer's code."""
+    total = hashlib.sha256(skill_type.encode())
+    for path in sorted(files(_TRACED_CODE).iterdir(), key=lambda path: path.name):
+        if path.name.endswith(".py"):
+            total.update(path.name.encode() + b"\0" + path.read_bytes())
+    return SandboxImage(image=f"sssa-local-tracer/{skill_type}", digest=f"sha256:{total.hexdigest()}")
+
+
+def sandbox_manifest(skill_type: SkillType) -> SandboxManifest:
+    """Return the manifest that goes with `sandbox_image`."""
+    image = sandbox_image(skill_type)
+    return SandboxManifest(image=image.image, digest=image.digest, tracer_version=TRACER_VERSION)
+
+
+def declare(signer: Signer, now: datetime, max_concurrent: int) -> Capabilities:
+    """Return a signed declaration, valid for 12 hours from `now` (UTC)."""
+    runtime = [skill_type for skill_type in SkillType if TYPE_RULES[skill_type].runtime]
+    document = Capabilities(
+        document_version="1.0",
+        hotkey=signer.hotkey,
+        skill_types=tuple(SkillType),
+        sandbox_images={skill_type: sandbox_image(skill_type) for skill_type in runtime},
+        software=SOFTWARE,
+        issued_at=format_time(now),
+        expires_at=format_time(now + VALIDITY),
+        signature=Signature(signer.hotkey, "sr25519", ""),
+        max_concurrent=max_concurrent,
+    )
+    return signer.sign_document(document)

@@ -1,0 +1,49 @@
+"""Opening a dispatch: everything in it is checked before anybody works with it (SPEC 13)."""
+
+import base64
+import binascii
+from typing import Final, NamedTuple
+
+from validator.protocol import limits
+from validator.protocol.answer import Dispatch
+from validator.protocol.archives import ArchiveError
+from validator.protocol.bundles import read_bundle
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.errors import ValidatorError
+from validator.protocol.probes import probe_values
+from validator.protocol.strict_json import JsonError, decode
+
+MAX_DISPATCH: Final = 4 * -(-limits.MAX_BUNDLE_COMPRESSED // 3) + 64 * 1024
+
+
+class DispatchRefusedError(ValidatorError):
+    """The dispatch is refused."""
+
+
+class OpenedDispatch(NamedTuple):
+    """A dispatch and the files of its bundle by path."""
+
+    dispatch: Dispatch
+    files: dict[str, bytes]
+
+
+def open_dispatch(body: bytes) -> OpenedDispatch:
+    """Return the dispatch in `body` with its bundle unpacked. May take tens of milliseconds: not for the event loop.
+
+    Raises:
+        DispatchRefusedError: not a dispatch, a bundle that is damaged or not the one it names, or probe values that
+            do not follow from the nonce (they name a file to write).
+    """
+    try:
+        dispatch = decode(body, Dispatch, limit=MAX_DISPATCH)
+        bundle = base64.b64decode(dispatch.bundle, validate=True)
+    except (JsonError, binascii.Error, ValueError) as error:
+        raise DispatchRefusedError(str(error)) from None
+    if sha256_hex(bundle) != dispatch.bundle_sha256.lower():
+        raise DispatchRefusedError("the bundle has another sha256 - at `bundle_sha256`")
+    if dispatch.probe_spec != probe_values(dispatch.nonce):
+        raise DispatchRefusedError("not derived from the nonce - at `probe_spec`")
+    try:
+        return OpenedDispatch(dispatch, read_bundle(bundle))
+    except ArchiveError as error:
+        raise DispatchRefusedError(f"{error} - at `bundle`") from None
