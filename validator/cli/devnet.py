@@ -15,7 +15,9 @@ def devnet(
     scenario: Annotated[
         Literal["demo", "collusion"], typer.Option(help="collusion: three miners that earned their reputation turn.")
     ] = "demo",
-    rounds: Annotated[int, typer.Option(min=1, max=10_000, help="Rounds; 18, or 30 for collusion.")] = 0,
+    rounds: Annotated[
+        int | None, typer.Option(min=1, max=10_000, help="Rounds; 18, or 30 for collusion.", show_default=False)
+    ] = None,
     seed: Annotated[str, typer.Option(metavar="WORD", help="Decides keys, nonces and draws.")] = "devnet",
     as_json: Json = False,
 ) -> None:

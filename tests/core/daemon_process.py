@@ -1,0 +1,144 @@
+"""A real `validator run` in a process of its own, with miners of the test's over loopback HTTP."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+from aiohttp import web
+from builders import IMAGE
+from world import VALIDATOR, answer_to, tasks_of_all_types
+
+from validator.chain.state import SubnetRules
+from validator.chain.subnet import SimulatedSubnet
+from validator.protocol.answer import Dispatch
+from validator.protocol.capabilities import Capabilities
+from validator.protocol.round import Axon
+from validator.protocol.scoring_version import TYPE_RULES, SkillType
+from validator.protocol.signatures import Signer
+from validator.protocol.sssa import Signature
+from validator.protocol.task import Windows
+from validator.protocol.times import format_time
+from validator.sources import SystemClock
+from validator.tasks.packing import write_task
+
+Answerer = Callable[[Signer, Dispatch], Awaitable[bytes | web.StreamResponse]]
+
+
+async def honest(signer: Signer, dispatch: Dispatch) -> bytes:
+    return msgspec.json.encode(answer_to(signer, dispatch))
+
+
+class Miners:
+    """Miners on loopback ports; `answerer` may be changed while they run."""
+
+    def __init__(self, count: int = 6) -> None:
+        self.signers = [Signer.from_uri(f"//Miner//{number}") for number in range(count)]
+        self.answerer: Answerer = honest
+        self.axons: dict[str, Axon] = {}
+        self.runners: list[web.AppRunner] = []
+
+    async def start(self) -> None:
+        for signer in self.signers:
+            app = web.Application(client_max_size=16 * 1024 * 1024)
+            app.router.add_get("/v1/capabilities", self._capabilities(signer))
+            app.router.add_post("/v1/assessments", self._assess(signer))
+            runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+            await runner.setup()
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            self.runners.append(runner)
+            self.axons[signer.hotkey] = Axon("127.0.0.1", runner.addresses[0][1])
+
+    async def close(self) -> None:
+        for runner in self.runners:
+            await runner.cleanup()
+
+    def _capabilities(self, signer: Signer) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def handle(_: web.Request) -> web.Response:
+            now = datetime.now(UTC)
+            document = Capabilities(
+                "1.0",
+                signer.hotkey,
+                tuple(SkillType),
+                {t: IMAGE for t in SkillType if TYPE_RULES[t].runtime},
+                "test",
+                format_time(now),
+                format_time(now + timedelta(hours=12)),
+                Signature(signer.hotkey, "sr25519", "0x" + "0" * 128),
+            )
+            return web.Response(body=msgspec.json.encode(signer.sign_document(document)))
+
+        return handle
+
+    def _assess(self, signer: Signer) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            dispatch = msgspec.json.decode(await request.read(), type=Dispatch)
+            answer = await self.answerer(signer, dispatch)
+            return web.Response(body=answer) if isinstance(answer, bytes) else answer
+
+        return handle
+
+
+class Site:
+    """Everything a daemon needs on disk: settings, chain file, tasks."""
+
+    def __init__(self, folder: Path, store_url: str, miners: Miners, windows: Windows) -> None:
+        self.config = folder / "validator.toml"
+        self.log = folder / "daemon.log"
+        clock = SystemClock()
+        rules = SubnetRules(seed="t", genesis=int(clock.now().timestamp()), block_time_s=0.5, tempo=20)
+        subnet = SimulatedSubnet.create(rules, clock, folder / "chain.json")
+        subnet.register(VALIDATOR.hotkey, stake_tao=1000.0, validator_permit=True)
+        for hotkey, axon in miners.axons.items():
+            subnet.register(hotkey, axon=axon)
+        for number, task in enumerate(tasks_of_all_types(windows)):
+            write_task(task, folder / "tasks" / f"{number:02}")
+        self.config.write_text(
+            f"""
+[validator]
+netuid = 1
+[wallet]
+uri = "//Validator"
+[chain]
+kind = "simulated"
+state = "{folder}/chain.json"
+[store]
+url = "{store_url}"
+[rounds]
+interval_s = 0.2
+grace_s = 20.0
+[tasks]
+directory = "{folder}/tasks"
+canaries = false
+[miners]
+allow_private_axons = true
+[health]
+port = 0
+[log]
+format = "json"
+"""
+        )
+
+    @asynccontextmanager
+    async def daemon(self) -> AsyncIterator[asyncio.subprocess.Process]:
+        """A running daemon; killed at the end if it still runs."""
+        with self.log.open("ab") as log:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-c",
+                "from validator.cli import main; main()",
+                "run",
+                "--config",
+                str(self.config),
+                stdout=log,
+                stderr=log,
+            )
+        try:
+            yield process
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
