@@ -1,6 +1,6 @@
 """What all repositories share: a connection inside a transaction, and the few statements both databases spell apart."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Executable, Insert, Row, Table, func, insert, select
@@ -9,6 +9,8 @@ from sqlalchemy.engine import CursorResult
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.store.packing import Packing
+
+_PARTITION = 2_000  # rows handled at a time
 
 
 class Repository:
@@ -25,6 +27,13 @@ class Repository:
 
     async def _all(self, statement: Executable, parameters: Mapping[str, Any] | None = None) -> Sequence[Row[Any]]:
         return (await self._connection.execute(statement, parameters)).all()
+
+    async def _stream(self, statement: Executable) -> AsyncIterator[Row[Any]]:
+        """Yield the rows of a large result, letting the event loop run in between."""
+        result = await self._connection.stream(statement)
+        async for rows in result.partitions(_PARTITION):
+            for row in rows:
+                yield row
 
     async def _first(self, statement: Executable) -> Row[Any] | None:
         return (await self._connection.execute(statement)).first()

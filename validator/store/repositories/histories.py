@@ -3,13 +3,13 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
-from sqlalchemy import and_, case, func, select
+from sqlalchemy import case, func, select
 
 from validator.protocol.answer import Role
 from validator.protocol.round import TypeHistory
 from validator.protocol.scoring_version import HISTORY_ROUNDS, SkillType
 from validator.store.repositories.base import Repository
-from validator.store.tables import dispatches, tasks
+from validator.store.tables import dispatches, rounds
 
 MAX_ROLES = 100
 
@@ -32,27 +32,28 @@ class Histories(Repository):
             `in_flight` 0. Pairs that were never assigned are absent.
         """
         d = dispatches.c
+        still_open = select(rounds.c.round_id).where(rounds.c.state == "open")
         per_round = (
             select(
                 d.hotkey,
                 d.skill_type,
                 d.round_id,
-                func.max(case((d.role == "primary", 1), else_=0)).label("primary"),
+                func.max(d.role).label("role"),  # `primary` sorts after `auditor`
                 func.count().label("dispatches"),
                 func.sum(case((d.state == "failed", 1), else_=0)).label("failures"),
                 func.row_number().over(partition_by=(d.hotkey, d.skill_type), order_by=d.round_id.desc()).label("age"),
             )
-            .join(tasks, and_(tasks.c.round_id == d.round_id, tasks.c.task_id == d.task_id))
-            .where(tasks.c.state == "settled", d.round_id < round_id)
+            # When a round ends, the dispatches of void tasks are void and those of settled ones judged.
+            .where(d.state.in_(("answered", "failed")), d.round_id < round_id, d.round_id.not_in(still_open))
             .group_by(d.hotkey, d.skill_type, d.round_id)
             .subquery()
         )
-        newest = select(per_round).where(per_round.c.age <= MAX_ROLES).order_by(per_round.c.age)
+        newest = select(per_round).where(per_round.c.age <= MAX_ROLES)
         roles: dict[tuple[str, SkillType], list[Role]] = defaultdict(list)
         counts: dict[tuple[str, SkillType], tuple[int, int]] = defaultdict(lambda: (0, 0))
-        for row in await self._all(newest):
+        async for row in self._stream(newest.order_by(per_round.c.hotkey, per_round.c.skill_type, per_round.c.age)):
             pair = row.hotkey, SkillType(row.skill_type)
-            roles[pair].append("primary" if row.primary else "auditor")
+            roles[pair].append(row.role)
             if row.round_id >= round_id - lookback:
                 sent, failures = counts[pair]
                 counts[pair] = sent + row.dispatches, failures + int(row.failures)

@@ -53,6 +53,6 @@ class Windows(Repository):
         entries = (aged if hotkey is None else aged.where(w.hotkey == hotkey)).subquery()
         newest = select(entries).where(entries.c.age <= SCORE_WINDOW)
         found: dict[str, dict[str, list[float]]] = {}
-        for row in await self._all(newest.order_by(entries.c.hotkey, entries.c.skill_type, entries.c.age.desc())):
+        async for row in self._stream(newest.order_by(entries.c.hotkey, entries.c.skill_type, entries.c.age.desc())):
             found.setdefault(row.hotkey, {}).setdefault(row.skill_type, []).append(row.value)
         return found

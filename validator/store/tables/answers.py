@@ -38,7 +38,8 @@ dispatches = Table(
     of_task(),
     one_of("state", DISPATCH_STATES),
     CheckConstraint("role IN ('primary', 'auditor')", name="role"),
-    Index(None, "hotkey", "skill_type", "round_id"),
+    # Histories are read from the index alone.
+    Index(None, "hotkey", "skill_type", "round_id", "role", "state"),
 )
 
 answers = Table(

@@ -18,7 +18,8 @@ window_entries = Table(
     Column("task_id", Name, primary_key=True),
     Column("sequence", BigInteger, nullable=False, unique=True),  # order of insertion, over all miners
     Column("value", Real, nullable=False),
-    Index(None, "hotkey", "skill_type", "sequence"),
+    # Windows are read from the index alone.
+    Index(None, "hotkey", "skill_type", "sequence", "value"),
 )
 
 weight_submissions = Table(

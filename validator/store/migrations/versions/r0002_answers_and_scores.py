@@ -59,9 +59,9 @@ def _dispatches() -> None:
         sa.PrimaryKeyConstraint("round_id", "task_id", "hotkey", name=op.f("pk_dispatches")),
     )
     op.create_index(
-        op.f("ix_dispatches_hotkey_skill_type_round_id"),
+        op.f("ix_dispatches_hotkey_skill_type_round_id_role_state"),
         "dispatches",
-        ["hotkey", "skill_type", "round_id"],
+        ["hotkey", "skill_type", "round_id", "role", "state"],
         unique=False,
     )
 

@@ -30,9 +30,9 @@ def _window_entries() -> None:
         sa.UniqueConstraint("sequence", name=op.f("uq_window_entries_sequence")),
     )
     op.create_index(
-        op.f("ix_window_entries_hotkey_skill_type_sequence"),
+        op.f("ix_window_entries_hotkey_skill_type_sequence_value"),
         "window_entries",
-        ["hotkey", "skill_type", "sequence"],
+        ["hotkey", "skill_type", "sequence", "value"],
         unique=False,
     )
 
