@@ -71,7 +71,7 @@ class AnalysisPool:
         key = _Key(sha256, skill_type, marker)
         task = self._tasks.get(key)
         if task is None:
-            task = self._tasks[key] = asyncio.ensure_future(self._run(files, skill_type, marker))
+            task = self._tasks[key] = asyncio.ensure_future(self._run(dict(files), skill_type, marker))
             task.add_done_callback(lambda done: self._forget_failure(key, done))
             if len(self._tasks) > _KEPT:
                 self._forget_oldest()
@@ -87,7 +87,7 @@ class AnalysisPool:
         self._tasks.clear()
         await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)
 
-    async def _run(self, files: Files, skill_type: SkillType, marker: str | None) -> Analysis:
+    async def _run(self, files: dict[str, bytes], skill_type: SkillType, marker: str | None) -> Analysis:
         loop = asyncio.get_running_loop()
         pool = self._pool
         try:

@@ -37,8 +37,10 @@ def open_dispatch(body: bytes) -> OpenedDispatch:
     try:
         dispatch = decode(body, Dispatch, limit=MAX_DISPATCH)
         bundle = base64.b64decode(dispatch.bundle, validate=True)
-    except (JsonError, binascii.Error, ValueError) as error:
+    except JsonError as error:
         raise DispatchRefusedError(str(error)) from None
+    except (binascii.Error, ValueError):
+        raise DispatchRefusedError("not standard padded base64 - at `bundle`") from None
     if sha256_hex(bundle) != dispatch.bundle_sha256.lower():
         raise DispatchRefusedError("the bundle has another sha256 - at `bundle_sha256`")
     if dispatch.probe_spec != probe_values(dispatch.nonce):
