@@ -37,6 +37,7 @@ from validator.protocol.task import Task, Windows
 from validator.protocol.times import format_time
 from validator.protocol.traces import read_traces
 from validator.rounds.dispatch import Dispatcher
+from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.prepare import Preparer
 from validator.rounds.service import RoundService
 from validator.rounds.tasks import TaskDesk
@@ -107,7 +108,7 @@ class World:
             self.subnet.register(signer.hotkey, axon=Axon("127.0.0.1", 9000 + number))
         self.chain = SimulatedChain(self.subnet, VALIDATOR.hotkey)
         self.source = source or MemorySource(tasks_of_all_types())
-        self.gates = ThreadPoolExecutor(1)
+        self.gates = Gatekeeper(lambda: ThreadPoolExecutor(1))
         self.client = ScriptedMinerClient(self._reply, self.clock)
         random = SeededRandom("world")
         self.preparer = Preparer(

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,6 +15,7 @@ from validator.daemon.world import World
 from validator.miners.client import HttpMinerClient, MinerClient
 from validator.miners.directory import CapabilityDirectory
 from validator.rounds.dispatch import Dispatcher
+from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.listening import RoundListener
 from validator.rounds.prepare import Preparer
 from validator.rounds.service import RoundService
@@ -115,7 +115,8 @@ async def assembled(
             allow_private=settings.miners.allow_private_axons,
         )
         stack.push_async_callback(client.close)
-        gates = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="gates"))
+        gates = Gatekeeper()
+        stack.push_async_callback(gates.close)
         health = HealthState(world.clock, settings.rounds.interval_s, __version__)
         rounds = _round_service(settings, world, store, client, gates, (HealthListener(health), *listeners))
         beside = _beside(settings, world, store, metrics, health)
@@ -127,7 +128,7 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
     world: World,
     store: Store,
     client: MinerClient,
-    gates: ThreadPoolExecutor,
+    gates: Gatekeeper,
     listeners: Sequence[RoundListener],
 ) -> RoundService:
     return RoundService(

@@ -16,7 +16,7 @@ from validator.web.state import HealthState
 
 _PRUNE_EVERY_S: Final = 3600.0
 _PRUNE_ROWS: Final = 200
-_LAG_EVERY_S: Final = 1.0
+_LAG_EVERY_S: Final = 0.02  # often enough to see what blocks for longer than that
 _LAG_SHOWN_S: Final = 0.5
 _HEAD_EVERY_S: Final = 10.0
 _log = structlog.get_logger()
@@ -69,7 +69,7 @@ class LoopWatch:
     metrics: Metrics
 
     async def run(self) -> None:
-        """Measure every second."""
+        """Measure all the time."""
         while True:
             before = self.clock.monotonic()
             await self.clock.sleep(_LAG_EVERY_S)

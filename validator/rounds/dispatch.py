@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
 import structlog
@@ -13,8 +12,9 @@ from validator.protocol.answer import Role, answer_limit
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput
 from validator.rounds.expected import expected_of
+from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.gates import Expected
-from validator.rounds.judge import Judged, judge, reject
+from validator.rounds.judge import Judged, reject
 from validator.rounds.prepare import Prepared
 from validator.rounds.settle import Key, Returned
 from validator.sources import Clock
@@ -42,13 +42,13 @@ class Dispatcher:
 
     Args:
         client, store, clock: what it uses.
-        gates: where answers are judged, off the event loop; one thread bounds the memory of hostile answers.
+        gates: where answers are judged.
     """
 
     client: MinerClient
     store: Store
     clock: Clock
-    gates: Executor
+    gates: Gatekeeper
 
     async def dispatch(self, prepared: Prepared) -> Returned:
         """Send every planned dispatch at once; return when each has answered, failed or run into its deadline."""
@@ -123,8 +123,7 @@ class Dispatcher:
             raw = await asyncio.to_thread(received.read)
         async with self.store.begin() as tx:
             await tx.dispatches.answered(key, reply.seconds, reply.status, raw, self.clock.now())
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.gates, judge, expected, raw, reply.seconds)
+        return await self.gates.judge(expected, raw, reply.seconds)
 
 
 def _bodies(prepared: Prepared) -> dict[str, dict[Role, bytes]]:

@@ -1,8 +1,6 @@
 """After a crash: settle what was answered, void what was not, never twice (SPEC 5, D-6)."""
 
-import asyncio
 from collections.abc import Sequence
-from concurrent.futures import Executor
 
 import structlog
 
@@ -10,7 +8,8 @@ from validator.groups.planning import plan_round
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput
 from validator.rounds.expected import expected_of
-from validator.rounds.judge import Judged, judge, reject
+from validator.rounds.gatekeeper import Gatekeeper
+from validator.rounds.judge import Judged, reject
 from validator.rounds.settle import Key, Returned, settle_round
 from validator.sources import Clock
 from validator.store import Store
@@ -19,7 +18,7 @@ from validator.store.records import DispatchRecord, StoredRound
 _log = structlog.get_logger()
 
 
-async def resume_rounds(store: Store, clock: Clock, gates: Executor) -> list[str]:
+async def resume_rounds(store: Store, clock: Clock, gates: Gatekeeper) -> list[str]:
     """Bring every unfinished round to an end; return their ids.
 
     A round whose input cannot be read again is abandoned whole. In the others every task whose dispatches all ended is
@@ -32,7 +31,7 @@ async def resume_rounds(store: Store, clock: Clock, gates: Executor) -> list[str
     return [str(stored.record.round_id) for stored in unfinished]
 
 
-async def _resume(store: Store, clock: Clock, gates: Executor, stored: StoredRound) -> None:
+async def _resume(store: Store, clock: Clock, gates: Gatekeeper, stored: StoredRound) -> None:
     round_id = stored.record.round_id
     if stored.input is None:
         async with store.begin() as tx:
@@ -51,7 +50,7 @@ async def _resume(store: Store, clock: Clock, gates: Executor, stored: StoredRou
     )
 
 
-async def _returned(store: Store, gates: Executor, frozen: RoundInput) -> Returned:
+async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput) -> Returned:
     async with store.read() as tx:
         records = await tx.dispatches.of_round(int(frozen.round_id))
     void = {record.key.task_id: Reason.BUG_CRASH for record in records if record.state in ("planned", "sent")}
@@ -67,7 +66,7 @@ async def _returned(store: Store, gates: Executor, frozen: RoundInput) -> Return
     return Returned(judged, void, any_response=_any_response(records))
 
 
-async def _judge_again(store: Store, gates: Executor, frozen: RoundInput, record: DispatchRecord) -> Judged | None:
+async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, record: DispatchRecord) -> Judged | None:
     """Return what the gates say of the stored answer; None if an answer that was stored cannot be read any more."""
     task = next(task for task in frozen.tasks if task.task_id == record.key.task_id)
     expected = expected_of(frozen, task, record.key.hotkey, record.role)
@@ -77,8 +76,7 @@ async def _judge_again(store: Store, gates: Executor, frozen: RoundInput, record
         body = await tx.dispatches.answer_body(record.key)
     if body is None or record.seconds is None:
         return None
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(gates, judge, expected, body, record.seconds)
+    return await gates.judge(expected, body, record.seconds)
 
 
 def _any_response(records: Sequence[DispatchRecord]) -> bool:

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
 import structlog
@@ -13,6 +12,7 @@ from validator.miners.directory import CapabilityDirectory
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, RoundOutcome
 from validator.rounds.dispatch import Dispatcher
+from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.listening import RoundEnd, RoundListener
 from validator.rounds.prepare import Prepared, Preparer, Skipped
 from validator.rounds.resume import resume_rounds
@@ -47,7 +47,7 @@ class RoundService:
     directory: CapabilityDirectory
     preparer: Preparer
     dispatcher: Dispatcher
-    gates: Executor
+    gates: Gatekeeper
     interval_s: float
     refresh_s: float
     listeners: Sequence[RoundListener] = ()

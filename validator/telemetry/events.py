@@ -45,6 +45,11 @@ class Event(StrEnum):
         "An error of the validator: the task is void.",
         f"{_ROUND} task_id hotkey exception",
     )
+    GATES_RESTARTED = (
+        "gates_restarted",
+        "The process that judges answers was killed and started again; the answer in hand is judged once more.",
+        "task_id hotkey",
+    )
     ROUND_SETTLED = (
         "round_settled",
         "A round is scored and stored: its canonical line.",
