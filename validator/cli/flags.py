@@ -64,7 +64,10 @@ def list_(
 
 @app.command()
 def show(
-    which: Annotated[str, typer.Argument(metavar="ID|HOTKEY", help="A flag's id, or a hotkey for all of its flags.")],
+    which: Annotated[
+        str,
+        typer.Argument(metavar="ID|HOTKEY", help="A flag's id, or a hotkey for all of its flags.", show_default=False),
+    ],
     config: Config = None,
     as_json: Json = False,
 ) -> None:
@@ -86,7 +89,7 @@ def show(
 
 @app.command()
 def clear(
-    hotkey: Annotated[str, typer.Argument(help="Whose standing flags.", show_default=False)],
+    hotkey: Annotated[str, typer.Argument(metavar="HOTKEY", help="Whose standing flags.", show_default=False)],
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; stored with the flags.")],
     config: Config = None,
 ) -> None:

@@ -6,7 +6,6 @@ import typer
 
 from validator.cli.options import Config, Json
 
-MAX_ID = 2**63 - 1
 MAX_ROUNDS = 10_000
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Rounds: who got which task, and what it came to.")
@@ -16,7 +15,7 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Rounds: who
 def list_(
     limit: Annotated[int, typer.Option(min=1, max=MAX_ROUNDS, help="Most rounds.")] = 20,
     before: Annotated[
-        int | None, typer.Option(metavar="ID", min=0, max=MAX_ID, help="Only rounds before this one, for paging.")
+        int | None, typer.Option(metavar="ID", min=0, help="Only rounds before this one, for paging.")
     ] = None,
     config: Config = None,
     as_json: Json = False,
@@ -36,9 +35,7 @@ def list_(
 
 @app.command()
 def show(
-    round_id: Annotated[
-        int, typer.Argument(metavar="ROUND", min=0, max=MAX_ID, help="The round's id.", show_default=False)
-    ],
+    round_id: Annotated[int, typer.Argument(metavar="ROUND", min=0, help="The round's id.", show_default=False)],
     config: Config = None,
     as_json: Json = False,
 ) -> None:

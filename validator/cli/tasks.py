@@ -67,7 +67,7 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
 def check(
     directories: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR...", help="Task folders or archives, or folders of them.", show_default=False),
+        typer.Argument(metavar="DIR", help="Task folders or archives, or folders of them.", show_default=False),
     ],
     as_json: Json = False,
 ) -> None:

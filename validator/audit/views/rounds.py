@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from validator.audit.views.flags import FlagView, flag_view
 from validator.audit.views.meanings import gate_of, meaning_of
@@ -24,6 +25,7 @@ from validator.store import Transaction
 from validator.store.records import DispatchRecord, DispatchState, GroupRecord, RoundRecord, TaskRecord, TaskState
 
 Dispatched = tuple[str, str]
+MAX_ROUND_ID: Final = 2**63 - 1  # what the column holds on every database
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +125,12 @@ class RoundView:
 
 async def round_list(tx: Transaction, limit: int, before: int | None = None) -> tuple[RoundRecord, ...]:
     """Return at most `limit` rounds, newest first; with `before` only those with a smaller id."""
-    return await tx.rounds.listing(limit, before)
+    return await tx.rounds.listing(limit, None if before is None else min(before, MAX_ROUND_ID))
 
 
 async def round_view(tx: Transaction, round_id: int) -> RoundView | None:
     """Return a round with everything that is stored of it, None if there is no such round."""
-    stored = await tx.rounds.get(round_id)
+    stored = await tx.rounds.get(round_id) if 0 <= round_id <= MAX_ROUND_ID else None
     if stored is None:
         return None
     uids = {neuron.hotkey: neuron.uid for neuron in stored.input.snapshot.neurons} if stored.input else {}

@@ -1,0 +1,140 @@
+"""A small real store, and the command line as a user starts it."""
+
+import asyncio
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Coroutine
+from contextlib import redirect_stderr, redirect_stdout
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+import pytest
+from world import World, garbage, honest
+
+from validator.cli import main
+from validator.miners.scripted import ScriptedReply
+from validator.protocol.answer import Dispatch
+from validator.protocol.round import FlagRaised, Neuron
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.signatures import Signer
+from validator.rounds.prepare import Prepared
+from validator.store import Store, open_store
+
+T = TypeVar("T")
+PROGRAM = [sys.executable, "-c", "from validator.cli import main; main()"]
+EVIL = "evil\x1b[31m\u202e[bold]x[/bold]"
+EVIL_SHOWN = r"evil\u001b[31m\u202e[bold]x[/bold]"
+FOREIGN = "naïve"
+GARBAGE = Signer.from_uri("//Miner//5").hotkey
+FLAGGED = Signer.from_uri("//Miner//0").hotkey
+RAISED = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
+
+
+class Example(NamedTuple):
+    """Where the example store is; round 0 is settled, round 1 is open."""
+
+    config: Path
+    database: Path
+
+
+def environment(**changes: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("VALIDATOR_", "COLUMNS"))}
+    return {**kept, **changes}
+
+
+def validator(*arguments: str, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line; whatever it was asked, it never shows a stack trace."""
+    command = [*PROGRAM, *arguments]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120, cwd=cwd, env=environment(**env)
+    )
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def called(*arguments: str, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+    """The same in this process, for sweeps over many commands: starting one takes a second."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr("sys.argv", ["validator", *arguments])
+        for name in set(os.environ) - set(environment()):
+            patch.delenv(name)
+        for name, value in env.items():
+            patch.setenv(name, value)
+        if cwd is not None:
+            patch.chdir(cwd)
+        with pytest.raises(SystemExit) as ended:
+            main()
+    code = ended.value.code
+    return subprocess.CompletedProcess(arguments, code if isinstance(code, int) else 0, _text(out), _text(err))
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()
+
+
+def answered(*arguments: str, cwd: Path | None = None) -> Any:
+    """The JSON document that a command prints, alone on one line."""
+    done = called(*arguments, "--json", cwd=cwd)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) == 1
+    return json.loads(done.stdout)
+
+
+def write_config(folder: Path, url: str, more: str = "") -> Path:
+    config = folder / "my.toml"
+    config.write_text(f'[validator]\nnetuid = 1\n[store]\nurl = "{url}"\n{more}')
+    return config
+
+
+def build_example(folder: Path) -> Example:
+    database = folder / "example.sqlite"
+    asyncio.run(_build(f"sqlite:///{database}"))
+    return Example(write_config(folder, f"sqlite:///{database}"), database)
+
+
+async def _build(url: str) -> None:
+    async with open_store(url, create=True) as store:
+        world = World(store, script=_script)
+        await _on_virtual_time(world, world.service.one_round())
+        prepared = await world.preparer.prepare(await world.chain.snapshot())
+        assert isinstance(prepared, Prepared)
+        await _add_conduct(store, world)
+
+
+def _script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+    return garbage(signer, dispatch) if signer.hotkey == GARBAGE else honest(signer, dispatch)
+
+
+async def _on_virtual_time(world: World, work: Coroutine[Any, Any, T]) -> T:
+    running = asyncio.ensure_future(work)
+    while not running.done():
+        await asyncio.wait([running], timeout=0.001)
+        await world.clock.advance(0.5)
+    return await running
+
+
+async def _add_conduct(store: Store, world: World) -> None:
+    """What a few rounds do not bring: flags, a hostile name, weights, declarations that count today."""
+    snapshot = await world.chain.snapshot()
+    strangers = Neuron(EVIL, 200, 0.0, False, None), Neuron(FOREIGN, 201, 0.0, False, None)
+    now = datetime.now(UTC)
+    async with store.begin() as tx:
+        seen = msgspec.structs.replace(snapshot, block=snapshot.block + 10, neurons=(*snapshot.neurons, *strangers))
+        await tx.miners.seen(seen)
+        flag = FlagRaised(FLAGGED, SkillType.DECLARATIVE, 0.953, 0.412, 5)
+        flag_id = await tx.flags.raise_(flag, 0, RAISED)
+        await tx.agreements.consume(FLAGGED, SkillType.DECLARATIVE, flag_id)
+        await tx.flags.raise_(FlagRaised(EVIL, SkillType.MCP_SERVER, 0.99, 0.1, 7), 0, RAISED)
+        await tx.flags.clear(EVIL, "[red]looked\x07 at it[/red]", RAISED + timedelta(days=1))
+        document = world._capabilities(world.signers[FLAGGED])
+        await tx.capabilities.put(FLAGGED, document, now, now + timedelta(hours=12), now)
+        vector, scores = {FLAGGED: 0.15, EVIL: 0.05}, {FLAGGED: 1 / 3, EVIL: 0.25, GARBAGE: 0.0}
+        number = await tx.weights.prepare(1, 0, 7, vector, scores, 0.8, RAISED)
+        await tx.weights.update(number, "confirmed", RAISED, block=140, message="[green]fine[/green]", extrinsic="0x1")

@@ -1,0 +1,168 @@
+"""`validator rounds …` against a real store."""
+
+import json
+
+import pytest
+from cli_store import FLAGGED, GARBAGE, Example, answered, called, validator
+
+from validator.protocol.reasons import Reason
+from validator.protocol.scoring_version import SkillType
+
+ROUND_KEYS = [
+    "round_id",
+    "epoch",
+    "block",
+    "block_hash",
+    "state",
+    "reason",
+    "input_sha256",
+    "outcome_sha256",
+    "started_at",
+    "settled_at",
+    "task_count",
+    "dispatch_count",
+    "accepted_count",
+    "failed_count",
+    "mean_quality",
+    "mean_consensus",
+]
+TASK_KEYS = [
+    "task_id",
+    "position",
+    "skill_type",
+    "slot",
+    "source_sha256",
+    "bundle_sha256",
+    "provenance",
+    "mode",
+    "state",
+    "reason",
+    "meaning",
+    "primaries",
+    "auditors",
+    "promoted",
+    "demoted",
+    "excluded",
+    "outcome",
+    "dispatches",
+]
+DISPATCH_KEYS = [
+    "hotkey",
+    "uid",
+    "role",
+    "rank",
+    "state",
+    "reason",
+    "meaning",
+    "gate",
+    "detail",
+    "sent_at",
+    "received_at",
+    "seconds",
+    "http_status",
+    "body_bytes",
+    "sssa_sha256",
+    "quality",
+    "consensus",
+    "emission",
+    "agreement_with_primaries",
+    "agreement_with_auditors",
+    "components",
+    "factors",
+]
+
+
+def test_rounds_are_listed_newest_first_with_stable_keys(example: Example) -> None:
+    rounds = answered("rounds", "list", "--config", str(example.config))["rounds"]
+    assert [(one["round_id"], one["state"]) for one in rounds] == [(1, "open"), (0, "settled")]
+    assert [list(one) for one in rounds] == [ROUND_KEYS, ROUND_KEYS]
+    settled = rounds[1]
+    assert (settled["task_count"], settled["dispatch_count"]) == (12, 60)
+    assert settled["accepted_count"] + settled["failed_count"] == 60
+    assert settled["started_at"].startswith("2026-01-01T00:00:")
+    assert settled["started_at"].endswith("Z")
+    assert rounds[0]["settled_at"] is None
+
+
+def test_rounds_can_be_paged(example: Example) -> None:
+    where = ["--config", str(example.config)]
+    assert [one["round_id"] for one in answered("rounds", "list", "--limit", "1", *where)["rounds"]] == [1]
+    assert [one["round_id"] for one in answered("rounds", "list", "--before", "1", *where)["rounds"]] == [0]
+    assert answered("rounds", "list", "--before", "0", *where) == {"rounds": []}
+    assert len(answered("rounds", "list", "--before", str(10**30), *where)["rounds"]) == 2
+
+
+def test_rounds_as_a_table(example: Example) -> None:
+    done = validator("rounds", "list", "--config", str(example.config))
+    assert (done.returncode, done.stderr) == (0, "")
+    head, *rows = done.stdout.splitlines()
+    assert head.split()[:3] == ["round", "state", "reason"]
+    assert [row.split()[:2] for row in rows] == [["1", "open"], ["0", "settled"]]
+
+
+def test_a_settled_round_shows_every_dispatch_with_its_score(example: Example) -> None:
+    found = answered("rounds", "show", "0", "--config", str(example.config))
+    assert list(found) == ["round", "meaning", "tasks", "flags", "reputation"]
+    assert list(found["round"]) == ROUND_KEYS
+    assert found["meaning"] == Reason.SETTLED.meaning
+    assert [task["skill_type"] for task in found["tasks"]] == [str(kind) for kind in SkillType for _ in range(2)]
+    for task in found["tasks"]:
+        assert list(task) == TASK_KEYS
+        assert (task["mode"], task["state"]) == ("full", "settled")
+        assert [one["hotkey"] for one in task["dispatches"]] == task["primaries"] + task["auditors"]
+        assert (task["outcome"]["n_valid"], task["outcome"]["verdict"]) in ((5, "ALLOW"), (4, "ALLOW"))
+    dispatches = [one for task in found["tasks"] for one in task["dispatches"]]
+    assert all(list(one) == DISPATCH_KEYS for one in dispatches)
+    failed = [one for one in dispatches if one["hotkey"] == GARBAGE]
+    assert {(one["reason"], one["gate"], one["emission"], one["quality"]) for one in failed} == {
+        ("parse_schema", 2, 0.0, None)
+    }
+    assert failed[0]["meaning"] == Reason.PARSE_SCHEMA.meaning
+    passed = [one for one in dispatches if one["hotkey"] != GARBAGE]
+    assert {(one["reason"], one["seconds"], one["consensus"]) for one in passed} == {("accepted", 1.0, 1.0)}
+    assert all(one["emission"] == one["factors"]["emission"] > 0 for one in passed)
+    assert all(one["quality"] == one["factors"]["quality"] for one in passed)
+    assert {flag["hotkey"] for flag in found["flags"]} > {FLAGGED}
+    assert {(event["kind"]) for event in found["reputation"] if event["hotkey"] == GARBAGE} == {"invalid"}
+
+
+def test_an_open_round_shows_its_plan(example: Example) -> None:
+    found = answered("rounds", "show", "1", "--config", str(example.config))
+    assert {one["state"] for task in found["tasks"] for one in task["dispatches"]} == {"planned"}
+    assert all(task["outcome"] is None and task["reason"] is None for task in found["tasks"])
+    text = called("rounds", "show", "1", "--config", str(example.config)).stdout
+    assert text.startswith("Round 1: open, epoch ")
+    assert text.count("planned") == 60
+
+
+def test_a_round_as_text_tells_reasons_and_what_they_mean(example: Example) -> None:
+    done = validator("rounds", "show", "0", "--config", str(example.config))
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split() for line in done.stdout.splitlines() if GARBAGE in line and "parse_schema" in line]
+    assert rows
+    assert all(row[0] in ("primary", "auditor") for row in rows)
+    assert f"parse_schema: {Reason.PARSE_SCHEMA.meaning}" in done.stdout.splitlines()
+    assert f"accepted: {Reason.ACCEPTED.meaning}" in done.stdout.splitlines()
+    assert f"excluded {GARBAGE}: in_flight" in done.stdout or "excluded" not in done.stdout
+    assert "Reputation" in done.stdout
+
+
+@pytest.mark.parametrize("which", ["2", str(2**63), str(10**30)])
+def test_a_round_that_is_not_there(example: Example, which: str) -> None:
+    done = called("rounds", "show", which, "--config", str(example.config), "--json")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"there is no round {which} in the store; `validator rounds list` shows them\n"
+
+
+@pytest.mark.parametrize("which", ["x", "-1", "1.5"])
+def test_what_is_no_round_id(example: Example, which: str) -> None:
+    done = called("rounds", "show", "--config", str(example.config), "--", which)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Error: Invalid value for 'ROUND'" in done.stderr
+
+
+def test_json_is_one_document_on_one_line(example: Example) -> None:
+    done = validator("rounds", "list", "--json", "--config", str(example.config))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [one["round_id"] for one in json.loads(done.stdout)["rounds"]] == [1, 0]
+    assert done.stdout.count("\n") == 1
