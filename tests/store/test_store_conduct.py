@@ -62,6 +62,15 @@ async def test_the_window_holds_counted_samples_oldest_first(store: Store) -> No
         assert [s.sample for s in await tx.agreements.of_miner(B, 9)] == [_uncounted(B)]
 
 
+async def test_the_window_holds_the_newest_30(store: Store) -> None:
+    values = [n / 100 for n in range(COLLUSION_WINDOW + 1)]
+    await _skipped_rounds(store, 0, len(values))
+    await _samples(store, values)
+    async with store.read() as tx:
+        window = (await tx.agreements.windows())[A, PYTHON]
+    assert [pair.with_primaries for pair in window] == values[1:]
+
+
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=st.lists(st.floats(0, 1), max_size=COLLUSION_WINDOW + 10), flagged_after=st.integers(0, 40))
 async def test_a_flag_consumes_everything_before_it(sqlite_url: str, values: list[float], flagged_after: int) -> None:

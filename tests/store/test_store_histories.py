@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from store_examples import HOTKEYS, PYTHON, RAG, a_round, at, open_round, play_round, settle, task_id
+from store_examples import HOTKEYS, PYTHON, RAG, a_round, answer_all, at, open_round, play_round, settle, task_id
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
@@ -58,7 +58,8 @@ async def test_void_skipped_and_open_tasks_never_happened(store: Store) -> None:
     await open_round(store, 2, {PYTHON: HOTKEYS})
     async with store.begin() as tx:
         await tx.rounds.settle(2, "void", Reason.VOID_OFFLINE, None, at(2))
-    await open_round(store, 3, {PYTHON: HOTKEYS})
+    _, plan = await open_round(store, 3, {PYTHON: HOTKEYS})
+    await answer_all(store, plan, failing=frozenset({A}))
     async with store.read() as tx:
         assert await tx.histories.before(4) == {}
 
