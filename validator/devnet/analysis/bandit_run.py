@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final, NamedTuple
 
+from validator.devnet.analysis.python_parse import quiet
 from validator.devnet.analysis.result import found
 from validator.devnet.analysis.source import SourceFile
 from validator.protocol.sssa import Category, Finding, Severity
@@ -74,14 +75,13 @@ class _Bandit(NamedTuple):
 def _bandit() -> _Bandit:
     """Return bandit's parts, imported on first use and with what the import changes in the process put back."""
     formatwarning = warnings.formatwarning
-    try:
+    with quiet():
         from bandit.core.config import BanditConfig  # noqa: PLC0415 - an optional dependency of the local network
         from bandit.core.metrics import Metrics  # noqa: PLC0415 - see above
         from bandit.core.node_visitor import BanditNodeVisitor  # noqa: PLC0415 - see above
         from bandit.core.test_set import BanditTestSet  # noqa: PLC0415 - see above
         from bandit.core.tester import BanditTester  # noqa: PLC0415 - see above
-    finally:
-        warnings.formatwarning = formatwarning
+    warnings.formatwarning = formatwarning
     logging.getLogger("bandit").disabled = True
     for name in list(logging.root.manager.loggerDict):
         if name.startswith("bandit."):

@@ -4,6 +4,8 @@ import ast
 import threading
 import warnings
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from validator.devnet.analysis.bounds import MAX_DOTTED, MAX_PYTHON_FILE, MAX_SYNTAX_DEPTH
@@ -15,6 +17,14 @@ class UnreadableSourceError(ValueError):
     """Python cannot parse the source."""
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Drop the warnings that are raised within: what a bundle makes Python warn of is no warning of this program's."""
+    with _WARNINGS_LOCK, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def parse(source: bytes) -> ast.Module:
     """Return the module's tree.
 
@@ -24,8 +34,7 @@ def parse(source: bytes) -> ast.Module:
     if len(source) > MAX_PYTHON_FILE:
         raise UnreadableSourceError("larger than what is read")
     try:
-        with _WARNINGS_LOCK, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quiet():
             tree = ast.parse(source)
     except (SyntaxError, ValueError, LookupError, TypeError, OverflowError) as error:
         raise UnreadableSourceError("not valid Python") from error

@@ -8,9 +8,9 @@ from validator.devnet.analysis.links import urls_in
 from validator.devnet.analysis.shell_parser import Command, Pipeline, parse_script
 from validator.protocol.sssa import Category, Severity
 
-INTERPRETERS: Final = frozenset(
-    {"sh", "bash", "zsh", "dash", "ksh", "python", "python3", "perl", "ruby", "node", "php"}
-)
+_SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
+INTERPRETERS: Final = _SHELLS | {"python", "python3", "perl", "ruby", "node", "php"}
+_MAX_EMBEDDED: Final = 3  # scripts within scripts
 DOWNLOADERS: Final = frozenset({"curl", "wget", "fetch", "aria2c", "http", "lynx"})
 SENDERS: Final = frozenset(
     {
@@ -92,14 +92,26 @@ def program_of(command: Command) -> tuple[str, tuple[str, ...]]:
     return words[0].rpartition("/")[2] if words else "", tuple(words[1:])
 
 
-def hits_of(pipeline: Pipeline) -> Iterator[Hit]:
-    """Yield what the rules object to in the pipeline."""
+def hits_of(pipeline: Pipeline, depth: int = 0) -> Iterator[Hit]:
+    """Yield what the rules object to in the pipeline, and in the scripts that it hands to a shell as text."""
     for whole in _PIPELINE_RULES:
         yield from whole(pipeline)
     for command in pipeline:
         program, arguments = program_of(command)
         for rule in _COMMAND_RULES:
             yield from rule(command, program, arguments)
+        for text in _embedded(command, program, arguments) if depth < _MAX_EMBEDDED else ():
+            for inner in parse_script(text, depth=depth + 1).pipelines:
+                yield from hits_of(inner, depth + 1)
+
+
+def _embedded(command: Command, program: str, arguments: tuple[str, ...]) -> Iterator[str]:
+    """Yield the scripts that a shell gets as text: here-documents, here-strings, `-c`."""
+    if program not in _SHELLS:
+        return
+    yield from (text for sign, text in command.redirects if sign in ("<<", "<<<"))
+    if "-c" in arguments[:-1]:
+        yield arguments[arguments.index("-c") + 1]
 
 
 def _fetched_code(pipeline: Pipeline) -> Iterator[Hit]:
@@ -146,7 +158,9 @@ def _sent_away(pipeline: Pipeline) -> Iterator[Hit]:
 def _reveals(command: Command) -> bool:
     """Whether the command prints the environment or a secret file."""
     program, arguments = program_of(command)
-    if program in ("env", "printenv", "set", "export", "declare") and all(a.startswith("-") for a in arguments):
+    if program in ("env", "printenv") and all(a.startswith("-") for a in arguments):
+        return True
+    if program in ("set", "export", "declare") and arguments in ((), ("-p",)):
         return True
     files = (*arguments, *(target for sign, target in command.redirects if sign == "<"))
     return program not in ("chmod", "mkdir", "test", "[") and any(_SECRET_FILES.search(name) for name in files)
@@ -160,15 +174,9 @@ def _dump(command: Command, program: str, arguments: tuple[str, ...]) -> Iterato
             yield Hit("secrets_exposure", "medium", "The whole environment is printed.")
 
 
-def _dynamic(command: Command, program: str, arguments: tuple[str, ...]) -> Iterator[Hit]:
+def _dynamic(_: Command, program: str, arguments: tuple[str, ...]) -> Iterator[Hit]:
     if program == "eval" and any("$" in a or "`" in a for a in arguments):
         yield Hit("excessive_capability", "medium", "eval runs a command line that is put together at run time.")
-    if program in INTERPRETERS:
-        for sign, text in command.redirects:
-            if sign in ("<<", "<<<") and program in ("sh", "bash", "zsh", "dash", "ksh"):
-                yield from [
-                    hit for inner in parse_script(text, depth=1).pipelines for hit in hits_of(inner) if sign == "<<"
-                ]
 
 
 def _deletion(_: Command, program: str, arguments: tuple[str, ...]) -> Iterator[Hit]:
