@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 from daemon_process import Miners, Site, honest
 
 from validator.protocol.answer import Dispatch
@@ -26,10 +27,10 @@ async def miners() -> AsyncIterator[Miners]:
     await miners.close()
 
 
-async def until(condition: Callable[[], Awaitable[bool]], site: Site) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], site: Site, seconds: float = 60) -> None:
     """Wait for the thing itself; if it does not come the daemon's log says why."""
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(seconds):
             while not await condition():  # noqa: ASYNC110 - another process has no event to wait for
                 await asyncio.sleep(0.05)
     except TimeoutError:
@@ -63,12 +64,12 @@ async def test_killed_between_dispatch_and_settle_the_round_is_settled_once(
     held: set[str] = set()
     release = asyncio.Event()
 
-    async def holding_one_task(signer: Signer, dispatch: Dispatch) -> bytes:
+    async def holding_one_task(signer: Signer, dispatch: Dispatch, request: web.Request) -> bytes:
         if not held:
             held.add(dispatch.task_id)
         if dispatch.task_id in held:
             await release.wait()
-        return await honest(signer, dispatch)
+        return await honest(signer, dispatch, request)
 
     miners.answerer = holding_one_task
     async with site.daemon() as process:
@@ -133,10 +134,10 @@ async def test_sigterm_lets_the_round_in_hand_finish_and_a_second_one_does_not(
     site = Site(tmp_path, sqlite_url, miners, Windows((0, 30), (0, 30)))
     asked, release = asyncio.Event(), asyncio.Event()
 
-    async def slow(signer: Signer, dispatch: Dispatch) -> bytes:
+    async def slow(signer: Signer, dispatch: Dispatch, request: web.Request) -> bytes:
         asked.set()
         await release.wait()
-        return await honest(signer, dispatch)
+        return await honest(signer, dispatch, request)
 
     miners.answerer = slow
     async with site.daemon() as process:

@@ -25,10 +25,10 @@ from validator.protocol.times import format_time
 from validator.sources import SystemClock
 from validator.tasks.packing import write_task
 
-Answerer = Callable[[Signer, Dispatch], Awaitable[bytes | web.StreamResponse]]
+Answerer = Callable[[Signer, Dispatch, web.Request], Awaitable[bytes | web.StreamResponse]]
 
 
-async def honest(signer: Signer, dispatch: Dispatch) -> bytes:
+async def honest(signer: Signer, dispatch: Dispatch, _request: web.Request) -> bytes:
     return msgspec.json.encode(answer_to(signer, dispatch))
 
 
@@ -76,7 +76,7 @@ class Miners:
     def _assess(self, signer: Signer) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
             dispatch = msgspec.json.decode(await request.read(), type=Dispatch)
-            answer = await self.answerer(signer, dispatch)
+            answer = await self.answerer(signer, dispatch, request)
             return web.Response(body=answer) if isinstance(answer, bytes) else answer
 
         return handle
@@ -85,7 +85,7 @@ class Miners:
 class Site:
     """Everything a daemon needs on disk: settings, chain file, tasks."""
 
-    def __init__(self, folder: Path, store_url: str, miners: Miners, windows: Windows) -> None:
+    def __init__(self, folder: Path, store_url: str, miners: Miners, windows: Windows, health_port: int = 0) -> None:
         self.config = folder / "validator.toml"
         self.log = folder / "daemon.log"
         clock = SystemClock()
@@ -116,7 +116,7 @@ canaries = false
 [miners]
 allow_private_axons = true
 [health]
-port = 0
+port = {health_port}
 [log]
 format = "json"
 """

@@ -1,6 +1,7 @@
 """`validator run`: settings in, a daemon until told to stop, an exit code out."""
 
 import asyncio
+import importlib
 import platform
 from typing import Final
 
@@ -25,6 +26,8 @@ def run_daemon(settings: Settings) -> int:
     Raises:
         ValidatorError: a part cannot start; the text says which and why.
     """
+    # A second's worth of imports: now, not in the event loop at the first request.
+    importlib.import_module("bittensor.http_auth")
     world = build_world(settings)
     metrics = Metrics(world.clock, __version__)
     configure_logging(settings.log.level, settings.log.format, observe=metrics.observe)
