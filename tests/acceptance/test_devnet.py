@@ -1,0 +1,84 @@
+"""The local network as a user runs it: real daemon code, real miners, real HTTP; what `make demo` promises."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CONFIG = Path(__file__).parents[2] / "config" / "demo.toml"
+
+
+def devnet(tmp_path: Path, *arguments: str) -> dict[str, Any]:
+    command = [
+        sys.executable,
+        "-c",
+        "from validator.cli import main; main()",
+        "devnet",
+        "--config",
+        str(CONFIG),
+        "--json",
+    ]
+    environment = os.environ | {"VALIDATOR_STORE__URL": f"sqlite:///{tmp_path}/devnet.sqlite"}
+    done = subprocess.run(
+        [*command, *arguments], capture_output=True, text=True, check=False, timeout=280, env=environment
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+@pytest.mark.timeout(300)
+def test_the_demo_keeps_its_promises(tmp_path: Path) -> None:
+    result = devnet(tmp_path, "--rounds", "12")
+    miners = result["miners"]
+    by_kind: dict[str, list[dict[str, Any]]] = {}
+    for miner in miners:
+        by_kind.setdefault(miner["behaviour"], []).append(miner)
+    assert len(miners) >= 12
+    assert (result["rounds"], result["settled"], result["tasks"]) == (12, 12, 144)
+    assert result["full_groups"] == 144
+
+    vector = result["submission"]["vector"]
+    assert math.isclose(math.fsum(vector.values()) + result["submission"]["unallocated"], 1, abs_tol=1e-9)
+    assert max(vector.values()) <= 0.15
+    assert result["submission"]["state"] == "confirmed"
+    assert math.isclose(sum(miner["on_chain"] for miner in miners), 1, abs_tol=1e-9)
+
+    assert sum(miner["score"] > 0 for miner in miners) >= 10
+    others = [miner["score"] for kind in ("lazy", "sloppy", "cohort") for miner in by_kind[kind]]
+    assert min(miner["score"] for miner in by_kind["thorough"]) > max(others)
+    reasons = {
+        "garbage": {"parse_schema"},
+        "oversized": {"parse_too_large"},
+        "wrong_signature": {"validity_signature"},
+        "replayed": {"validity_nonce", "validity_bundle", "validity_skill_type"},
+        "dead": {"deadline_connect"},
+    }
+    for kind, allowed in reasons.items():
+        for miner in by_kind[kind]:
+            assert (miner["score"], miner["weight"]) == (0, 0)
+            assert miner["reasons"]
+            assert set(miner["reasons"]) <= allowed
+    assert not any(miner["flags"] for kind in ("thorough", "partial", "slow") for miner in by_kind[kind])
+    assert sum(miner["promotions"] for miner in miners) > 0
+    assert any(most >= many == 60 for most, many in zip(result["most_open"], result["dispatches"], strict=True)), (
+        "in no round were all dispatches open at once"
+    )
+
+
+@pytest.mark.timeout(300)
+def test_a_cohort_that_turns_is_flagged_and_nobody_else(tmp_path: Path) -> None:
+    result = devnet(tmp_path, "--scenario", "collusion", "--rounds", "14")
+    names = {miner["hotkey"]: miner["behaviour"] for miner in result["miners"]}
+    flagged = {detail["record"]["flag"]["hotkey"] for detail in result["flags"]}
+    assert {names[hotkey] for hotkey in flagged} == {"cohort"}
+    assert len(flagged) >= 2
+    for detail in result["flags"]:
+        assert len(detail["samples"]) >= 5
+        assert detail["record"]["flag"]["mean_with_primaries"] > 0.9
+        assert detail["record"]["flag"]["mean_with_auditors"] < 0.6
