@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 UV := $(BIN)/uv
 ROUNDS ?= 18
 
-.PHONY: help setup demo test lint format lock clean
+.PHONY: help setup demo test hostile lint format reference lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -27,6 +27,9 @@ demo: setup  ## Run the local network: simulated chain, real miners, HTTP and si
 test: setup  ## Run every test, on SQLite and on a real Postgres
 	$(BIN)/pytest
 
+hostile: setup  ## A thousand hostile answers against a running daemon; prints memory and loop lag
+	HOSTILE_CASES=1000 $(BIN)/pytest tests/acceptance/test_hostile_answers.py -s --timeout 1800
+
 lint: setup  ## Format check, lint, types, import floors
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -36,6 +39,9 @@ lint: setup  ## Format check, lint, types, import floors
 format: setup  ## Format and fix what can be fixed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+reference: setup  ## Write docs/reference again from the code
+	$(BIN)/python -m validator.cli.reference
 
 lock: setup  ## Lock requirements/*.in again, with hashes and without an index host
 	for name in setup build runtime devnet dev; do \

@@ -4,11 +4,13 @@ import asyncio
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Coroutine
 from contextlib import redirect_stderr, redirect_stdout
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -93,9 +95,20 @@ def write_config(folder: Path, url: str, more: str = "") -> Path:
     return config
 
 
-def build_example(folder: Path) -> Example:
+@cache
+def example_in(folder: Path) -> Example:
+    """The example store, for reading; made once per run of the tests."""
+    folder.mkdir()
     database = folder / "example.sqlite"
     asyncio.run(_build(f"sqlite:///{database}"))
+    return Example(write_config(folder, f"sqlite:///{database}"), database)
+
+
+def copied(example: Example, folder: Path) -> Example:
+    """A copy of the example store, for changing."""
+    for part in example.database.parent.glob("example.sqlite*"):
+        shutil.copy(part, folder / part.name.replace("example", "own"))
+    database = folder / "own.sqlite"
     return Example(write_config(folder, f"sqlite:///{database}"), database)
 
 

@@ -3,8 +3,23 @@
 import os
 import pty
 import subprocess
+from pathlib import Path
 
-from cli_store import EVIL, EVIL_SHOWN, FLAGGED, GARBAGE, PROGRAM, Example, answered, called, environment, validator
+import pytest
+from cli_store import (
+    EVIL,
+    EVIL_SHOWN,
+    FLAGGED,
+    GARBAGE,
+    PROGRAM,
+    Example,
+    answered,
+    called,
+    copied,
+    environment,
+    example_in,
+    validator,
+)
 
 from validator.protocol.scoring_version import SkillType
 
@@ -36,6 +51,16 @@ FLAG_KEYS = [
     "cleared_at",
     "cleared_reason",
 ]
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
+    return example_in(tmp_path_factory.getbasetemp() / "example")
+
+
+@pytest.fixture
+def own_example(example: Example, tmp_path: Path) -> Example:
+    return copied(example, tmp_path)
 
 
 def test_miners_are_listed_by_score_with_stable_keys(example: Example) -> None:

@@ -5,7 +5,18 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cli_store import FOREIGN, PROGRAM, Example, answered, called, environment, validator, write_config
+from cli_store import (
+    FOREIGN,
+    PROGRAM,
+    Example,
+    answered,
+    called,
+    copied,
+    environment,
+    example_in,
+    validator,
+    write_config,
+)
 
 from validator.cli import errors
 
@@ -18,6 +29,16 @@ STORE_COMMANDS = [
     ["flags", "clear", "x", "--reason", "y"],
     ["weights", "show"],
 ]
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
+    return example_in(tmp_path_factory.getbasetemp() / "example")
+
+
+@pytest.fixture
+def own_example(example: Example, tmp_path: Path) -> Example:
+    return copied(example, tmp_path)
 
 
 def test_the_errors_named_in_the_table_of_exit_codes_exist() -> None:

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from cli_store import FLAGGED, GARBAGE, Example, answered, called, validator
+from cli_store import FLAGGED, GARBAGE, Example, answered, called, example_in, validator
 
 from validator.protocol.reasons import Reason
 from validator.protocol.scoring_version import SkillType
@@ -70,6 +70,11 @@ DISPATCH_KEYS = [
     "components",
     "factors",
 ]
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
+    return example_in(tmp_path_factory.getbasetemp() / "example")
 
 
 def test_rounds_are_listed_newest_first_with_stable_keys(example: Example) -> None:

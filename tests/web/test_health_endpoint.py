@@ -1,0 +1,209 @@
+"""/healthz and /metrics over real HTTP, and `validator health` asking them."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+from typer.testing import CliRunner
+
+from validator.cli import app
+from validator.settings import HealthSettings
+from validator.sources import SystemClock, VirtualClock
+from validator.store import Store, open_store
+from validator.telemetry import CONTENT_TYPE, Metrics
+from validator.web.asking import HealthAddressError, HealthAnswer, ask_health
+from validator.web.health import HealthEndpointError, HealthService, store_probe
+from validator.web.state import HealthState
+
+Probe = Callable[[], Awaitable[object]]
+ANY_PORT = HealthSettings(port=0)
+
+
+@asynccontextmanager
+async def running(service: HealthService) -> AsyncIterator[HealthSettings]:
+    """Run the service as the daemon does; give the settings that find it."""
+    await service.start()
+    host, port = service.address
+    task = asyncio.create_task(service.run())
+    try:
+        yield HealthSettings(host=host, port=port)
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert task.cancelled()
+
+
+def new_state() -> HealthState:
+    return HealthState(SystemClock(), 600.0, "0.0.1")
+
+
+async def ask(settings: HealthSettings) -> HealthAnswer:
+    return await asyncio.to_thread(ask_health, settings, 5.0)
+
+
+async def get(settings: HealthSettings, path: str) -> tuple[int, str, bytes]:
+    url = f"http://{settings.host}:{settings.port}{path}"
+    async with aiohttp.ClientSession() as session, session.get(url) as response:
+        return response.status, response.headers["Content-Type"], await response.read()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not condition():  # noqa: ASYNC110 - what changes is a plain value: nobody tells
+            await asyncio.sleep(0)
+
+
+async def test_health_is_200_or_503_with_the_report() -> None:
+    state = new_state()
+    async with running(HealthService(ANY_PORT, state)) as settings:
+        assert (await get(settings, "/healthz"))[:2] == (200, "application/json; charset=utf-8")
+        answer = await ask(settings)
+        assert (answer.healthy, answer.status) == (True, "ok")
+        assert answer.report is not None
+        assert answer.report["version"] == "0.0.1"
+        state.store_reachable = False
+        assert (await get(settings, "/healthz"))[0] == 503
+        answer = await ask(settings)
+        assert (answer.healthy, answer.status) == (False, "unhealthy: store")
+        state.store_reachable, state.stopping = True, True
+        assert (await ask(settings))[:1] == (True,)
+
+
+async def test_nothing_else_is_served() -> None:
+    async with running(HealthService(ANY_PORT, new_state())) as settings:
+        assert (await get(settings, "/"))[0] == 404
+        assert (await get(settings, "/metrics"))[0] == 404
+        async with aiohttp.ClientSession() as session:
+            url = f"http://{settings.host}:{settings.port}/healthz"
+            async with session.post(url, data=b"x") as response:
+                assert response.status == 405
+
+
+async def test_metrics_are_served_in_prometheus_form() -> None:
+    clock = SystemClock()
+    metrics = Metrics(clock, "0.0.1")
+    metrics.saw_block(77)
+    async with running(HealthService(ANY_PORT, new_state(), metrics)) as settings:
+        status, kind, body = await get(settings, "/metrics")
+    assert (status, kind) == (200, CONTENT_TYPE)
+    assert b"validator_chain_block 77.0" in body
+
+
+async def test_the_service_beats_and_asks_the_store_on_its_own() -> None:
+    clock, asked = VirtualClock(), 0
+
+    async def probe() -> None:
+        nonlocal asked
+        asked += 1
+        if asked > 1:
+            raise OSError("gone")
+
+    state = HealthState(clock, 600.0, "0.0.1")
+    async with running(HealthService(ANY_PORT, state, probe=probe)) as settings:
+        await until(lambda: asked == 1)
+        assert (await ask(settings)).status == "ok"
+        for _ in range(100):
+            await clock.advance(1.0)
+        await until(lambda: state.store_reachable is False)
+        assert (await ask(settings)).status == "unhealthy: store"  # and the loop check did not fail
+    assert asked > 5
+
+
+async def test_a_real_store_is_asked(store: Store) -> None:
+    await store_probe(store)()
+
+
+async def test_a_store_that_is_gone_shows(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    opened = await open_store(f"sqlite:///{tmp_path}/inner/s.sqlite", create=True)
+    try:
+        state = new_state()
+        async with running(HealthService(ANY_PORT, state, probe=store_probe(opened))):
+            await until(lambda: state.store_reachable is True)
+    finally:
+        await opened.close()
+    for file in (tmp_path / "inner").iterdir():
+        file.unlink()
+    (tmp_path / "inner").rmdir()
+    state = new_state()
+    async with running(HealthService(ANY_PORT, state, probe=store_probe(opened))):
+        await until(lambda: state.store_reachable is False)
+
+
+async def test_a_port_that_is_taken_is_told_in_one_line() -> None:
+    async with running(HealthService(ANY_PORT, new_state())) as settings:
+        second = HealthService(settings, new_state())
+        with pytest.raises(HealthEndpointError, match=f"port {settings.port}: .*set \\[health\\] host and port"):
+            await second.run()
+        with pytest.raises(HealthEndpointError, match="not started"):
+            _ = second.address
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_no_answer_is_unhealthy() -> None:
+    answer = ask_health(HealthSettings(port=free_port()), 5.0)
+    assert (answer.healthy, answer.status, answer.report) == (False, "no answer: Connection refused", None)
+
+
+def test_a_port_left_to_chance_cannot_be_asked() -> None:
+    with pytest.raises(HealthAddressError, match="set one"):
+        ask_health(ANY_PORT, 5.0)
+
+
+def test_an_address_for_everybody_is_asked_on_loopback() -> None:
+    port = free_port()
+    assert ask_health(HealthSettings(host="0.0.0.0", port=port), 5.0).address == f"http://127.0.0.1:{port}"
+    assert ask_health(HealthSettings(host="::", port=port), 5.0).address == f"http://[::1]:{port}"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b"",
+        b"\x00\xff\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes",
+        b'HTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n{"status": ["ok"]}',
+        b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + b"[" * 100_000,
+    ],
+)
+async def test_what_is_no_health_report_is_unhealthy(reply: bytes) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(reply)
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        found = await ask(HealthSettings(port=port))
+    assert not found.healthy
+    assert found.report is None
+
+
+async def test_the_command_exits_with_the_answer(tmp_path: Path) -> None:
+    state = new_state()
+    config = tmp_path / "my.toml"
+
+    def command(*words: str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, ["health", "--config", str(config), *words])
+        return result.exit_code, result.output
+
+    async with running(HealthService(ANY_PORT, state)) as settings:
+        config.write_text(f"[validator]\nnetuid = 1\n[health]\nport = {settings.port}\n")
+        shown = f"http://127.0.0.1:{settings.port}"
+        assert await asyncio.to_thread(command) == (0, f"{shown}: ok\n")
+        code, output = await asyncio.to_thread(command, "--json")
+        assert code == 0
+        assert f'{{"healthy": true, "address": "{shown}", "status": "ok", "report": {{"status": "ok"' in output
+        state.store_reachable = False
+        assert await asyncio.to_thread(command) == (1, f"{shown}: unhealthy: store\n")
+    code, output = await asyncio.to_thread(command)
+    assert (code, output) == (1, f"{shown}: no answer: Connection refused\n")

@@ -1,0 +1,109 @@
+"""When a validator is healthy, on virtual time."""
+
+from typing import Any
+
+import pytest
+
+from validator.sources import VirtualClock
+from validator.web.state import LONGEST_DEADLINE_S, LOOP_LIMIT_S, SLACK_S, HealthState
+
+INTERVAL = 600.0
+
+
+async def later(clock: VirtualClock, state: HealthState, seconds: float) -> Any:
+    """Let time pass while the loop runs; return the report."""
+    await clock.advance(seconds)
+    state.beat()
+    return state.report()
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest.fixture
+def state(clock: VirtualClock) -> HealthState:
+    return HealthState(clock, INTERVAL, "0.0.1")
+
+
+def test_a_fresh_validator_is_healthy(state: HealthState) -> None:
+    report = state.report()
+    assert (report.status, report.healthy) == ("ok", True)
+    document = report.document()
+    assert (document["started_at"], document["version"]) == ("2026-01-01T00:00:00Z", "0.0.1")
+    assert {name: check["ok"] for name, check in document["checks"].items()} == {
+        "rounds": True,
+        "loop": True,
+        "store": None,
+        "chain": None,
+    }
+
+
+def test_the_longest_deadline_is_the_standard_profiles() -> None:
+    assert LONGEST_DEADLINE_S == 900
+
+
+async def test_silence_may_last_a_pause_a_deadline_and_slack(clock: VirtualClock, state: HealthState) -> None:
+    assert (await later(clock, state, INTERVAL + LONGEST_DEADLINE_S + SLACK_S)).healthy
+    report = await later(clock, state, 1)
+    assert report.status == "unhealthy"
+    assert report.checks["rounds"]["ok"] is False
+    assert report.checks["rounds"]["silent_s"] == report.checks["rounds"]["limit_s"] + 1
+
+
+async def test_every_end_of_a_round_starts_the_silence_anew(clock: VirtualClock, state: HealthState) -> None:
+    for round_id in range(3):
+        assert (await later(clock, state, INTERVAL + LONGEST_DEADLINE_S)).healthy
+        state.round_ended(str(round_id))
+    rounds = state.report().checks["rounds"]
+    assert (rounds["silent_s"], rounds["last_ended"]) == (0, "2")
+    assert rounds["last_ended_at"] == "2026-01-01T01:15:00Z"
+
+
+async def test_a_round_in_hand_may_take_its_own_deadline(clock: VirtualClock, state: HealthState) -> None:
+    state.round_started("7", 5_000)
+    report = await later(clock, state, 5_000 + SLACK_S)
+    assert report.healthy
+    assert report.checks["rounds"]["in_hand"] == "7"
+    assert (await later(clock, state, 1)).status == "unhealthy"
+    state.round_ended("7")
+    assert state.report().healthy
+    assert state.report().checks["rounds"]["in_hand"] is None
+
+
+async def test_a_short_round_may_still_take_the_standard_deadline(clock: VirtualClock, state: HealthState) -> None:
+    state.round_started("7", 6)
+    assert (await later(clock, state, LONGEST_DEADLINE_S + SLACK_S)).healthy
+    assert not (await later(clock, state, 1)).healthy
+
+
+async def test_a_loop_that_stands_still_is_unhealthy_until_it_runs(clock: VirtualClock, state: HealthState) -> None:
+    await clock.advance(LOOP_LIMIT_S)
+    assert state.report().healthy
+    await clock.advance(1)
+    report = state.report()
+    assert (report.status, report.checks["loop"]["ok"]) == ("unhealthy", False)
+    state.beat()
+    assert state.report().healthy
+
+
+def test_a_store_that_does_not_answer_is_unhealthy(state: HealthState) -> None:
+    for reachable, status in ((True, "ok"), (False, "unhealthy"), (True, "ok")):
+        state.store_reachable = reachable
+        assert state.report().status == status
+
+
+async def test_an_old_block_is_told_but_fails_nothing(clock: VirtualClock, state: HealthState) -> None:
+    state.saw_block(1234)
+    state.round_ended("0")
+    report = await later(clock, state, 1_000)
+    assert report.healthy
+    assert report.checks["chain"] == {"ok": None, "block": 1234, "age_s": 1_000}
+
+
+async def test_stopping_is_healthy_until_something_fails(clock: VirtualClock, state: HealthState) -> None:
+    state.stopping = True
+    assert (state.report().status, state.report().healthy) == ("stopping", True)
+    report = await later(clock, state, INTERVAL + LONGEST_DEADLINE_S + SLACK_S + 1)
+    assert report.status == "unhealthy"

@@ -1,0 +1,159 @@
+"""The pages of docs/reference, made from the code: `python -m validator.cli.reference [DIR]` writes them.
+
+A test holds them; `make reference` is the short way.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from textwrap import fill
+from typing import Any, Final
+
+import typer
+
+from validator.cli import app
+from validator.protocol.reasons import Reason
+from validator.scoring.reputation import event_of_failure
+from validator.settings import KeyReference, Settings, reference
+from validator.telemetry import Event
+
+FOLDER: Final = Path("docs/reference")
+_WIDTH: Final = 120
+_NOTE: Final = "<!-- Made from the code by `make reference`; a test holds it. Do not edit. -->"
+# Where in the order of the enum each part begins.
+_PARTS: Final = {
+    Reason.ACCEPTED: "Answers that passed",
+    Reason.DEADLINE_NO_AXON: "Gate 1: deadline",
+    Reason.PARSE_TOO_LARGE: "Gate 2: parse",
+    Reason.VALIDITY_SKILL_TYPE: "Gate 3: validity",
+    Reason.MANIFEST_MISSING: "Gate 4: manifest",
+    Reason.TRACES_MISSING: "Gate 5: traces",
+    Reason.PROBES_ECHO: "Gate 6: probes",
+    Reason.COLLUSION_FLAGS: "Why a candidate was not selected",
+    Reason.SAMPLE_NO_PRIMARIES: "What became of an agreement sample",
+    Reason.SETTLED: "How tasks and rounds end",
+    Reason.WEIGHTS_SENT: "Weights",
+}
+
+
+def pages() -> dict[str, str]:
+    """Return file name to text of every page."""
+    return {
+        "commands.md": _page("Commands", _commands()),
+        "events.md": _page("Log events", _events()),
+        "reasons.md": _page("Reason codes", _reasons()),
+        "settings.md": _page("Settings", _settings()),
+    }
+
+
+def write(folder: Path) -> None:
+    """Write the pages into `folder`, made where missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _page(title: str, blocks: Iterator[str]) -> str:
+    return "\n\n".join([f"# {title}", _NOTE, *blocks]) + "\n"
+
+
+def _prose(*sentences: str) -> str:
+    return fill(" ".join(sentences), _WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *([text.replace("|", r"\|") for text in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _reasons() -> Iterator[str]:
+    yield _prose(
+        "Every decision has a reason code; logs, metrics, `--json` output and `validator rounds show` use them.",
+        "A code that begins with `bug_` names a fault of the validator, never of a miner.",
+    )
+    part = ""
+    parts: dict[str, list[Reason]] = {}
+    for reason in Reason:
+        part = _PARTS.get(reason, part)
+        parts.setdefault(part, []).append(reason)
+    for title, reasons in parts.items():
+        yield f"## {title}"
+        if reasons[0].gate:
+            rows = [[f"`{reason}`", reason.meaning, _event_of(reason)] for reason in reasons]
+            yield _table(["code", "meaning", "reputation event"], rows)
+        else:
+            yield _table(["code", "meaning"], [[f"`{reason}`", reason.meaning] for reason in reasons])
+
+
+def _event_of(reason: Reason) -> str:
+    event = event_of_failure(str(reason))
+    return f"`{event}`" if event else "none"
+
+
+def _events() -> Iterator[str]:
+    yield _prose(
+        "Every line of the log is one event: its name stands in `event`, beside `level` and `timestamp` (UTC).",
+        "In JSON the fields are keys; `reason` is a [reason code](reasons.md).",
+        "Libraries' own records have other names in `event`.",
+    )
+    rows = [
+        [f"`{event}`", event.meaning, ", ".join(f"`{name}`" for name in sorted(event.fields)) or "none"]
+        for event in Event
+    ]
+    yield _table(["event", "meaning", "fields"], rows)
+
+
+def _settings() -> Iterator[str]:
+    yield _prose(
+        "Read from `--config FILE`, else `$VALIDATOR_CONFIG`, else `./validator.toml`.",
+        "config/validator.toml shows every key with its default. Relative paths start at the working folder.",
+        "An environment variable wins over the file; with `_FILE` behind it, it names a file that holds the value.",
+    )
+    for section, entries in groupby(reference().values(), key=lambda entry: entry.section):
+        model: Any = Settings.model_fields[section].annotation
+        yield f"## [{section}]"
+        yield (model.__doc__ or "").strip()
+        yield _table(["key", "meaning", "allowed", "default", "variable"], [_setting(entry) for entry in entries])
+
+
+def _setting(entry: KeyReference) -> list[str]:
+    default = (
+        "must be set" if entry.required else "not set" if entry.default is None else f"`{json.dumps(entry.default)}`"
+    )
+    secret = " Never shown." if entry.secret else ""
+    return [f"`{entry.key}`", entry.description + secret, entry.allowed, default, f"`{entry.variable}`"]
+
+
+def _commands() -> Iterator[str]:
+    yield _prose(
+        "Exit codes: 0 fine; 1 the answer is no (problems found, nothing there); 2 bad input, usage or settings;",
+        "3 the store or the environment is not ready. Errors are lines on standard error.",
+        "`--json` prints one document on one line: keys in snake_case, numbers in full, times as",
+        "`YYYY-MM-DDTHH:MM:SSZ`.",
+    )
+    root: Any = typer.main.get_command(app)
+    with root.make_context("validator", [next(iter(root.commands))], resilient_parsing=True) as context:
+        yield from _walk(root, context, "validator", "##")
+
+
+def _walk(group: Any, context: Any, path: str, level: str) -> Iterator[str]:
+    for name, command in group.commands.items():
+        here = f"{path} {name}"
+        yield f"{level} {here}"
+        yield command.help
+        if getattr(command, "commands", None):
+            yield from _walk(command, context, here, f"{level}#")
+            continue
+        usage = " ".join([here, *command.collect_usage_pieces(context)])
+        yield f"```\n{usage}\n```"
+        records = [record for record in (param.get_help_record(context) for param in command.params) if record]
+        if records:
+            yield _table(
+                ["argument or option", "meaning"], [[f"`{left}`", " ".join(right.split())] for left, right in records]
+            )
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)
