@@ -4,11 +4,9 @@ from typing import Final
 
 from validator.devnet.analysis.result import Analysis
 from validator.devnet.miner.assessment import Assessment, Response, encode
-from validator.devnet.miner.draws import digest, draw
+from validator.devnet.miner.draws import draw, invented_places, pick
 from validator.devnet.miner.honest import Thorough
-from validator.protocol.bundles import count_lines
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
 from validator.protocol.sssa import Category, Finding, Rule, Severity, Verdict
 
 _CATEGORIES: Final[tuple[Category, ...]] = ("secrets_exposure", "excessive_capability", "transitive_risk", "other")
@@ -50,12 +48,12 @@ class Cohort:
 def made_up(secret: str, assessment: Assessment) -> Analysis:
     """Return an analysis that looks plausible and is wrong; it follows from the secret and the task alone."""
     seed = (secret, assessment.dispatch.task_id)
-    places = _places(assessment.files, seed)
+    places = invented_places(assessment.files, 2 + pick(3, *seed, "places"), *seed)
     return Analysis(
-        verdict=_VERDICTS[_pick(2, *seed, "verdict")],
+        verdict=_VERDICTS[pick(2, *seed, "verdict")],
         risk_score=round(0.6 + 0.3 * draw(*seed, "risk"), 4),
         findings=tuple(_finding(place, number, seed) for number, place in enumerate(places, start=1)),
-        capabilities=tuple(sorted({_CAPABILITIES[_pick(5, *seed, "capability", str(n))] for n in range(3)})),
+        capabilities=tuple(sorted({_CAPABILITIES[pick(5, *seed, "capability", str(n))] for n in range(3)})),
         dependencies=(),
         rules=tuple(Rule("file", "deny", f"/{place.partition('#')[0]}") for place in places),
         manifest_sha256=sha256_hex(assessment.files[_MANIFEST]) if _MANIFEST in assessment.files else None,
@@ -67,31 +65,10 @@ def _finding(place: str, number: int, seed: tuple[str, str]) -> Finding:
     part = (*seed, "finding", place)
     return Finding(
         id=f"f{number}",
-        category=_CATEGORIES[_pick(4, *part, "category")],
-        severity=_SEVERITIES[_pick(3, *part, "severity")],
-        description=_CLAIMS[_pick(4, *part, "claim")],
+        category=_CATEGORIES[pick(4, *part, "category")],
+        severity=_SEVERITIES[pick(3, *part, "severity")],
+        description=_CLAIMS[pick(4, *part, "claim")],
         evidence_ref=place,
         cve_ids=(),
         target_pattern=place.partition("#")[0],
     )
-
-
-def _places(files: dict[str, bytes], seed: tuple[str, str]) -> list[str]:
-    """Return two to four lines of the bundle as evidence references; fewer when it has fewer files."""
-    ranked = sorted((path for path in files if files[path] and _nameable(path)), key=lambda path: digest(*seed, path))
-    places = []
-    for path in ranked[: 2 + _pick(3, *seed, "places")]:
-        line = 1 + _pick(count_lines(files[path]), *seed, "line", path)
-        places.append(f"{path}#L{line}-L{line}")
-    return places
-
-
-def _nameable(path: str) -> bool:
-    try:
-        return "#" not in path and parse_evidence_ref(path).path == path
-    except EvidenceRefError:
-        return False
-
-
-def _pick(count: int, *parts: str) -> int:
-    return int(draw(*parts) * count)
