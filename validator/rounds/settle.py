@@ -1,5 +1,6 @@
 """Settling: results to outcome by the pure core, then one transaction that stores it all (SPEC 4 to 11, D-6)."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -71,8 +72,9 @@ async def settle_round(
     if all(group.task_id in returned.void for group in plan.groups):
         await void_round(store, clock, frozen, next(iter(returned.void.values())))
         return None
-    results = round_results(plan, returned)
-    outcome = score_round(frozen, plan, results)
+    # A thread: hostile answers can be so long that scoring them takes a second.
+    results = await asyncio.to_thread(round_results, plan, returned)
+    outcome = await asyncio.to_thread(score_round, frozen, plan, results)
     async with store.begin() as tx:
         await _write_judgements(tx, frozen, results, returned)
         await tx.rounds.settle(
