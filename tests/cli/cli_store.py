@@ -21,7 +21,7 @@ from world import World, garbage, honest
 from validator.cli import main
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
-from validator.protocol.round import FlagRaised, Neuron
+from validator.protocol.round import FlagRaised, Neuron, ReputationEvent
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
 from validator.rounds.prepare import Prepared
@@ -116,6 +116,7 @@ async def _build(url: str) -> None:
     async with open_store(url, create=True) as store:
         world = World(store, script=_script)
         await _on_virtual_time(world, world.service.one_round())
+        await _lower_reputation(store)
         prepared = await world.preparer.prepare(await world.chain.snapshot())
         assert isinstance(prepared, Prepared)
         await _add_conduct(store, world)
@@ -131,6 +132,14 @@ async def _on_virtual_time(world: World, work: Coroutine[Any, Any, T]) -> T:
         await asyncio.wait([running], timeout=0.001)
         await world.clock.advance(0.5)
     return await running
+
+
+async def _lower_reputation(store: Store) -> None:
+    """Bring one miner below what selection asks for, so that the next round leaves it out."""
+    async with store.begin() as tx:
+        before = (await tx.reputations.all())[GARBAGE, SkillType.MCP_SERVER]
+        event = ReputationEvent(GARBAGE, SkillType.MCP_SERVER, "violation", "", before, before * 0.5)
+        await tx.reputations.apply([event], 0)
 
 
 async def _add_conduct(store: Store, world: World) -> None:

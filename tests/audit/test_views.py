@@ -1,0 +1,107 @@
+"""The views on both databases, for what the command line's example store does not hold."""
+
+import asyncio
+from collections.abc import Coroutine
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from world import World
+
+from validator.audit.views import flag_details, latest_weights, miner_list, round_list, round_view
+from validator.audit.views.flags import MAX_FLAG_ID
+from validator.audit.views.rounds import MAX_ROUND_ID
+from validator.protocol.reasons import Reason
+from validator.protocol.round import FlagRaised
+from validator.protocol.scoring_version import EJECTING_FLAGS, SkillType
+from validator.rounds.prepare import Prepared
+from validator.store import Store
+
+T = TypeVar("T")
+NOW = datetime(2026, 1, 1, 1, tzinfo=UTC)
+
+
+async def on_virtual_time(world: World, work: Coroutine[Any, Any, T]) -> T:
+    running = asyncio.ensure_future(work)
+    while not running.done():
+        await asyncio.wait([running], timeout=0.001)
+        await world.clock.advance(0.5)
+    return await running
+
+
+async def test_answers_that_enter_nothing_say_why(store: Store) -> None:
+    world = World(store, miners=2)
+    await on_virtual_time(world, world.service.one_round())
+    async with store.read() as tx:
+        view = await round_view(tx, 0)
+        miners = await miner_list(tx, NOW)
+    assert view is not None
+    for task in view.tasks:
+        assert (task.mode, task.auditors) == ("quality_only", ())
+        for dispatch in task.dispatches:
+            assert (dispatch.state, dispatch.reason) == ("answered", Reason.VOID_NO_VERDICT)
+            assert dispatch.meaning == Reason.VOID_NO_VERDICT.meaning
+            assert (dispatch.gate, dispatch.quality, dispatch.consensus, dispatch.emission) == (None,) * 4
+    assert {miner.score for miner in miners} == {0.0}
+
+
+async def test_a_skipped_round_has_nothing_but_its_reason(store: Store) -> None:
+    async with store.begin() as tx:
+        await tx.rounds.skip(0, epoch=1, block=2, block_hash="ab", reason=Reason.SKIPPED_NO_TASKS, at=NOW)
+    async with store.read() as tx:
+        view = await round_view(tx, 0)
+    assert view is not None
+    assert (view.round.state, view.meaning) == ("skipped", Reason.SKIPPED_NO_TASKS.meaning)
+    assert (view.tasks, view.flags, view.reputation) == ((), (), ())
+
+
+async def test_a_void_round_shows_its_dispatches_without_scores(store: Store) -> None:
+    world = World(store)
+    snapshot = await world.chain.snapshot()
+    await on_virtual_time(world, world.service.directory.refresh(snapshot))
+    prepared = await world.preparer.prepare(snapshot)
+    assert isinstance(prepared, Prepared)
+    async with store.begin() as tx:
+        await tx.rounds.settle(0, "void", Reason.VOID_OFFLINE, None, NOW)
+    async with store.read() as tx:
+        view = await round_view(tx, 0)
+    assert view is not None
+    assert {(one.state, one.reason, one.emission) for task in view.tasks for one in task.dispatches} == {
+        ("void", Reason.VOID_OFFLINE, None)
+    }
+    assert {one.uid for task in view.tasks for one in task.dispatches} == set(range(1, 7))
+
+
+async def test_numbers_that_no_column_holds_are_of_nothing(store: Store) -> None:
+    async with store.read() as tx:
+        for number in (-1, 0, MAX_ROUND_ID, MAX_ROUND_ID + 1, 10**40):
+            assert await round_view(tx, number) is None
+            assert await round_list(tx, 5, number) == ()
+        for text in ("0", "-1", "²", str(MAX_FLAG_ID), str(MAX_FLAG_ID + 1), str(10**40), ""):
+            assert await flag_details(tx, text) == ()
+
+
+async def test_three_flags_eject_and_who_left_is_not_registered(store: Store) -> None:
+    world = World(store)
+    await on_virtual_time(world, world.service.one_round())
+    first, second = list(world.signers)[:2]
+    async with store.begin() as tx:
+        for kind in list(SkillType)[:EJECTING_FLAGS]:
+            await tx.flags.raise_(FlagRaised(first, kind, 0.95, 0.1, 5), 0, NOW)
+        await tx.weights.prepare(7, 0, 1, {second: 0.15}, {second: 1.0, first: 1.0}, 0.85, NOW)
+    world.subnet.deregister(second)
+    await world.clock.advance(2.0)
+    snapshot = await world.chain.snapshot()
+    async with store.begin() as tx:
+        await tx.miners.seen(snapshot)
+    async with store.read() as tx:
+        miners = {miner.hotkey: miner for miner in await miner_list(tx, NOW)}
+        weights = await latest_weights(tx, 0, NOW)
+        none = await latest_weights(tx, 1, NOW)
+    assert (miners[first].flags, miners[first].ejected, miners[first].registered) == (EJECTING_FLAGS, True, True)
+    assert (miners[second].ejected, miners[second].registered) == (False, False)
+    assert weights is not None
+    assert [(line.hotkey, line.uid is None, line.weight) for line in weights.miners] == [
+        (second, True, 0.15),
+        (first, False, 0.0),
+    ]
+    assert none is None
