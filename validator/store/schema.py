@@ -1,5 +1,6 @@
 """Which tables are there, and bringing them to this version (Alembic; the migrations are part of the package)."""
 
+import logging
 import os
 from pathlib import Path
 from typing import Final, Literal
@@ -22,6 +23,10 @@ SchemaState = Literal["empty", "current", "behind", "ahead"]
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 VERSION_TABLE: Final = "schema_version"
+
+
+# Alembic tells on every look at the tables which database it sees; that is no event of ours.
+logging.getLogger("alembic").setLevel(logging.WARNING)
 
 
 async def upgrade(url: str) -> SchemaState:
