@@ -118,6 +118,28 @@ def run():
     assert await gone("sleep 71234.3")
 
 
+async def test_forking_is_limited_where_limits_bind_and_ends_everywhere() -> None:
+    source = """
+import os
+
+
+def run():
+    for number in range(300):
+        try:
+            child = os.fork()
+        except OSError:
+            open("refused", "w")
+            break
+        if child == 0:
+            os.execvp("sleep", ["sleep", "71234.5"])
+"""
+    result = await traced(python_bundle(source), PYTHON, timeout_s=10)
+    assert result.runs[0].ended == "done"
+    if result.runs[0].isolated and os.getuid() != 0:  # no process limit binds root
+        assert ("write", "/skill/refused") in fields(result.records, "fs", "op", "path")
+    assert await gone("sleep 71234.5")
+
+
 async def test_the_environment_is_empty_but_for_the_decoys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPERATOR_SECRET", "real")
     source = "import os\ndef run():\n    for name in sorted(os.environ):\n        open(f'has-{name}', 'w')\n"

@@ -7,6 +7,9 @@ from hypothesis import strategies as st
 from tracing_kit import MCP, PROBE, fields, manifest, read, server_bundle, traced
 
 from validator.devnet.tracing.mcp import minimal_value
+from validator.protocol.bundles import read_bundle
+from validator.sources import SeededRandom
+from validator.tasks.canary import make_canary
 
 ADD = {"name": "add", "inputSchema": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}}
 READ = {"name": "read_notes", "inputSchema": {"type": "object"}}
@@ -23,6 +26,15 @@ async def test_each_tool_is_called_once_with_what_its_schema_requires() -> None:
         ("write", "/skill/read_notes-"),
     ]
     assert read(result.records, MCP).probes == (True, True, True)
+
+
+@pytest.mark.parametrize("seed", ["a", "b", "c", "d", "e", "f"])
+async def test_the_validator_s_canary_servers_answer_every_call(seed: str) -> None:
+    files = read_bundle(make_canary(MCP, SeededRandom(seed)).bundle)
+    result = await traced(files, MCP)
+    assert [(run.ended, run.detail) for run in result.runs] == [("done", "")]
+    listed = [(tool["name"],) for tool in json.loads(files["mcp.json"])["tools"]]
+    assert fields(result.records, "tool_calls", "tool_name") == listed
 
 
 async def test_two_runs_give_the_same_signatures() -> None:
