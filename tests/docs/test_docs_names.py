@@ -1,0 +1,100 @@
+"""Sections, decisions, codes, events, settings and commands: what the pages name exists, and what exists is told."""
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+from doc_pages import DOCS, OPERATORS, ROOT, SOURCE, SPEC, code, fenced, pages, prose
+
+from validator.protocol.reasons import Reason
+from validator.settings import reference
+from validator.telemetry.events import Event
+
+GENERATED = DOCS / "reference"
+
+
+def source_text() -> str:
+    return "\n".join(path.read_text() for path in sorted(SOURCE.rglob("*.py")))
+
+
+def test_every_section_and_decision_that_the_code_cites_is_in_the_specification() -> None:
+    text, spec = source_text(), SPEC.read_text()
+    sections = {int(number) for number in re.findall(r"SPEC (\d+)", text)}
+    decisions = {int(number) for number in re.findall(r"\bD-(\d+)\b", text)}
+    assert {1, 13} <= sections
+    assert 22 in decisions
+    assert sections <= {int(number) for number in re.findall(r"^## (\d+)\. ", spec, re.MULTILINE)}
+    assert decisions <= {int(number) for number in re.findall(r"\*\*D-(\d+)\b", spec)}
+
+
+def test_sections_are_numbered_without_gaps_and_decisions_are_told_once() -> None:
+    spec = SPEC.read_text()
+    assert re.findall(r"^## (\d+)\. ", spec, re.MULTILINE) == [str(number) for number in range(1, 16)]
+    decisions = re.findall(r"\*\*D-(\d+)\b", spec)
+    assert len(decisions) == len(set(decisions))
+
+
+def test_every_reason_is_told_to_operators_or_in_the_specification() -> None:
+    told = OPERATORS.read_text() + SPEC.read_text()
+    assert [str(reason) for reason in Reason if not re.search(rf"\b{reason}\b", told)] == []
+
+
+def test_every_event_is_told_to_operators() -> None:
+    told = OPERATORS.read_text()
+    assert [str(event) for event in Event if f"`{event}`" not in told] == []
+
+
+def test_settings_that_the_pages_name_exist() -> None:
+    sections = {entry.section for entry in reference().values()}
+    named = {
+        text
+        for page in pages()
+        for text in code(page)
+        if re.fullmatch(r"(\w+)\.\w+", text) and text.split(".")[0] in sections
+    }
+    named = {text for text in named if not text.endswith((".py", ".sqlite", ".toml", ".json"))}
+    assert "chain.state" in named
+    assert named <= set(reference())
+    variables = {entry.variable for entry in reference().values()}
+    for page in (OPERATORS, ROOT / "README.md"):
+        found = re.findall(r"\bVALIDATOR_[A-Z]+__[A-Z_]+\b", page.read_text())
+        assert {name.removesuffix("_FILE") for name in found} <= variables
+
+
+def commands() -> set[str]:
+    """Every command with a space before each level: ` score consensus`."""
+    from validator.cli import app
+
+    def walk(group: typer.Typer, prefix: str) -> set[str]:
+        names = {command.name or getattr(command.callback, "__name__", "") for command in group.registered_commands}
+        found = {f"{prefix} {name}" for name in names}
+        for inner in group.registered_groups:
+            assert inner.typer_instance is not None
+            found |= {f"{prefix} {inner.name}"} | walk(inner.typer_instance, f"{prefix} {inner.name}")
+        return found
+
+    return walk(app, "")
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in pages() if GENERATED not in page.parents], ids=lambda page: page.name
+)
+def test_commands_that_the_pages_name_exist(page: Path) -> None:
+    known = commands()
+    lines = [text for text in code(page) if text.startswith("validator ")]
+    lines += re.findall(r"^(?:\$ )?(?:\S*/)?(validator [a-z].*)$", fenced(page), re.MULTILINE)
+    unknown = []
+    for line in lines:
+        words = re.match(r"validator((?: [a-z]+)*)", line)
+        assert words
+        # The longest leading run of words that is a command; a group alone is fine where it stands for the group.
+        parts = words[1].split()
+        if parts and not any(f" {' '.join(parts[:length])}" in known for length in (2, 1)):
+            unknown.append(line)
+    assert not unknown
+
+
+def test_no_page_names_a_place_of_one_machine() -> None:
+    for page in pages():
+        assert not re.search(r"/(root|work|tmp/bash)/", prose(page)), page.name
