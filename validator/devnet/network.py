@@ -12,6 +12,7 @@ from validator.chain.subnet import SimulatedSubnet
 from validator.daemon.assembly import Daemon, assembled
 from validator.daemon.stop import Stop
 from validator.daemon.world import World
+from validator.devnet.fresh import set_aside
 from validator.devnet.library import WINDOWS, Library, build_library
 from validator.devnet.miner.analyses import AnalysisPool
 from validator.devnet.population import Population
@@ -84,6 +85,9 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
         ValidatorError: a part cannot start.
     """
     async with AsyncExitStack() as stack:
+        previous = await set_aside(settings.store.url.reveal())
+        if previous is not None:
+            watcher.stage(f"moved the last run's store to {previous.name}")
         watcher.stage("packing bundles")
         library = await asyncio.to_thread(build_library)
         clock, random = SystemClock(), SeededRandom(options.seed)
