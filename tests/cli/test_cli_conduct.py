@@ -3,6 +3,7 @@
 import os
 import pty
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -90,29 +91,33 @@ def test_a_hostile_hotkey_is_shown_escaped(example: Example) -> None:
             assert EVIL_SHOWN in done.stdout
 
 
-def test_a_table_fits_a_terminal_and_loses_nothing(example: Example) -> None:
+def on_a_terminal(columns: int, *arguments: str) -> list[str]:
+    """The lines that a command prints on a terminal."""
     ours, theirs = pty.openpty()
-    env = environment(TERM="xterm", COLUMNS="90")
-    command = [*PROGRAM, "miners", "list", "--config", str(example.config)]
-    with subprocess.Popen(command, stdout=theirs, stderr=theirs, env=env, close_fds=True) as running:
+    env = environment(TERM="xterm", COLUMNS=str(columns))
+    with subprocess.Popen([*PROGRAM, *arguments], stdout=theirs, stderr=theirs, env=env, close_fds=True) as running:
         os.close(theirs)
         shown = b""
-        while True:
-            try:
-                piece = os.read(ours, 65_536)
-            except OSError:  # Linux says so when the other side is closed
-                break
-            if not piece:
-                break
-            shown += piece
+        with suppress(OSError):  # how Linux tells that the other side is closed
+            while piece := os.read(ours, 65_536):
+                shown += piece
     os.close(ours)
     assert running.returncode == 0
-    text = shown.decode()
-    assert "\x1b[31m" not in text
-    lines = text.replace("\x1b[1m", "").replace("\x1b[0m", "").split("\r\n")
-    assert max(map(len, lines)) <= 90
-    first = "".join(line.split(" ")[0] for line in lines)
-    assert FLAGGED in first  # folded over lines, not cut
+    return shown.decode().split("\r\n")
+
+
+def test_a_table_on_a_terminal_folds_words_and_cuts_off_nothing(own_example: Example) -> None:
+    where = ["--config", str(own_example.config)]
+    reason = "seen the image, " * 15 + "~" * 80
+    assert called("flags", "clear", FLAGGED, "--reason", reason, *where).returncode == 0
+    lines = on_a_terminal(230, "flags", "list", "--all", *where)
+    assert max(map(len, lines)) <= 230 + len("\x1b[1m\x1b[0m") * 20
+    assert sum(FLAGGED in line for line in lines) == 1
+    assert len(lines) > 5
+    assert "\x1b[31m" not in "".join(lines)
+    assert ("".join(lines).count("image,"), "".join(lines).count("~")) == (15, 80)
+    narrow = on_a_terminal(40, "miners", "list", *where)
+    assert {FLAGGED, GARBAGE, EVIL_SHOWN} <= {line.split(" ")[0] for line in narrow}
 
 
 def test_flags_are_listed(example: Example) -> None:

@@ -32,7 +32,7 @@ def list_(
         return
     columns = (
         Column("id", right=True),
-        Column("hotkey", fold=True),
+        Column("hotkey"),
         Column("type"),
         Column("round", right=True),
         Column("with primaries", right=True),

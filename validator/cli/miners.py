@@ -1,8 +1,16 @@
 """`validator miners …`: everyone ever seen on the subnet."""
 
+from typing import TYPE_CHECKING, Final
+
 import typer
 
 from validator.cli.options import Config, Json
+from validator.protocol.scoring_version import SkillType
+
+if TYPE_CHECKING:
+    from validator.audit.views import MinerView
+
+_SHORT: Final = dict(zip(SkillType, ("rag", "declarative", "python", "script", "mcp", "composition"), strict=True))
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Miners: declarations, reputations, scores.")
 
@@ -17,8 +25,8 @@ def list_(config: Config = None, as_json: Json = False) -> None:
     """List everyone ever seen, highest score first: what it declares and what it stands at."""
     from datetime import UTC, datetime
 
-    from validator.audit.views import MinerView, miner_list
-    from validator.cli.output import NONE, Column, print_json, print_table
+    from validator.audit.views import miner_list
+    from validator.cli.output import NONE, Column, print_json, print_line, print_table
     from validator.cli.session import ask_store
 
     now = datetime.now(UTC)
@@ -27,7 +35,7 @@ def list_(config: Config = None, as_json: Json = False) -> None:
         print_json({"miners": found})
         return
 
-    def row(miner: MinerView) -> tuple[object, ...]:
+    def row(miner: "MinerView") -> tuple[object, ...]:
         return (
             miner.hotkey,
             miner.uid if miner.registered else NONE,
@@ -35,18 +43,23 @@ def list_(config: Config = None, as_json: Json = False) -> None:
             miner.score,
             f"{miner.flags} ejected" if miner.ejected else miner.flags,
             miner.dispatches,
-            ", ".join(miner.skill_types) or NONE,
-            ", ".join(f"{kind} {value:.3f}" for kind, value in miner.reputations.items()) or NONE,
+            *(_reputation(miner, kind) for kind in _SHORT),
         )
 
     columns = (
-        Column("hotkey", fold=True),
+        Column("hotkey"),
         Column("uid", right=True),
         Column("seen at block", right=True),
         Column("score", right=True),
         Column("flags", right=True),
         Column("dispatches", right=True),
-        Column("declares", fold=True),
-        Column("reputation", fold=True),
+        *(Column(short, right=True) for short in _SHORT.values()),
     )
     print_table(columns, map(row, found))
+    print_line("under a type: reputation, in brackets where the type is not declared now; uid: - where not registered")
+
+
+def _reputation(miner: "MinerView", kind: SkillType) -> str | None:
+    if kind not in miner.reputations:
+        return None
+    return f"{miner.reputations[kind]:.3f}" if kind in miner.skill_types else f"({miner.reputations[kind]:.3f})"

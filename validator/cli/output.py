@@ -4,18 +4,18 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
-
-import typer
+from typing import Any, Final, Literal, NamedTuple
 
 from validator.protocol.text import printable
 
 _CELL: Final = 400
+_GAP: Final = 2
+_FOLDED: Final = 24
 NONE: Final = "-"
 
 
 class Column(NamedTuple):
-    """A table's column; `right` for numbers, `fold` for what may be broken over lines on a narrow terminal."""
+    """A table's column; `right` for numbers, `fold` for words that may be broken over lines on a narrow terminal."""
 
     name: str
     right: bool = False
@@ -36,29 +36,30 @@ def print_line(text: str = "") -> None:
 
 
 def print_table(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table: as wide as the terminal, or as wide as it needs to be where there is none."""
+    """Print a table as wide as the terminal, or as it needs to be where there is none; it never cuts anything off.
+
+    What may be broken over lines is; a terminal too narrow for the rest breaks the lines itself.
+    """
+    from rich.cells import cell_len
     from rich.console import Console
-    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False, header_style="bold")
+    cells = [[cell(value) for value in row] for row in rows]
+    widths = [max(map(cell_len, (column.name, *texts))) for column, *texts in zip(columns, *cells, strict=True)]
+    least = [min(width, _FOLDED) if column.fold else width for column, width in zip(columns, widths, strict=True)]
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_edge=False, header_style="bold")
     for column in columns:
-        table.add_column(
-            column.name,
-            justify="right" if column.right else "left",
-            overflow="fold",
-            no_wrap=not column.fold,
-        )
-    for row in rows:
-        table.add_row(*(Text(cell(value)) for value in row))
-    sys.stdout.flush()
-    console = Console(markup=False, highlight=False, emoji=False, soft_wrap=False)
-    if not console.is_terminal:
-        console.width = max(
-            console.width, Measurement.get(console, console.options.update(width=10_000), table).maximum
-        )
-    console.print(table)
+        justify: Literal["left", "right"] = "right" if column.right else "left"
+        table.add_column(column.name, justify=justify, overflow="fold", no_wrap=not column.fold)
+    for texts in cells:
+        table.add_row(*map(Text, texts))
+    console = Console(markup=False, highlight=False, emoji=False)
+    console.width = max(console.width, sum(least if console.is_terminal else widths) + _GAP * len(columns))
+    with console.capture() as capture:
+        console.print(table)
+    for line in capture.get().splitlines():
+        _write(line.rstrip())
 
 
 def cell(value: object) -> str:
@@ -81,4 +82,5 @@ def _wire_time(moment: datetime) -> str:
 
 
 def _write(line: str) -> None:
-    typer.echo(line)
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()  # a reader that has gone must be noticed here, not when the interpreter ends

@@ -93,34 +93,40 @@ def _print_task(task: TaskView) -> None:
 def _print_dispatches(dispatches: Sequence[DispatchView]) -> None:
     columns = (
         Column("role"),
-        Column("hotkey", fold=True),
+        Column("hotkey"),
         Column("uid", right=True),
-        Column("state"),
-        Column("reason"),
+        Column("outcome"),
         Column("seconds", right=True),
         Column("Q", right=True),
         Column("consensus", right=True),
         Column("emission", right=True),
         Column("detail", fold=True),
     )
+    shown = len(columns) if any(one.detail for one in dispatches) else len(columns) - 1
     print_table(
-        columns,
+        columns[:shown],
         (
             (
                 one.role,
                 one.hotkey,
                 one.uid,
-                one.state,
-                one.reason,
+                _outcome(one),
                 one.seconds,
                 one.quality,
                 one.consensus,
                 one.emission,
                 one.detail,
-            )
+            )[:shown]
             for one in dispatches
         ),
     )
+
+
+def _outcome(dispatch: DispatchView) -> str:
+    """Return the reason alone where it says the state too."""
+    if dispatch.reason and dispatch.state in ("answered", "failed"):
+        return dispatch.reason
+    return f"{dispatch.state} {dispatch.reason or ''}".rstrip()
 
 
 def _print_flags(view: RoundView) -> None:
@@ -139,7 +145,7 @@ def _print_reputation(view: RoundView) -> None:
     print_line()
     print_line("Reputation")
     columns = (
-        Column("hotkey", fold=True),
+        Column("hotkey"),
         Column("type"),
         Column("event"),
         Column("before", right=True),

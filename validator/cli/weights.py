@@ -35,7 +35,7 @@ def show(config: Config = None, as_json: Json = False) -> None:
     if found.message:
         print_line(f"message: {found.message}")
     columns = (
-        Column("hotkey", fold=True),
+        Column("hotkey"),
         Column("uid", right=True),
         Column("score", right=True),
         Column("weight", right=True),
