@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -181,3 +182,16 @@ async def test_two_daemons_on_one_store_the_second_says_so_and_exits(
         assert first.returncode is None
         assert "Another validator writes to this store" in site.log.read_text()
         await store.close()
+
+
+async def test_a_taken_health_port_is_one_clear_line(miners: Miners, sqlite_url: str, tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        site = Site(tmp_path, sqlite_url, miners, Windows((0, 30), (0, 30)), taken.getsockname()[1])
+        async with site.daemon() as process:
+            code = await asyncio.wait_for(process.wait(), 30)
+    lines = site.log.read_text().splitlines()
+    assert code == 2
+    assert "The health endpoint cannot listen" in lines[-1]
+    assert not any("Traceback" in line for line in lines)

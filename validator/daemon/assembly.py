@@ -14,6 +14,7 @@ from validator.daemon.upkeep import HeadWatch, HealthListener, LoopWatch, Retent
 from validator.daemon.world import World
 from validator.miners.client import HttpMinerClient, MinerClient
 from validator.miners.directory import CapabilityDirectory
+from validator.protocol.errors import ValidatorError
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.listening import RoundListener
@@ -56,14 +57,23 @@ class Daemon:
         Args:
             stop: what tells it.
             afterwards: awaited when the rounds ended by themselves, before the services beside them stop.
+
+        Raises:
+            ValidatorError: a service cannot go on; the first one's error, when several fail together.
         """
-        async with asyncio.TaskGroup() as group:
-            beside = [group.create_task(service.run()) for service in self.beside]
-            finished = await self._rounds_until(stop)
-            if afterwards is not None and not stop.asked.is_set():
-                await afterwards()
-            for task in reversed(beside):
-                task.cancel()
+        try:
+            async with asyncio.TaskGroup() as group:
+                beside = [group.create_task(service.run()) for service in self.beside]
+                finished = await self._rounds_until(stop)
+                if afterwards is not None and not stop.asked.is_set():
+                    await afterwards()
+                for task in reversed(beside):
+                    task.cancel()
+        except ExceptionGroup as failures:
+            known = _first_known(failures)
+            if known is None:
+                raise
+            raise known from failures
         return finished
 
     async def _rounds_until(self, stop: Stop) -> bool:
@@ -86,6 +96,15 @@ class Daemon:
             for task in (rounds, asked, at_once):
                 task.cancel()
             await asyncio.gather(rounds, asked, at_once, return_exceptions=True)
+
+
+def _first_known(failures: BaseExceptionGroup[BaseException]) -> ValidatorError | None:
+    """Return the first error among nested groups that was raised on purpose."""
+    for failure in failures.exceptions:
+        found = _first_known(failure) if isinstance(failure, BaseExceptionGroup) else failure
+        if isinstance(found, ValidatorError):
+            return found
+    return None
 
 
 @asynccontextmanager
