@@ -1,4 +1,4 @@
-"""Where time, ids and random bytes come from: real ones, and seeded or virtual ones for tests and the local network."""
+"""Where time and random bytes come from: real ones, and seeded or virtual ones for tests and the local network."""
 
 import asyncio
 import hashlib
@@ -6,7 +6,6 @@ import heapq
 import itertools
 import secrets
 import time
-import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
@@ -116,13 +115,3 @@ class SeededRandom:
             out += hashlib.sha256(self._seed + self._counter.to_bytes(8, "big")).digest()
             self._counter += 1
         return out[:count]
-
-
-def new_id(clock: Clock, random: RandomBytes) -> str:
-    """Return a UUIDv7: ids made later sort later (to the millisecond)."""
-    milliseconds = int(clock.now().timestamp() * 1000)
-    tail = int.from_bytes(random.token(10), "big")
-    value = (milliseconds & (2**48 - 1)) << 80 | tail
-    value = value & ~(0xF << 76) | 0x7 << 76
-    value = value & ~(0x3 << 62) | 0x2 << 62
-    return str(uuid.UUID(int=value))

@@ -11,6 +11,7 @@ from validator.rounds.listening import RoundEnd
 from validator.rounds.prepare import Prepared
 from validator.sources import Clock
 from validator.store import Store
+from validator.store.errors import StoreBusyError
 from validator.telemetry import Event, Metrics
 from validator.web.state import HealthState
 
@@ -39,7 +40,10 @@ class RetentionService:
     async def run(self) -> None:
         """Prune now and every hour."""
         while True:
-            await self.prune()
+            try:
+                await self.prune()
+            except StoreBusyError as error:
+                _log.warning(Event.RETENTION_POSTPONED, reason=str(error))
             await self.clock.sleep(_PRUNE_EVERY_S)
 
     async def prune(self) -> None:

@@ -54,6 +54,7 @@ class Population:
             validators=frozenset({self.validator}),
             clock=self.clock,
             max_concurrent=resident.max_concurrent,
+            skill_types=resident.skill_types,
             mortal=resident.kind == "dead",
         )
         self._servers.append(miner)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from validator.protocol.scoring_version import SkillType
+
 Kind = Literal[
     "thorough",
     "partial",
@@ -29,6 +31,7 @@ class Resident:
         joins: the first round it is registered for.
         turns: for the cohort: from this round on it fabricates; before, it is thorough.
         max_concurrent: open dispatches per type that it declares.
+        skill_types: what it declares.
     """
 
     name: str
@@ -36,24 +39,35 @@ class Resident:
     joins: int = 0
     turns: int = 0
     max_concurrent: int = 2
+    skill_types: tuple[SkillType, ...] = tuple(SkillType)
 
 
 def demo_roster() -> tuple[Resident, ...]:
-    """Return the network of `make demo`: every behaviour, mostly honest miners."""
-    crowd: tuple[tuple[Kind, int], ...] = (
-        ("thorough", 5),
-        ("partial", 3),
-        ("sloppy", 1),
-        ("lazy", 1),
-        ("slow", 1),
-        ("dead", 1),
-        ("garbage", 1),
-        ("oversized", 1),
-        ("wrong_signature", 1),
-        ("replayed", 1),
-        ("cohort", 3),
+    """Return the network of `make demo`: every behaviour, mostly honest miners.
+
+    The bad ones serve two or three types each, so that every type has an honest majority: where most auditors lie, an
+    honest primary looks like a colluder (SPEC 9 says what the thresholds can and cannot tell).
+    """
+    rag, declarative, python, script, mcp, composition = SkillType
+    everything = tuple(SkillType)
+    crowd: tuple[tuple[Kind, int, tuple[SkillType, ...]], ...] = (
+        ("thorough", 7, everything),
+        ("partial", 4, everything),
+        ("sloppy", 1, everything),
+        ("lazy", 1, everything),
+        ("slow", 1, everything),
+        ("dead", 1, (declarative, python)),
+        ("garbage", 1, (rag, python)),
+        ("oversized", 1, (declarative, mcp)),
+        ("wrong_signature", 1, (script, mcp)),
+        ("replayed", 1, (script, composition)),
+        ("cohort", 3, (rag, script, composition)),
     )
-    return tuple(Resident(f"{kind}-{number}", kind) for kind, many in crowd for number in range(1, many + 1))
+    return tuple(
+        Resident(f"{kind}-{number}", kind, skill_types=types)
+        for kind, many, types in crowd
+        for number in range(1, many + 1)
+    )
 
 
 def collusion_roster() -> tuple[Resident, ...]:

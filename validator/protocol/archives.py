@@ -18,6 +18,10 @@ class ArchiveError(ValidatorError):
     """The archive is refused."""
 
 
+class ArchiveTooLargeError(ArchiveError):
+    """The archive is over a bound."""
+
+
 def pack(files: Mapping[str, bytes]) -> bytes:
     """Return a gzip tar of `files`: names sorted, all times 0, so that equal content gives equal bytes."""
     raw = io.BytesIO()
@@ -41,7 +45,8 @@ def unpack(data: bytes, *, expanded: int, file_size: int, entries: int) -> Itera
         entries: most entries, folders included.
 
     Raises:
-        ArchiveError: damaged, over a bound, or holding anything but files and folders with plain relative names.
+        ArchiveTooLargeError: over a bound.
+        ArchiveError: damaged, or holding anything but files and folders with plain relative names.
     """
     raw = _inflate(data, expanded + entries * _TAR_OVERHEAD + _TAR_SLACK)
     seen: set[str] = set()
@@ -51,7 +56,7 @@ def unpack(data: bytes, *, expanded: int, file_size: int, entries: int) -> Itera
         with tarfile.open(fileobj=io.BytesIO(raw), mode="r:") as tar:
             for count, member in enumerate(tar, start=1):
                 if count > entries:
-                    raise ArchiveError(f"more than {entries} entries")
+                    raise ArchiveTooLargeError(f"more than {entries} entries")
                 if member.isdir() and not _segments(member.name):
                     continue
                 name = _safe_name(member.name)
@@ -62,7 +67,7 @@ def unpack(data: bytes, *, expanded: int, file_size: int, entries: int) -> Itera
                     raise ArchiveError(f"`{printable(name)}` is neither a regular file nor a folder")
                 total += member.size
                 if member.size > file_size or total > expanded:
-                    raise ArchiveError(f"`{printable(name)}` takes the files over their size limit")
+                    raise ArchiveTooLargeError(f"`{printable(name)}` takes the files over their size limit")
                 if name in seen:
                     raise ArchiveError(f"`{printable(name)}` stands in it twice")
                 seen.add(name)
@@ -82,7 +87,7 @@ def _inflate(data: bytes, bound: int) -> bytes:
     except zlib.error as error:
         raise ArchiveError(f"damaged gzip: {error}") from None
     if len(raw) > bound:
-        raise ArchiveError("expands beyond its size limit")
+        raise ArchiveTooLargeError("expands beyond its size limit")
     if not stream.eof or stream.unused_data:
         raise ArchiveError("damaged gzip: cut short, or bytes after its end")
     return raw

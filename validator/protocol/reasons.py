@@ -110,6 +110,10 @@ class Reason(StrEnum):
     VOID_NO_VERDICT = "void_no_verdict", "Neither truth nor group gives a verdict: the answers enter nothing (D-7)."
     BUG_CRASH = "bug_crash", "The validator stopped while a dispatch was planned or sent: the task is void (D-6)."
     BUG_INTERNAL = "bug_internal", "An error of the validator; the log has it."
+    ABANDONED_VERSION = (
+        "abandoned_version",
+        "The round was frozen under another scoring version than this program scores, so it was abandoned whole.",
+    )
     ABANDONED_INPUT = (
         "abandoned_input",
         "The stored round input could not be read again, so the round was abandoned whole.",

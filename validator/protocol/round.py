@@ -5,7 +5,6 @@
 
 from typing import Annotated, Final, Literal
 
-import msgspec
 from msgspec import Meta
 
 from validator.protocol.answer import CanarySpec, Role
@@ -376,12 +375,3 @@ class RoundOutcome(Document, frozen=True):
     samples: tuple[AgreementSample, ...]
     flags: tuple[FlagRaised, ...]
     reputation: tuple[ReputationEvent, ...]
-
-
-def decode_stored(data: bytes, kind: type[RoundInput]) -> RoundInput:
-    """Return a stored round input (canonical bytes written by this program).
-
-    Raises:
-        msgspec.MsgspecError: the bytes are not of this version's form.
-    """
-    return msgspec.json.decode(data, type=kind)

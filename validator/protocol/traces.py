@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from validator.protocol import limits
 from validator.protocol.answer import ProbeEvidence
-from validator.protocol.archives import ArchiveError, unpack
+from validator.protocol.archives import ArchiveError, ArchiveTooLargeError, unpack
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes
 from validator.protocol.errors import ValidatorError
 from validator.protocol.scoring_version import SkillType, trace_names
@@ -93,7 +93,7 @@ def read_traces(data: bytes, skill_type: SkillType, probes: ProbeEvidence) -> Tr
         ):
             reader.read_file(name, content)
     except ArchiveError as error:
-        kind = TracesTooLargeError if "size limit" in error.detail else TracesError
+        kind = TracesTooLargeError if isinstance(error, ArchiveTooLargeError) else TracesError
         raise kind(error.detail) from None
     return reader.result()
 

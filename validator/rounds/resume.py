@@ -1,12 +1,11 @@
 """After a crash: settle what was answered, void what was not, never twice (SPEC 5, D-6)."""
 
-from collections.abc import Sequence
-
 import structlog
 
 from validator.groups.planning import plan_round
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput
+from validator.protocol.scoring_version import SCORING_VERSION
 from validator.rounds.expected import expected_of
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.judge import Judged, reject
@@ -21,8 +20,10 @@ _log = structlog.get_logger()
 async def resume_rounds(store: Store, clock: Clock, gates: Gatekeeper) -> list[str]:
     """Bring every unfinished round to an end; return their ids.
 
-    A round whose input cannot be read again is abandoned whole. In the others every task whose dispatches all ended is
-    settled from the stored answers; a task with a dispatch that was planned or sent is void (`bug_crash`).
+    A round whose input cannot be read again, or is of another scoring version, is abandoned whole. In the others every
+    task whose dispatches all ended is settled from the stored answers; a task with a dispatch that was planned or sent
+    is void (`bug_crash`), and so is a round without any HTTP response: nobody can tell any more whether the validator
+    was offline then.
     """
     async with store.read() as tx:
         unfinished = await tx.rounds.unfinished()
@@ -34,9 +35,10 @@ async def resume_rounds(store: Store, clock: Clock, gates: Gatekeeper) -> list[s
 async def _resume(store: Store, clock: Clock, gates: Gatekeeper, stored: StoredRound) -> None:
     round_id = stored.record.round_id
     if stored.input is None:
-        async with store.begin() as tx:
-            await tx.rounds.settle(round_id, "abandoned", Reason.ABANDONED_INPUT, None, clock.now())
-        _log.error("round_abandoned", round_id=str(round_id), reason=str(Reason.ABANDONED_INPUT))
+        await _abandon(store, clock, round_id, Reason.ABANDONED_INPUT)
+        return
+    if stored.input.scoring_version != SCORING_VERSION:
+        await _abandon(store, clock, round_id, Reason.ABANDONED_VERSION)
         return
     plan = plan_round(stored.input)
     returned = await _returned(store, gates, stored.input)
@@ -48,6 +50,12 @@ async def _resume(store: Store, clock: Clock, gates: Gatekeeper, stored: StoredR
         void_tasks=len(returned.void),
         tasks=len(plan.groups),
     )
+
+
+async def _abandon(store: Store, clock: Clock, round_id: int, reason: Reason) -> None:
+    async with store.begin() as tx:
+        await tx.rounds.settle(round_id, "abandoned", reason, None, clock.now())
+    _log.error("round_abandoned", round_id=str(round_id), reason=str(reason))
 
 
 async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput) -> Returned:
@@ -63,7 +71,9 @@ async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput) -> Retu
             void[record.key.task_id] = Reason.BUG_INTERNAL
         else:
             judged[record.key.task_id, record.key.hotkey] = ended
-    return Returned(judged, void, any_response=_any_response(records))
+    if not any(record.http_status is not None for record in records):
+        void = {record.key.task_id: Reason.BUG_CRASH for record in records}
+    return Returned(judged, void)
 
 
 async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, record: DispatchRecord) -> Judged | None:
@@ -77,7 +87,3 @@ async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, reco
     if body is None or record.seconds is None:
         return None
     return await gates.judge(expected, body, record.seconds)
-
-
-def _any_response(records: Sequence[DispatchRecord]) -> bool:
-    return any(record.http_status is not None for record in records)

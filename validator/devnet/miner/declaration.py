@@ -34,13 +34,15 @@ def sandbox_manifest(skill_type: SkillType) -> SandboxManifest:
     return SandboxManifest(image=image.image, digest=image.digest, tracer_version=TRACER_VERSION)
 
 
-def declare(signer: Signer, now: datetime, max_concurrent: int) -> Capabilities:
-    """Return a signed declaration, valid for 12 hours from `now` (UTC)."""
-    runtime = [skill_type for skill_type in SkillType if TYPE_RULES[skill_type].runtime]
+def declare(
+    signer: Signer, now: datetime, max_concurrent: int, skill_types: tuple[SkillType, ...] = tuple(SkillType)
+) -> Capabilities:
+    """Return a signed declaration of these types, valid for 12 hours from `now` (UTC)."""
+    runtime = [skill_type for skill_type in skill_types if TYPE_RULES[skill_type].runtime]
     document = Capabilities(
         document_version="1.0",
         hotkey=signer.hotkey,
-        skill_types=tuple(SkillType),
+        skill_types=skill_types,
         sandbox_images={skill_type: sandbox_image(skill_type) for skill_type in runtime},
         software=SOFTWARE,
         issued_at=format_time(now),

@@ -16,7 +16,7 @@ from validator.devnet.miner.kit import Kit
 from validator.devnet.miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
 from validator.devnet.tracing.records import TracingError
 from validator.protocol.round import Axon
-from validator.protocol.scoring_version import DEFAULT_MAX_CONCURRENT
+from validator.protocol.scoring_version import DEFAULT_MAX_CONCURRENT, SkillType
 from validator.protocol.text import printable
 from validator.sources import Clock
 
@@ -37,6 +37,7 @@ class LocalMiner:
         validators: the hotkeys it answers.
         clock: for its declarations, and for behaviours that wait.
         max_concurrent: open dispatches per type that it declares.
+        skill_types: what it declares.
         mortal: stop listening once it has declared itself, so that dispatches find nobody.
     """
 
@@ -48,6 +49,7 @@ class LocalMiner:
         clock: Clock,
         *,
         max_concurrent: int = DEFAULT_MAX_CONCURRENT,
+        skill_types: tuple[SkillType, ...] = tuple(SkillType),
         mortal: bool = False,
     ) -> None:
         self.hotkey = kit.signer.hotkey
@@ -55,6 +57,7 @@ class LocalMiner:
         self._behaviour = behaviour
         self._clock = clock
         self._max_concurrent = max_concurrent
+        self._skill_types = skill_types
         self._mortal = mortal
         self._site: web.TCPSite | None = None
         self._guard = RequestGuard(self.hotkey, validators, lambda: int(clock.now().timestamp() * 1_000_000) * 1_000)
@@ -81,7 +84,7 @@ class LocalMiner:
         if self._mortal and self._site is not None:
             await self._site.stop()  # the open connection, and so this answer, outlives the socket
             self._site = None
-        document = declare(self._kit.signer, self._clock.now(), self._max_concurrent)
+        document = declare(self._kit.signer, self._clock.now(), self._max_concurrent, self._skill_types)
         return web.Response(body=msgspec.json.encode(document), content_type=_JSON)
 
     async def _assessments(self, request: web.Request) -> web.StreamResponse:
