@@ -220,3 +220,31 @@ async def test_answers_name_their_dispatch(store: Store) -> None:
     reasons = [member.reason for member in end.outcome.members]
     assert sum(Reason(reason).gate == 0 for reason in reasons) == len(first)
     assert len(first) < len(reasons)
+
+
+async def test_a_crashed_round_without_any_response_is_void(store: Store) -> None:
+    """Nobody can tell any more whether the validator was offline."""
+    world = World(store, script=lambda _s, _d: ScriptedReply(connects=False))
+    round_ = await prepared(world)
+    await on_virtual_time(world, world.dispatcher.dispatch(round_))
+    await resume_rounds(store, world.clock, world.gates)
+    async with store.read() as tx:
+        stored = await tx.rounds.get(0)
+        windows = await tx.windows.all()
+    assert stored is not None
+    assert (stored.record.state, stored.record.reason, stored.outcome) == ("void", Reason.BUG_CRASH, None)
+    assert windows == {}
+
+
+async def test_a_crashed_round_of_another_scoring_version_is_abandoned(store: Store) -> None:
+    world = World(store)
+    round_ = await prepared(world)
+    older = msgspec.structs.replace(round_.frozen, round_id="1", scoring_version="0.9.0")
+    async with store.begin() as tx:
+        await tx.rounds.open(older, msgspec.structs.replace(plan_round(older), round_id="1"), world.clock.now())
+    await on_virtual_time(world, world.dispatcher.dispatch(round_))
+    assert await resume_rounds(store, world.clock, world.gates) == ["0", "1"]
+    async with store.read() as tx:
+        records = {record.round_id: record for record in await tx.rounds.listing(10)}
+    assert (records[0].state, records[1].state) == ("settled", "abandoned")
+    assert records[1].reason == Reason.ABANDONED_VERSION

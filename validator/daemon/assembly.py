@@ -65,8 +65,8 @@ class Daemon:
             async with asyncio.TaskGroup() as group:
                 beside = [group.create_task(service.run()) for service in self.beside]
                 finished = await self._rounds_until(stop)
-                if afterwards is not None and not stop.asked.is_set():
-                    await afterwards()
+                if afterwards is not None:
+                    await _unless_stopped(afterwards, stop)
                 for task in reversed(beside):
                     task.cancel()
         except ExceptionGroup as failures:
@@ -96,6 +96,21 @@ class Daemon:
             for task in (rounds, asked, at_once):
                 task.cancel()
             await asyncio.gather(rounds, asked, at_once, return_exceptions=True)
+
+
+async def _unless_stopped(work: Callable[[], Awaitable[None]], stop: Stop) -> None:
+    """Do the work, but not after a request to stop, nor longer than until there is one."""
+    if stop.asked.is_set():
+        return
+    working = asyncio.ensure_future(work())
+    asked = asyncio.create_task(stop.asked.wait())
+    try:
+        await asyncio.wait({working, asked}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            await working
+    finally:
+        working.cancel()
+        asked.cancel()
 
 
 def _first_known(failures: BaseExceptionGroup[BaseException]) -> ValidatorError | None:
