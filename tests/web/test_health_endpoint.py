@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -132,6 +133,7 @@ async def test_a_store_that_is_gone_shows(tmp_path: Path) -> None:
     state = new_state()
     async with running(HealthService(ANY_PORT, state, probe=store_probe(opened))):
         await until(lambda: state.store_reachable is False)
+    await until(lambda: not any("_connection_worker_thread" in thread.name for thread in threading.enumerate()))
 
 
 async def test_a_port_that_is_taken_is_told_in_one_line() -> None:
