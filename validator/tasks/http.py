@@ -69,7 +69,7 @@ class HttpSource:
     async def reachable(self) -> bool:
         """Whether a server answered at all, whatever it said."""
         try:
-            async with self._open().get(self._base + TASKS_PATH, allow_redirects=False):
+            async with self._open().get(self._base + TASKS_PATH, allow_redirects=False, middlewares=(self._sign,)):
                 return True
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError):
             return False
