@@ -5,6 +5,7 @@ import math
 import random
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import findings, groups, sssas
@@ -12,7 +13,7 @@ from strategies import findings, groups, sssas
 from validator.protocol.sssa import Finding, Sssa, Verdict
 from validator.scoring.claims import claims_of, group_verdict
 from validator.scoring.consensus import Member, pairwise_agreement, score_members
-from validator.scoring.keys import finding_key
+from validator.scoring.keys import finding_key, package_of
 
 
 @given(groups())
@@ -66,6 +67,25 @@ def test_a_key_never_depends_on_the_span_prefix_the_id_or_the_words(finding: Fin
     bare = msgspec.structs.replace(finding, evidence_ref=path, id="other", description="other")
     prefixed = msgspec.structs.replace(finding, evidence_ref=f"{span}::{path}")
     assert finding_key(bare) == finding_key(prefixed) == finding_key(finding)
+
+
+@pytest.mark.parametrize(
+    ("target", "package"),
+    [
+        ("pkg:npm/%40scope/pkg@1.0?x=1#y", "@scope/pkg"),
+        ("pkg:npm/@scope/pkg@1.0", "@scope/pkg"),
+        ("pkg:npm/@scope/pkg", "@scope/pkg"),
+        ("pkg:npm//@scope/pkg@1.0", "@scope/pkg"),
+        ("pkg://npm/@scope/pkg@1.0", "@scope/pkg"),
+        ("pkg:pypi/Zope_.Interface", "zope-interface"),
+        ("@scope/pkg@1.0", "@scope/pkg"),
+        ("requests@2.19.0", "requests"),
+        ("pkg:", "pkg:"),
+        ("@", "@"),
+    ],
+)
+def test_packages_are_named_alike_however_they_are_spelled(target: str, package: str) -> None:
+    assert package_of(target) == package
 
 
 def test_verdict_ties_go_to_the_more_severe() -> None:

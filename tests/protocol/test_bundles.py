@@ -98,6 +98,15 @@ def test_damage_and_bytes_after_the_end_are_refused() -> None:
             read_bundle(broken)
 
 
+def test_gzip_may_come_in_members_and_with_padding() -> None:
+    raw = gzip.decompress(pack({"a": b"x" * 3000, "b": b"y"}))
+    members = gzip.compress(raw[:1000]) + gzip.compress(b"") + gzip.compress(raw[1000:]) + bytes(512)
+    assert read_bundle(members) == {"a": b"x" * 3000, "b": b"y"}
+    bombs = gzip.compress(bytes(40 * limits.MIB)) * 3
+    with pytest.raises(ArchiveError, match="size limit"):
+        read_bundle(bombs)
+
+
 @pytest.mark.parametrize(
     ("content", "lines"), [(b"", 0), (b"a", 1), (b"a\n", 1), (b"a\nb", 2), (b"\n\n", 2), (b"a\r\nb\r\n", 2)]
 )

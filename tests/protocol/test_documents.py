@@ -80,6 +80,21 @@ def test_both_schemes_sign_and_verify(crypto: str) -> None:
     assert not verify(b"data", "0x" + "1" * 128, "no hotkey", crypto)
 
 
+@pytest.mark.parametrize("crypto", ["sr25519", "ed25519"])
+def test_a_signature_over_wrapped_bytes_is_one_over_other_bytes(crypto: str) -> None:
+    signer = Signer.from_uri("//Carol", crypto)
+    assert verify(b"data", signer.sign(b"data"), signer.hotkey, crypto)
+    assert not verify(b"data", signer.sign(b"<Bytes>data</Bytes>"), signer.hotkey, crypto)
+
+
+def test_workflow_may_be_declared_and_is_no_bundle_type() -> None:
+    document = capabilities(skill_types=("workflow", "declarative"))
+    parsed = parse_capabilities(msgspec.json.encode(document), hotkey=ALICE.hotkey, now=NOW)
+    assert parsed.usable_types == (SkillType.DECLARATIVE,)
+    with pytest.raises(JsonError, match="skill_types"):
+        parse_capabilities(msgspec.json.encode(capabilities(skill_types=("novel",))), hotkey=ALICE.hotkey, now=NOW)
+
+
 def test_hotkeys_are_checked() -> None:
     assert is_hotkey(ALICE.hotkey)
     assert not is_hotkey("5" * 48)

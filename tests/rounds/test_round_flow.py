@@ -37,6 +37,10 @@ async def on_virtual_time(world: World, work: Coroutine[Any, Any, T]) -> T:
     return await running
 
 
+async def online() -> bool:
+    return True
+
+
 async def prepared(world: World) -> Prepared:
     snapshot = await world.chain.snapshot()
     await on_virtual_time(world, world.service.directory.refresh(snapshot))
@@ -132,8 +136,8 @@ async def test_a_crash_after_all_answers_loses_nothing(store: Store) -> None:
     round_ = await prepared(world)
     returned = await on_virtual_time(world, world.dispatcher.dispatch(round_))
     # the process dies here; a new one starts on the same database
-    assert await resume_rounds(store, world.clock, world.gates) == ["0"]
-    assert await resume_rounds(store, world.clock, world.gates) == []
+    assert await resume_rounds(store, world.clock, world.gates, online) == ["0"]
+    assert await resume_rounds(store, world.clock, world.gates, online) == []
     async with store.read() as tx:
         stored = await tx.rounds.get(0)
     assert stored is not None
@@ -169,7 +173,7 @@ async def test_a_crash_in_the_middle_voids_only_the_tasks_it_hit(store: Store) -
         await asyncio.sleep(0.005)
     dispatching.cancel()
     await asyncio.gather(dispatching, return_exceptions=True)
-    await resume_rounds(store, world.clock, world.gates)
+    await resume_rounds(store, world.clock, world.gates, online)
     async with store.read() as tx:
         stored = await tx.rounds.get(0)
     assert stored is not None
@@ -222,18 +226,23 @@ async def test_answers_name_their_dispatch(store: Store) -> None:
     assert len(first) < len(reasons)
 
 
-async def test_a_crashed_round_without_any_response_is_void(store: Store) -> None:
-    """Nobody can tell any more whether the validator was offline."""
+@pytest.mark.parametrize("is_online", [True, False])
+async def test_a_crashed_round_without_any_response_is_void_if_we_are_offline(store: Store, is_online: bool) -> None:
     world = World(store, script=lambda _s, _d: ScriptedReply(connects=False))
+
+    async def reachable() -> bool:
+        return is_online
+
     round_ = await prepared(world)
     await on_virtual_time(world, world.dispatcher.dispatch(round_))
-    await resume_rounds(store, world.clock, world.gates)
+    await resume_rounds(store, world.clock, world.gates, reachable)
     async with store.read() as tx:
         stored = await tx.rounds.get(0)
         windows = await tx.windows.all()
     assert stored is not None
-    assert (stored.record.state, stored.record.reason, stored.outcome) == ("void", Reason.BUG_CRASH, None)
-    assert windows == {}
+    assert stored.record.state == ("settled" if is_online else "void")
+    assert stored.record.reason == (Reason.SETTLED if is_online else Reason.VOID_OFFLINE)
+    assert bool(windows) == is_online
 
 
 async def test_a_crashed_round_of_another_scoring_version_is_abandoned(store: Store) -> None:
@@ -243,7 +252,7 @@ async def test_a_crashed_round_of_another_scoring_version_is_abandoned(store: St
     async with store.begin() as tx:
         await tx.rounds.open(older, msgspec.structs.replace(plan_round(older), round_id="1"), world.clock.now())
     await on_virtual_time(world, world.dispatcher.dispatch(round_))
-    assert await resume_rounds(store, world.clock, world.gates) == ["0", "1"]
+    assert await resume_rounds(store, world.clock, world.gates, online) == ["0", "1"]
     async with store.read() as tx:
         records = {record.round_id: record for record in await tx.rounds.listing(10)}
     assert (records[0].state, records[1].state) == ("settled", "abandoned")

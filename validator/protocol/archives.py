@@ -81,16 +81,23 @@ def unpack(data: bytes, *, expanded: int, file_size: int, entries: int) -> Itera
 
 
 def _inflate(data: bytes, bound: int) -> bytes:
-    stream = zlib.decompressobj(_GZIP)
-    try:
-        raw = stream.decompress(data, bound + 1)
-    except zlib.error as error:
-        raise ArchiveError(f"damaged gzip: {error}") from None
-    if len(raw) > bound:
-        raise ArchiveTooLargeError("expands beyond its size limit")
-    if not stream.eof or stream.unused_data:
-        raise ArchiveError("damaged gzip: cut short, or bytes after its end")
-    return raw
+    """Return what the gzip members of `data` hold together; zero bytes may pad its end (RFC 1952)."""
+    raw = bytearray()
+    rest = data
+    while rest or not raw:
+        stream = zlib.decompressobj(_GZIP)
+        try:
+            raw += stream.decompress(rest, bound + 1 - len(raw))
+        except zlib.error as error:
+            raise ArchiveError(f"damaged gzip: {error}") from None
+        if len(raw) > bound:
+            raise ArchiveTooLargeError("expands beyond its size limit")
+        if not stream.eof:
+            raise ArchiveError("damaged gzip: cut short")
+        rest = stream.unused_data.lstrip(b"\0")
+        if not raw and not rest:
+            break
+    return bytes(raw)
 
 
 def _segments(name: str) -> list[str]:

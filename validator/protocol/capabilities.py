@@ -13,7 +13,9 @@ from validator.protocol.sssa import Document, Signature, Text
 from validator.protocol.strict_json import SchemaError, decode
 from validator.protocol.times import parse_time
 
-Types = Annotated[tuple[SkillType, ...], Meta(max_length=len(SkillType))]
+# `workflow` (SPEC 12) may be declared; it is no bundle's type.
+DeclaredType = Annotated[str, Meta(pattern=rf"\A({'|'.join(SkillType)}|workflow)\Z")]
+Types = Annotated[tuple[DeclaredType, ...], Meta(max_length=len(SkillType) + 1)]
 
 
 class SandboxImage(Document, frozen=True):

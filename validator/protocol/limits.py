@@ -16,7 +16,6 @@ MAX_CVES: Final = 20_000
 MAX_STRING: Final = 4_096  # code points
 MAX_DESCRIPTION: Final = 16_384  # code points
 MAX_JSON_DEPTH: Final = 32  # the root is 1
-MAX_TRACE_NAMES: Final = 16
 
 # Trace bundles (SPEC 5)
 MAX_TRACES_COMPRESSED: Final = 8 * MIB

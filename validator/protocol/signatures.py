@@ -65,10 +65,15 @@ def verify_document(document: Signed, hotkey: str) -> bool:
 
 
 def verify(data: bytes, value: str, hotkey: str, crypto: str) -> bool:
-    """Whether `value` (`0x` hex) is the signature of `data` by `hotkey`; never raises."""
+    """Whether `value` (`0x` hex) is the signature of exactly `data` by `hotkey`; never raises.
+
+    The SDK also takes signatures over `<Bytes>data</Bytes>`, as browser wallets make them; other data is other data.
+    """
     try:
         keypair = Keypair(ss58_address=hotkey, crypto_type=_CRYPTO_TYPES[crypto])
-        return bool(keypair.verify(data, bytes.fromhex(value.removeprefix("0x"))))
+        signature = bytes.fromhex(value.removeprefix("0x"))
+        wrapped = b"<Bytes>" + data + b"</Bytes>"
+        return bool(keypair.verify(data, signature)) and not keypair.verify(wrapped, signature)
     except (ValueError, TypeError, KeyError, OverflowError):
         return False
 

@@ -89,15 +89,15 @@ class LlmEvidence(Document, frozen=True):
     """What a model was used for; gate 3 judges `allowed_use`."""
 
     model_id: Text
-    prompt_sha256: Hex32
-    response_sha256: Hex32
+    prompt_sha256: Text
+    response_sha256: Text
     allowed_use: Text
 
 
 class Evidence(Document, frozen=True):
     """What backs the analysis."""
 
-    trace_hashes: Annotated[dict[Text, TraceHash], Meta(max_length=limits.MAX_TRACE_NAMES)]
+    trace_hashes: dict[Text, TraceHash]
     manifest_sha256: Hex32 | None
     sandbox_manifest: SandboxManifest | None
     llm_evidence: LlmEvidence | None

@@ -81,7 +81,6 @@ class Dispatcher:
             _log.exception("dispatch_failed", round_id=frozen.round_id, task_id=task.task_id, hotkey=hotkey)
             collected.void[task.task_id] = Reason.BUG_INTERNAL
             return
-        collected.any_response |= reply.status is not None
         if judged is None:
             collected.void[task.task_id] = Reason.BUG_INTERNAL
         else:
@@ -106,6 +105,7 @@ class Dispatcher:
             reply = await self.client.post(_call(frozen, expected, body), sent)
         finally:
             collected.open -= opened
+        collected.any_response |= reply.status is not None
         if reply.reason == Reason.BUG_INTERNAL:
             return reply, None
         if reply.reason is not None:

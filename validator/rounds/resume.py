@@ -1,5 +1,7 @@
 """After a crash: settle what was answered, void what was not, never twice (SPEC 5, D-6)."""
 
+from collections.abc import Awaitable, Callable
+
 import structlog
 
 from validator.groups.planning import plan_round
@@ -9,7 +11,7 @@ from validator.protocol.scoring_version import SCORING_VERSION
 from validator.rounds.expected import expected_of
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.judge import Judged, reject
-from validator.rounds.settle import Key, Returned, settle_round
+from validator.rounds.settle import Key, Returned, settle_round, void_round
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.records import DispatchRecord, StoredRound
@@ -17,22 +19,31 @@ from validator.store.records import DispatchRecord, StoredRound
 _log = structlog.get_logger()
 
 
-async def resume_rounds(store: Store, clock: Clock, gates: Gatekeeper) -> list[str]:
+Reachable = Callable[[], Awaitable[bool]]
+
+
+async def resume_rounds(store: Store, clock: Clock, gates: Gatekeeper, reachable: Reachable) -> list[str]:
     """Bring every unfinished round to an end; return their ids.
 
     A round whose input cannot be read again, or is of another scoring version, is abandoned whole. In the others every
     task whose dispatches all ended is settled from the stored answers; a task with a dispatch that was planned or sent
-    is void (`bug_crash`), and so is a round without any HTTP response: nobody can tell any more whether the validator
-    was offline then.
+    is void (`bug_crash`). A round without any HTTP response is void when the validator is offline now: that is the best
+    that can be known of then (D-6).
+
+    Args:
+        store: whose rounds.
+        clock: for the times of their ends.
+        gates: what judges stored answers again.
+        reachable: whether the chain and the task source can be reached now.
     """
     async with store.read() as tx:
         unfinished = await tx.rounds.unfinished()
     for stored in unfinished:
-        await _resume(store, clock, gates, stored)
+        await _resume(store, clock, gates, reachable, stored)
     return [str(stored.record.round_id) for stored in unfinished]
 
 
-async def _resume(store: Store, clock: Clock, gates: Gatekeeper, stored: StoredRound) -> None:
+async def _resume(store: Store, clock: Clock, gates: Gatekeeper, reachable: Reachable, stored: StoredRound) -> None:
     round_id = stored.record.round_id
     if stored.input is None:
         await _abandon(store, clock, round_id, Reason.ABANDONED_INPUT)
@@ -42,7 +53,11 @@ async def _resume(store: Store, clock: Clock, gates: Gatekeeper, stored: StoredR
         return
     plan = plan_round(stored.input)
     returned = await _returned(store, gates, stored.input)
-    outcome = await settle_round(store, clock, stored.input, plan, returned)
+    if not returned.any_response and not await reachable():
+        await void_round(store, clock, stored.input, Reason.VOID_OFFLINE)
+        outcome = None
+    else:
+        outcome = await settle_round(store, clock, stored.input, plan, returned)
     _log.warning(
         "round_resumed",
         round_id=str(round_id),
@@ -71,9 +86,7 @@ async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput) -> Retu
             void[record.key.task_id] = Reason.BUG_INTERNAL
         else:
             judged[record.key.task_id, record.key.hotkey] = ended
-    if not any(record.http_status is not None for record in records):
-        void = {record.key.task_id: Reason.BUG_CRASH for record in records}
-    return Returned(judged, void)
+    return Returned(judged, void, any_response=any(record.http_status is not None for record in records))
 
 
 async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, record: DispatchRecord) -> Judged | None:

@@ -61,7 +61,7 @@ class RoundService:
             started = self.clock.monotonic()
             pause = self.interval_s
             try:
-                await resume_rounds(self.store, self.clock, self.gates)
+                await resume_rounds(self.store, self.clock, self.gates, self._reachable)
                 await self.one_round()
             except ChainError as error:
                 self._chain_lost(error)

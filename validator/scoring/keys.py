@@ -51,9 +51,11 @@ def escape(text: str) -> str:
 
 def package_of(target: str) -> str:
     """Return the normal name of the package that `target` is about: a name, name@version or package URL (D-16)."""
-    if target.startswith("pkg:") and "/" in target:
-        name = target.partition("/")[2].partition("#")[0].partition("?")[0]
-        return normal_package(unquote(_before_version(name)))
+    url = target.removeprefix("pkg:").lstrip("/")
+    if target.startswith("pkg:") and "/" in url:
+        path = url.partition("/")[2].partition("#")[0].partition("?")[0].lstrip("/")
+        namespace, slash, name = path.rpartition("/")
+        return normal_package(unquote(namespace + slash + _before_version(name)))
     return normal_package(_before_version(target))
 
 
