@@ -21,7 +21,6 @@ $(VENV)/.ready: requirements/setup.txt requirements/dev.txt pyproject.toml
 	@touch $@
 
 demo: setup  ## Run the local network: simulated chain, real miners, HTTP and signatures
-	rm -f demo.sqlite*
 	$(BIN)/validator devnet --config config/demo.toml --rounds $(ROUNDS)
 
 test: setup  ## Run every test, on SQLite and on a real Postgres

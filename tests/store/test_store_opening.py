@@ -1,6 +1,8 @@
+import asyncio
 import os
 import sqlite3
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -184,3 +186,31 @@ async def test_a_database_can_be_copied_while_it_is_written(sqlite_url: str, tmp
         source.close()
         copy.close()
     assert await schema_state(f"sqlite:///{tmp_path}/copy.sqlite") == "current"
+
+
+async def test_a_database_of_others_is_not_taken_over(tmp_path: Path) -> None:
+    file = tmp_path / "cookies.sqlite"
+    connection = sqlite3.connect(file)
+    connection.execute("CREATE TABLE cookies (name TEXT)")
+    connection.close()
+    before = file.read_bytes()
+    for attempt in (upgrade, schema_state, open_store):
+        with pytest.raises(SchemaStateError, match="cookies"):
+            await attempt(f"sqlite:///{file}")
+    assert file.read_bytes() == before
+
+
+async def test_a_reader_at_the_door_does_not_keep_the_writer_out(sqlite_url: str) -> None:
+    """Looking at an empty file never locks out whoever makes the tables."""
+
+    async def look() -> None:
+        for _ in range(30):
+            with suppress(SchemaStateError, StoreUnreachableError):
+                store = await open_store(sqlite_url)
+                await store.close()
+
+    async def make() -> None:
+        async with open_store(sqlite_url, writer=True, create=True) as store, store.read() as tx:
+            assert await tx.rounds.next_id() == 0
+
+    await asyncio.gather(look(), look(), make())

@@ -444,3 +444,14 @@ def test_files_that_are_listed_but_gone_are_left_out(tmp_path: Path, monkeypatch
     packed = pack_task("shaky")
     assert sorted(content_of(packed)) == ["manifest.json", "shaky/a.py"]
     assert len(packed.notes) == 4
+
+
+def test_truth_and_secrets_beside_a_skill_are_not_packed(tmp_path: Path) -> None:
+    skill = tmp_path / "skill"
+    skill.mkdir()
+    (skill / "app.py").write_text("print(1)\n")
+    for name in ("task.json", "bundle.tar.gz", "truth.json", ".env", "id_rsa"):
+        (skill / name).write_text("secret")
+    packed = pack_task(skill)
+    assert not {"task.json", "bundle.tar.gz", "truth.json", ".env", "id_rsa"} & set(read_bundle(packed.task.bundle))
+    assert sum("not for miners" in note for note in packed.notes) == 5

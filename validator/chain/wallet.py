@@ -29,7 +29,12 @@ def load_signer(settings: WalletSettings) -> Signer:
         data = file.read_bytes()
     except OSError as error:
         raise WalletError(f"{place}: {error.strerror or error}; check [wallet] in the settings") from None
-    return Signer(_keypair(data, place))
+    signer = Signer(_keypair(data, place))
+    try:
+        signer.sign(b"")
+    except ValueError:
+        raise WalletError(f"{place}: the file holds no private key") from None
+    return signer
 
 
 def _keypair(data: bytes, place: str) -> object:

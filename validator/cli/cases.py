@@ -22,6 +22,8 @@ _PLACE = re.compile(r"(?s)(.*) - at `(.*)`")
 
 def score_files(files: Iterable[str], kind: type[T], score: Callable[[T], Any]) -> None:
     """Print `score(document)` for every file in turn; a bad one does not stop the others."""
+    if sys.stdout is None:
+        raise OSError(0, "standard output is closed")
     failed = False
     for name in files:
         try:
@@ -43,6 +45,8 @@ def read_case(name: str) -> bytes:
         OSError: the file cannot be read.
     """
     if name == "-":
+        if sys.stdin is None:
+            raise OSError(0, "standard input is closed")
         return sys.stdin.buffer.read(MAX_CASE + 1)
     with Path(name).open("rb") as file:
         return file.read(MAX_CASE + 1)

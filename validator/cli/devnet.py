@@ -23,11 +23,13 @@ def devnet(
 ) -> None:
     """Run simulated chain, local miners and the real validator together; then print what came of it."""
     import asyncio
+    import sys
 
     from rich.console import Console
 
     from validator.cli.output import print_json
     from validator.cli.session import settings_of
+    from validator.daemon.main import EXIT_CUT_OFF
     from validator.daemon.stop import Stop
     from validator.devnet.network import Options, run_network
     from validator.devnet.result import NetworkResult
@@ -39,15 +41,18 @@ def devnet(
     options = Options(scenario, rounds or (30 if scenario == "collusion" else 18), seed)
     console = Console(stderr=as_json, highlight=False)
 
-    async def run() -> NetworkResult:
-        stop = Stop()
+    async def run(stop: Stop) -> NetworkResult:
         stop.listen()
         with Screen(options.rounds, console) as screen:
             return await run_network(settings, options, screen, stop)
 
-    result = asyncio.run(run())
+    stop = Stop()
+    result = asyncio.run(run(stop))
     if as_json:
         print_json(result)
     else:
         print_result(result, console)
-        console.print(NEXT.format(config=config))
+        console.print(NEXT.format(config=config, validator=sys.argv[0]), soft_wrap=True)
+    if stop.asked.is_set():
+        typer.echo(f"interrupted after {result.rounds} of {options.rounds} rounds", err=True)
+        raise typer.Exit(EXIT_CUT_OFF)

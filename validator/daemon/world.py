@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Final
 
 from validator.chain.base import Chain
 from validator.chain.simulated import SimulatedChain
+from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.chain.wallet import load_signer
 from validator.protocol.errors import ValidatorError
@@ -16,6 +19,8 @@ from validator.tasks.canary import make_canary
 from validator.tasks.directory import DirectorySource
 from validator.tasks.http import HttpSource
 from validator.tasks.source import TaskSource
+
+_STAKE_TAO: Final = 1_000.0
 
 
 class WorldError(ValidatorError):
@@ -62,12 +67,20 @@ def _chain(settings: Settings, signer: Signer, clock: Clock) -> Chain:
         raise WorldError('chain.kind = "bittensor" comes with a later version; use "simulated"')
     if settings.chain.state is None:
         raise WorldError("chain.state must name the simulated chain's file")
+    if not settings.chain.state.exists():
+        _new_subnet(settings, settings.chain.state, signer, clock)
     subnet = SimulatedSubnet.open(settings.chain.state, clock)
     if subnet.rules.netuid != settings.validator.netuid:
         raise WorldError(
             f"validator.netuid is {settings.validator.netuid}, but the chain's file is of {subnet.rules.netuid}"
         )
     return SimulatedChain(subnet, signer.hotkey)
+
+
+def _new_subnet(settings: Settings, file: Path, signer: Signer, clock: Clock) -> None:
+    """Make a simulated subnet on which this validator alone is registered, with stake and permit: for dry runs."""
+    rules = SubnetRules(seed=signer.hotkey, genesis=int(clock.now().timestamp()), netuid=settings.validator.netuid)
+    SimulatedSubnet.create(rules, clock, file).register(signer.hotkey, stake_tao=_STAKE_TAO, validator_permit=True)
 
 
 def _source(settings: Settings, signer: Signer, clock: Clock) -> TaskSource:

@@ -19,6 +19,7 @@ from validator.devnet.population import Population
 from validator.devnet.result import NetworkResult, read_result
 from validator.devnet.roster import Resident, collusion_roster, demo_roster
 from validator.devnet.tracing.policy import RunPolicy, Tracer
+from validator.protocol.errors import ValidatorError
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
 from validator.rounds.listening import RoundEnd
@@ -34,6 +35,10 @@ BLOCK_S: Final = 1.0
 TEMPO: Final = 20
 _RATE_LIMIT_BLOCKS: Final = 5
 _STAKE_TAO: Final = 10_000.0
+
+
+class NotLocalError(ValidatorError):
+    """These settings are not those of a local network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,7 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
         ValidatorError: a part cannot start.
     """
     async with AsyncExitStack() as stack:
+        _refuse_production(settings)
         previous = await set_aside(settings.store.url.reveal())
         if previous is not None:
             watcher.stage(f"moved the last run's store to {previous.name}")
@@ -125,6 +131,18 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
         watcher.stage("running rounds")
         await daemon.run(stop, lambda: _weights_of_the_last_round(daemon, watcher))
         return await read_result(daemon.store, subnet, signer.hotkey, population.hotkeys, director.ends)
+
+
+def _refuse_production(settings: Settings) -> None:
+    """Refuse settings that were not meant for a local network: it fills the store with made-up miners.
+
+    Raises:
+        NotLocalError: naming the key.
+    """
+    if settings.chain.kind != "simulated":
+        raise NotLocalError('chain.kind must be "simulated"; config/demo.toml is meant for this')
+    if not settings.miners.allow_private_axons:
+        raise NotLocalError("miners.allow_private_axons must be true; config/demo.toml is meant for this")
 
 
 def _residents(scenario: Scenario) -> tuple[Resident, ...]:

@@ -164,9 +164,9 @@ def _print_flag(result: NetworkResult, detail: FlagDetail, console: Console) -> 
 
 
 NEXT: Final = """What to try next:
-  validator rounds list --config {config}          the rounds
-  validator rounds show 3 --config {config}        groups, answers and scores of one
-  validator miners list --config {config}          what the validator thinks of everybody
-  validator flags list --config {config}           who agrees too much with whom
-  validator weights show --config {config}         the last vector and why
-  validator devnet --scenario collusion                three trusted miners start to lie"""
+  {validator} rounds list --config {config}     the rounds
+  {validator} rounds show 0 --config {config}   groups, answers and scores of one
+  {validator} miners list --config {config}     what the validator thinks of everybody
+  {validator} flags list --config {config}      who agrees too much with whom
+  {validator} weights show --config {config}    the last vector and why
+  {validator} devnet --scenario collusion                three trusted miners start to lie"""

@@ -65,7 +65,9 @@ def load_settings(path: Path | None, environ: Mapping[str, str]) -> Settings:
     try:
         # Strict JSON mode: "8080" is no number and 1 is no boolean, yet lists become tuples and text becomes paths.
         settings = Settings.model_validate_json(json.dumps(values, default=str), strict=True)
-    except ValidationError as error:
+    except (ValueError, RecursionError) as error:
+        if not isinstance(error, ValidationError):
+            raise SettingsError([f"{printable(str(file))}: a number or a nesting is too large to be meant"]) from None
         problems = [_problem(fault, str(file), sources) for fault in error.errors(include_url=False)] + problems
     if problems:
         raise SettingsError(dict.fromkeys(problems))

@@ -1,20 +1,25 @@
 """Engines: how connections to either database are set up, and how their transactions begin."""
 
+import asyncio
 import logging
 import os
 import sqlite3
+import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from validator.store.errors import StoreUrlError
+from validator.protocol.text import printable
+from validator.store.errors import StoreUnreachableError, StoreUrlError
 from validator.store.urls import StoreUrl
 
 BUSY_MS: Final = 10_000  # longest wait for another program's write transaction
 CONNECT_S: Final = 10
+_WAL_RETRY_S: Final = 0.02
 WRITE: Final = "store_write"
 # Serialises write transactions on Postgres, as BEGIN IMMEDIATE does on SQLite. "SSSA" and a purpose.
 LOCK_CLASS: Final = 0x53535341
@@ -76,6 +81,39 @@ def create_file(url: StoreUrl) -> None:
         os.close(os.open(url.path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
+async def use_wal(url: StoreUrl) -> None:
+    """Switch a SQLite file to write-ahead logging, which it then keeps; does nothing on Postgres.
+
+    Only who writes does this, once: two connections that switch at the same time lock each other out, and a file that
+    is not ours must not be changed by looking at it.
+
+    Raises:
+        StoreUnreachableError: others keep the file busy, or it is no database.
+    """
+    if url.path is not None:
+        await asyncio.to_thread(_switch_to_wal, url.path, url.shown)
+
+
+def _switch_to_wal(path: Path, shown: str) -> None:
+    deadline = time.monotonic() + BUSY_MS / 1000
+    connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000)
+    try:
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                # SQLite does not wait by itself where two could wait for each other.
+                if time.monotonic() >= deadline:
+                    raise StoreUnreachableError(f"{shown}: {printable(str(error))}") from None
+                time.sleep(_WAL_RETRY_S)
+            except sqlite3.DatabaseError as error:
+                raise StoreUnreachableError(f"{shown}: {printable(str(error))}") from None
+            else:
+                return
+    finally:
+        connection.close()
+
+
 class _SqliteConnection(sqlite3.Connection):
     """Rolls back before it closes.
 
@@ -99,7 +137,6 @@ def _prepare_sqlite(engine: Engine, *, foreign_keys: bool) -> None:
     def set_pragmas(connection: Any, record: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
-        cursor.execute("PRAGMA journal_mode = WAL")
         cursor.execute("PRAGMA synchronous = FULL")
         cursor.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")
         cursor.execute("PRAGMA trusted_schema = OFF")

@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from validator.protocol.text import printable
-from validator.store.connect import AsyncCreator, make_engine, reading, writing
+from validator.store.connect import AsyncCreator, make_engine, reading, use_wal, writing
 from validator.store.errors import SchemaStateError, StoreBusyError, StoreError
 from validator.store.locks import NoLock, WriterLock, take_lock, take_turn
 from validator.store.packing import Packing
@@ -137,6 +137,8 @@ class Opening:
             async with AsyncExitStack() as stack:
                 stack.push_async_callback(lock.release)
                 await self._settle_schema(url)
+                if self._writer:
+                    await use_wal(url)
                 engine = make_engine(url, async_creator_fn=self._creator)
                 stack.pop_all()
                 return Store(engine, url, lock, Packing(threads=self._creator is None))

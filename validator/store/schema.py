@@ -9,12 +9,12 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+from sqlalchemy import Connection, inspect
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from validator.protocol.text import printable
-from validator.store.connect import AsyncCreator, create_file, make_engine, reading, writing
+from validator.store.connect import AsyncCreator, create_file, make_engine, reading, use_wal, writing
 from validator.store.errors import SchemaStateError, StoreUnreachableError
 from validator.store.locks import take_lock, take_turn
 from validator.store.urls import StoreUrl, parse_url
@@ -82,7 +82,9 @@ async def state_of(url: StoreUrl, async_creator_fn: AsyncCreator | None = None) 
 
 async def upgrade_unlocked(url: StoreUrl, async_creator_fn: AsyncCreator | None = None) -> SchemaState:
     """Do what `upgrade` does; the caller holds the writer lock or accepts that nobody does."""
+    await state_of(url, async_creator_fn)  # a database of others is refused before anything of it is changed
     create_file(url)
+    await use_wal(url)
     engine = make_engine(url, async_creator_fn=async_creator_fn, foreign_keys=False, pooled=False)
     try:
         return await _upgrade(engine)
@@ -142,6 +144,8 @@ def _state(connection: Connection) -> SchemaState:
     found = set(MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE}).get_current_heads())
     scripts = ScriptDirectory(str(MIGRATIONS))
     if not found:
+        if foreign := sorted(set(inspect(connection).get_table_names()) - {VERSION_TABLE}):
+            raise SchemaStateError(f"the database holds tables that are not ours ({printable(', '.join(foreign), 80)})")
         return "empty"
     if found == set(scripts.get_heads()):
         return "current"

@@ -23,6 +23,8 @@ MAX_WHEEL: Final = 1024 * limits.MIB  # bytes on disk; it is never read whole
 _WHEELS = (".whl", ".zip")
 _SDISTS = (".tar.gz", ".tgz")
 _LEFT_OUT_FOLDERS = frozenset({"__pycache__", ".git", ".hg", ".svn"})
+# A task's own parts, truth among them, and what is secret by its name must never travel to miners.
+_SECRET_NAMES = frozenset({"task.json", "bundle.tar.gz", "truth.json", ".env", "id_rsa", "id_ed25519"})
 _LEFT_OUT_ENDINGS = (".pyc", ".pyo")
 # What an installer writes beside a distribution differs from machine to machine.
 _INSTALLER_FILES = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", "uv_build.json"})
@@ -124,6 +126,8 @@ def _take(collection: Collection, waiting: list[PurePosixPath], folder: PurePosi
         collection.leave_out(str(name), "no regular file")
     elif entry.name.endswith(_LEFT_OUT_ENDINGS):
         collection.leave_out(str(name), "compiled")
+    elif entry.name in _SECRET_NAMES:
+        collection.leave_out(str(name), "not for miners")
     else:
         path = Path(entry.path)
         size = entry.stat(follow_symlinks=False).st_size
