@@ -1,0 +1,87 @@
+"""The first start of an operator who only has settings: one clear line for every fault, and a dry run that works."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SETTINGS = """
+[validator]
+netuid = 1
+[wallet]
+{wallet}
+[chain]
+kind = "simulated"
+state = "{folder}/chain.json"
+[store]
+url = "sqlite:///{folder}/validator.sqlite"
+[rounds]
+interval_s = 0.5
+[tasks]
+directory = "{folder}"
+[health]
+port = 0
+"""
+
+
+def write_settings(folder: Path, wallet: str = 'uri = "//Validator"') -> Path:
+    config = folder / "validator.toml"
+    config.write_text(SETTINGS.format(folder=folder, wallet=wallet))
+    return config
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from validator.cli import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("wallet", "words"),
+    [
+        ('path = "{folder}/wallets"', "No such file or directory"),
+        ('path = "{folder}"\nname = "public"\nhotkey = "key"', "holds no private key"),
+        ('path = "{folder}"\nname = "damaged"\nhotkey = "key"', "damaged or no keyfile"),
+    ],
+)
+def test_a_wallet_that_cannot_be_used_is_one_line(wallet: str, words: str, tmp_path: Path) -> None:
+    address = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY"
+    for name, content in (("public", f'{{"ss58Address": "{address}"}}'), ("damaged", "{}")):
+        keys = tmp_path / name / "hotkeys"
+        keys.mkdir(parents=True)
+        (keys / "key").write_text(content)
+    done = run("run", "--config", str(write_settings(tmp_path, wallet.format(folder=tmp_path))))
+    assert done.returncode == 3
+    assert len(done.stderr.splitlines()) == 1
+    assert words in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+async def test_a_dry_run_makes_its_own_chain_and_stops_politely(tmp_path: Path) -> None:
+    config = write_settings(tmp_path)
+    command = [sys.executable, "-c", "from validator.cli import main; main()", "run", "--config", str(config)]
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(60):
+            async for line in process.stdout:
+                if b'"round_settled"' in line or b'"round_ended"' in line:
+                    break
+            process.send_signal(signal.SIGTERM)
+            await process.stdout.read()
+            assert await process.wait() == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+    assert (tmp_path / "chain.json").exists()
+    assert run("rounds", "list", "--config", str(config)).returncode == 0
+
+
+def test_the_local_network_refuses_production_settings(tmp_path: Path) -> None:
+    config = write_settings(tmp_path)
+    done = run("devnet", "--config", str(config), "--rounds", "1")
+    assert done.returncode == 2
+    assert "miners.allow_private_axons must be true" in done.stderr
+    assert not (tmp_path / "validator.sqlite").exists()
