@@ -45,7 +45,7 @@ class Resident:
 def demo_roster() -> tuple[Resident, ...]:
     """Return the network of `make demo`: every behaviour, mostly honest miners.
 
-    The bad ones serve two or three types each, so that every type has an honest majority: where most auditors lie, an
+    The bad ones serve two to four types each, so that every type has an honest majority: where most auditors lie, an
     honest primary looks like a colluder (SPEC 9 says what the thresholds can and cannot tell).
     """
     rag, declarative, python, script, mcp, composition = SkillType
@@ -53,8 +53,8 @@ def demo_roster() -> tuple[Resident, ...]:
     crowd: tuple[tuple[Kind, int, tuple[SkillType, ...]], ...] = (
         ("thorough", 7, everything),
         ("partial", 4, everything),
-        ("sloppy", 1, everything),
-        ("lazy", 1, everything),
+        ("sloppy", 1, (declarative, python, script, mcp)),
+        ("lazy", 1, (rag, python, mcp, composition)),
         ("slow", 1, everything),
         ("dead", 1, (declarative, python)),
         ("garbage", 1, (rag, python)),
