@@ -19,6 +19,7 @@ from validator.devnet.population import Population
 from validator.devnet.result import NetworkResult, read_result
 from validator.devnet.roster import Resident, collusion_roster, demo_roster
 from validator.devnet.tracing.policy import RunPolicy, Tracer
+from validator.protocol.bundles import read_bundle
 from validator.protocol.errors import ValidatorError
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
@@ -179,8 +180,6 @@ def _canary_maker(random: SeededRandom, made: set[str]) -> Callable[[SkillType],
 
 async def _warm_up(library: Library, analyses: AnalysisPool) -> None:
     """Analyse what carries no marker beforehand: short windows leave no time for a first look at large bundles."""
-    from validator.protocol.bundles import read_bundle  # noqa: PLC0415
-
     plain = [sourced for sourced in library.tasks if sourced.task.canary is None]
     await asyncio.gather(
         *(analyses.analyse(s.task.bundle_sha256, read_bundle(s.bundle), s.task.skill_type, None) for s in plain)

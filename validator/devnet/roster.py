@@ -1,7 +1,7 @@
 """Who lives in the local network: names, behaviours, and when each joins or turns."""
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from validator.protocol.scoring_version import SkillType
 
@@ -18,7 +18,6 @@ Kind = Literal[
     "replayed",
     "cohort",
 ]
-HONEST: Final[frozenset[Kind]] = frozenset({"thorough", "partial", "slow"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import structlog
 
@@ -15,9 +15,9 @@ from validator.protocol.round import RoundTask
 from validator.protocol.scoring_version import SLOTS_PER_TYPE, SkillType
 from validator.protocol.task import standard_windows
 from validator.sources import RandomBytes
+from validator.tasks.canary import CANARY_TYPES
 from validator.tasks.source import SourcedTask, TaskSource, TaskSourceError
 
-CANARY_TYPES: Final = (SkillType.DECLARATIVE, SkillType.MCP_SERVER)
 _NONCE_BYTES = 32
 _log = structlog.get_logger()
 
