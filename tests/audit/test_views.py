@@ -12,7 +12,7 @@ from validator.audit.views.flags import MAX_FLAG_ID
 from validator.audit.views.rounds import MAX_ROUND_ID
 from validator.protocol.reasons import Reason
 from validator.protocol.round import FlagRaised
-from validator.protocol.scoring_version import EJECTING_FLAGS, SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, EJECTING_FLAGS
 from validator.rounds.prepare import Prepared
 from validator.store import Store
 
@@ -85,7 +85,7 @@ async def test_three_flags_eject_and_who_left_is_not_registered(store: Store) ->
     await on_virtual_time(world, world.service.one_round())
     first, second = list(world.signers)[:2]
     async with store.begin() as tx:
-        for kind in list(SkillType)[:EJECTING_FLAGS]:
+        for kind in ASSESSED_TYPES[:EJECTING_FLAGS]:
             await tx.flags.raise_(FlagRaised(first, kind, 0.95, 0.1, 5), 0, NOW)
         await tx.weights.prepare(7, 0, 1, {second: 0.15}, {second: 1.0, first: 1.0}, 0.85, NOW)
     world.subnet.deregister(second)

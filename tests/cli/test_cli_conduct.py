@@ -22,7 +22,7 @@ from cli_store import (
     validator,
 )
 
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES
 
 MINER_KEYS = [
     "hotkey",
@@ -71,7 +71,7 @@ def test_miners_are_listed_by_score_with_stable_keys(example: Example) -> None:
     by_hotkey = {miner["hotkey"]: miner for miner in miners}
     assert len(by_hotkey) == 9  # six miners, the validator, two strangers
     flagged, broken, evil = by_hotkey[FLAGGED], by_hotkey[GARBAGE], by_hotkey[EVIL]
-    assert flagged["skill_types"] == [str(kind) for kind in SkillType]
+    assert flagged["skill_types"] == [str(kind) for kind in ASSESSED_TYPES]
     assert (flagged["flags"], flagged["ejected"]) == (1, False)
     assert flagged["score"] > 0
     assert sum(flagged["type_scores"].values()) == flagged["score"]

@@ -8,7 +8,7 @@ import pytest
 from cli_store import EVIL, EVIL_SHOWN, FLAGGED, GARBAGE, Example, answered, called, copied, example_in, validator
 
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES
 
 ROUND_KEYS = [
     "round_id",
@@ -117,7 +117,7 @@ def test_a_settled_round_shows_every_dispatch_with_its_score(example: Example) -
     assert list(found) == ["round", "meaning", "tasks", "flags", "reputation"]
     assert list(found["round"]) == ROUND_KEYS
     assert found["meaning"] == Reason.SETTLED.meaning
-    assert [task["skill_type"] for task in found["tasks"]] == [str(kind) for kind in SkillType for _ in range(2)]
+    assert [task["skill_type"] for task in found["tasks"]] == [str(kind) for kind in ASSESSED_TYPES for _ in range(2)]
     for task in found["tasks"]:
         assert list(task) == TASK_KEYS
         assert (task["mode"], task["state"]) == ("full", "settled")

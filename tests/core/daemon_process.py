@@ -17,7 +17,7 @@ from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.answer import Dispatch
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.round import Axon
-from validator.protocol.scoring_version import TYPE_RULES, SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, TYPE_RULES
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Signature
 from validator.protocol.task import Windows
@@ -62,8 +62,8 @@ class Miners:
             document = Capabilities(
                 "1.0",
                 signer.hotkey,
-                tuple(SkillType),
-                {t: IMAGE for t in SkillType if TYPE_RULES[t].runtime},
+                ASSESSED_TYPES,
+                {t: IMAGE for t in ASSESSED_TYPES if TYPE_RULES[t].runtime},
                 "test",
                 format_time(now),
                 format_time(now + timedelta(hours=12)),

@@ -20,7 +20,7 @@ from validator.protocol.archives import pack
 from validator.protocol.limits import MIB
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import TYPE_RULES, SkillType, trace_names
+from validator.protocol.scoring_version import ASSESSED_TYPES, TYPE_RULES, trace_names
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Dependency
 from validator.protocol.traces import read_traces
@@ -247,7 +247,7 @@ async def compressed(case: Case) -> Made:
 def warm_up() -> None:
     """Make what is heavy beforehand: answers must not be late because the test was slow."""
     bomb()
-    for skill_type in SkillType:
+    for skill_type in ASSESSED_TYPES:
         crowd(trace_names(skill_type) or ("fs",))
 
 

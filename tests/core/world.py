@@ -21,7 +21,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.probes import probe_values
 from validator.protocol.round import Axon
-from validator.protocol.scoring_version import TYPE_RULES, SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, TYPE_RULES
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import (
     Analysis,
@@ -54,7 +54,7 @@ Script = Callable[[Signer, Dispatch], ScriptedReply]
 def tasks_of_all_types(windows: Windows = WINDOWS) -> list[SourcedTask]:
     """Two tasks per type without truth."""
     sourced = []
-    for skill_type in SkillType:
+    for skill_type in ASSESSED_TYPES:
         for slot in range(2):
             bundle = pack({**FILES, "which.txt": f"{skill_type} {slot}\n".encode()})
             task = Task("1.0", skill_type, windows, sha256_hex(bundle), "none", None, None)
@@ -144,8 +144,8 @@ class World:
         document = Capabilities(
             "1.0",
             signer.hotkey,
-            tuple(SkillType),
-            {t: IMAGE for t in SkillType if TYPE_RULES[t].runtime},
+            ASSESSED_TYPES,
+            {t: IMAGE for t in ASSESSED_TYPES if TYPE_RULES[t].runtime},
             "test",
             format_time(now),
             format_time(now + timedelta(hours=12)),

@@ -8,7 +8,7 @@ from doc_pages import DOCS, SPEC, table
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Components
-from validator.protocol.scoring_version import COMPONENT_WEIGHTS, EPSILON_WEIGHTS, TYPE_RULES, SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, COMPONENT_WEIGHTS, EPSILON_WEIGHTS, TYPE_RULES, SkillType
 from validator.protocol.sssa import Finding
 from validator.scoring.cases import ConsensusCase, score_consensus_case, score_emission_case
 from validator.scoring.claims import claims_of
@@ -41,7 +41,7 @@ def facts() -> AnswerFacts:
 
 def test_the_table_of_types() -> None:
     rows = table(SPEC, "types")
-    assert [row["skill_type"] for row in rows] == [str(kind) for kind in SkillType]
+    assert [row["skill_type"] for row in rows] == [str(kind) for kind in ASSESSED_TYPES]
     for row in rows:
         rules = TYPE_RULES[SkillType(row["skill_type"])]
         assert float(row["base weight"]) == rules.base_weight

@@ -90,7 +90,9 @@ def test_a_signature_over_wrapped_bytes_is_one_over_other_bytes(crypto: str) -> 
 def test_workflow_may_be_declared_and_is_no_bundle_type() -> None:
     document = capabilities(skill_types=("workflow", "declarative"))
     parsed = parse_capabilities(msgspec.json.encode(document), hotkey=ALICE.hotkey, now=NOW)
-    assert parsed.usable_types == (SkillType.DECLARATIVE,)
+    assert parsed.usable_types == (SkillType.DECLARATIVE, SkillType.WORKFLOW)
+    with pytest.raises(JsonError, match="skill_type"):
+        parse_task(task(skill_type="workflow"))
     with pytest.raises(JsonError, match="skill_types"):
         parse_capabilities(msgspec.json.encode(capabilities(skill_types=("novel",))), hotkey=ALICE.hotkey, now=NOW)
 

@@ -23,7 +23,7 @@ from validator.protocol.archives import pack
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Rejection, RoundTask, Submission
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 from validator.protocol.traces import read_traces
 from validator.rounds.judge import Judged, judge
 from validator.rounds.semantics import with_semantics
@@ -41,7 +41,7 @@ def submission(judged: Judged) -> Submission:
     return judged.result
 
 
-@pytest.mark.parametrize("skill_type", list(SkillType))
+@pytest.mark.parametrize("skill_type", ASSESSED_TYPES)
 @pytest.mark.parametrize("role", ["primary", "auditor"])
 def test_a_good_answer_passes(skill_type: SkillType, role: str) -> None:
     task = make_task(skill_type)

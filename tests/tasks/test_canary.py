@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from validator.protocol.bundles import count_lines, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.probes import canary_marker
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 from validator.protocol.task import Windows
 from validator.sources import SeededRandom, SystemRandom
 from validator.tasks.canary import CANARY_TYPES, make_canary
@@ -73,7 +73,7 @@ def test_a_canary_on_disk_reads_back(tmp_path: Path) -> None:
     assert canary.task.windows == windows
 
 
-@pytest.mark.parametrize("skill_type", sorted(set(SkillType) - set(CANARY_TYPES)))
+@pytest.mark.parametrize("skill_type", sorted(set(ASSESSED_TYPES) - set(CANARY_TYPES)))
 def test_other_types_have_no_canary(skill_type: SkillType) -> None:
     with pytest.raises(TaskError, match="`skill_type`"):
         make_canary(skill_type, SystemRandom())

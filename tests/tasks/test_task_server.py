@@ -14,7 +14,7 @@ from task_builders import make_task, make_truth, numbered, serving
 from yarl import URL
 
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 from validator.protocol.signatures import Signer, verify_document
 from validator.protocol.strict_json import decode
 from validator.protocol.times import format_time, parse_time
@@ -169,7 +169,9 @@ async def test_a_query_that_is_none_is_refused(session: aiohttp.ClientSession, b
     assert (await get(session, base, "/v1/tasks" + query))[0] == 400
 
 
-@given(st.sampled_from(SkillType), st.integers(1, 16), st.frozensets(st.binary(min_size=32, max_size=32), max_size=20))
+@given(
+    st.sampled_from(ASSESSED_TYPES), st.integers(1, 16), st.frozensets(st.binary(min_size=32, max_size=32), max_size=20)
+)
 def test_a_target_says_what_was_asked(skill_type: SkillType, count: int, exclude: frozenset[bytes]) -> None:
     wanted = frozenset(map(bytes.hex, exclude))
     query = parse_query(tasks_target(skill_type, count, wanted).partition("?")[2])

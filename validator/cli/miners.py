@@ -10,7 +10,8 @@ from validator.protocol.scoring_version import SkillType
 if TYPE_CHECKING:
     from validator.audit.views import MinerView
 
-_SHORT: Final = dict(zip(SkillType, ("rag", "declarative", "python", "script", "mcp", "composition"), strict=True))
+_NAMES: Final = ("rag", "declarative", "python", "script", "mcp", "composition", "workflow")
+_SHORT: Final = dict(zip(SkillType, _NAMES, strict=True))
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Miners: declarations, reputations, scores.")
 

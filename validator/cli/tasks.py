@@ -11,6 +11,12 @@ from validator.protocol.scoring_version import SkillType
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Tasks: bundles with what is known of them.")
 
 
+def _assessed(skill_type: SkillType | None) -> SkillType | None:
+    if skill_type is SkillType.WORKFLOW:
+        raise typer.BadParameter("a workflow has no bundle")
+    return skill_type
+
+
 @app.command()
 def pack(  # noqa: PLR0913, PLR0917 - the options of a command
     what: Annotated[
@@ -23,7 +29,12 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
     ],
     skill_type: Annotated[
         SkillType | None,
-        typer.Option("--type", help="Skill type; else the manifest's, else guessed.", show_default=False),
+        typer.Option(
+            "--type",
+            callback=_assessed,
+            help="Skill type; else the manifest's, else guessed.",
+            show_default=False,
+        ),
     ] = None,
     output: Annotated[
         Path | None,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 
 Kind = Literal[
     "thorough",
@@ -38,7 +38,7 @@ class Resident:
     joins: int = 0
     turns: int = 0
     max_concurrent: int = 2
-    skill_types: tuple[SkillType, ...] = tuple(SkillType)
+    skill_types: tuple[SkillType, ...] = ASSESSED_TYPES
 
 
 def demo_roster() -> tuple[Resident, ...]:
@@ -47,8 +47,8 @@ def demo_roster() -> tuple[Resident, ...]:
     The bad ones serve two to four types each, so that every type has an honest majority: where most auditors lie, an
     honest primary looks like a colluder (SPEC 9 says what the thresholds can and cannot tell).
     """
-    rag, declarative, python, script, mcp, composition = SkillType
-    everything = tuple(SkillType)
+    rag, declarative, python, script, mcp, composition = ASSESSED_TYPES
+    everything = ASSESSED_TYPES
     crowd: tuple[tuple[Kind, int, tuple[SkillType, ...]], ...] = (
         ("thorough", 7, everything),
         ("partial", 4, everything),

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from validator.protocol import limits
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.scoring_version import SkillType, require_assessed
 from validator.protocol.sssa import Document, Hex32, Sssa, Text, check_sssa
 from validator.protocol.strict_json import SchemaError, decode
 
@@ -44,6 +44,9 @@ class Dispatch(Document, frozen=True):
     canary_spec: CanarySpec | None
     bundle_sha256: Hex32
     bundle: str
+
+    def __post_init__(self) -> None:
+        require_assessed(self.skill_type)
 
 
 class Answer(Document, frozen=True):

@@ -7,15 +7,14 @@ import msgspec
 from msgspec import Meta
 
 from validator.protocol.limits import CLOCK_TOLERANCE_S, MAX_CAPABILITIES_AGE_S, MAX_CAPABILITIES_BODY
-from validator.protocol.scoring_version import DEFAULT_MAX_CONCURRENT, TYPE_RULES, SkillType
+from validator.protocol.scoring_version import DEFAULT_MAX_CONCURRENT, SkillType, is_runtime
 from validator.protocol.signatures import verify_document
 from validator.protocol.sssa import Document, Signature, Text
 from validator.protocol.strict_json import SchemaError, decode
 from validator.protocol.times import parse_time
 
-# `workflow` (SPEC 12) may be declared; it is no bundle's type.
-DeclaredType = Annotated[str, Meta(pattern=rf"\A({'|'.join(SkillType)}|workflow)\Z")]
-Types = Annotated[tuple[DeclaredType, ...], Meta(max_length=len(SkillType) + 1)]
+DeclaredType = Annotated[str, Meta(pattern=rf"\A({'|'.join(SkillType)})\Z")]
+Types = Annotated[tuple[DeclaredType, ...], Meta(max_length=len(SkillType))]
 
 
 class SandboxImage(Document, frozen=True):
@@ -47,7 +46,7 @@ class Capabilities(Document, frozen=True, omit_defaults=True):
     def usable_types(self) -> tuple[SkillType, ...]:
         """The declared types in the spec's order, runtime types only with an image."""
         declared = frozenset(self.skill_types)
-        return tuple(t for t in SkillType if t in declared and (not TYPE_RULES[t].runtime or t in self.sandbox_images))
+        return tuple(t for t in SkillType if t in declared and (not is_runtime(t) or t in self.sandbox_images))
 
 
 def parse_capabilities(data: bytes, *, hotkey: str, now: datetime) -> Capabilities:

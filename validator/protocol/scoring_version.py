@@ -8,7 +8,7 @@ SCORING_VERSION: Final = "1.0.0"
 
 
 class SkillType(StrEnum):
-    """What kind of skill a bundle holds (SPEC 1). The order is the spec's and is the order of every sum over types."""
+    """What kind of task it is (SPEC 1). The order is the spec's and is the order of every sum over types."""
 
     RAG_KNOWLEDGE = "rag_knowledge"
     DECLARATIVE = "declarative"
@@ -16,6 +16,10 @@ class SkillType(StrEnum):
     EXECUTABLE_SCRIPT = "executable_script"
     MCP_SERVER = "mcp_server"
     AGENT_COMPOSITION = "agent_composition"
+    WORKFLOW = "workflow"  # a plan instead of a bundle (SPEC 12); everything else is an assessment
+
+
+ASSESSED_TYPES: Final[tuple[SkillType, ...]] = tuple(SkillType)[:-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,21 @@ TYPE_RULES: Final[dict[SkillType, TypeRules]] = {
 }
 
 BASE_TRACES: Final = ("network", "fs", "process", "secrets")
+
+
+def is_runtime(skill_type: SkillType) -> bool:
+    """Whether primaries run the task's skill in a sandbox (SPEC 1)."""
+    return skill_type in TYPE_RULES and TYPE_RULES[skill_type].runtime
+
+
+def require_assessed(skill_type: SkillType) -> None:
+    """Refuse a workflow where only an assessment makes sense.
+
+    Raises:
+        ValueError: it is one; msgspec adds the field's place.
+    """
+    if skill_type is SkillType.WORKFLOW:
+        raise ValueError(f"`skill_type` must be one of {', '.join(ASSESSED_TYPES)}")
 
 
 def trace_names(skill_type: SkillType) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from validator.protocol import limits
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.scoring_version import SkillType, require_assessed
 from validator.protocol.strict_json import SchemaError, decode
 
 Verdict = Literal["ALLOW", "BLOCK", "REVIEW"]
@@ -45,6 +45,9 @@ class Skill(Document, frozen=True):
     skill_type: SkillType
     bundle_sha256: Hex32
     nonce: Hex32
+
+    def __post_init__(self) -> None:
+        require_assessed(self.skill_type)
 
 
 class Finding(Document, frozen=True):

@@ -8,7 +8,7 @@ from msgspec import Meta
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
-from validator.protocol.scoring_version import TYPE_RULES, SkillType
+from validator.protocol.scoring_version import TYPE_RULES, SkillType, require_assessed
 from validator.protocol.sssa import Document, Hex32, Rule, Text, Unit, Verdict
 from validator.protocol.strict_json import SchemaError, decode
 
@@ -51,6 +51,9 @@ class Task(Document, frozen=True):
     provenance: Provenance
     truth: Truth | None
     canary: CanarySpec | None
+
+    def __post_init__(self) -> None:
+        require_assessed(self.skill_type)
 
 
 def standard_windows(skill_type: SkillType) -> Windows:

@@ -15,7 +15,7 @@ from validator.protocol.evidence import EvidenceRef, parse_evidence_ref
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Checks, RoundTask
-from validator.protocol.scoring_version import TYPE_RULES
+from validator.protocol.scoring_version import is_runtime
 from validator.protocol.signatures import verify_document
 from validator.protocol.sssa import LLM_USES, Sssa
 from validator.protocol.strict_json import DuplicateKeyError, JsonError, TooDeepError, TooLargeError
@@ -41,7 +41,7 @@ class Expected:
     @property
     def runtime_primary(self) -> bool:
         """Whether gates 4, 5 and the trace half of 6 apply."""
-        return self.role == "primary" and TYPE_RULES[self.task.skill_type].runtime
+        return self.role == "primary" and is_runtime(self.task.skill_type)
 
 
 @dataclass(slots=True)

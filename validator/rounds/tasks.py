@@ -12,7 +12,7 @@ from validator.protocol.archives import ArchiveError
 from validator.protocol.bundles import index_bundle, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.round import RoundTask
-from validator.protocol.scoring_version import SLOTS_PER_TYPE, SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SLOTS_PER_TYPE, SkillType
 from validator.protocol.task import standard_windows
 from validator.sources import RandomBytes
 from validator.tasks.canary import CANARY_TYPES
@@ -48,7 +48,7 @@ class TaskDesk:
     async def fill(self, round_id: str, exclude: frozenset[str]) -> list[PackedTask]:
         """Return the round's tasks in plan order: types as in SPEC 1, then slots; () when no source had any."""
         packed: list[PackedTask] = []
-        for skill_type in SkillType:
+        for skill_type in ASSESSED_TYPES:
             for slot, sourced in enumerate(await self._sourced(skill_type, exclude)):
                 task = await asyncio.to_thread(pack_task, round_id, slot, sourced, self.random.token(_NONCE_BYTES))
                 if task is not None:

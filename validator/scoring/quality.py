@@ -14,6 +14,7 @@ from validator.protocol.scoring_version import (
     PROVENANCE_WEIGHTS,
     TYPE_RULES,
     SkillType,
+    require_assessed,
 )
 from validator.protocol.sssa import Document, Finding, Rule, Unit, Verdict
 from validator.protocol.task import Truth
@@ -55,6 +56,9 @@ class AnswerFacts(Document, frozen=True):
     checks: Checks
     semantic_subset: Unit | None
     consensus: Unit
+
+    def __post_init__(self) -> None:
+        require_assessed(self.skill_type)
 
 
 def window_position(facts: AnswerFacts) -> float:

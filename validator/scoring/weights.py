@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 from validator.protocol.scoring_version import SCORE_WINDOW, WARM_UP_ENTRIES, WEIGHT_CAP, SkillType
 from validator.scoring.means import mean
 
-# Workflows stand last in the table of SPEC 1 and have a window of their own (SPEC 12).
-WINDOW_TYPES: Final = (*(str(t) for t in SkillType), "workflow")
+WINDOW_TYPES: Final = tuple(str(t) for t in SkillType)
 
 Windows = Mapping[str, Mapping[str, Sequence[float]]]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import structlog
 
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 from validator.protocol.text import printable
 from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, find_tasks, read_parts, read_task
 from validator.tasks.rotation import Rotation
@@ -41,7 +41,7 @@ class _Index:
     """One scan: every entry by path, in order; the usable ones by type and hash."""
 
     entries: dict[Path, _Entry] = field(default_factory=dict)
-    usable: dict[SkillType, dict[str, _Entry]] = field(default_factory=lambda: {kind: {} for kind in SkillType})
+    usable: dict[SkillType, dict[str, _Entry]] = field(default_factory=lambda: {kind: {} for kind in ASSESSED_TYPES})
 
 
 class DirectorySource:
@@ -59,7 +59,7 @@ class DirectorySource:
     def __init__(self, path: Path) -> None:
         self._root = path
         self._index = _Index()
-        self._turns: dict[SkillType, Rotation[str]] = {kind: Rotation() for kind in SkillType}
+        self._turns: dict[SkillType, Rotation[str]] = {kind: Rotation() for kind in ASSESSED_TYPES}
         self._lock = asyncio.Lock()
 
     async def fetch(self, skill_type: SkillType, count: int, exclude: frozenset[str]) -> list[SourcedTask]:

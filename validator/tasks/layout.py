@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from validator.protocol import limits
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.text import printable
 
@@ -23,7 +23,7 @@ _METADATA_BYTES = 1024 * 1024
 def guess_skill_type(files: Mapping[str, bytes]) -> SkillType | None:
     """Return what the files' manifest says they are, else what their names suggest; None if that is nothing."""
     declared = str(_manifest_of(files).get("skill_type"))
-    if declared in set(SkillType):
+    if declared in ASSESSED_TYPES:
         return SkillType(declared)
     signs = (
         (SkillType.MCP_SERVER, "mcp.json" in files),

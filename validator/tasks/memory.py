@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 from validator.tasks.rotation import Rotation
 from validator.tasks.source import SourcedTask
 
@@ -15,8 +15,8 @@ class MemorySource:
     """
 
     def __init__(self, tasks: Iterable[SourcedTask] = ()) -> None:
-        self._tasks: dict[SkillType, dict[str, SourcedTask]] = {kind: {} for kind in SkillType}
-        self._turns: dict[SkillType, Rotation[str]] = {kind: Rotation() for kind in SkillType}
+        self._tasks: dict[SkillType, dict[str, SourcedTask]] = {kind: {} for kind in ASSESSED_TYPES}
+        self._turns: dict[SkillType, Rotation[str]] = {kind: Rotation() for kind in ASSESSED_TYPES}
         for task in tasks:
             self.add(task)
 

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from validator.protocol import limits
 from validator.protocol.errors import ValidatorError
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Document, Signature, Text
 from validator.protocol.strict_json import SchemaError
 from validator.protocol.task import Task
@@ -69,8 +69,8 @@ def parse_query(text: str) -> TaskQuery:
     query = dict(pairs)
     if len(query) != len(pairs) or not {"skill_type", "count"} <= query.keys() <= _NAMES:
         raise QueryError("name skill_type and count, and exclude where wanted, once each")
-    if query["skill_type"] not in set(SkillType):
-        raise QueryError(f"must be one of {', '.join(SkillType)} - at `skill_type`")
+    if query["skill_type"] not in ASSESSED_TYPES:
+        raise QueryError(f"must be one of {', '.join(ASSESSED_TYPES)} - at `skill_type`")
     if not _COUNT.fullmatch(query["count"]) or int(query["count"]) > MAX_COUNT:
         raise QueryError(f"must be 1 to {MAX_COUNT} - at `count`")
     return TaskQuery(SkillType(query["skill_type"]), int(query["count"]), _hashes(query.get("exclude", "")))

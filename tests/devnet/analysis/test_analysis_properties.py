@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from validator.devnet.analysis.analyse import analyse
 from validator.devnet.analysis.verdict import BLOCK_FROM, REVIEW_FROM
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 
 NAMES = st.sampled_from(
     """
@@ -28,7 +28,7 @@ WORDS = st.sampled_from([piece.replace("¶", "\n") for piece in _PIECES.strip("\
 TEXTS = st.lists(WORDS, max_size=40).map("".join).map(str.encode)
 CONTENTS = st.one_of(st.binary(max_size=200), TEXTS)
 BUNDLES = st.dictionaries(st.one_of(NAMES, st.text(max_size=8)), CONTENTS, max_size=6)
-TYPES = st.sampled_from(SkillType)
+TYPES = st.sampled_from(ASSESSED_TYPES)
 RELAXED = settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 
 

@@ -16,7 +16,7 @@ from validator.protocol.bundles import evidence_resolves, index_bundle, read_bun
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.evidence import parse_evidence_ref
 from validator.protocol.probes import canary_marker
-from validator.protocol.scoring_version import TYPE_RULES, SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, TYPE_RULES, SkillType
 from validator.protocol.task import parse_task
 
 BUNDLES = {bundle.name: bundle for bundle in written_bundles()}
@@ -29,7 +29,7 @@ def of_type(skill_type: SkillType) -> list[str]:
 
 
 def test_every_type_has_good_and_bad_bundles() -> None:
-    for skill_type in SkillType:
+    for skill_type in ASSESSED_TYPES:
         verdicts = {BUNDLES[name].truth.verdict for name in of_type(skill_type)}
         assert verdicts == {"ALLOW", "REVIEW", "BLOCK"}
 

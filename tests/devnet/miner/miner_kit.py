@@ -20,7 +20,7 @@ from validator.protocol.archives import pack
 from validator.protocol.bundles import index_bundle, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.round import Axon, RoundTask
-from validator.protocol.scoring_version import TYPE_RULES, SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, TYPE_RULES, SkillType
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Truth, Windows
 from validator.rounds.gates import Expected
@@ -29,7 +29,7 @@ from validator.sources import Clock, SystemClock
 
 VALIDATOR = Signer.from_uri("//Validator")
 NONCE = "5eed" * 16
-RUNTIME = [skill_type for skill_type in SkillType if TYPE_RULES[skill_type].runtime]
+RUNTIME = [skill_type for skill_type in ASSESSED_TYPES if TYPE_RULES[skill_type].runtime]
 
 
 class DirectAnalyses:

@@ -18,7 +18,7 @@ from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import parse_capabilities
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 from validator.protocol.signatures import Signer
 from validator.sources import SystemClock
 
@@ -53,7 +53,7 @@ async def test_the_declaration_is_signed_and_good_for_twelve_hours() -> None:
         reply = await miner.capabilities()
         assert reply.body is not None
         document = parse_capabilities(reply.body.read(), hotkey=miner.miner.hotkey, now=SystemClock().now())
-    assert document.usable_types == tuple(SkillType)
+    assert document.usable_types == ASSESSED_TYPES
     assert document.concurrency == 3
     assert document.sandbox_images == {skill_type: sandbox_image(skill_type) for skill_type in RUNTIME}
     assert len({image.digest for image in document.sandbox_images.values()}) == 4

@@ -16,7 +16,7 @@ from validator.protocol import limits
 from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Document
 from validator.protocol.strict_json import decode
 from validator.protocol.task import Provenance, Task, Truth, Windows, check_task
@@ -77,7 +77,7 @@ class WrittenBundle:
 def written_bundles() -> tuple[WrittenBundle, ...]:
     """Return all written bundles, sorted by skill type in the spec's order, then by name."""
     folders = [entry for entry in files(__package__).iterdir() if entry.joinpath("meta.json").is_file()]
-    order = list(SkillType)
+    order = list(ASSESSED_TYPES)
     return tuple(sorted(map(_read, folders), key=lambda bundle: (order.index(bundle.skill_type), bundle.name)))
 
 

@@ -16,7 +16,7 @@ from validator.devnet.miner.kit import Kit
 from validator.devnet.miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
 from validator.devnet.tracing.records import TracingError
 from validator.protocol.round import Axon
-from validator.protocol.scoring_version import DEFAULT_MAX_CONCURRENT, SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, DEFAULT_MAX_CONCURRENT, SkillType
 from validator.protocol.text import printable
 from validator.sources import Clock
 
@@ -49,7 +49,7 @@ class LocalMiner:
         clock: Clock,
         *,
         max_concurrent: int = DEFAULT_MAX_CONCURRENT,
-        skill_types: tuple[SkillType, ...] = tuple(SkillType),
+        skill_types: tuple[SkillType, ...] = ASSESSED_TYPES,
         mortal: bool = False,
     ) -> None:
         self.hotkey = kit.signer.hotkey
