@@ -15,12 +15,13 @@ from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundInput
+from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
 from validator.protocol.signatures import Signer
 from validator.rounds.prepare import Prepared, Skipped
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round
-from validator.scoring.round import score_round
+from validator.scorers import SCORERS, Scorer
+from validator.scoring.round import score_round, window_entries
 from validator.store import Store
 from validator.store.errors import AlreadySettledError
 from validator.tasks.memory import MemorySource
@@ -257,3 +258,27 @@ async def test_a_crashed_round_of_another_scoring_version_is_abandoned(store: St
         records = {record.round_id: record for record in await tx.rounds.listing(10)}
     assert (records[0].state, records[1].state) == ("settled", "abandoned")
     assert records[1].reason == Reason.ABANDONED_VERSION
+
+
+async def test_a_crashed_round_is_settled_by_the_version_it_was_frozen_under(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half_score(frozen: RoundInput, plan: RoundPlan, results: RoundResults) -> RoundOutcome:
+        outcome = score_round(frozen, plan, results)
+        members = [msgspec.structs.replace(m, window_entry=(m.window_entry or 0.0) / 2) for m in outcome.members]
+        return msgspec.structs.replace(outcome, scoring_version="0.9.0", members=tuple(members))
+
+    older = Scorer("0.9.0", plan_round, half_score, window_entries)
+    monkeypatch.setattr("validator.scorers.SCORERS", {**SCORERS, "0.9.0": older})
+    monkeypatch.setattr("validator.rounds.prepare.SCORING_VERSION", "0.9.0")
+    world = World(store)
+    await on_virtual_time(world, world.dispatcher.dispatch(await prepared(world)))
+    assert await resume_rounds(store, world.clock, world.gates, online) == ["0"]
+    async with store.read() as tx:
+        stored = await tx.rounds.get(0)
+        entries = await tx.windows.of_round(0)
+    assert stored is not None
+    assert stored.outcome is not None
+    assert (stored.record.state, stored.outcome.scoring_version) == ("settled", "0.9.0")
+    halves = [member.emission.emission / 2 for member in stored.outcome.members if member.emission]
+    assert [entry.value for entry in entries] == halves != []

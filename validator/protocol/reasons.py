@@ -112,7 +112,7 @@ class Reason(StrEnum):
     BUG_INTERNAL = "bug_internal", "An error of the validator; the log has it."
     ABANDONED_VERSION = (
         "abandoned_version",
-        "The round was frozen under another scoring version than this program scores, so it was abandoned whole.",
+        "The round was frozen under a scoring version that this program does not score, so it was abandoned whole.",
     )
     ABANDONED_INPUT = (
         "abandoned_input",

@@ -7,7 +7,6 @@ from datetime import datetime
 import msgspec
 
 from validator.groups.draws import round_seed
-from validator.groups.planning import plan_round
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.limits import MAX_EXCLUDE
 from validator.protocol.reasons import Reason
@@ -23,6 +22,7 @@ from validator.protocol.round import (
 from validator.protocol.scoring_version import SCORING_VERSION, SkillType
 from validator.rounds.salts import epoch_salt
 from validator.rounds.tasks import PackedTask, TaskDesk
+from validator.scorers import scorer
 from validator.sources import Clock, RandomBytes
 from validator.store import Store, Transaction
 
@@ -74,7 +74,7 @@ class Preparer:
             if not packed:
                 return await self._skip(tx, round_id, snapshot)
             frozen = await self._freeze(tx, round_id, snapshot, packed)
-            plan = plan_round(frozen)
+            plan = scorer(frozen.scoring_version).plan(frozen)
             await tx.rounds.open(frozen, plan, self.clock.now())
             for task, bundle in packed:
                 await tx.bundles.put(task.bundle_sha256, bundle, self.clock.now())

@@ -4,14 +4,13 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from validator.groups.planning import plan_round
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput
-from validator.protocol.scoring_version import SCORING_VERSION
 from validator.rounds.expected import expected_of
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.judge import Judged, reject
 from validator.rounds.settle import Key, Returned, settle_round, void_round
+from validator.scorers import UnknownScoringVersionError, scorer
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.records import DispatchRecord, StoredRound
@@ -25,7 +24,8 @@ Reachable = Callable[[], Awaitable[bool]]
 async def resume_rounds(store: Store, clock: Clock, gates: Gatekeeper, reachable: Reachable) -> list[str]:
     """Bring every unfinished round to an end; return their ids.
 
-    A round whose input cannot be read again, or is of another scoring version, is abandoned whole. In the others every
+    A round whose input cannot be read again, or is of a scoring version that this program does not score, is abandoned
+    whole; one of another version that it does score is settled by that version. In those that are not abandoned every
     task whose dispatches all ended is settled from the stored answers; a task with a dispatch that was planned or sent
     is void (`bug_crash`). A round without any HTTP response is void when the validator is offline now: that is the best
     that can be known of then (D-6).
@@ -48,10 +48,11 @@ async def _resume(store: Store, clock: Clock, gates: Gatekeeper, reachable: Reac
     if stored.input is None:
         await _abandon(store, clock, round_id, Reason.ABANDONED_INPUT)
         return
-    if stored.input.scoring_version != SCORING_VERSION:
+    try:
+        plan = scorer(stored.input.scoring_version).plan(stored.input)
+    except UnknownScoringVersionError:
         await _abandon(store, clock, round_id, Reason.ABANDONED_VERSION)
         return
-    plan = plan_round(stored.input)
     returned = await _returned(store, gates, stored.input)
     if not returned.any_response and not await reachable():
         await void_round(store, clock, stored.input, Reason.VOID_OFFLINE)

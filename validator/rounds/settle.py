@@ -18,8 +18,8 @@ from validator.protocol.round import (
 )
 from validator.rounds.judge import Judged
 from validator.rounds.semantics import with_semantics
+from validator.scorers import Scorer, scorer
 from validator.scoring.means import mean
-from validator.scoring.round import score_round, window_entries
 from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.records import DispatchKey, RoundSummary, WindowEntry
@@ -67,20 +67,22 @@ async def settle_round(
     """Score the round and store everything in one transaction; return the outcome, None when every task is void.
 
     Raises:
+        UnknownScoringVersionError: the input is of a version that this program does not score.
         AlreadySettledError: the round was settled before; nothing was changed.
     """
     if all(group.task_id in returned.void for group in plan.groups):
         await void_round(store, clock, frozen, next(iter(returned.void.values())))
         return None
+    version = scorer(frozen.scoring_version)
     # A thread: hostile answers can be so long that scoring them takes a second.
     results = await asyncio.to_thread(round_results, plan, returned)
-    outcome = await asyncio.to_thread(score_round, frozen, plan, results)
+    outcome = await asyncio.to_thread(version.score, frozen, plan, results)
     async with store.begin() as tx:
         await _write_judgements(tx, frozen, results, returned)
         await tx.rounds.settle(
             int(frozen.round_id), "settled", Reason.SETTLED, outcome, clock.now(), summarise(outcome.members)
         )
-        await _write_outcome(tx, frozen, outcome, clock.now())
+        await _write_outcome(tx, version, frozen, outcome, clock.now())
     return outcome
 
 
@@ -113,7 +115,9 @@ async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundR
             await tx.dispatches.judged(key, judged.reason, submission, detail=judged.detail)
 
 
-async def _write_outcome(tx: Transaction, frozen: RoundInput, outcome: RoundOutcome, now: datetime) -> None:
+async def _write_outcome(
+    tx: Transaction, version: Scorer, frozen: RoundInput, outcome: RoundOutcome, now: datetime
+) -> None:
     round_id = int(frozen.round_id)
     await tx.scores.put_all(round_id, outcome.members)
     await tx.agreements.put_all(round_id, outcome.samples)
@@ -124,6 +128,6 @@ async def _write_outcome(tx: Transaction, frozen: RoundInput, outcome: RoundOutc
     await tx.windows.add(
         [
             WindowEntry(hotkey, skill_type, round_id, task_id, value)
-            for hotkey, skill_type, task_id, value in window_entries(frozen, outcome)
+            for hotkey, skill_type, task_id, value in version.window_entries(frozen, outcome)
         ]
     )
