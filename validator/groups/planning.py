@@ -1,23 +1,36 @@
 """A whole round's groups from its frozen input (SPEC 8)."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from validator.groups.selection import Candidate, select_group
 from validator.protocol.round import GroupPlan, MinerState, RoundInput, RoundPlan, RoundTask, TypeHistory
 from validator.protocol.scoring_version import START_REPUTATION, SkillType
 
 
+class PlannedTask(NamedTuple):
+    """A task with its candidates as they stood when its turn came, and its group."""
+
+    task: RoundTask
+    candidates: Sequence[Candidate]
+    group: GroupPlan
+
+
 def plan_round(frozen: RoundInput) -> RoundPlan:
-    """Return the groups, planned in the order of the tasks; dispatches of earlier tasks count as in flight (D-15)."""
+    """Return the groups, planned in the order of the tasks (SPEC 8)."""
+    return RoundPlan(frozen.round_id, tuple(planned.group for planned in plan_tasks(frozen)))
+
+
+def plan_tasks(frozen: RoundInput) -> Iterator[PlannedTask]:
+    """Yield every task with its group; dispatches of earlier tasks count as in flight (SPEC 8, D-15)."""
     seed = bytes.fromhex(frozen.seed)
     assigned: Counter[tuple[str, SkillType]] = Counter()
-    groups: list[GroupPlan] = []
     for task in frozen.tasks:
-        group = select_group(candidates_for(frozen, task, assigned), seed, frozen.round_id, task.task_id)
+        candidates = candidates_for(frozen, task, assigned)
+        group = select_group(candidates, seed, frozen.round_id, task.task_id)
         assigned.update((hotkey, task.skill_type) for hotkey, _ in group.members)
-        groups.append(group)
-    return RoundPlan(frozen.round_id, tuple(groups))
+        yield PlannedTask(task, candidates, group)
 
 
 def candidates_for(

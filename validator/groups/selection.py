@@ -1,7 +1,7 @@
 """Who gets one task: exclusion, rank, rotation, auditors (SPEC 8)."""
 
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 from msgspec import Meta
 
@@ -48,6 +48,20 @@ class Candidate(Document, frozen=True):
     recent_roles: tuple[Role, ...]
 
 
+class Ranked(NamedTuple):
+    """A candidate that may be selected; its rank is its place in the order."""
+
+    candidate: Candidate
+    draw: bytes
+
+
+class Drawn(NamedTuple):
+    """A ranked candidate that is no primary, with its auditor draw."""
+
+    hotkey: str
+    draw: bytes
+
+
 def exclusion_reason(candidate: Candidate) -> Reason | None:
     """Return the first reason that keeps the candidate out, None if it may be selected (SPEC 8.1)."""
     if candidate.collusion_flags >= EJECTING_FLAGS:
@@ -70,21 +84,33 @@ def auditor_streak(candidate: Candidate) -> int:
 def select_group(candidates: Sequence[Candidate], seed: bytes, round_id: str, task_id: str) -> GroupPlan:
     """Return the task's group; the order of `candidates` does not matter (SPEC 8)."""
     reasons = {c.hotkey: exclusion_reason(c) for c in candidates}
-    pool = [c for c in candidates if reasons[c.hotkey] is None]
-    ranked = sorted(pool, key=lambda c: (-c.reputation, draw(seed, "rank", round_id, task_id, c.hotkey)))
+    ranked = [one.candidate for one in rank_candidates(candidates, seed, round_id, task_id)]
     primaries, promoted, demoted = _rotate(ranked)
     chosen = {c.hotkey for c in primaries}
     rest = [c.hotkey for c in ranked if c.hotkey not in chosen]
-    auditors = sorted(rest, key=lambda hotkey: draw(seed, "auditor", round_id, task_id, hotkey))[:AUDITOR_SLOTS]
+    auditors = [one.hotkey for one in draw_auditors(rest, seed, round_id, task_id)[:AUDITOR_SLOTS]]
     return GroupPlan(
         task_id=task_id,
-        mode=_MODES.get(len(pool), "full"),
+        mode=_MODES.get(len(ranked), "full"),
         primaries=tuple(c.hotkey for c in ranked if c.hotkey in chosen),
         auditors=tuple(auditors),
         promoted=tuple(c.hotkey for c in promoted),
         demoted=tuple(c.hotkey for c in demoted),
         excluded={hotkey: str(reason) for hotkey, reason in sorted(reasons.items()) if reason is not None},
     )
+
+
+def rank_candidates(candidates: Sequence[Candidate], seed: bytes, round_id: str, task_id: str) -> list[Ranked]:
+    """Return those that may be selected: reputation descending, ties by rank draw ascending (SPEC 8.2)."""
+    pool = [c for c in candidates if exclusion_reason(c) is None]
+    drawn = [Ranked(c, draw(seed, "rank", round_id, task_id, c.hotkey)) for c in pool]
+    return sorted(drawn, key=lambda one: (-one.candidate.reputation, one.draw))
+
+
+def draw_auditors(rest: Sequence[str], seed: bytes, round_id: str, task_id: str) -> list[Drawn]:
+    """Return those that are no primaries by auditor draw, ascending; the first two are the auditors (SPEC 8.5)."""
+    drawn = [Drawn(hotkey, draw(seed, "auditor", round_id, task_id, hotkey)) for hotkey in rest]
+    return sorted(drawn, key=lambda one: one.draw)
 
 
 def _rotate(ranked: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate], list[Candidate]]:

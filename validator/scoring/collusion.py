@@ -15,11 +15,19 @@ from validator.scoring.means import mean
 
 
 class WindowStep(NamedTuple):
-    """The window after one counted sample; `flag` holds the two means when that sample raised one."""
+    """The window after one counted sample.
+
+    Attributes:
+        window: what the next sample is added to; empty after a flag.
+        flag: the two means when the sample raised one.
+        samples: how many the means are over, this one included.
+        means: with primaries and with auditors, whether they raised a flag or not.
+    """
 
     window: tuple[AgreementPair, ...]
     flag: tuple[float, float] | None
     samples: int
+    means: tuple[float, float]
 
 
 def auditors_are_witnesses(agreement: float | None) -> bool:
@@ -41,5 +49,5 @@ def add_sample(window: Sequence[AgreementPair], sample: AgreementPair) -> Window
         and auditors < COLLUSION_AUDITORS_BELOW
     )
     if raised:
-        return WindowStep((), (primaries, auditors), len(extended))
-    return WindowStep(extended, None, len(extended))
+        return WindowStep((), (primaries, auditors), len(extended), (primaries, auditors))
+    return WindowStep(extended, None, len(extended), (primaries, auditors))

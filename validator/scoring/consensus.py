@@ -75,11 +75,26 @@ def components(mine: Claims, group: Claims) -> Components:
     )
 
 
+class Contribution(NamedTuple):
+    """One component's part of the score: `weight * value`."""
+
+    name: str
+    weight: float
+    value: float
+    contribution: float
+
+
+def contributions(parts: Components) -> tuple[Contribution, ...]:
+    """Return what each component adds, in the table's order (SPEC 4)."""
+    values = [(name, weight, float(getattr(parts, name))) for name, weight in COMPONENT_WEIGHTS]
+    return tuple(Contribution(name, weight, value, weight * value) for name, weight, value in values)
+
+
 def consensus_score(parts: Components) -> float:
     """Return the weighted sum of the components, from left to right in the table's order (SPEC 4)."""
     score = 0.0
-    for name, weight in COMPONENT_WEIGHTS:
-        score += weight * getattr(parts, name)
+    for part in contributions(parts):
+        score += part.contribution
     return score
 
 

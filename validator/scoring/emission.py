@@ -10,20 +10,20 @@ from validator.protocol.scoring_version import (
 )
 from validator.scoring.quality import AnswerFacts, axes, epsilon, quality, window_position
 
-_TIERS = ((1.0, 0.5), (1.125, 1.0), (1.5, 1.4))  # below this multiple of the baseline: this factor
-_TOP_TIER = 2.0
-_EARLY = ((0.25, 1.15), (0.50, 1.08))  # up to this part of the window: this factor
+TIERS = ((1.0, 0.5), (1.125, 1.0), (1.5, 1.4))  # below this multiple of the baseline: this factor
+TOP_TIER = 2.0
+EARLY_BONUSES = ((0.25, 1.15), (0.50, 1.08))  # up to this part of the window: this factor
 
 
 def tier(skill_type: SkillType, q: float) -> float:
     """Return the tier factor of quality `q` against the type's baseline (SPEC 7)."""
     baseline = TYPE_RULES[skill_type].baseline
-    return next((factor for multiple, factor in _TIERS if q < multiple * baseline), _TOP_TIER)
+    return next((factor for multiple, factor in TIERS if q < multiple * baseline), TOP_TIER)
 
 
 def early_bonus(f: float) -> float:
     """Return the factor for an answer at part `f` of its window (SPEC 7)."""
-    return next((factor for bound, factor in _EARLY if f <= bound), 1.0)
+    return next((factor for bound, factor in EARLY_BONUSES if f <= bound), 1.0)
 
 
 def bootstrap(skill_type: SkillType, epoch: int) -> float:

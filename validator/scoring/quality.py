@@ -1,7 +1,6 @@
 """Quality Q: the axes, epsilon, and their composition (SPEC 6)."""
 
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from msgspec import Meta
 
@@ -61,6 +60,45 @@ class AnswerFacts(Document, frozen=True):
         require_assessed(self.skill_type)
 
 
+class Sets(NamedTuple):
+    """What an axis compares: what the miner named, and what the truth asks for."""
+
+    mine: frozenset[Any]
+    expected: frozenset[Any]
+
+
+def pi_sets(facts: AnswerFacts) -> Sets | None:
+    """Return the rules as (resource, action, pattern); None without an expected policy."""
+    if facts.truth.policy_rules is None:
+        return None
+    rules = (facts.rules, facts.truth.policy_rules)
+    mine, expected = (frozenset((rule.resource, rule.action, rule.pattern) for rule in side) for side in rules)
+    return Sets(mine, expected)
+
+
+def rho_sets(facts: AnswerFacts) -> Sets | None:
+    """Return the places of prompt injections, normalised; None where none are known of."""
+    if facts.truth.injections is None:
+        return None
+    found = (f.evidence_ref for f in facts.findings if f.category == "prompt_injection")
+    return Sets(frozenset(map(normalised_evidence, found)), frozenset(map(normalised_evidence, facts.truth.injections)))
+
+
+def sigma_sets(facts: AnswerFacts) -> Sets | None:
+    """Return the traced and the expected commands; None for auditors and where none are known of."""
+    if facts.role != "primary" or facts.truth.shell_commands is None:
+        return None
+    return Sets(frozenset(facts.shell_commands or ()), frozenset(facts.truth.shell_commands))
+
+
+def tau_sets(facts: AnswerFacts) -> Sets | None:
+    """Return the tools named as poisoned and those that are; None where that is not known."""
+    if facts.truth.poisoned_tools is None:
+        return None
+    named = (finding.target_pattern for finding in facts.findings if finding.category == "tool_poisoning")
+    return Sets(frozenset(named), frozenset(facts.truth.poisoned_tools))
+
+
 def window_position(facts: AnswerFacts) -> float:
     """Return f = (t - t_min) / (deadline - t_min): 0 at t_min, 1 at the deadline (SPEC 6, eta)."""
     t_min, deadline = facts.window
@@ -84,10 +122,10 @@ def _verdict_value(said: str, true: str, risk: float) -> float:
 
 def pi(facts: AnswerFacts) -> float | None:
     """Return F-beta (beta 0.5) over rule tuples against the expected policy; None without one (SPEC 6)."""
-    if facts.truth.policy_rules is None:
+    sets = pi_sets(facts)
+    if sets is None:
         return None
-    mine = {(rule.resource, rule.action, rule.pattern) for rule in facts.rules}
-    expected = {(rule.resource, rule.action, rule.pattern) for rule in facts.truth.policy_rules}
+    mine, expected = sets
     if not mine and not expected:
         return 1.0
     hits = len(mine & expected)
@@ -108,10 +146,10 @@ def eta(facts: AnswerFacts) -> float:
 
 def rho(facts: AnswerFacts) -> float | None:
     """Return the recall of known injections; none known: 1 if none found, else 0.8 (SPEC 6)."""
-    if facts.truth.injections is None:
+    sets = rho_sets(facts)
+    if sets is None:
         return None
-    known = {normalised_evidence(ref) for ref in facts.truth.injections}
-    found = {normalised_evidence(f.evidence_ref) for f in facts.findings if f.category == "prompt_injection"}
+    found, known = sets
     if not known:
         return 0.8 if found else 1.0
     return len(found & known) / len(known)
@@ -126,9 +164,7 @@ def mu(facts: AnswerFacts) -> float | None:
 
 def sigma(facts: AnswerFacts) -> float | None:
     """Return the recall of the expected commands among the traced ones; primaries only (SPEC 6)."""
-    if facts.role != "primary" or facts.truth.shell_commands is None:
-        return None
-    return _recall(facts.shell_commands or (), facts.truth.shell_commands)
+    return _recall(sigma_sets(facts))
 
 
 def psi(facts: AnswerFacts) -> float | None:
@@ -140,10 +176,7 @@ def psi(facts: AnswerFacts) -> float | None:
 
 def tau(facts: AnswerFacts) -> float | None:
     """Return the recall of poisoned tool names among the targets of tool_poisoning findings (SPEC 6)."""
-    if facts.truth.poisoned_tools is None:
-        return None
-    named = [finding.target_pattern for finding in facts.findings if finding.category == "tool_poisoning"]
-    return _recall(named, facts.truth.poisoned_tools)
+    return _recall(tau_sets(facts))
 
 
 def chi(facts: AnswerFacts) -> float | None:
@@ -153,9 +186,11 @@ def chi(facts: AnswerFacts) -> float | None:
     return max(0.0, 1.0 - 2.0 * abs(facts.risk_score - facts.truth.transitive_risk))
 
 
-def _recall(found: Sequence[str], expected: Sequence[str]) -> float:
-    wanted = set(expected)
-    return len(wanted & set(found)) / len(wanted) if wanted else 1.0
+def _recall(sets: Sets | None) -> float | None:
+    if sets is None:
+        return None
+    found, expected = sets
+    return len(expected & found) / len(expected) if expected else 1.0
 
 
 _AXES = {"alpha": alpha, "pi": pi, "eta": eta, "rho": rho, "mu": mu, "sigma": sigma, "psi": psi, "tau": tau, "chi": chi}
@@ -167,16 +202,33 @@ def axes(facts: AnswerFacts) -> dict[str, float]:
     return {name: value for name, value in values if value is not None}
 
 
-def epsilon(checks: Checks, semantic_subset: float | None) -> float:
-    """Return the evidence factor: weights of what holds over weights of what applies (SPEC 6)."""
-    held = total = 0.0
+class EvidencePart(NamedTuple):
+    """One check that applies: what it weighs, and what it adds to epsilon's sum."""
+
+    name: str
+    weight: float
+    holds: bool
+    held: float
+
+
+def evidence_parts(checks: Checks, semantic_subset: float | None) -> tuple[EvidencePart, ...]:
+    """Return the parts of epsilon that apply, in order (SPEC 6)."""
+    parts: list[EvidencePart] = []
     for name, weight in EPSILON_WEIGHTS:
         holds: bool | None = getattr(checks, name)
         if holds is None:
             continue
         factor = semantic_subset if name == "traces" and semantic_subset is not None else 1.0
-        held += weight * factor if holds else 0.0
-        total += weight
+        parts.append(EvidencePart(name, weight, holds, weight * factor if holds else 0.0))
+    return tuple(parts)
+
+
+def epsilon(checks: Checks, semantic_subset: float | None) -> float:
+    """Return the evidence factor: weights of what holds over weights of what applies (SPEC 6)."""
+    held = total = 0.0
+    for part in evidence_parts(checks, semantic_subset):
+        held += part.held
+        total += part.weight
     return held / total
 
 

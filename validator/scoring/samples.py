@@ -18,7 +18,7 @@ from validator.scoring.means import mean
 from validator.scoring.task import ScoredTask
 
 
-class _TaskSample(NamedTuple):
+class TaskSample(NamedTuple):
     """One member's agreements in one task, and whether the task gives a sample."""
 
     with_primaries: float | None
@@ -30,30 +30,31 @@ def collusion_round(
     frozen: RoundInput, scored: Sequence[tuple[RoundTask, ScoredTask]]
 ) -> tuple[tuple[AgreementSample, ...], tuple[FlagRaised, ...]]:
     """Return the round's samples, sorted by hotkey and type, and the flags raised, in the same order."""
-    collected: dict[tuple[str, SkillType], list[_TaskSample]] = {}
+    collected: dict[tuple[str, SkillType], list[TaskSample]] = {}
     for task, outcome in scored:
-        witnesses = auditors_are_witnesses(outcome.group.auditor_agreement)
         for member in outcome.members:
             if member.emission is not None or member.reason == Reason.VOID_NO_VERDICT:
                 key = (member.hotkey, task.skill_type)
-                collected.setdefault(key, []).append(_task_sample(member, witnesses=witnesses))
+                collected.setdefault(key, []).append(task_sample(member, outcome.group.auditor_agreement))
     order = {skill_type: i for i, skill_type in enumerate(SkillType)}
     keys = sorted(collected, key=lambda key: (key[0], order[key[1]]))
     samples = tuple(_merge(hotkey, skill_type, collected[hotkey, skill_type]) for hotkey, skill_type in keys)
     return samples, _flags(frozen, samples)
 
 
-def _task_sample(member: MemberOutcome, *, witnesses: bool) -> _TaskSample:
+def task_sample(member: MemberOutcome, auditor_agreement: float | None) -> TaskSample:
+    """Return what one task gives of a member whose answer passed the gates, and whether it counts (D-14)."""
     if member.agreement_with_primaries is None:
         reason = Reason.SAMPLE_NO_PRIMARIES
     elif member.agreement_with_auditors is None:
         reason = Reason.SAMPLE_NO_AUDITORS
     else:
+        witnesses = auditors_are_witnesses(auditor_agreement)
         reason = Reason.SAMPLE_COUNTED if witnesses else Reason.SAMPLE_AUDITORS_DISAGREE
-    return _TaskSample(member.agreement_with_primaries, member.agreement_with_auditors, reason)
+    return TaskSample(member.agreement_with_primaries, member.agreement_with_auditors, reason)
 
 
-def _merge(hotkey: str, skill_type: SkillType, of_tasks: Sequence[_TaskSample]) -> AgreementSample:
+def _merge(hotkey: str, skill_type: SkillType, of_tasks: Sequence[TaskSample]) -> AgreementSample:
     """Average the tasks that give a sample; with none, keep what there is and why it did not count."""
     counting = [s for s in of_tasks if s.reason == Reason.SAMPLE_COUNTED]
     shown = counting or of_tasks

@@ -28,11 +28,35 @@ class ScoredTask(NamedTuple):
     members: tuple[MemberOutcome, ...]
 
 
-class _Standard(NamedTuple):
+class Standard(NamedTuple):
     """What the answers are scored against: the task's truth, or the group's verdict alone (D-7)."""
 
     truth: Truth
     provenance: Provenance
+
+
+class Comparison(NamedTuple):
+    """The valid answers of a task side by side.
+
+    Attributes:
+        members: in the order of the plan.
+        group: what at least T of them claim; None below 3.
+        scores: of the members, in their order.
+        standard: what quality is measured against; None where there is no verdict at all (D-7).
+    """
+
+    members: tuple[Member, ...]
+    group: Claims | None
+    scores: tuple[MemberConsensus, ...]
+    standard: Standard | None
+
+
+def compare_answers(task: RoundTask, plan: GroupPlan, submissions: Sequence[Submission]) -> Comparison:
+    """Return how the task's valid answers compare; `submissions` in any order (SPEC 4, D-7)."""
+    passed = {s.hotkey: s for s in submissions}
+    valid = [Member(hotkey, role, claims_of(passed[hotkey].sssa)) for hotkey, role in plan.members if hotkey in passed]
+    group, scores = score_members(valid)
+    return Comparison(tuple(valid), group, scores, _standard(task, group))
 
 
 def score_task(
@@ -49,9 +73,7 @@ def score_task(
     """
     passed = {s.hotkey: s for s in submissions}
     failed = {r.hotkey: r for r in rejections}
-    valid = [Member(hotkey, role, claims_of(passed[hotkey].sssa)) for hotkey, role in plan.members if hotkey in passed]
-    group, scores = score_members(valid)
-    standard = _standard(task, group)
+    valid, group, scores, standard = compare_answers(task, plan, submissions)
     consensus = {member.hotkey: score for member, score in zip(valid, scores, strict=True)}
     members = tuple(
         _passed(passed[hotkey], consensus[hotkey], standard, task, epoch)
@@ -62,18 +84,18 @@ def score_task(
     return ScoredTask(_group_outcome(task, plan, valid, group, standard), members)
 
 
-def _standard(task: RoundTask, group: Claims | None) -> _Standard | None:
+def _standard(task: RoundTask, group: Claims | None) -> Standard | None:
     if task.truth is not None and task.provenance != "none":
-        return _Standard(task.truth, task.provenance)
+        return Standard(task.truth, task.provenance)
     if group is None:
         return None
-    return _Standard(Truth(group.verdict, None, None, None, None, None, None, None), "consensus")
+    return Standard(Truth(group.verdict, None, None, None, None, None, None, None), "consensus")
 
 
 def _passed(
-    submission: Submission, scores: MemberConsensus, standard: _Standard | None, task: RoundTask, epoch: int
+    submission: Submission, scores: MemberConsensus, standard: Standard | None, task: RoundTask, epoch: int
 ) -> MemberOutcome:
-    reward = emission(_facts(submission, scores, standard, task, epoch)) if standard else None
+    reward = emission(answer_facts(submission, scores.consensus, standard, task, epoch)) if standard else None
     early = submission.seconds < task.windows.of(submission.role)[0]
     reason = Reason.VOID_NO_VERDICT if reward is None else Reason.ACCEPTED_EARLY if early else Reason.ACCEPTED
     return MemberOutcome(
@@ -105,9 +127,10 @@ def _failed(rejection: Rejection) -> MemberOutcome:
     )
 
 
-def _facts(
-    submission: Submission, scores: MemberConsensus, standard: _Standard, task: RoundTask, epoch: int
+def answer_facts(
+    submission: Submission, consensus: float, standard: Standard, task: RoundTask, epoch: int
 ) -> AnswerFacts:
+    """Return everything about an answer that decides its quality and emission (SPEC 6, 7)."""
     sssa = submission.sssa
     return AnswerFacts(
         skill_type=task.skill_type,
@@ -125,12 +148,12 @@ def _facts(
         provenance=standard.provenance,
         checks=submission.checks,
         semantic_subset=submission.semantic_subset,
-        consensus=scores.consensus,
+        consensus=consensus,
     )
 
 
 def _group_outcome(
-    task: RoundTask, plan: GroupPlan, valid: Sequence[Member], group: Claims | None, standard: _Standard | None
+    task: RoundTask, plan: GroupPlan, valid: Sequence[Member], group: Claims | None, standard: Standard | None
 ) -> GroupOutcome:
     skipped = plan.mode == "skip"
     return GroupOutcome(
