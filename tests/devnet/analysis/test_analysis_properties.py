@@ -121,7 +121,7 @@ def test_any_declared_encoding_is_borne(codec: str, body: bytes) -> None:
     assert_fits_document(analysis, files, PYTHON)
 
 
-@pytest.mark.parametrize("skill_type", SkillType)
+@pytest.mark.parametrize("skill_type", ASSESSED_TYPES)
 def test_an_empty_bundle_holds_nothing(skill_type: SkillType) -> None:
     analysis = analyse({}, skill_type)
     assert (analysis.verdict, analysis.risk_score, analysis.findings) == ("ALLOW", 0.0, ())
