@@ -35,8 +35,8 @@ def weights(files: Files) -> None:
 def workflow(files: Files) -> None:
     """Score a workflow run (SPEC 12)."""
     from validator.cli.cases import score_files
+    from validator.protocol.workflow_score import WorkflowRun
     from validator.scoring.cases import score_workflow_case
-    from validator.scoring.workflow import WorkflowRun
 
     score_files(files, WorkflowRun, score_workflow_case)
 

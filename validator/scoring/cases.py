@@ -11,6 +11,7 @@ from validator.protocol.round import AgreementPair, ReputationKind
 from validator.protocol.sssa import Document, Finding, Sssa, Text, Unit, check_finding, check_sssa
 from validator.protocol.strict_json import SchemaError
 from validator.protocol.task import check_injections
+from validator.protocol.workflow_score import WorkflowRun
 from validator.scoring.claims import Claims, claims_of, majority_threshold
 from validator.scoring.collusion import add_sample, auditors_are_witnesses
 from validator.scoring.consensus import Member, MemberConsensus, score_members
@@ -19,7 +20,7 @@ from validator.scoring.keys import finding_key
 from validator.scoring.quality import AnswerFacts
 from validator.scoring.reputation import apply_event
 from validator.scoring.weights import WINDOW_TYPES, score_weights
-from validator.scoring.workflow import WorkflowRun, score_workflow
+from validator.scoring.workflow import score_workflow
 
 Entry = Annotated[float, Meta(ge=0, le=1_000_000)]  # far above any emission, far below where sums overflow
 
