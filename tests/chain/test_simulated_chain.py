@@ -85,7 +85,7 @@ async def test_weights_are_read_back_as_u16_and_mark_the_update() -> None:
     clock = VirtualClock(START)
     chain = chain_of(clock, weights_rate_limit=5)
     await clock.advance(10.0)
-    result = await chain.set_weights(0, {1: 0.3, 2: 0.1, 0: 0.0})
+    result = await chain.set_weights(0, {1: 0.3, 2: 0.1, 0: 0.0}, valid_blocks=8)
     assert result == (True, "", 5, "5-0000")
     assert await chain.weights(0, 0) == {1: 65535, 2: 21845}
     assert await chain.weights(0, 1) == {}
@@ -99,7 +99,7 @@ async def test_refusals_carry_the_pallets_names_and_change_nothing() -> None:
 
     async def refusal(mechid: int = 0, weights: dict[int, float] | None = None) -> str:
         before = subnet.state
-        result = await chain.set_weights(mechid, weights if weights is not None else {1: 1.0})
+        result = await chain.set_weights(mechid, weights if weights is not None else {1: 1.0}, valid_blocks=8)
         assert (result.accepted, result.block, result.extrinsic) == (False, None, None)
         assert subnet.state == before
         return result.message
@@ -120,8 +120,8 @@ async def test_refusals_carry_the_pallets_names_and_change_nothing() -> None:
 
 async def test_mechanisms_have_their_own_weights() -> None:
     chain = chain_of(VirtualClock(START), mechanisms=2, weights_rate_limit=0)
-    await chain.set_weights(0, {1: 1.0})
-    second = await chain.set_weights(1, {2: 1.0})
+    await chain.set_weights(0, {1: 1.0}, valid_blocks=8)
+    second = await chain.set_weights(1, {2: 1.0}, valid_blocks=8)
     assert second.extrinsic == "0-0001"
     assert await chain.weights(0, 0) == {1: 65535}
     assert await chain.weights(1, 0) == {2: 65535}
@@ -134,7 +134,13 @@ async def test_an_outage_ends_at_its_block() -> None:
     waiting = asyncio.create_task(chain.wait_for_block(2))
     await asyncio.sleep(0)
     chain.faults.unreachable_until = 4
-    for call in (chain.head(), chain.snapshot(), chain.parameters(), chain.weights(0, 0), chain.set_weights(0, {1: 1})):
+    for call in (
+        chain.head(),
+        chain.snapshot(),
+        chain.parameters(),
+        chain.weights(0, 0),
+        chain.set_weights(0, {1: 1}, valid_blocks=8),
+    ):
         with pytest.raises(ChainUnreachableError):
             await call
     await clock.advance(4.0)
@@ -147,12 +153,12 @@ async def test_an_outage_ends_at_its_block() -> None:
 async def test_a_lost_answer_leaves_the_weights_on_chain() -> None:
     chain = chain_of(VirtualClock(START), weights_rate_limit=0)
     chain.faults.lost_answers = 1
-    lost = asyncio.create_task(chain.set_weights(0, {1: 1.0}))
+    lost = asyncio.create_task(chain.set_weights(0, {1: 1.0}, valid_blocks=8))
     await asyncio.sleep(0)
     assert not lost.done()
     assert await chain.weights(0, 0) == {1: 65535}
     lost.cancel()
-    assert (await chain.set_weights(0, {2: 1.0})).accepted
+    assert (await chain.set_weights(0, {2: 1.0}, valid_blocks=8)).accepted
 
 
 async def test_a_closed_chain_answers_nothing() -> None:

@@ -286,10 +286,10 @@ async def test_a_lost_answer_is_unknown_never_resent_and_found_on_the_chain_late
 
 async def test_an_unknown_submission_that_never_arrived_stays_unknown(store: Store) -> None:
     class Swallowing(SimulatedChain):
-        async def set_weights(self, mechid: int, weights: Any) -> Any:
+        async def set_weights(self, mechid: int, weights: Any, *, valid_blocks: int) -> Any:
             if self.subnet.blocks.number() < 20:
                 raise ChainError("the connection broke")
-            return await super().set_weights(mechid, weights)
+            return await super().set_weights(mechid, weights, valid_blocks=valid_blocks)
 
     world = build(store, chain=Swallowing)
     await give_scores(store, world.subnet, {"miner0": 1.0})
@@ -301,10 +301,10 @@ async def test_an_unknown_submission_that_never_arrived_stays_unknown(store: Sto
 
 async def test_equal_weights_of_an_earlier_epoch_do_not_pass_for_lost_ones(store: Store) -> None:
     class Swallowing(SimulatedChain):
-        async def set_weights(self, mechid: int, weights: Any) -> Any:
+        async def set_weights(self, mechid: int, weights: Any, *, valid_blocks: int) -> Any:
             if self.subnet.blocks.number() > 20:
                 raise ChainError("the connection broke")
-            return await super().set_weights(mechid, weights)
+            return await super().set_weights(mechid, weights, valid_blocks=valid_blocks)
 
     world = build(store, chain=Swallowing)
     await give_scores(store, world.subnet, {"miner0": 1.0})
@@ -329,9 +329,9 @@ async def test_a_refusal_is_final_for_the_epoch(store: Store) -> None:
 
 async def test_weights_that_certainly_did_not_leave_are_told_apart_from_unknown_ones(store: Store) -> None:
     class Gone(SimulatedChain):
-        async def set_weights(self, mechid: int, weights: Any) -> Any:
+        async def set_weights(self, mechid: int, weights: Any, *, valid_blocks: int) -> Any:
             self.faults.unreachable_until = 18
-            return await super().set_weights(mechid, weights)
+            return await super().set_weights(mechid, weights, valid_blocks=valid_blocks)
 
     world = build(store, chain=Gone)
     await give_scores(store, world.subnet, {"miner0": 1.0})
@@ -466,11 +466,11 @@ async def test_the_metrics_show_block_and_age(store: Store) -> None:
 def count_submissions(world: World) -> list[int]:
     """Return a list that grows by the block of each submission that reaches the subnet."""
     seen: list[int] = []
-    take = world.subnet.set_weights
+    take = world.subnet.submit
 
-    def counting(hotkey: str, mechid: int, weights: Any) -> Any:
+    def counting(*args: Any, **kwargs: Any) -> Any:
         seen.append(world.subnet.blocks.number())
-        return take(hotkey, mechid, weights)
+        return take(*args, **kwargs)
 
-    world.subnet.set_weights = counting  # type: ignore[method-assign]
+    world.subnet.submit = counting  # type: ignore[method-assign]
     return seen

@@ -1,10 +1,14 @@
 """What the validator needs of a chain; everything else about it stays behind this protocol."""
 
-from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.round import MetagraphSnapshot
+
+# What this program's weights carry: the scoring version as major * 1,000,000 + minor * 1,000 + patch. Subnets refuse
+# keys below their own.
+VERSION_KEY: Final = 1_000_000
 
 
 class ChainError(ValidatorError):
@@ -88,12 +92,17 @@ class Chain(Protocol):
     async def parameters(self) -> SubnetParameters:
         """Return the subnet's parameters as of now."""
 
-    async def set_weights(self, mechid: int, weights: Mapping[int, float]) -> WeightsResult:
+    async def set_weights(self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int) -> WeightsResult:
         """Submit weights for one mechanism, signed by this validator's hotkey.
+
+        A submission is mortal: one that is not on chain `submission_lifetime(valid_blocks)` blocks past the head at
+        signing never will be. It may get there after this call has failed or was cancelled, but nothing is signed once
+        the cancellation was taken.
 
         Args:
             mechid: mechanism id.
             weights: uid to relative weight, finite and not negative; the chain scales them.
+            valid_blocks: for how many blocks past the head it may be included, from 1.
 
         Returns:
             The chain's answer; a refusal is a result, not an error.
@@ -103,8 +112,33 @@ class Chain(Protocol):
             ChainError: other failures; whether the weights arrived is unknown.
         """
 
+    def submission_lifetime(self, valid_blocks: int) -> int:
+        """Return after how many blocks such a submission has expired for certain; not less than `valid_blocks`."""
+
+    async def last_update(self, mechid: int, uid: int) -> int:
+        """Return the block at which the neuron last set or committed weights for the mechanism.
+
+        Registration counts as an update; the reveal of weights that were committed does not.
+
+        Raises:
+            ChainError: no neuron has this uid.
+        """
+
+    async def registered_at(self, uid: int) -> int:
+        """Return the block at which the present holder of `uid` registered.
+
+        Raises:
+            ChainError: no neuron has this uid.
+        """
+
+    async def commits(self, mechid: int) -> Sequence[int]:
+        """Return the blocks, ascending, at which this hotkey committed weights that are not revealed yet."""
+
     async def weights(self, mechid: int, uid: int) -> Mapping[int, int]:
-        """Return the weights that the neuron at `uid` has on chain: target uid to u16, no zeros; empty if none."""
+        """Return the weights that the neuron at `uid` has on chain: target uid to u16, no zeros; empty if none.
+
+        Committed weights show once they are revealed.
+        """
 
     async def close(self) -> None:
         """Release the connection; the chain cannot be used afterwards."""

@@ -1,7 +1,7 @@
 """The simulated chain: the Chain protocol over a subnet in this process. For tests, the local network and dry runs."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from validator.chain.base import ChainError, ChainUnreachableError, Head, SubnetParameters, WeightsResult
@@ -15,11 +15,17 @@ class Faults:
 
     Attributes:
         unreachable_until: below this block nothing can be reached.
-        lost_answers: so many accepted submissions whose answer never arrives.
+        unsent: so many submissions that the connection loses before they leave.
+        broken: so many submissions after which the connection breaks: they are on their way.
+        lost_answers: so many submissions whose answer never arrives, whatever came of them.
+        delay: how many blocks later than the newest one submissions are included; None: the pool loses them.
     """
 
     unreachable_until: int = 0
+    unsent: int = 0
+    broken: int = 0
     lost_answers: int = 0
+    delay: int | None = 0
 
 
 class SimulatedChain:
@@ -57,14 +63,52 @@ class SimulatedChain:
         self._reach()
         return self.subnet.parameters()
 
-    async def set_weights(self, mechid: int, weights: Mapping[int, float]) -> WeightsResult:
-        """Submit weights; they are in the newest block at once."""
+    async def set_weights(self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int) -> WeightsResult:
+        """Submit weights; without faults they are in the newest block at once."""
         self._reach()
-        result = self.subnet.set_weights(self._hotkey, mechid, weights)
-        if result.accepted and self.faults.lost_answers > 0:
-            self.faults.lost_answers -= 1
+        faults = self.faults
+        if faults.unsent > 0:
+            faults.unsent -= 1
+            raise ChainUnreachableError("simulated: the connection broke before anything was sent")
+        pending = self.subnet.submit(
+            self._hotkey,
+            mechid,
+            weights,
+            delay=faults.delay,
+            valid_blocks=self.submission_lifetime(valid_blocks),
+        )
+        if faults.broken > 0:
+            faults.broken -= 1
+            raise ChainError("simulated: the connection broke after the weights were sent")
+        if faults.lost_answers > 0:
+            faults.lost_answers -= 1
             await asyncio.Event().wait()
-        return result
+        while pending.result is None:
+            number = self.subnet.blocks.number()
+            if number > pending.expires:
+                raise ChainError("simulated: no block holds the weights")
+            await self.wait_for_block(number + 1)
+            self.subnet.snapshot()  # looking makes it take what is due
+        return pending.result
+
+    def submission_lifetime(self, valid_blocks: int) -> int:
+        """Return the next power of two, at least 4: what a chain makes of an era."""
+        return max(4, 1 << (valid_blocks - 1).bit_length())
+
+    async def last_update(self, mechid: int, uid: int) -> int:
+        """Return the block of the neuron's last weights or commitment."""
+        self._reach()
+        return self.subnet.last_update(mechid, uid)
+
+    async def registered_at(self, uid: int) -> int:
+        """Return the block at which the holder of `uid` registered."""
+        self._reach()
+        return self.subnet.registered_at(uid)
+
+    async def commits(self, mechid: int) -> Sequence[int]:
+        """Return the blocks of this hotkey's commits that are not revealed."""
+        self._reach()
+        return self.subnet.commits(mechid, self._hotkey)
 
     async def weights(self, mechid: int, uid: int) -> Mapping[int, int]:
         """Return the weights that the neuron at `uid` has set."""

@@ -1,7 +1,8 @@
 """The simulated subnet as a document, and the file that keeps it.
 
-One JSON object, closed at every level: `state_version` "1", `rules`, `neurons` by uid, `weights` by mechanism and uid.
-Blocks are not in it: they follow from `rules.genesis` and the clock.
+One JSON object, closed at every level: `state_version` "1", `rules`, `neurons` by uid, `weights` by mechanism and uid,
+`commits` in order. Blocks are not in it: they follow from `rules.genesis` and the clock; nor are submissions that no
+block holds yet: they are gone with the process.
 """
 
 import os
@@ -48,6 +49,8 @@ class SubnetRules(Document, frozen=True):
         min_stake_tao: least stake with which weights may be set, TAO.
         mechanisms: number of mechanism ids.
         owner_hotkey: the subnet owner's; None if it names nobody.
+        version_key: least version key that weights must carry.
+        reveal_epochs: weights are committed, and revealed when so many epochs have begun since; 0: set in the open.
     """
 
     seed: str
@@ -61,10 +64,12 @@ class SubnetRules(Document, frozen=True):
     min_stake_tao: _Tao = 0.0
     mechanisms: Annotated[int, Meta(ge=1, le=256)] = 1
     owner_hotkey: _Key | None = None
+    version_key: _Blocks = 0
+    reveal_epochs: Annotated[int, Meta(ge=0, le=1_000)] = 0
 
 
 class Slot(Document, frozen=True):
-    """A registered neuron. `last_update` and `registered_at` are block numbers."""
+    """A registered neuron. `last_update` (of mechanism 0) and `registered_at` are block numbers."""
 
     uid: _SMALL
     hotkey: _Key
@@ -76,7 +81,7 @@ class Slot(Document, frozen=True):
 
 
 class WeightRow(Document, frozen=True):
-    """One neuron's weights for one mechanism: (target uid, u16), by uid, as set in `block`."""
+    """One neuron's weights for one mechanism: (target uid, u16), by uid, as set or committed in `block`."""
 
     mechid: Annotated[int, Meta(ge=0, le=255)]
     uid: _SMALL
@@ -91,6 +96,7 @@ class SubnetState(Document, frozen=True):
     rules: SubnetRules
     neurons: tuple[Slot, ...] = ()
     weights: tuple[WeightRow, ...] = ()
+    commits: tuple[WeightRow, ...] = ()
 
 
 def load_state(file: Path) -> SubnetState:
@@ -185,7 +191,9 @@ def _check(state: SubnetState, name: str) -> None:
         (_repeats(slot.hotkey for slot in state.neurons), "two neurons share a hotkey - at `neurons`"),
         (_repeats((row.mechid, row.uid) for row in state.weights), "two rows of one neuron - at `weights`"),
         (any(row.uid not in uids for row in state.weights), "a row of an unregistered uid - at `weights`"),
+        (any(row.uid not in uids for row in state.commits), "a commit of an unregistered uid - at `commits`"),
         (any(row.mechid >= rules.mechanisms for row in state.weights), "no such mechanism - at `weights`"),
+        (any(row.mechid >= rules.mechanisms for row in state.commits), "no such mechanism - at `commits`"),
         (any(_repeats(uid for uid, _ in row.targets) for row in state.weights), "a target twice - at `weights`"),
     )
     if text := next((text for broken, text in faults if broken), None):

@@ -1,21 +1,20 @@
 """A subnet without a chain: its rules, slots and weights."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import fsum
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
 from validator.chain.base import ChainError, SubnetParameters, WeightsResult
 from validator.chain.blocks import Blocks
+from validator.chain.ledger import Ledger, Pending
 from validator.chain.quantize import to_u16
 from validator.chain.state import (
     STATE_VERSION,
     Slot,
     SubnetRules,
     SubnetState,
-    WeightRow,
     check_rules,
     check_slot,
     load_state,
@@ -24,8 +23,6 @@ from validator.chain.state import (
 from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 from validator.protocol.strict_json import SchemaError
 from validator.sources import Clock
-
-VERSION_KEY: Final = 0
 
 
 class RegistrationError(ChainError):
@@ -49,7 +46,7 @@ class SimulatedSubnet:
         )
         self._file = file
         self._slots = {slot.uid: slot for slot in state.neurons}
-        self._rows = {(row.mechid, row.uid): row for row in state.weights}
+        self._ledger = Ledger(state.weights, state.commits, rules)
 
     @classmethod
     def create(cls, rules: SubnetRules, clock: Clock, file: Path | None = None) -> "SimulatedSubnet":
@@ -75,8 +72,8 @@ class SimulatedSubnet:
     @property
     def state(self) -> SubnetState:
         """The subnet as a document."""
-        neurons = tuple(self._slots[uid] for uid in sorted(self._slots))
-        return SubnetState(STATE_VERSION, self.rules, neurons, tuple(self._rows[key] for key in sorted(self._rows)))
+        self._settle()
+        return self._document()
 
     # Neurons
 
@@ -91,6 +88,7 @@ class SimulatedSubnet:
         Raises:
             RegistrationError: it is registered already, or nobody may be replaced.
         """
+        self._settle()
         if self._slot(hotkey) is not None:
             raise RegistrationError(f"{hotkey} is registered already")
         block = self.blocks.number()
@@ -108,6 +106,7 @@ class SimulatedSubnet:
         Raises:
             ChainError: it is not registered.
         """
+        self._settle()
         uid = self._registered(hotkey).uid
         self._clear(uid)
         self._store()
@@ -130,9 +129,10 @@ class SimulatedSubnet:
 
         Weights set before the uid's present owner registered were meant for somebody else and do not count.
         """
+        self._settle()
         slot = self._slots[uid]
         shares = []
-        rows = [row for row in self._rows.values() if row.mechid == 0 and self._slots[row.uid].validator_permit]
+        rows = [row for row in self._ledger.rows if row.mechid == 0 and self._slots[row.uid].validator_permit]
         total = fsum(self._slots[row.uid].stake_tao for row in rows)
         for row in rows:
             value = dict(row.targets).get(uid, 0)
@@ -143,6 +143,7 @@ class SimulatedSubnet:
 
     def snapshot(self) -> MetagraphSnapshot:
         """Return the subnet as of the newest block."""
+        self._settle()
         head = self.blocks.head()
         neurons = tuple(
             Neuron(slot.hotkey, uid, slot.stake_tao, slot.validator_permit, slot.axon, slot.last_update)
@@ -157,50 +158,91 @@ class SimulatedSubnet:
         """Return what the subnet asks of validators."""
         rules = self.rules
         return SubnetParameters(
-            rules.tempo, rules.weights_rate_limit, rules.min_stake_tao, VERSION_KEY, False, rules.mechanisms
+            rules.tempo,
+            rules.weights_rate_limit,
+            rules.min_stake_tao,
+            rules.version_key,
+            rules.reveal_epochs > 0,
+            rules.mechanisms,
         )
 
     # Weights
 
     def set_weights(self, hotkey: str, mechid: int, weights: Mapping[int, float]) -> WeightsResult:
-        """Take or refuse weights, with the pallet's names for the reasons.
+        """Take or refuse weights in the newest block, with the pallet's names for the reasons.
 
         Raises:
             ChainError: weights that no chain could be sent: negative, not finite, a uid outside u16.
         """
         values = to_u16(weights)
+        self._settle()
+        return self._include(hotkey, mechid, values, self.blocks.number())
+
+    def submit(
+        self, hotkey: str, mechid: int, weights: Mapping[int, float], *, delay: int | None, valid_blocks: int
+    ) -> Pending:
+        """Give the pool weights, signed now, that a block `delay` blocks from now will hold; None: the pool loses them.
+
+        They are taken or refused as they meet the subnet then; past `valid_blocks` no block holds them.
+
+        Raises:
+            ChainError: as for `set_weights`.
+        """
         number = self.blocks.number()
-        slot = self._slot(hotkey)
-        refusal = self._refusal(slot, mechid, values, number) if slot else "HotKeyNotRegisteredInSubNet"
-        if slot is None or refusal:
-            return WeightsResult(False, refusal, None, None)
-        index = sum(row.block == number for row in self._rows.values())
-        self._rows[mechid, slot.uid] = WeightRow(mechid, slot.uid, number, tuple(values.items()))
-        self._put(msgspec.structs.replace(slot, last_update=number))
-        return WeightsResult(True, "", number, f"{number}-{index:04d}")
+        due = None if delay is None else number + delay
+        pending = Pending(hotkey, mechid, to_u16(weights), due, number + valid_blocks)
+        self._ledger.wait(pending)
+        self._settle()
+        return pending
 
     def weights(self, mechid: int, uid: int) -> dict[int, int]:
-        """Return the stored row of `uid`: target uid to u16."""
-        row = self._rows.get((mechid, uid))
+        """Return the row of `uid` that is in force: target uid to u16."""
+        self._settle()
+        row = self._ledger.row(mechid, uid)
         return dict(row.targets) if row else {}
 
-    def _refusal(self, slot: Slot, mechid: int, values: Mapping[int, int], number: int) -> str:
-        rules = self.rules
-        wait = slot.last_update + rules.weights_rate_limit - number
-        checks = (
-            (not 0 <= mechid < rules.mechanisms, "MechanismDoesNotExist"),
-            (slot.stake_tao < rules.min_stake_tao, "NotEnoughStakeToSetWeights"),
-            (not slot.validator_permit, "NeuronNoValidatorPermit"),
-            (wait > 0, f"SettingWeightsTooFast: {wait} blocks to wait"),
-            (not values, "WeightVecLengthIsLow"),
-            (not values.keys() <= self._slots.keys(), "UidVecContainInvalidOne"),
-        )
-        return next((name for refused, name in checks if refused), "")
+    def last_update(self, mechid: int, uid: int) -> int:
+        """Return the block at which `uid` last set or committed weights, or registered (ChainError: nobody there)."""
+        self._settle()
+        return self._ledger.last_update(mechid, self._at(uid))
+
+    def registered_at(self, uid: int) -> int:
+        """Return the block at which the holder of `uid` registered (ChainError: nobody there)."""
+        return self._at(uid).registered_at
+
+    def commits(self, mechid: int, hotkey: str) -> Sequence[int]:
+        """Return the blocks at which `hotkey` committed what is not revealed yet."""
+        self._settle()
+        slot = self._slot(hotkey)
+        return [] if slot is None else self._ledger.committed(mechid, slot.uid)
+
+    def _settle(self) -> None:
+        """Do what the blocks since the last look hold."""
+        number = self.blocks.number()
+        for pending in self._ledger.due(number):
+            pending.result = self._include(pending.hotkey, pending.mechid, pending.values, pending.due or number)
+        if self._ledger.reveal(number):
+            self._store()
+
+    def _include(self, hotkey: str, mechid: int, values: Mapping[int, int], block: int) -> WeightsResult:
+        slot = self._slot(hotkey)
+        if slot is None:
+            return WeightsResult(False, "HotKeyNotRegisteredInSubNet", None, None)
+        result = self._ledger.include(slot, mechid, values, block, self._slots.keys())
+        if result.accepted:
+            self._put(msgspec.structs.replace(slot, last_update=block if mechid == 0 else slot.last_update))
+        return result
 
     # Slots
 
     def _slot(self, hotkey: str) -> Slot | None:
         return next((slot for slot in self._slots.values() if slot.hotkey == hotkey), None)
+
+    def _at(self, uid: int) -> Slot:
+        slot = self._slots.get(uid)
+        if slot is None:
+            raise ChainError(f"no neuron has uid {uid}")
+        return slot
 
     def _registered(self, hotkey: str) -> Slot:
         slot = self._slot(hotkey)
@@ -221,6 +263,7 @@ class SimulatedSubnet:
         return min(candidates, key=lambda slot: (self.incentive(slot.uid), slot.registered_at, slot.uid)).uid
 
     def _change(self, hotkey: str, **changes: object) -> None:
+        self._settle()
         self._put(_checked(msgspec.structs.replace(self._registered(hotkey), **changes)))
 
     def _put(self, slot: Slot) -> None:
@@ -229,12 +272,15 @@ class SimulatedSubnet:
 
     def _clear(self, uid: int) -> None:
         self._slots.pop(uid, None)
-        for key in [key for key in self._rows if key[1] == uid]:
-            del self._rows[key]
+        self._ledger.clear(uid)
 
     def _store(self) -> None:
         if self._file is not None:
-            save_state(self.state, self._file)
+            save_state(self._document(), self._file)
+
+    def _document(self) -> SubnetState:
+        neurons = tuple(self._slots[uid] for uid in sorted(self._slots))
+        return SubnetState(STATE_VERSION, self.rules, neurons, self._ledger.rows, self._ledger.commits)
 
 
 def _checked(slot: Slot) -> Slot:

@@ -135,7 +135,9 @@ class Submitter:
 
     async def _send(self, weights: Mapping[int, float]) -> Fate:
         try:
-            result = await within(self.clock, self.timeout_s, self.chain.set_weights(self.mechid, weights))
+            result = await within(
+                self.clock, self.timeout_s, self.chain.set_weights(self.mechid, weights, valid_blocks=8)
+            )
         except ChainUnreachableError as error:
             return Fate("rejected", Reason.WEIGHTS_CHAIN_DOWN, printable(str(error), _MAX_MESSAGE))
         except (ChainError, TimeoutError) as error:
