@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 from daemon_process import Miners, Site, honest
 
+from validator.daemon.exits import Exit
 from validator.protocol.answer import Dispatch
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
@@ -178,7 +179,7 @@ async def test_two_daemons_on_one_store_the_second_says_so_and_exits(
     async with site.daemon() as first:
         store = await reader(store_url, site)
         async with site.daemon() as second:
-            assert await asyncio.wait_for(second.wait(), 30) == 3
+            assert await asyncio.wait_for(second.wait(), 30) == Exit.STORE_IN_USE
         assert first.returncode is None
         assert "Another validator writes to this store" in site.log.read_text()
         await store.close()

@@ -41,7 +41,6 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("wallet", "words"),
     [
-        ('path = "{folder}/wallets"', "No such file or directory"),
         ('path = "{folder}"\nname = "public"\nhotkey = "key"', "holds no private key"),
         ('path = "{folder}"\nname = "damaged"\nhotkey = "key"', "damaged or no keyfile"),
     ],

@@ -19,6 +19,14 @@ class ChainUnreachableError(ChainError):
     """The chain could not be reached."""
 
 
+class NoSubnetError(ChainError):
+    """The chain has no such subnet."""
+
+
+class NotRegisteredError(ChainError):
+    """The hotkey is not registered on the subnet."""
+
+
 class Head(NamedTuple):
     """The newest block.
 

@@ -14,11 +14,20 @@ class WalletError(ValidatorError):
     """The hotkey cannot be used."""
 
 
+class HotkeyMissingError(WalletError):
+    """The hotkey's file is not there."""
+
+
+class HotkeyEncryptedError(WalletError):
+    """The hotkey's file is encrypted."""
+
+
 def load_signer(settings: WalletSettings) -> Signer:
     """Return the hotkey that the settings name; the coldkey is never touched.
 
     Raises:
-        WalletError: no such file, encrypted, or damaged; the text says which file and what to do.
+        HotkeyMissingError, HotkeyEncryptedError: the text says which file and what to do.
+        WalletError: it is damaged, unreadable or holds no private key; likewise.
     """
     if settings.uri is not None:
         return Signer.from_uri(settings.uri)
@@ -27,6 +36,8 @@ def load_signer(settings: WalletSettings) -> Signer:
     file = folder / settings.name / "hotkeys" / settings.hotkey
     try:
         data = file.read_bytes()
+    except FileNotFoundError:
+        raise HotkeyMissingError(f"{place}; check path, name and hotkey of [wallet] in the settings") from None
     except OSError as error:
         raise WalletError(f"{place}: {error.strerror or error}; check [wallet] in the settings") from None
     signer = Signer(_keypair(data, place))
@@ -39,7 +50,7 @@ def load_signer(settings: WalletSettings) -> Signer:
 
 def _keypair(data: bytes, place: str) -> object:
     if keyfile_data_is_encrypted(data):
-        raise WalletError(f"{place}: the file is encrypted; a validator needs a hotkey without a password")
+        raise HotkeyEncryptedError(f"{place}; a validator signs by itself and needs a hotkey without a password")
     try:
         return deserialize_keypair_from_keyfile_data(data)
     except (KeyfileError, ValueError):

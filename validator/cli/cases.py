@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 import typer
 
+from validator.daemon.exits import Exit
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MIB
 from validator.protocol.strict_json import SchemaError, decode
@@ -16,7 +17,6 @@ from validator.protocol.text import printable
 
 T = TypeVar("T")
 MAX_CASE: Final = 64 * MIB
-EXIT_BAD_INPUT: Final = 2
 _PLACE = re.compile(r"(?s)(.*) - at `(.*)`")
 
 
@@ -35,7 +35,7 @@ def score_files(files: Iterable[str], kind: type[T], score: Callable[[T], Any]) 
             sys.stdout.buffer.write(msgspec.json.encode(result) + b"\n")
             sys.stdout.buffer.flush()
     if failed:
-        raise typer.Exit(EXIT_BAD_INPUT)
+        raise typer.Exit(Exit.INPUT)
 
 
 def read_case(name: str) -> bytes:

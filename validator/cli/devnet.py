@@ -29,7 +29,7 @@ def devnet(
 
     from validator.cli.output import print_json
     from validator.cli.session import settings_of
-    from validator.daemon.main import EXIT_CUT_OFF
+    from validator.daemon.exits import Exit
     from validator.daemon.stop import Stop
     from validator.devnet.network import Options, run_network
     from validator.devnet.result import NetworkResult
@@ -55,4 +55,4 @@ def devnet(
         console.print(NEXT.format(config=config, validator=sys.argv[0]), soft_wrap=True)
     if stop.asked.is_set():
         typer.echo(f"interrupted after {result.rounds} of {options.rounds} rounds", err=True)
-        raise typer.Exit(EXIT_CUT_OFF)
+        raise typer.Exit(Exit.CUT_OFF)

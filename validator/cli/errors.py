@@ -1,39 +1,39 @@
-"""Errors at the command line: clear lines on stderr and an exit code that means something, never a stack trace.
+"""Errors at the command line: clear lines on stderr and an exit code that means something, never a stack trace."""
 
-0: fine. 1: the answer is no (problems found, nothing there). 2: bad input, usage or settings. 3: the store or the
-environment is not ready.
-"""
-
+from collections.abc import Mapping
 from typing import Final, NoReturn
 
 import typer
 
+from validator.daemon.exits import Exit
 from validator.protocol.text import printable
 
-EXIT_NO: Final = 1
-EXIT_INPUT: Final = 2
-EXIT_NOT_READY: Final = 3
+EXIT_NO: Final = Exit.NO
 
 # Named, not imported: the store and the chain take longer to import than most commands to run.
-_INPUT: Final = frozenset(
-    f"validator.store.errors.{name}" for name in ("StoreUrlError", "UnstorableError", "EmptyReasonError")
-)
-_NOT_READY: Final = frozenset(
-    {
-        "builtins.OSError",
-        "validator.chain.base.ChainError",
-        "validator.chain.wallet.WalletError",
-        "validator.store.errors.StoreError",
-        "validator.tasks.source.TaskSourceError",
-    }
-)
+_CODES: Final[Mapping[str, Exit]] = {
+    "builtins.OSError": Exit.NOT_READY,
+    "validator.chain.base.ChainError": Exit.NOT_READY,
+    "validator.chain.base.ChainUnreachableError": Exit.ENDPOINT,
+    "validator.chain.base.NoSubnetError": Exit.NO_SUBNET,
+    "validator.chain.base.NotRegisteredError": Exit.NOT_REGISTERED,
+    "validator.chain.wallet.HotkeyEncryptedError": Exit.HOTKEY_ENCRYPTED,
+    "validator.chain.wallet.HotkeyMissingError": Exit.HOTKEY_MISSING,
+    "validator.chain.wallet.WalletError": Exit.NOT_READY,
+    "validator.store.errors.EmptyReasonError": Exit.INPUT,
+    "validator.store.errors.StoreError": Exit.NOT_READY,
+    "validator.store.errors.StoreLockedError": Exit.STORE_IN_USE,
+    "validator.store.errors.StoreUrlError": Exit.INPUT,
+    "validator.store.errors.UnstorableError": Exit.INPUT,
+    "validator.tasks.source.TaskSourceError": Exit.NOT_READY,
+}
 _LINE: Final = 2_000
 
 
-def exit_code(error: Exception) -> int:
-    """Return the exit code for an error that a command ends with."""
-    names = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__}
-    return EXIT_NOT_READY if names & _NOT_READY and not names & _INPUT else EXIT_INPUT
+def exit_code(error: Exception) -> Exit:
+    """Return the exit code for an error that a command ends with: that of its nearest class in the table."""
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
+    return next((_CODES[name] for name in names if name in _CODES), Exit.INPUT)
 
 
 def complain(error: Exception) -> int:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import typer
 
 from validator.cli import app
+from validator.daemon.exits import Exit
 from validator.protocol.reasons import Reason
 from validator.scoring.reputation import event_of_failure
 from validator.settings import KeyReference, Settings, reference
@@ -128,11 +129,11 @@ def _setting(entry: KeyReference) -> list[str]:
 
 def _commands() -> Iterator[str]:
     yield _prose(
-        "Exit codes: 0 fine; 1 the answer is no (problems found, nothing there); 2 bad input, usage or settings;",
-        "3 the store or the environment is not ready. Errors are lines on standard error.",
+        "Errors are lines on standard error, and the exit code says of which kind they are.",
         "`--json` prints one document on one line: keys in snake_case, numbers in full, times as",
         "`YYYY-MM-DDTHH:MM:SSZ`.",
     )
+    yield _table(["exit code", "meaning"], [[str(int(code)), code.meaning] for code in Exit])
     root: Any = typer.main.get_command(app)
     with root.make_context("validator", [next(iter(root.commands))], resilient_parsing=True) as context:
         yield from _walk(root, context, "validator", "##")

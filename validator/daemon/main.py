@@ -3,20 +3,19 @@
 import asyncio
 import importlib
 import platform
-from typing import Final
 
 import structlog
 
 from validator import __version__
 from validator.daemon.assembly import assembled
+from validator.daemon.exits import Exit
+from validator.daemon.preconditions import check_start
 from validator.daemon.stop import Stop
 from validator.daemon.world import World, build_world
 from validator.protocol.scoring_version import SCORING_VERSION
 from validator.settings import Settings
 from validator.telemetry import Event, Metrics, configure_logging
 
-EXIT_DONE: Final = 0
-EXIT_CUT_OFF: Final = 4  # stopped before the round in hand could finish; the next start resumes it
 _log = structlog.get_logger()
 
 
@@ -39,6 +38,7 @@ async def _run(settings: Settings, world: World, metrics: Metrics) -> int:
     stop.listen()
     started = world.clock.monotonic()
     async with assembled(settings, world, metrics) as daemon:
+        await check_start(world.chain, world.clock, settings, world.signer.hotkey)
         _log.info(
             Event.DAEMON_STARTED,
             version=__version__,
@@ -50,4 +50,4 @@ async def _run(settings: Settings, world: World, metrics: Metrics) -> int:
         finished = await daemon.run(stop)
     seconds = round(world.clock.monotonic() - started, 3)
     _log.info(Event.DAEMON_STOPPED, finished=finished, seconds=seconds)
-    return EXIT_DONE if finished else EXIT_CUT_OFF
+    return Exit.FINE if finished else Exit.CUT_OFF

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from validator.chain.base import Chain
+from validator.chain.base import Chain, NoSubnetError
 from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
@@ -71,8 +71,9 @@ def _chain(settings: Settings, signer: Signer, clock: Clock) -> Chain:
         _new_subnet(settings, settings.chain.state, signer, clock)
     subnet = SimulatedSubnet.open(settings.chain.state, clock)
     if subnet.rules.netuid != settings.validator.netuid:
-        raise WorldError(
-            f"validator.netuid is {settings.validator.netuid}, but the chain's file is of {subnet.rules.netuid}"
+        raise NoSubnetError(
+            f"validator.netuid is {settings.validator.netuid}, but the simulated chain's file is of "
+            f"{subnet.rules.netuid}; correct one of the two"
         )
     return SimulatedChain(subnet, signer.hotkey)
 

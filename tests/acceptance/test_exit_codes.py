@@ -1,0 +1,124 @@
+"""`validator run` where it cannot: one line on stderr that says what, where, what to do; an exit code for each."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from bittensor_core import encrypt_keyfile_data
+
+from validator.chain.state import SubnetRules
+from validator.chain.subnet import SimulatedSubnet
+from validator.daemon.exits import Exit
+from validator.protocol.signatures import Signer
+from validator.sources import SystemClock
+
+SETTINGS = """
+[validator]
+netuid = {netuid}
+[wallet]
+{wallet}
+[chain]
+kind = "simulated"
+state = "{folder}/chain.json"
+[store]
+url = "sqlite:///{folder}/validator.sqlite"
+[tasks]
+directory = "{folder}"
+[health]
+port = 0
+"""
+ME = Signer.from_uri("//Validator")
+
+
+def settings_in(folder: Path, *, wallet: str = 'uri = "//Validator"', netuid: int = 1) -> Path:
+    config = folder / "validator.toml"
+    config.write_text(SETTINGS.format(folder=folder, wallet=wallet, netuid=netuid))
+    return config
+
+
+def subnet_in(folder: Path) -> SimulatedSubnet:
+    clock = SystemClock()
+    rules = SubnetRules(seed="exit", genesis=int(clock.now().timestamp()))
+    return SimulatedSubnet.create(rules, clock, folder / "chain.json")
+
+
+def refused(config: Path, code: Exit) -> str:
+    """The one line with which `validator run` ends."""
+    command = [sys.executable, "-c", "from validator.cli import main; main()", "run", "--config", str(config)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == code, done.stderr + done.stdout
+    assert "Traceback" not in done.stderr + done.stdout
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+def test_a_missing_hotkey(tmp_path: Path) -> None:
+    wallet = f'path = "{tmp_path}/wallets"\nname = "cold"\nhotkey = "hot"'
+    line = refused(settings_in(tmp_path, wallet=wallet), Exit.HOTKEY_MISSING)
+    assert line.startswith("The hotkey's file is not there: hotkey `hot` of wallet `cold` in ")
+    assert "check path, name and hotkey of [wallet]" in line
+
+
+def test_an_encrypted_hotkey(tmp_path: Path) -> None:
+    file = tmp_path / "wallets" / "cold" / "hotkeys" / "hot"
+    file.parent.mkdir(parents=True)
+    plain = json.dumps({"ss58Address": ME.hotkey, "privateKey": "0x" + "11" * 64}).encode()
+    file.write_bytes(encrypt_keyfile_data(plain, "correct horse"))
+    wallet = f'path = "{tmp_path}/wallets"\nname = "cold"\nhotkey = "hot"'
+    line = refused(settings_in(tmp_path, wallet=wallet), Exit.HOTKEY_ENCRYPTED)
+    assert line.startswith("The hotkey's file is encrypted: hotkey `hot` of wallet `cold` in ")
+    assert "without a password" in line
+
+
+def test_a_hotkey_that_is_not_registered(tmp_path: Path) -> None:
+    subnet_in(tmp_path).register(Signer.from_uri("//Other").hotkey)
+    line = refused(settings_in(tmp_path), Exit.NOT_REGISTERED)
+    assert line.startswith(f"The hotkey is not registered on the subnet: {ME.hotkey} on netuid 1 at ")
+    assert "register it, or check [wallet] and validator.netuid" in line
+
+
+def test_a_netuid_that_does_not_exist(tmp_path: Path) -> None:
+    subnet_in(tmp_path).register(ME.hotkey)
+    line = refused(settings_in(tmp_path, netuid=7), Exit.NO_SUBNET)
+    assert line.startswith("The chain has no such subnet: validator.netuid is 7, but ")
+
+
+def test_a_second_daemon_on_the_store(tmp_path: Path) -> None:
+    config = settings_in(tmp_path)
+    command = [sys.executable, "-c", "from validator.cli import main; main()", "run", "--config", str(config)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as first:
+        try:
+            assert first.stdout is not None
+            for line in first.stdout:
+                if "daemon_started" in line:
+                    break
+            line = refused(config, Exit.STORE_IN_USE)
+        finally:
+            first.kill()
+    assert line.startswith(f"Another validator writes to this store: process {first.pid} writes to validator.sqlite; ")
+    assert "stop it first" in line
+
+
+def test_what_the_chain_asks_for_is_logged_at_the_start(tmp_path: Path) -> None:
+    config = settings_in(tmp_path)
+    command = [sys.executable, "-c", "from validator.cli import main; main()", "run", "--config", str(config)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as daemon:
+        try:
+            assert daemon.stdout is not None
+            told = []
+            for line in daemon.stdout:
+                event = json.loads(line)
+                if event["event"] == "daemon_started":
+                    break
+                told.append((event["event"], event["name"]))
+        finally:
+            daemon.kill()
+    names = ("registered", "permit", "stake", "mechanism", "version_key", "commit_reveal", "rate_limit")
+    assert told == [("precondition", name) for name in names]
+
+
+def test_every_exit_code_says_what_it_means() -> None:
+    assert [int(code) for code in Exit] == [*range(5), *range(10, 17)]
+    assert all(code.meaning.endswith(".") for code in Exit)

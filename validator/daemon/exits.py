@@ -1,0 +1,30 @@
+"""The exit codes of the `validator` command: the one place that gives them numbers and meanings."""
+
+from enum import IntEnum
+from typing import Self
+
+
+class Exit(IntEnum):
+    """An exit code; `exit.meaning` is one line. docs/reference/commands.md is made from this."""
+
+    meaning: str
+
+    def __new__(cls, code: int, meaning: str = "") -> Self:
+        """Make a member from its number and meaning."""
+        member = int.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        return member
+
+    FINE = 0, "Done; the daemon: the round in hand was finished."
+    NO = 1, "The answer is no: problems found, nothing there."
+    INPUT = 2, "Bad input, usage or settings."
+    NOT_READY = 3, "The store or the environment is not ready."
+    CUT_OFF = 4, "Stopped before the round in hand could finish; the next start resumes it."
+    ENDPOINT = 10, "No chain answers at `chain.endpoints`, or what answers is no subtensor."
+    HOTKEY_MISSING = 11, "The hotkey's file is not there."
+    HOTKEY_ENCRYPTED = 12, "The hotkey's file is encrypted."
+    NOT_REGISTERED = 13, "The hotkey is not registered on the subnet."
+    NO_SUBNET = 14, "The chain has no subnet of this netuid."
+    WEIGHTS_LOCKED = 15, "Weights are locked: something else seems to send them with this hotkey."
+    STORE_IN_USE = 16, "Another validator writes to the store."

@@ -1,0 +1,104 @@
+"""What must hold before a validator starts, and what the chain will ask of its weights (SPEC 11)."""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import structlog
+
+from validator.chain.base import (
+    Chain,
+    ChainError,
+    ChainUnreachableError,
+    NoSubnetError,
+    NotRegisteredError,
+    SubnetParameters,
+)
+from validator.chain.within import within
+from validator.protocol.reasons import Reason
+from validator.protocol.round import MetagraphSnapshot, Neuron
+from validator.protocol.text import printable
+from validator.settings import Settings
+from validator.sources import Clock
+from validator.telemetry import Event
+
+START_S: Final = 20.0  # for a first look at the chain
+_log = structlog.get_logger()
+
+
+class Precondition(NamedTuple):
+    """One thing that weights depend on.
+
+    Attributes:
+        name: which one.
+        reason: why no weights could be sent now; None if this does not stand in the way.
+        detail: the numbers behind it.
+    """
+
+    name: str
+    reason: Reason | None
+    detail: str
+
+
+async def check_start(chain: Chain, clock: Clock, settings: Settings, hotkey: str) -> None:
+    """Refuse to start where nothing can be done, and log what keeps weights from being sent, a line for each.
+
+    Raises:
+        ChainUnreachableError: nothing that can be used answers at the endpoints within 20 s.
+        NoSubnetError: no subnet of this netuid.
+        NotRegisteredError: the hotkey has no slot on it.
+    """
+    place = _place(settings)
+    try:
+        snapshot, parameters = await within(clock, START_S, _look(chain))
+    except NoSubnetError:
+        netuid = settings.validator.netuid
+        raise NoSubnetError(f"netuid {netuid} at {place}; check validator.netuid and chain.endpoints") from None
+    except ChainUnreachableError as error:
+        raise ChainUnreachableError(f"{place}: {_short(error)}; check chain.endpoints and the network") from None
+    except (ChainError, TimeoutError) as error:
+        raise ChainUnreachableError(f"{place}: no usable answer: {_short(error)}; check chain.endpoints") from None
+    me = snapshot.by_hotkey(hotkey)
+    if me is None:
+        raise NotRegisteredError(
+            f"{hotkey} on netuid {snapshot.netuid} at {place}; register it, or check [wallet] and validator.netuid"
+        )
+    for name, reason, detail in preconditions(snapshot, parameters, me, settings.validator.mechid):
+        if reason is None:
+            _log.info(Event.PRECONDITION, name=name, detail=detail)
+        else:
+            _log.warning(Event.PRECONDITION, name=name, reason=str(reason), detail=detail)
+
+
+def preconditions(
+    snapshot: MetagraphSnapshot, parameters: SubnetParameters, me: Neuron, mechid: int
+) -> Iterator[Precondition]:
+    """Yield what weights depend on, as of the snapshot. Pure."""
+    yield Precondition("registered", None, f"uid {me.uid} on netuid {snapshot.netuid}")
+    permit = "a validator permit" if me.validator_permit else "no validator permit; permits follow stake, by epoch"
+    yield Precondition("permit", None if me.validator_permit else Reason.WEIGHTS_NO_PERMIT, permit)
+    low = me.stake_tao < parameters.min_stake_tao
+    stake = f"{me.stake_tao:g} TAO, at least {parameters.min_stake_tao:g} asked for"
+    yield Precondition("stake", Reason.WEIGHTS_LOW_STAKE if low else None, stake)
+    absent = mechid >= parameters.mechanisms
+    mechanism = f"mechanism {mechid} of {parameters.mechanisms}"
+    yield Precondition("mechanism", Reason.WEIGHTS_REJECTED if absent else None, mechanism)
+    yield Precondition("version_key", None, f"weights must carry at least {parameters.version_key}")
+    mode = "committed, revealed by the chain later" if parameters.commit_reveal else "shown at once"
+    yield Precondition("commit_reveal", None, f"weights are {mode}")
+    free = me.last_update + parameters.weights_rate_limit
+    limit = f"{parameters.weights_rate_limit} blocks between weights, the next from block {free}, now {snapshot.block}"
+    yield Precondition("rate_limit", Reason.WEIGHTS_RATE_LIMITED if free > snapshot.block else None, limit)
+
+
+async def _look(chain: Chain) -> tuple[MetagraphSnapshot, SubnetParameters]:
+    return await chain.snapshot(), await chain.parameters()
+
+
+def _place(settings: Settings) -> str:
+    if settings.chain.kind == "simulated":
+        return printable(f"the simulated chain in {settings.chain.state}")
+    return ", ".join(str(endpoint) for endpoint in settings.chain.endpoints)
+
+
+def _short(error: Exception) -> str:
+    return printable(error.detail if isinstance(error, ChainError) else str(error), 300) or type(error).__name__
