@@ -1,7 +1,7 @@
 """Makes the golden files again, and the examples in docs/miner-protocol.md from them.
 
-Run `python tests/golden/regenerate.py` after a change of the protocol, never to make a test pass. Signatures of sr25519
-keys are random, so every run changes them; tests/miners/test_miner_protocol.py says what has to hold.
+Run `python tests/golden/regenerate.py [names]` after a change of the protocol, never to make a test pass. Signatures of
+sr25519 keys are random, so every run changes them; tests/miners/test_miner_protocol.py says what has to hold.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from validator.protocol.bundles import with_canary  # noqa: E402
 from validator.protocol.capabilities import Capabilities, SandboxImage  # noqa: E402
 from validator.protocol.probes import canary_marker, probe_values  # noqa: E402
 from validator.protocol.round import RoundTask  # noqa: E402
-from validator.protocol.scoring_version import SkillType, trace_names  # noqa: E402
+from validator.protocol.scoring_version import SCORING_VERSION, SkillType, trace_names  # noqa: E402
 from validator.protocol.signatures import Signer  # noqa: E402
 from validator.protocol.sssa import (  # noqa: E402
     Analysis,
@@ -44,6 +44,8 @@ from validator.protocol.sssa import (  # noqa: E402
     Sssa,
 )
 from validator.protocol.task import standard_windows  # noqa: E402
+from validator.protocol.workflow_plan import WorkflowPlan, goal_sha256, workflow_bodies  # noqa: E402
+from validator.protocol.workflow_task import WORKFLOW_WINDOWS, task_sha256  # noqa: E402
 
 NONCE_NS = 1_767_225_600_000_000_000  # 2026-01-01T00:00:00Z
 NONCE = bytes(range(32)).hex()
@@ -251,6 +253,42 @@ def assessment(
     return example(about, crypto, "/v1/assessments", body, msgspec.json.encode(answer))
 
 
+def workflow(about: str) -> dict[str, Any]:
+    task, miner = golden.example_workflow(), Signer.from_uri("//Bob")
+    task_id = hashlib.sha256(f"17|workflow|0|{task_sha256(task)}".encode()).hexdigest()[:32]
+    body = workflow_bodies("17", task_id, NONCE, {"primary": WORKFLOW_WINDOWS.primary}, task)["primary"]
+    document = {
+        "schema_version": "1.0",
+        "task": {"goal_sha256": goal_sha256(task), "nonce": NONCE},
+        "nodes": [
+            {
+                "id": "find",
+                "service": "retrieval",
+                "action": "search",
+                "params": {"query": "press stops overnight", "limit": 2},
+                "estimated_cost": 0.002,
+                "estimated_latency": 0.8,
+                "error_handling": {"retry_count": 1, "timeout_seconds": 3},
+            },
+            {
+                "id": "sum",
+                "service": "text",
+                "action": "summarize",
+                "params": {"text": "${find.output.text}", "title": "About ${find.output.data.0.title}"},
+                "estimated_cost": 0.005,
+                "estimated_latency": 1.5,
+                "error_handling": {"retry_count": 0, "timeout_seconds": 5},
+            },
+        ],
+        "edges": [{"from": "find", "to": "sum"}],
+        "totals": {"estimated_cost": 0.007, "estimated_latency": 2.3},
+        "scoring_version": SCORING_VERSION,
+        "signature": msgspec.to_builtins(BLANK),
+    }
+    plan = miner.sign_document(msgspec.convert(document, WorkflowPlan))
+    return example(about, "sr25519", "/v1/workflows", body, msgspec.json.encode(plan))
+
+
 def main() -> None:
     files = {
         "capabilities.json": example(
@@ -274,8 +312,10 @@ def main() -> None:
             {"guide.md": GUIDE.encode()},
             "guide.md",
         ),
+        "workflow.json": workflow("A workflow: a goal, and a plan of two steps; sr25519 keys."),
     }
-    for name, document in files.items():
+    for name in sys.argv[1:] or files:
+        document = files[name]
         (FOLDER / name).write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     golden.DOC.write_text(golden.filled(golden.DOC.read_text(encoding="utf-8")), encoding="utf-8")
 

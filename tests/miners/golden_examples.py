@@ -12,13 +12,14 @@ from validator.protocol.archives import unpack
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.probes import canary_line, canary_marker, probe_values
 from validator.protocol.sssa import Finding
+from validator.protocol.workflow_task import WorkflowTask, parse_workflow_task
 from validator.scoring.keys import key_parts
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "golden"
 DOC = ROOT / "docs" / "miner-protocol.md"
 HOST = "192.0.2.7:8091"
-NAMES = ("capabilities.json", "assessment-runtime.json", "assessment-content.json")
+NAMES = ("capabilities.json", "assessment-runtime.json", "assessment-content.json", "workflow.json")
 _BLOCK = re.compile(r"(<!-- golden: (\S+) (\S+) -->\n\n```\w*\n)(.*?)(```\n)", re.DOTALL)
 _CAPS = {"expanded": 1_000_000, "file_size": 1_000_000, "entries": 100}
 
@@ -29,6 +30,11 @@ def load(name: str) -> Example:
     """Return a golden file's document."""
     document: Example = json.loads((FOLDER / name).read_text(encoding="utf-8"))
     return document
+
+
+def example_workflow() -> WorkflowTask:
+    """Return the task of the golden plan."""
+    return parse_workflow_task((FOLDER / "workflow-task.json").read_bytes())
 
 
 def signed_string(method: str, target: str, body: bytes, headers: Mapping[str, str]) -> str:

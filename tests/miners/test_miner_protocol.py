@@ -17,6 +17,7 @@ from golden_examples import (
     Example,
     blocks,
     canonical_without_value,
+    example_workflow,
     filled,
     load,
     signed_string,
@@ -36,10 +37,12 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundTask
 from validator.protocol.signatures import Signer, verify_document
 from validator.protocol.task import Windows
+from validator.protocol.workflow_plan import WorkflowDispatch, goal_of, parse_plan, plan_validity, workflow_bodies
+from validator.protocol.workflow_task import WORKFLOW_WINDOWS
 from validator.rounds.gates import Expected
 from validator.rounds.judge import judge
 
-ASSESSMENTS = NAMES[1:]
+ASSESSMENTS = NAMES[1:3]
 SIGNATURE = "X-Bittensor-Signature"
 CRYPTO = {"ed25519": 0, "sr25519": 1}
 
@@ -154,6 +157,18 @@ def test_the_golden_capabilities_are_valid() -> None:
     assert len(document.usable_types) == len(document.skill_types) == 3
 
 
+def test_the_golden_plan_passes_its_gates() -> None:
+    example = load("workflow.json")
+    dispatch = msgspec.json.decode(example["request"]["body"], type=WorkflowDispatch)
+    task = example_workflow()
+    assert dispatch.goal == goal_of(task)
+    plan = parse_plan(example["response"]["body"].encode())
+    assert plan_validity(plan, task, dispatch.nonce, example["miner"]["hotkey"]) is None
+    windows = {dispatch.role: WORKFLOW_WINDOWS.of(dispatch.role)}
+    bodies = workflow_bodies(dispatch.round_id, dispatch.task_id, dispatch.nonce, windows, task)
+    assert bodies == {dispatch.role: example["request"]["body"].encode()}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_signatures_are_over_the_canonical_bytes_shown(name: str) -> None:
     example = load(name)
@@ -220,5 +235,5 @@ def test_the_limits_are_the_programs() -> None:
         )
     ]
     transport = [row[1].split(" ")[0].replace(",", "") for row in rows("transport limits")]
-    bodies = (limits.MAX_BODY, limits.MAX_BODY_RUNTIME_PRIMARY, limits.MAX_CAPABILITIES_BODY)
+    bodies = (limits.MAX_BODY, limits.MAX_BODY_RUNTIME_PRIMARY, limits.MAX_CAPABILITIES_BODY, limits.MAX_PLAN_BODY)
     assert transport == ["64", "8190", "32768", *map(str, bodies)]  # the first three: test_headers_are_bounded…

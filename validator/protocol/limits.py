@@ -37,3 +37,18 @@ MAX_TASK_BODY: Final = 4 * MIB
 MAX_TASKS_BODY: Final = 16 * MIB
 MAX_EXCLUDE: Final = 256
 MAX_SAFE_INTEGER: Final = 2**53 - 1
+
+# Workflows (SPEC 12)
+MAX_TAO: Final = 1e6
+MAX_WORKFLOW_SECONDS: Final = 3_600
+MAX_TOOLS: Final = 64
+MAX_CHECKLIST: Final = 64
+MAX_CRITERION: Final = 512  # code points
+MAX_PLAN_BODY: Final = 256 * 1024
+MAX_PLAN_DEPTH: Final = 16  # of JSON; the root is 1
+MAX_PLAN_NODES: Final = 10
+MAX_PARAMS: Final = 16 * 1024  # canonical bytes of one step's params, before references are resolved
+MAX_RETRIES: Final = 5
+MAX_STEP_TIMEOUT_S: Final = 300
+MAX_STEP_TEXT: Final = 16 * 1024
+MAX_STEP_CODE: Final = 64 * 1024

@@ -49,14 +49,27 @@ class Reason(StrEnum):
     PARSE_TOO_LARGE = "parse_too_large", "The response body is larger than its limit; reading stopped there.", 2
     PARSE_TOO_DEEP = "parse_too_deep", "The JSON is nested deeper than 32 levels.", 2
     PARSE_DUPLICATE_KEY = "parse_duplicate_key", "A JSON object has the same key twice.", 2
-    PARSE_SCHEMA = "parse_schema", "Not an answer with an SSSA of schema 1.0, or a limit of the schema is exceeded.", 2
+    PARSE_SCHEMA = (
+        "parse_schema",
+        "Not an answer with an SSSA, or not a plan, of schema 1.0, or over one of its limits.",
+        2,
+    )
+
+    PARSE_PLAN = "parse_plan", "The plan is no directed acyclic graph of 1 to 10 steps that could be run.", 2
 
     # Gate 3: validity
     VALIDITY_SKILL_TYPE = "validity_skill_type", "The SSSA is for another skill type than was dispatched.", 3
     VALIDITY_BUNDLE = "validity_bundle", "The SSSA is for another bundle than was dispatched.", 3
-    VALIDITY_NONCE = "validity_nonce", "The SSSA carries another nonce than was dispatched (a replayed answer does).", 3
-    VALIDITY_HOTKEY = "validity_hotkey", "The SSSA names another hotkey than the miner's.", 3
-    VALIDITY_SIGNATURE = "validity_signature", "The signature is not the hotkey's over the SSSA's canonical bytes.", 3
+    VALIDITY_GOAL = "validity_goal", "The plan is for another goal than was dispatched.", 3
+    VALIDITY_NONCE = "validity_nonce", "The answer carries another nonce than was dispatched (a replayed one does).", 3
+    VALIDITY_SCORING_VERSION = (
+        "validity_scoring_version",
+        "The plan is for another scoring version than was dispatched.",
+        3,
+    )
+    VALIDITY_SERVICE = "validity_service", "The plan uses a service or action that is not offered or not allowed.", 3
+    VALIDITY_HOTKEY = "validity_hotkey", "The answer names another hotkey than the miner's.", 3
+    VALIDITY_SIGNATURE = "validity_signature", "The signature is not the hotkey's over the canonical bytes.", 3
     VALIDITY_LLM_USE = "validity_llm_use", "llm_evidence names a use that is not allowed.", 3
 
     # Gate 4: manifest

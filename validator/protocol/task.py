@@ -79,7 +79,7 @@ def check_task(task: Task) -> None:
     Raises:
         SchemaError: naming the field.
     """
-    _check_windows(task.windows)
+    check_windows(task.windows)
     if (task.provenance == "none") != (task.truth is None):
         raise SchemaError("provenance none goes with truth null, every other with a truth - at `truth`")
     if task.canary is not None:
@@ -99,7 +99,12 @@ def check_injections(refs: Sequence[str], where: str) -> None:
         _check_ref(ref, f"{where}[{i}]")
 
 
-def _check_windows(windows: Windows | None) -> None:
+def check_windows(windows: Windows | None) -> None:
+    """Refuse windows that leave no time, or auditors more of it than primaries (SPEC 1).
+
+    Raises:
+        SchemaError: naming the field.
+    """
     if windows is None:
         return
     for name, (t_min, deadline) in (("primary", windows.primary), ("auditor", windows.auditor)):

@@ -1,0 +1,189 @@
+"""What goes to a miner for a workflow task and what comes back: `POST /v1/workflows` (SPEC 12, 13)."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from validator.protocol import limits
+from validator.protocol.answer import Id, Role, Seconds
+from validator.protocol.canonical import digest
+from validator.protocol.plan_rules import check_plan
+from validator.protocol.reasons import Reason
+from validator.protocol.scoring_version import SCORING_VERSION, SkillType
+from validator.protocol.signatures import verify_document
+from validator.protocol.sssa import Description, Document, Hex32, Signature, Text
+from validator.protocol.strict_json import decode
+from validator.protocol.workflow_task import Constraints, Duration, Name, Tao, WorkflowTask, WorkflowType
+
+
+class OfferedTool(Document, frozen=True):
+    """A tool as a miner sees it: where it is called is the validator's business."""
+
+    service: Name
+    action: Name
+    avg_cost_tao: Tao
+    avg_latency_seconds: Duration
+
+
+class WorkflowGoal(Document, frozen=True):
+    """A task as it is dispatched: everything a plan needs, nothing that the result is judged by."""
+
+    goal: Description
+    type: WorkflowType
+    required_steps: int
+    constraints: Constraints
+    tools: tuple[OfferedTool, ...]
+
+
+class WorkflowDispatch(Document, frozen=True):
+    """The request body. `nonce` is per task; windows are the receiver's own role's."""
+
+    round_id: Id
+    task_id: Id
+    skill_type: Literal["workflow"]
+    role: Role
+    t_min_s: Seconds
+    deadline_s: Seconds
+    nonce: Hex32
+    scoring_version: Text
+    goal_sha256: Hex32
+    goal: WorkflowGoal
+
+
+class PlanTask(Document, frozen=True):
+    """Which dispatch the plan is for."""
+
+    goal_sha256: Hex32
+    nonce: Hex32
+
+
+class ErrorHandling(Document, frozen=True):
+    """How often a failed step is tried again, and how long one try may take."""
+
+    retry_count: Annotated[int, Meta(ge=0, le=limits.MAX_RETRIES)]
+    timeout_seconds: Annotated[float, Meta(gt=0, le=limits.MAX_STEP_TIMEOUT_S)]
+
+
+class PlanNode(Document, frozen=True):
+    """One step: an action of a service with its parameters, what it should take, and what to do when it fails."""
+
+    id: Text
+    service: Text
+    action: Text
+    params: dict[str, Any]
+    estimated_cost: Tao
+    estimated_latency: Duration
+    error_handling: ErrorHandling
+
+
+class PlanEdge(Document, frozen=True):
+    """`target` starts after `source` has succeeded; `from` and `to` on the wire."""
+
+    source: Text = msgspec.field(name="from")
+    target: Text = msgspec.field(name="to")
+
+
+class Totals(Document, frozen=True):
+    """What the miner expects of the whole run; the budget ceiling is at most 1.5 times the cost."""
+
+    estimated_cost: Tao
+    estimated_latency: Duration
+
+
+class WorkflowPlan(Document, frozen=True):
+    """A miner's plan: a directed acyclic graph of at most 10 steps. It takes the SSSA's place."""
+
+    schema_version: Literal["1.0"]
+    task: PlanTask
+    nodes: tuple[PlanNode, ...]
+    edges: tuple[PlanEdge, ...]
+    totals: Totals
+    scoring_version: Text
+    signature: Signature
+
+
+def goal_of(task: WorkflowTask) -> WorkflowGoal:
+    """Return what a miner is told of `task`."""
+    return WorkflowGoal(
+        goal=task.goal,
+        type=task.type,
+        required_steps=task.required_steps,
+        constraints=task.constraints,
+        tools=tuple(
+            OfferedTool(tool.service, tool.action, tool.avg_cost_tao, tool.avg_latency_seconds) for tool in task.tools
+        ),
+    )
+
+
+def goal_sha256(task: WorkflowTask) -> str:
+    """Return what a plan is bound to: the sha256 of the dispatched goal's canonical bytes."""
+    return digest(goal_of(task))
+
+
+def workflow_bodies(
+    round_id: str, task_id: str, nonce: str, windows: dict[Role, tuple[float, float]], task: WorkflowTask
+) -> dict[Role, bytes]:
+    """Return the body of `POST /v1/workflows` for each role; they differ in role and window only."""
+    goal = goal_of(task)
+    return {
+        role: msgspec.json.encode(
+            WorkflowDispatch(
+                round_id=round_id,
+                task_id=task_id,
+                skill_type=SkillType.WORKFLOW.value,
+                role=role,
+                t_min_s=t_min_s,
+                deadline_s=deadline_s,
+                nonce=nonce,
+                scoring_version=SCORING_VERSION,
+                goal_sha256=digest(goal),
+                goal=goal,
+            )
+        )
+        for role, (t_min_s, deadline_s) in windows.items()
+    }
+
+
+def parse_plan(data: bytes) -> WorkflowPlan:
+    """Return the plan in `data` (gate 2).
+
+    Raises:
+        PlanError: a graph that could not be run; the text names the field.
+        JsonError: not a plan of schema 1.0, or over a limit; the text names the field.
+    """
+    plan = decode(data, WorkflowPlan, limit=limits.MAX_PLAN_BODY, depth=limits.MAX_PLAN_DEPTH)
+    check_plan(plan)
+    return plan
+
+
+def plan_validity(plan: WorkflowPlan, task: WorkflowTask, nonce: str, hotkey: str) -> tuple[Reason, str] | None:
+    """Return what gate 3 has against a parsed plan, with the field; None when nothing is.
+
+    Args:
+        plan: the miner's answer.
+        task: what it was dispatched for.
+        nonce: the dispatch's.
+        hotkey: the miner that was dispatched to.
+    """
+    if plan.task.goal_sha256 != goal_sha256(task):
+        return Reason.VALIDITY_GOAL, "at `task.goal_sha256`"
+    if plan.task.nonce != nonce:
+        return Reason.VALIDITY_NONCE, "at `task.nonce`"
+    if plan.scoring_version != SCORING_VERSION:
+        return Reason.VALIDITY_SCORING_VERSION, f"scored under {SCORING_VERSION} - at `scoring_version`"
+    for i, node in enumerate(plan.nodes):
+        if task.tool(node.service, node.action) is None:
+            return Reason.VALIDITY_SERVICE, f"{_why_not(node, task)} - at `nodes[{i}]`"
+    if plan.signature.hotkey != hotkey:
+        return Reason.VALIDITY_HOTKEY, "at `signature.hotkey`"
+    return None if verify_document(plan, hotkey) else (Reason.VALIDITY_SIGNATURE, "at `signature.value`")
+
+
+def _why_not(node: PlanNode, task: WorkflowTask) -> str:
+    if node.service not in {tool.service for tool in task.tools}:
+        return "unknown service"
+    allowed = task.constraints.allowed_services
+    if allowed is not None and node.service not in allowed:
+        return "service not allowed"
+    return "the service has no such action"

@@ -1,0 +1,209 @@
+"""A workflow task: a goal, the services it can be reached with, and how the result is judged (SPEC 12)."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
+
+from msgspec import UNSET, Meta, UnsetType
+
+from validator.protocol import limits
+from validator.protocol.canonical import NotCanonicalError, canonical_bytes, digest
+from validator.protocol.matching import PatternError, compile_pattern, words
+from validator.protocol.signatures import is_hotkey
+from validator.protocol.sssa import Description, Document, Text
+from validator.protocol.strict_json import SchemaError, decode
+from validator.protocol.task import Windows, check_windows
+
+WorkflowType = Literal["code", "rag", "agent", "data_transform"]
+Name = Annotated[str, Meta(pattern=r"\A[0-9A-Za-z_.-]{1,64}\Z")]
+Tao = Annotated[float, Meta(ge=0, le=limits.MAX_TAO)]
+Duration = Annotated[float, Meta(ge=0, le=limits.MAX_WORKFLOW_SECONDS)]
+Code = Annotated[str, Meta(max_length=limits.MAX_STEP_CODE)]
+OutputText = Annotated[str, Meta(max_length=limits.MAX_STEP_TEXT)]
+
+WORKFLOW_WINDOWS: Final = Windows(primary=(0, 30), auditor=(0, 30))
+_REFERENCES: Final[dict[WorkflowType, str]] = {
+    "code": "tests",
+    "rag": "text",
+    "agent": "checklist",
+    "data_transform": "expected",
+}
+
+
+class Constraints(Document, frozen=True):
+    """What a run may take; a limit of 0 or less is a bad task (D-12). `allowed_services` null: all that are offered."""
+
+    max_budget_tao: Annotated[float, Meta(gt=0, le=limits.MAX_TAO)]
+    max_latency_seconds: Annotated[float, Meta(gt=0, le=limits.MAX_WORKFLOW_SECONDS)]
+    allowed_services: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=limits.MAX_TOOLS)] | None
+
+
+class Tool(Document, frozen=True):
+    """One action of one service: what it usually takes, where it is called, and the hotkey that signs its answers."""
+
+    service: Name
+    action: Name
+    avg_cost_tao: Tao
+    avg_latency_seconds: Duration
+    url: Text
+    hotkey: Text
+
+
+class Criterion(Document, frozen=True):
+    """One line of a checklist: a keyword, a key of the JSON object, or an RE2 pattern that has to occur."""
+
+    type: Literal["keyword", "json_key", "regex"]
+    value: Annotated[str, Meta(max_length=limits.MAX_CRITERION)]
+
+
+class Reference(Document, frozen=True):
+    """What the result is judged by: exactly the one field that the task's type calls for.
+
+    Attributes:
+        tests: code: a Python test module that imports the result as `solution`.
+        text: rag: a text that says what a good result says.
+        checklist: agent: what has to occur.
+        expected: data_transform: the JSON that has to come out.
+    """
+
+    tests: Code | UnsetType = UNSET
+    text: OutputText | UnsetType = UNSET
+    checklist: Annotated[tuple[Criterion, ...], Meta(max_length=limits.MAX_CHECKLIST)] | UnsetType = UNSET
+    expected: Any = UNSET
+
+
+class WorkflowTask(Document, frozen=True):
+    """`workflow.json`."""
+
+    task_version: Literal["1.0"]
+    goal: Description
+    type: WorkflowType
+    required_steps: Annotated[int, Meta(ge=1, le=limits.MAX_PLAN_NODES)]
+    constraints: Constraints
+    tools: Annotated[tuple[Tool, ...], Meta(min_length=1, max_length=limits.MAX_TOOLS)]
+    reference: Reference
+    windows: Windows | None
+
+    def tool(self, service: str, action: str) -> Tool | None:
+        """Return the tool that a plan may use under these names, None where it is not offered or not allowed."""
+        allowed = self.constraints.allowed_services
+        if allowed is not None and service not in allowed:
+            return None
+        return next((tool for tool in self.tools if (tool.service, tool.action) == (service, action)), None)
+
+
+def parse_workflow_task(data: bytes) -> WorkflowTask:
+    """Return the task in `data`.
+
+    Raises:
+        JsonError: not a workflow task, one that cannot be met, or one that cannot be missed; the text names the field.
+    """
+    task = decode(data, WorkflowTask, limit=limits.MAX_TASK_BODY)
+    check_workflow_task(task)
+    return task
+
+
+def check_workflow_task(task: WorkflowTask) -> None:
+    """Check what the types cannot say.
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    if not task.goal.strip():
+        raise SchemaError("blank - at `goal`")
+    check_windows(task.windows)
+    _check_tools(task)
+    _check_reference(task)
+
+
+def task_sha256(task: WorkflowTask) -> str:
+    """Return the task's identity: the sha256 of the document's canonical bytes, the reference included."""
+    return digest(task)
+
+
+def _check_tools(task: WorkflowTask) -> None:
+    offered = set()
+    for i, tool in enumerate(task.tools):
+        if (tool.service, tool.action) in offered:
+            raise SchemaError(f"the service's action is listed twice - at `tools[{i}]`")
+        offered.add((tool.service, tool.action))
+        if not is_service_url(tool.url):
+            raise SchemaError(f"not a plain http or https url - at `tools[{i}].url`")
+        if not is_hotkey(tool.hotkey):
+            raise SchemaError(f"not an ss58 address - at `tools[{i}].hotkey`")
+    services = {service for service, _ in offered}
+    for i, service in enumerate(task.constraints.allowed_services or ()):
+        if service not in services:
+            raise SchemaError(f"no tool is of this service - at `constraints.allowed_services[{i}]`")
+
+
+def is_service_url(url: str) -> bool:
+    """Whether `url` is http or https with a host and nothing but a path behind it: no user, query or fragment."""
+    if not url.isascii() or not url.isprintable() or set(url) & set(" \\?#@%"):
+        return False
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _check_reference(task: WorkflowTask) -> None:
+    field = _REFERENCES[task.type]
+    for name in Reference.__struct_fields__:
+        given = getattr(task.reference, name) is not UNSET
+        if given != (name == field):
+            fault = "missing for" if name == field else "not used by"
+            raise SchemaError(f"{fault} tasks of type {task.type} - at `reference.{name}`")
+    _CHECKS[task.type](getattr(task.reference, field))
+
+
+def _check_tests(tests: str) -> None:
+    if "def test" not in tests:
+        raise SchemaError("holds no test function - at `reference.tests`")
+
+
+def _check_text(text: str) -> None:
+    if not words(text):
+        raise SchemaError("holds no word of ASCII letters or digits - at `reference.text`")
+
+
+def _check_checklist(checklist: tuple[Criterion, ...]) -> None:
+    if not checklist:
+        raise SchemaError("a checklist without criteria cannot be missed - at `reference.checklist`")
+    for i, criterion in enumerate(checklist):
+        where = f"reference.checklist[{i}].value"
+        if not criterion.value.strip():
+            raise SchemaError(f"blank: cannot be missed - at `{where}`")
+        if checklist.index(criterion) != i:
+            raise SchemaError(f"listed twice - at `{where}`")
+        if criterion.type == "regex":
+            _check_pattern(criterion.value, where)
+
+
+def _check_pattern(pattern: str, where: str) -> None:
+    try:
+        found = compile_pattern(pattern).search("")
+    except PatternError as error:
+        raise SchemaError(f"{error.detail} - at `{where}`") from None
+    if found:
+        raise SchemaError(f"matches the empty text: cannot be missed - at `{where}`")
+
+
+def _check_expected(expected: Any) -> None:
+    try:
+        size = len(canonical_bytes(expected))
+    except NotCanonicalError as error:
+        raise SchemaError(f"{error.detail} - at `reference.expected`") from None
+    if size > limits.MAX_STEP_TEXT:
+        raise SchemaError(f"{size} bytes, at most {limits.MAX_STEP_TEXT} - at `reference.expected`")
+    if expected is None or expected in ("", [], {}):
+        raise SchemaError("empty: says nothing about a result - at `reference.expected`")
+
+
+_CHECKS: Final[dict[WorkflowType, Callable[[Any], None]]] = {
+    "code": _check_tests,
+    "rag": _check_text,
+    "agent": _check_checklist,
+    "data_transform": _check_expected,
+}
