@@ -92,6 +92,11 @@ class Event(StrEnum):
 
     # Chain and weights
     CHAIN_UNREACHABLE = "chain_unreachable", "The chain does not answer; said once until it does.", "reason"
+    CHAIN_OLD_RUNTIME = (
+        "chain_old_runtime",
+        "The chain's runtime lacks something newer, which is done without; said once for each.",
+        "netuid missing",
+    )
     CHAIN_BACK = "chain_back", "The chain answers again.", "block seconds"
     WEIGHTS_SUBMITTED = (
         "weights_submitted",

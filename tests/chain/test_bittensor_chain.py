@@ -1,0 +1,210 @@
+"""What the real SDK over a node in memory shows beyond the contract that every chain keeps."""
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pump import pumped
+from structlog.testing import capture_logs
+from subtensor_node import NEWER, Node
+
+from validator.chain.base import ChainError, ChainUnreachableError
+from validator.chain.bittensor import BittensorChain
+from validator.chain.reads import NoSuchSubnetError
+from validator.chain.state import SubnetRules
+from validator.chain.submission import Limits
+from validator.chain.subnet import SimulatedSubnet
+from validator.protocol.round import Axon
+from validator.protocol.signatures import Signer
+from validator.sources import VirtualClock
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+ME = Signer.from_uri("//Validator")
+MINER, OTHER = Signer.from_uri("//Miner").hotkey, Signer.from_uri("//Other").hotkey
+
+
+class Bench:
+    """A node, a chain on it, and the time between them."""
+
+    def __init__(self, *, lacks: frozenset[str] = frozenset(), netuid: int = 1, **rules: object) -> None:
+        self.clock = VirtualClock(START)
+        given = {"tempo": 9, "block_time_s": 2.0, "weights_rate_limit": 5, **rules}
+        made = SubnetRules(seed="n", genesis=int(START.timestamp()), **given)  # type: ignore[arg-type]
+        self.subnet = SimulatedSubnet.create(made, self.clock)
+        self.subnet.register(ME.hotkey, stake_tao=100.0, validator_permit=True)
+        self.subnet.register(MINER, axon=Axon("192.0.2.7", 8091))
+        self.subnet.register(OTHER, axon=Axon("2001:db8::7", 8092))
+        self.node = Node(self.subnet, self.clock, lacks=lacks)
+        self.chain = BittensorChain(
+            endpoints=("ws://node.invalid/key",),
+            netuid=netuid,
+            signer=ME,
+            clock=self.clock,
+            limits=Limits(call_s=20.0, submit_s=60.0, no_block_s=40.0),
+            substrate=self.node.connect,
+        )
+
+    async def ready(self) -> "Bench":
+        await self.clock.advance(30.0)
+        return self
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
+
+
+async def test_a_snapshot_is_read_at_one_block_and_says_what_the_chain_says() -> None:
+    bench = await Bench(owner_hotkey=OTHER).ready()
+    bench.node.certificates.add(OTHER)
+    seen = await bench.chain.snapshot()
+    assert set(bench.node.pinned) == {bench.node.hash(15)}
+    expected = bench.subnet.snapshot()
+    assert seen.neurons[2].axon == Axon("2001:db8::7", 8092, tls=True)
+    assert seen.neurons[:2] == expected.neurons[:2]
+    assert (seen.block, seen.block_hash, seen.block_time) == (15, expected.block_hash, expected.block_time)
+    assert (seen.epoch, seen.tempo, seen.owner_hotkey) == (1, 9, OTHER)
+
+
+async def test_a_subnet_without_an_owner_names_nobody() -> None:
+    assert (await (await Bench().ready()).chain.snapshot()).owner_hotkey is None
+
+
+async def test_a_block_that_is_replaced_while_it_is_read_is_read_again() -> None:
+    bench = await Bench().ready()
+
+    def replace(name: str) -> None:
+        if name == "get_metagraph" and not bench.node.replaced:
+            bench.node.replaced.add(15)
+
+    bench.node.after_read = replace
+    assert "0x" + (await bench.chain.snapshot()).block_hash == bench.node.hash(15)
+
+    def flip(name: str) -> None:
+        if name == "get_metagraph":
+            bench.node.replaced ^= {15}
+
+    bench.node.after_read = flip
+    with pytest.raises(ChainError, match="replaced again and again"):
+        await bench.chain.snapshot()
+
+
+async def test_a_wrong_netuid_has_its_own_error() -> None:
+    bench = Bench(netuid=7)
+    with pytest.raises(NoSuchSubnetError, match=r"netuid 7; check validator\.netuid"):
+        await bench.chain.connect()
+    with pytest.raises(NoSuchSubnetError):
+        await bench.chain.snapshot()
+
+
+async def test_no_node_is_said_once_the_limit_is_over_without_the_secret_part_of_its_url() -> None:
+    bench = Bench()
+    bench.node.down = True
+    with pytest.raises(ChainUnreachableError) as caught:
+        await pumped(bench.clock, bench.chain.connect())
+    assert "no endpoint answered within 20 s: ws://node.invalid/***" in str(caught.value)
+    bench.node.down = False
+    await pumped(bench.clock, bench.chain.connect())
+    assert bench.node.connections == 1
+
+
+async def test_an_unknown_network_is_named() -> None:
+    chain = BittensorChain(endpoints=("nowhere",), netuid=1, signer=ME, clock=VirtualClock(START))
+    with pytest.raises(ChainError, match=r"chain\.endpoints: Unknown network 'nowhere'"):
+        await chain.connect()
+
+
+async def test_an_old_runtime_is_read_item_by_item_and_said_once() -> None:
+    bench = await Bench(lacks=NEWER).ready()
+    with capture_logs() as logs:
+        head = await bench.chain.head()
+        assert (head.epoch, head.epoch_end) == (1, 19)
+        assert (await bench.chain.snapshot()).epoch == 1
+        assert (await bench.chain.parameters()).mechanisms == 1
+        assert await bench.chain.commits(0) == ()
+        await bench.chain.head()
+    assert [(log["event"], log["missing"]) for log in logs] == [
+        ("chain_old_runtime", "SubnetEpochIndex"),
+        ("chain_old_runtime", "MechanismCountCurrent"),
+        ("chain_old_runtime", "TimelockedWeightCommits"),
+    ]
+
+
+async def test_an_old_runtime_takes_plain_weights() -> None:
+    bench = await Bench(lacks=NEWER).ready()
+    result = await pumped(bench.clock, bench.chain.set_weights(0, {1: 1.0, 2: 0.5}, valid_blocks=8))
+    assert result.accepted
+    assert bench.node.sent[0].function == "set_weights"
+    assert await bench.chain.weights(0, 0) == {1: 65_535, 2: 32_768}
+
+
+async def test_an_old_runtime_that_wants_commitments_is_refused_before_signing() -> None:
+    bench = await Bench(lacks=NEWER, reveal_epochs=1).ready()
+    result = await pumped(bench.clock, bench.chain.set_weights(0, {1: 1.0}, valid_blocks=8))
+    assert (result.accepted, result.message.partition(":")[0]) == (False, "disabled")
+    assert bench.node.sent == []
+
+
+async def test_a_submission_is_mortal_and_its_connection_is_closed() -> None:
+    bench = await Bench().ready()
+    await bench.chain.connect()
+    await pumped(bench.clock, bench.chain.set_weights(0, {1: 1.0}, valid_blocks=100))
+    assert bench.node.sent[0].period == 128
+    assert bench.chain.submission_lifetime(100) > 128
+    assert bench.node.connections == 1
+    await bench.chain.close()
+    assert bench.node.connections == 0
+    with pytest.raises(ChainError, match="was closed"):
+        await bench.chain.head()
+    with pytest.raises(ChainUnreachableError, match="was closed"):
+        await bench.chain.set_weights(0, {1: 1.0}, valid_blocks=8)
+
+
+@pytest.mark.parametrize(
+    "words", ["Extrinsic dropped: x", "Transaction is already imported", "State already discarded"]
+)
+async def test_what_the_pool_does_not_rule_out_is_unknown(words: str) -> None:
+    bench = await Bench().ready()
+    bench.node.pool_refusal = words
+    with pytest.raises(ChainError, match="unknown") as caught:
+        await pumped(bench.clock, bench.chain.set_weights(0, {1: 1.0}, valid_blocks=8))
+    assert not isinstance(caught.value, ChainUnreachableError)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("Invalid Transaction: Custom error: 6", "rate_limited (RateLimitExceeded): "),
+        ("Invalid Transaction: Transaction is outdated", "expired (Stale): "),
+    ],
+)
+async def test_what_the_pool_rules_out_is_refused(words: str, message: str) -> None:
+    bench = await Bench().ready()
+    bench.node.pool_refusal = words
+    result = await pumped(bench.clock, bench.chain.set_weights(0, {1: 1.0}, valid_blocks=8))
+    assert not result.accepted
+    assert result.message.startswith(message.partition(" ")[0])
+    assert message.split()[1] in result.message
+
+
+async def test_nothing_is_signed_after_the_time_for_it_or_after_giving_up() -> None:
+    bench = await Bench().ready()
+    bench.node.fault = "late"
+    sending = asyncio.create_task(bench.chain.set_weights(0, {1: 1.0}, valid_blocks=8))
+    with pytest.raises(ChainUnreachableError, match="nothing was sent"):
+        await pumped(bench.clock, asyncio.wait_for(sending, None))
+    for _ in range(50):
+        await bench.clock.advance(100.0)
+    assert bench.node.sent == []
+
+
+async def test_a_miner_announces_itself() -> None:
+    bench = await Bench().ready()
+    await pumped(bench.clock, bench.chain.announce_axon("192.0.2.9", 8_091))
+    (params,) = bench.node.announced
+    assert (params["netuid"], params["ip"], params["port"], params["ip_type"]) == (1, 3_221_225_993, 8_091, 4)
+    bench.node.pool_refusal = "Invalid Transaction: Custom error: 12"
+    with pytest.raises(ChainError, match="serve axon"):
+        await pumped(bench.clock, bench.chain.announce_axon("192.0.2.9", 8_091))

@@ -1,0 +1,86 @@
+"""What a subtensor node in memory holds in its storage, made of a simulated subnet."""
+
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Any, Final
+
+from validator.chain.subnet import SimulatedSubnet
+from validator.protocol.round import Axon
+
+RAO: Final = 1_000_000_000
+MAX_SUBNETS: Final = 4_096
+NOBODY: Final = "5C4hrfjw9DjXZTzV3MwzrrAr9P1MJhSrvWGWqi1eSuyUpnhM"
+
+_READS: Final[dict[str, Callable[[SimulatedSubnet, list[Any]], Any]]] = {
+    "BlockAtRegistration": lambda subnet, params: subnet.registered_at(params[1]),
+    "BlocksSinceLastStep": lambda subnet, _: subnet.blocks.number() % (subnet.rules.tempo + 1),
+    "CommitRevealWeightsEnabled": lambda subnet, _: subnet.rules.reveal_epochs > 0,
+    "LastEpochBlock": lambda subnet, _: subnet.blocks.head().epoch * (subnet.rules.tempo + 1),
+    "LastUpdate": lambda subnet, params: [
+        subnet.last_update(params[0] // MAX_SUBNETS, neuron.uid) for neuron in subnet.snapshot().neurons
+    ],
+    "MaxWeightsLimit": lambda _, __: 65_535,
+    "MechanismCountCurrent": lambda subnet, _: subnet.rules.mechanisms,
+    "MinAllowedWeights": lambda _, __: 0,
+    "NetworkRegisteredAt": lambda _, __: 0,
+    "NetworksAdded": lambda _, __: True,
+    "PendingEpochAt": lambda _, __: 0,
+    "RevealPeriodEpochs": lambda subnet, _: subnet.rules.reveal_epochs,
+    "SubnetEpochConsensus": lambda _, __: "Yuma",
+    "SubnetEpochIndex": lambda subnet, _: subnet.blocks.head().epoch,
+    "SubnetworkN": lambda subnet, _: len(subnet.snapshot().neurons),
+    "Tempo": lambda subnet, _: subnet.rules.tempo,
+    "Uids": lambda subnet, params: next((n.uid for n in subnet.snapshot().neurons if n.hotkey == params[1]), None),
+    "Weights": lambda subnet, params: list(subnet.weights(params[0] // MAX_SUBNETS, params[1]).items()),
+    "WeightsSetRateLimit": lambda subnet, _: subnet.rules.weights_rate_limit,
+    "WeightsVersionKey": lambda subnet, _: subnet.rules.version_key,
+}
+
+
+def stored(subnet: SimulatedSubnet, name: str, params: list[Any]) -> Any:
+    """Return one storage item; of other subnets there is nothing."""
+    if name == "StakeThreshold":
+        return int(subnet.rules.min_stake_tao * RAO)
+    if params[0] % MAX_SUBNETS != subnet.rules.netuid:
+        return False if name == "NetworksAdded" else None
+    return _READS[name](subnet, params)
+
+
+def committed(subnet: SimulatedSubnet, index: int) -> list[tuple[int, list[tuple[str, int, str, int]]]]:
+    """Return everybody's unrevealed commitments as the storage map has them: by epoch, in no order of blocks."""
+    mechid, other = divmod(index - subnet.rules.netuid, MAX_SUBNETS)
+    assert not other
+    rows = [(n.hotkey, block) for n in subnet.snapshot().neurons for block in subnet.commits(mechid, n.hotkey)]
+    length = subnet.rules.tempo + 1
+    return [(block // length, [(hotkey, block, "0x00", 1)]) for hotkey, block in reversed(rows)]
+
+
+def metagraph(subnet: SimulatedSubnet) -> dict[str, Any]:
+    """Return the runtime's answer to get_metagraph, as far as the SDK needs it."""
+    snapshot = subnet.snapshot()
+    neurons = snapshot.neurons
+    assert [neuron.uid for neuron in neurons] == list(range(len(neurons)))
+    return {
+        "netuid": snapshot.netuid,
+        "block": snapshot.block,
+        "tempo": snapshot.tempo,
+        "last_step": 0,
+        "blocks_since_last_step": 0,
+        "owner_hotkey": snapshot.owner_hotkey or NOBODY,
+        "owner_coldkey": NOBODY,
+        "network_registered_at": 0,
+        "hotkeys": [neuron.hotkey for neuron in neurons],
+        "coldkeys": [neuron.hotkey for neuron in neurons],
+        "validator_permit": [neuron.validator_permit for neuron in neurons],
+        "last_update": [neuron.last_update for neuron in neurons],
+        "total_stake": [int(neuron.stake_tao * RAO) for neuron in neurons],
+        "active": [True for _ in neurons],
+        "axons": [_axon(neuron.axon) for neuron in neurons],
+    }
+
+
+def _axon(axon: Axon | None) -> dict[str, int]:
+    if axon is None:
+        return {"ip": 0, "port": 0, "ip_type": 4}
+    address = ip_address(axon.ip)
+    return {"ip": int(address), "port": axon.port, "ip_type": address.version}

@@ -1,0 +1,181 @@
+"""The real chain: the Chain protocol over the bittensor SDK."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+import bittensor as bt
+
+from validator.chain.base import ChainError, ChainUnreachableError, Head, SubnetParameters, WeightsResult
+from validator.chain.connection import SDK_ERRORS, Connection, Substrates, open_client
+from validator.chain.reads import Reads
+from validator.chain.submission import LIMITS, Limits, Submission, era_period, submission_lifetime
+from validator.chain.within import within
+from validator.protocol.round import MetagraphSnapshot
+from validator.protocol.signatures import Signer
+from validator.sources import Clock
+
+_PAUSE_S: Final = 2.0  # between two attempts to follow the blocks of a node that does not answer
+
+
+class BittensorChain:
+    """One hotkey's connection to a subnet of a real chain.
+
+    Nothing is connected before the first call; `connect` makes that call and says what is wrong.
+
+    Args:
+        endpoints: network names or websocket urls, the favourite first.
+        netuid: the subnet.
+        signer: the validator's hotkey; the only key there is.
+        clock: time limits.
+        limits: how long the chain may take.
+        substrate: in place of the SDK's own access to a node, one for each client: for tests.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a connection is made of
+        self,
+        *,
+        endpoints: Sequence[str],
+        netuid: int,
+        signer: Signer,
+        clock: Clock,
+        limits: Limits = LIMITS,
+        substrate: Substrates | None = None,
+    ) -> None:
+        self.endpoints = tuple(endpoints)
+        self.netuid = netuid
+        self._signer = signer
+        self._clock = clock
+        self._limits = limits
+        self._substrate = substrate
+        self._connection = self._connect()
+        self._reads = Reads(netuid, signer.hotkey)
+
+    async def connect(self) -> None:
+        """Connect, and see that the subnet is there; not needed, but it fails early and clearly.
+
+        Raises:
+            ChainUnreachableError: no endpoint answers.
+            NoSuchSubnetError: the chain has no such subnet.
+            ChainError: an endpoint is neither a url nor a network's name, or what answers is no subtensor.
+        """
+        await self._connection.ask("connect", self._reads.exists)
+
+    async def head(self) -> Head:
+        """Return the newest block."""
+        return await self._connection.ask("head", self._reads.head)
+
+    async def wait_for_block(self, number: int) -> Head:
+        """Return the newest block once its number is at least `number`.
+
+        The subscription is taken anew for every block and the head read again, so that a dropped connection costs
+        nothing; what fails meanwhile is tried again.
+
+        Raises:
+            ChainUnreachableError: no new block was seen for `limits.no_block_s`; the text says what failed last.
+        """
+        newest, since, trouble = -1, self._clock.monotonic(), ""
+        while True:
+            try:
+                head = await self.head()
+                if head.number >= number:
+                    return head
+                if head.number > newest:
+                    newest, since, trouble = head.number, self._clock.monotonic(), ""
+                await self._next_block(newest + 1, self._left(since))
+            except ChainError as error:
+                if self._connection.closed:
+                    raise
+                trouble = str(error)
+                await self._clock.sleep(min(_PAUSE_S, max(0.0, self._left(since))))
+            if self._left(since) <= 0:
+                seen = f"; {trouble}" if trouble else ""
+                raise ChainUnreachableError(f"no new block for {self._limits.no_block_s:g} s{seen}")
+
+    async def snapshot(self) -> MetagraphSnapshot:
+        """Return the subnet as of the newest block (NoSuchSubnetError: there is none)."""
+        return await self._connection.ask("metagraph", self._reads.snapshot)
+
+    async def parameters(self) -> SubnetParameters:
+        """Return the subnet's parameters as of now."""
+        return await self._connection.ask("parameters", self._reads.parameters)
+
+    async def set_weights(self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int) -> WeightsResult:
+        """Submit weights, as a commitment where the subnet wants one, and wait until they are final.
+
+        Certain not to have been sent is everything before the signature; afterwards only an answer that names the
+        block, or the pool's refusal, is certain.
+        """
+        async with self._spare() as spare:
+            submission = Submission(spare, self._clock, self.netuid, self._signer, self._limits)
+            return await submission.send(mechid, weights, era_period(valid_blocks))
+
+    def submission_lifetime(self, valid_blocks: int) -> int:
+        """Return the era's length and what may pass before it begins, blocks."""
+        return submission_lifetime(valid_blocks)
+
+    async def last_update(self, mechid: int, uid: int) -> int:
+        """Return the block of the neuron's last weights or commitment."""
+        return await self._connection.ask("last update", lambda client: self._reads.last_update(client, mechid, uid))
+
+    async def registered_at(self, uid: int) -> int:
+        """Return the block at which the holder of `uid` registered."""
+        return await self._connection.ask("registration", lambda client: self._reads.registered_at(client, uid))
+
+    async def commits(self, mechid: int) -> Sequence[int]:
+        """Return the blocks of this hotkey's commits that are not revealed; none where the runtime keeps none."""
+        return await self._connection.ask("commits", lambda client: self._reads.commits(client, mechid))
+
+    async def weights(self, mechid: int, uid: int) -> Mapping[int, int]:
+        """Return the weights that the neuron at `uid` has set."""
+        return await self._connection.ask("weights", lambda client: self._reads.weights(client, mechid, uid))
+
+    async def announce_axon(self, ip: str, port: int) -> None:
+        """Announce on chain where this hotkey listens: for miners.
+
+        Raises:
+            ChainUnreachableError: no connection, or no answer in time.
+            ChainError: the chain refused; the text names the error.
+        """
+        intent = bt.ServeAxon(netuid=self.netuid, ip=ip, port=port)
+        async with self._spare() as spare:
+            result = await spare.ask(
+                "serve axon", lambda client: client.execute(intent, self._signer.keypair), self._limits.submit_s
+            )
+        if not result.success:
+            raise ChainError(f"serve axon: {result.message}")
+
+    async def close(self) -> None:
+        """Release the connection."""
+        await self._connection.close()
+
+    async def _next_block(self, number: int, seconds: float) -> None:
+        client = await self._connection.client()
+        try:
+            await within(self._clock, max(0.001, seconds), client.wait_for_block(number))
+        except TimeoutError:
+            return
+        except SDK_ERRORS as error:
+            raise self._connection.translated("blocks", error) from error
+
+    def _left(self, since: float) -> float:
+        return since + self._limits.no_block_s - self._clock.monotonic()
+
+    @asynccontextmanager
+    async def _spare(self) -> AsyncIterator[Connection]:
+        """Connect once more, to sign one thing."""
+        if self._connection.closed:
+            raise ChainUnreachableError("the connection was closed")
+        connection = self._connect()
+        try:
+            yield connection
+        finally:
+            await connection.close()
+
+    def _connect(self) -> Connection:
+        return Connection(
+            lambda: open_client(self.endpoints, self.netuid, self._substrate),
+            self._clock,
+            self._limits.call_s,
+            self.endpoints,
+        )

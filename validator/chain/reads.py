@@ -1,0 +1,186 @@
+"""What is read of a subtensor: heads, snapshots, parameters and the traces of submissions.
+
+Every read is pinned to one block. Older runtimes lack some of it: what takes its place stands beside each read, and the
+log says so once for each.
+"""
+
+from collections.abc import Awaitable
+from typing import Any, Final, TypeVar
+
+import bittensor as bt
+import structlog
+
+from validator.chain.base import ChainError, Head, SubnetParameters
+from validator.chain.connection import is_missing
+from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
+
+T = TypeVar("T")
+_log = structlog.get_logger()
+_ATTEMPTS: Final = 3  # at a snapshot, where blocks are replaced while it is read
+_MAX_SUBNETS: Final = 4_096  # the chain keeps a mechanism's values under mechid · 4,096 + netuid
+_RAO: Final = 1_000_000_000
+_NOBODY: Final = "5C4hrfjw9DjXZTzV3MwzrrAr9P1MJhSrvWGWqi1eSuyUpnhM"  # 32 zero bytes
+
+
+class NoSuchSubnetError(ChainError):
+    """The chain has no such subnet."""
+
+
+class Reads:
+    """The reads of one subnet; each takes a client or a view of it and returns values of this program.
+
+    Args:
+        netuid: the subnet.
+        hotkey: whose commitments are looked for.
+    """
+
+    def __init__(self, netuid: int, hotkey: str) -> None:
+        self._netuid = netuid
+        self._hotkey = hotkey
+        self._said: set[str] = set()
+
+    async def exists(self, client: bt.Client) -> None:
+        """Raise NoSuchSubnetError if the chain does not have the subnet."""
+        if not await client.query(_item("NetworksAdded"), [self._netuid]):
+            raise NoSuchSubnetError(f"netuid {self._netuid}; check validator.netuid and chain.endpoints")
+
+    async def head(self, client: bt.Client) -> Head:
+        """Return the newest block."""
+        block = await _block(client)
+        epoch, end = await self._epoch(await client.at(block.number))
+        return Head(block.number, _hash(block), int(block.timestamp.timestamp()), epoch, end)
+
+    async def snapshot(self, client: bt.Client) -> MetagraphSnapshot:
+        """Return the subnet at the newest block; read again if that block was replaced meanwhile.
+
+        Raises:
+            NoSuchSubnetError: there is no such subnet.
+            ChainError: block after block was replaced.
+        """
+        for _ in range(_ATTEMPTS):
+            block = await _block(client)
+            snapshot = await self._snapshot_at(client, block)
+            if _hash(await _block(client, block.number)) == snapshot.block_hash:
+                return snapshot
+        raise ChainError("the newest block was replaced again and again while the metagraph was read")
+
+    async def parameters(self, client: bt.Client) -> SubnetParameters:
+        """Return what the subnet asks of validators, item by item: the bundled read needs a newer runtime."""
+        view = await client.at()
+        netuid = [self._netuid]
+        count = await self._optional("MechanismCountCurrent", view.query(_item("MechanismCountCurrent"), netuid), 1)
+        return SubnetParameters(
+            tempo=int(await view.query(_item("Tempo"), netuid)),
+            weights_rate_limit=int(await view.query(_item("WeightsSetRateLimit"), netuid) or 0),
+            min_stake_tao=int(await view.query(_item("StakeThreshold"), []) or 0) / _RAO,
+            version_key=int(await view.query(_item("WeightsVersionKey"), netuid) or 0),
+            commit_reveal=bool(await view.query(_item("CommitRevealWeightsEnabled"), netuid)),
+            mechanisms=int(count),
+        )
+
+    async def last_update(self, client: bt.Client, mechid: int, uid: int) -> int:
+        """Return the block of the last weights or commitment of `uid` (ChainError: no such neuron)."""
+        updates = await client.query(_item("LastUpdate"), [_index(self._netuid, mechid)])
+        if not isinstance(updates, list | tuple) or not 0 <= uid < len(updates):
+            raise ChainError(f"no neuron has uid {uid} in mechanism {mechid}")
+        return int(updates[uid])
+
+    async def registered_at(self, client: bt.Client, uid: int) -> int:
+        """Return the block at which the holder of `uid` registered (ChainError: no such neuron)."""
+        view = await client.at()
+        if not 0 <= uid < int(await view.query(_item("SubnetworkN"), [self._netuid]) or 0):
+            raise ChainError(f"no neuron has uid {uid}")
+        return int(await view.query(_item("BlockAtRegistration"), [self._netuid, uid]))
+
+    async def commits(self, client: bt.Client, mechid: int) -> tuple[int, ...]:
+        """Return the blocks of this hotkey's unrevealed commitments, ascending."""
+        view = await client.at()
+        index = [_index(self._netuid, mechid)]
+        rows = await self._optional(
+            "TimelockedWeightCommits", view.query_map(_item("TimelockedWeightCommits"), index), None
+        )
+        if rows is None:
+            rows = await self._optional("CRV3WeightCommitsV2", view.query_map(_item("CRV3WeightCommitsV2"), index), [])
+        blocks = (int(block) for _, commits in rows for who, block, *_ in commits or () if str(who) == self._hotkey)
+        return tuple(sorted(blocks))
+
+    async def weights(self, client: bt.Client, mechid: int, uid: int) -> dict[int, int]:
+        """Return the row of `uid`: target uid to u16, no zeros, by uid."""
+        row = await client.query(_item("Weights"), [_index(self._netuid, mechid), uid])
+        return {int(target): int(value) for target, value in sorted(row or ()) if int(value)}
+
+    async def _snapshot_at(self, client: bt.Client, block: Any) -> MetagraphSnapshot:
+        view = await client.at(block.number)
+        graph = await view.subnets.metagraph(self._netuid, commitments=False)
+        if graph is None:
+            raise NoSuchSubnetError(f"netuid {self._netuid}; check validator.netuid and chain.endpoints")
+        certificates = await self._optional(
+            "NeuronCertificates", view.query_map(_item("NeuronCertificates"), [self._netuid]), []
+        )
+        tls = {str(hotkey) for hotkey, _ in certificates}
+        neurons = tuple(
+            Neuron(
+                neuron.hotkey,
+                neuron.uid,
+                neuron.total_stake.rao / _RAO,
+                neuron.validator_permit,
+                _axon(neuron.axon, neuron.hotkey in tls),
+                neuron.last_update,
+            )
+            for neuron in graph.neurons
+        )
+        owner = graph.owner_hotkey if graph.owner_hotkey != _NOBODY else None
+        time = int(block.timestamp.timestamp())
+        epoch, _ = await self._epoch(view)
+        return MetagraphSnapshot(self._netuid, block.number, _hash(block), time, epoch, graph.tempo, owner, neurons)
+
+    async def _epoch(self, view: bt.Snapshot) -> tuple[int, int | None]:
+        """Return the epoch's index and its last block as now planned (D-22)."""
+        netuid = self._netuid
+        index = await self._optional("SubnetEpochIndex", view.query(_item("SubnetEpochIndex"), [netuid]), None)
+        if index is None:
+            length = int(await view.query(_item("Tempo"), [netuid])) + 1
+            start = int(await view.query(_item("NetworkRegisteredAt"), [netuid]) or 0)
+            epoch = max(0, view.block - start) // length
+            return epoch, start + (epoch + 1) * length - 1
+        planned = view.read("next_epoch_start_block", netuid=netuid)
+        begin = await self._optional("get_next_epoch_start_block", planned, None)
+        return int(index), None if begin is None else max(view.block, begin - 1)
+
+    async def _optional(self, name: str, read: Awaitable[T], otherwise: T) -> T:
+        try:
+            return await read
+        except ValueError as error:
+            if not is_missing(error):
+                raise
+        if name not in self._said:
+            self._said.add(name)
+            _log.warning("chain_old_runtime", netuid=self._netuid, missing=name)
+        return otherwise
+
+
+async def _block(client: bt.Client, number: int | None = None) -> Any:
+    block = await client.block_info(number)
+    if block is None or not block.hash:
+        raise ChainError("the chain shows no such block")
+    return block
+
+
+def _hash(block: Any) -> str:
+    return str(block.hash).removeprefix("0x").lower()
+
+
+def _item(name: str) -> tuple[str, str]:
+    return "SubtensorModule", name
+
+
+def _index(netuid: int, mechid: int) -> int:
+    return mechid * _MAX_SUBNETS + netuid
+
+
+def _axon(announced: str | None, tls: bool) -> Axon | None:
+    """Return what `ip:port` says; an IPv6 address stands in brackets."""
+    if announced is None:
+        return None
+    ip, _, port = announced.rpartition(":")
+    return Axon(ip.strip("[]"), int(port), tls) if int(port) else None

@@ -1,0 +1,219 @@
+"""Weights onto a subtensor: signed at most once, and every failure told apart by whether it was signed before."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import bittensor as bt
+
+from validator.chain.base import VERSION_KEY, ChainError, ChainUnreachableError, WeightsResult
+from validator.chain.connection import SDK_ERRORS, Connection, is_missing
+from validator.chain.quantize import to_u16
+from validator.chain.within import within
+from validator.protocol.signatures import Signer
+from validator.protocol.text import printable
+from validator.sources import Clock
+
+_SHORTEST_ERA: Final = 16  # blocks; an era begins at the newest finalised block, which lags behind the head
+_SLACK: Final = 16  # blocks that may pass between the caller's look at the head and the signature
+# Words for an extrinsic that left the pool, or was in it already: it, or its twin, may still be included.
+_UNCERTAIN: Final = frozenset({"Usurped", "Retracted", "FinalityTimeout", "Dropped", "Invalid", "AlreadyImported"})
+
+
+class Limits(NamedTuple):
+    """How long the chain may take, seconds.
+
+    Attributes:
+        call_s: to connect, for every read, and for what comes before a signature.
+        submit_s: for a submission, from its preparation until it is final.
+        no_block_s: a chain that shows no new block for so long counts as unreachable for those who wait for one.
+    """
+
+    call_s: float = 30.0
+    submit_s: float = 150.0
+    no_block_s: float = 120.0
+
+
+LIMITS: Final = Limits()
+
+
+class NotSignedError(ChainError):
+    """The submission was given up before it was signed."""
+
+
+class OneSignature:
+    """The hotkey for one extrinsic, in the form in which the SDK takes a signer.
+
+    What comes before the signature is certain not to have been sent, whatever the SDK says about it.
+
+    Args:
+        signer: the hotkey.
+        clock: time.
+        seconds: after so long nothing is signed any more.
+
+    Attributes:
+        used: whether it was given.
+        late: whether it was asked for too late.
+    """
+
+    ss58_format = 42
+
+    def __init__(self, signer: Signer, clock: Clock, seconds: float) -> None:
+        self.ss58_address = signer.hotkey
+        self.public_key: bytes = bytes(signer.keypair.public_key)
+        self.crypto_type: int = signer.keypair.crypto_type
+        self.used = False
+        self.late = False
+        self._keypair = signer.keypair
+        self._clock = clock
+        self._until = clock.monotonic() + seconds
+
+    def sign(self, payload: bytes) -> bytes:
+        """Return the one signature.
+
+        Raises:
+            NotSignedError: too late, given up, or signed before.
+        """
+        self.late = self._clock.monotonic() > self._until
+        if self.used or self.late:
+            raise NotSignedError("signed already" if self.used else "preparing it took too long")
+        self.used = True
+        return bytes(self._keypair.sign(payload))
+
+    def give_up(self) -> None:
+        """Sign nothing from now on."""
+        self._until = -math.inf
+
+
+def era_period(valid_blocks: int) -> int:
+    """Return the era for a submission: the next power of two, which is what the chain would make of it."""
+    return max(_SHORTEST_ERA, 1 << (valid_blocks - 1).bit_length())
+
+
+def submission_lifetime(valid_blocks: int) -> int:
+    """Return after how many blocks past the head at the call a submission has expired for certain."""
+    return era_period(valid_blocks) + _SLACK
+
+
+class Submission:
+    """One attempt to set weights, on a connection of its own.
+
+    Its own because the SDK counts nonces per connection and does not take one back that a cancelled call has used.
+
+    Args:
+        connection: for this submission alone.
+        clock: time limits.
+        netuid: the subnet.
+        signer: the validator's hotkey.
+        limits: how long it may take.
+    """
+
+    def __init__(self, connection: Connection, clock: Clock, netuid: int, signer: Signer, limits: Limits) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._netuid = netuid
+        self._signer = signer
+        self._limits = limits
+
+    async def send(self, mechid: int, weights: Mapping[int, float], period: int) -> WeightsResult:
+        """Submit, and wait until it is final.
+
+        Raises:
+            ChainUnreachableError: certain not to have been sent.
+            ChainError: what became of it is unknown.
+        """
+        client, once = await self._prepared()
+        try:
+            sent = self._execute(client, once, mechid, weights, period)
+            result = await within(self._clock, self._limits.submit_s, sent)
+        except TimeoutError:
+            raise _lost(once, f"no answer within {self._limits.submit_s:g} s") from None
+        except SDK_ERRORS as error:
+            refusal = None if once.used or once.late else _refusal_before_signing(error)
+            if refusal is None:
+                raise _lost(once, self._connection.translated("set_weights", error).detail) from error
+            return refusal
+        finally:
+            once.give_up()
+        return _result(result, once)
+
+    async def _prepared(self) -> tuple[bt.Client, OneSignature]:
+        try:
+            client = await self._connection.client()
+            block_s = await self._connection.ask("block time", bt.Client.block_time)
+        except ChainError as error:
+            raise ChainUnreachableError(f"set_weights: nothing was sent: {error}") from error
+        # Half of the slack, so that the other half is left for what the caller did since it looked at the head.
+        return client, OneSignature(self._signer, self._clock, min(self._limits.call_s, block_s * _SLACK / 2))
+
+    async def _execute(
+        self,
+        client: bt.Client,
+        once: OneSignature,
+        mechid: int,
+        weights: Mapping[int, float],
+        period: int,
+    ) -> Any:
+        intent = bt.SetWeights(netuid=self._netuid, weights=dict(weights), mechid=mechid, version_key=VERSION_KEY)
+        try:
+            return await client.execute(intent, once, period=period)
+        except ValueError as error:
+            if once.used or not is_missing(error):
+                raise
+        return await self._execute_plain(client, once, mechid, weights, period)
+
+    async def _execute_plain(
+        self,
+        client: bt.Client,
+        once: OneSignature,
+        mechid: int,
+        weights: Mapping[int, float],
+        period: int,
+    ) -> Any:
+        """Set plain weights on a runtime that is too old for the SDK's own way."""
+        if mechid:
+            raise bt.ChainError("this runtime has no mechanisms", code=bt.ErrorCode.INVALID_ARGUMENT)
+        if await client.query(("SubtensorModule", "CommitRevealWeightsEnabled"), [self._netuid]):
+            raise bt.ChainError("this runtime is too old for the SDK's commitments", code=bt.ErrorCode.DISABLED)
+        values = to_u16(weights)
+        call = bt.calls.SubtensorModule.set_weights(
+            netuid=self._netuid, dests=list(values), weights=list(values.values()), version_key=VERSION_KEY
+        )
+        policy = bt.Policy(max_spend_tao=0, allowed_netuids=[self._netuid], allow_raw_calls=True)
+        return await client.submit_call(call, once, signer="hotkey", policy=policy, period=period)
+
+
+def _lost(once: OneSignature, why: str) -> ChainError:
+    if once.used:
+        return ChainError(f"set_weights: what became of it is unknown: {why}")
+    return ChainUnreachableError(f"set_weights: nothing was sent: {why}")
+
+
+def _refusal_before_signing(error: Exception) -> WeightsResult | None:
+    """Return the refusal that the SDK foresees; None where it only failed to find out."""
+    if isinstance(error, bt.ChainError):
+        return None if error.code is bt.ErrorCode.UNKNOWN else _refused(error, None, None)
+    if isinstance(error, bt.RpcConnectionError) or not isinstance(error, bt.BittensorError):
+        return None
+    code = getattr(error, "code", bt.ErrorCode.INVALID_ARGUMENT)
+    return WeightsResult(False, f"{code.value}: {printable(str(error), 300)}", None, None)
+
+
+def _result(result: Any, once: OneSignature) -> WeightsResult:
+    """Return what the SDK's answer comes to.
+
+    Raises:
+        ChainError: it failed without being in a block, and not because a pool would not have it.
+    """
+    block = int(result.extrinsic_id.partition("-")[0]) if result.extrinsic_id else None
+    if result.success:
+        return WeightsResult(True, "", block, result.extrinsic_id)
+    error = result.error or bt.ChainError(result.message)
+    if block is None and (not error.name or error.name in _UNCERTAIN):
+        raise _lost(once, printable(result.message, 300))
+    return _refused(error, block, result.extrinsic_id)
+
+
+def _refused(error: bt.ChainError, block: int | None, extrinsic: str | None) -> WeightsResult:
+    name = f" ({error.name})" if error.name else ""
+    return WeightsResult(False, f"{error.code.value}{name}: {printable(str(error), 300)}", block, extrinsic)
