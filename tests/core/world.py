@@ -1,10 +1,12 @@
 """A whole small world in memory: a simulated chain, signing miners that follow a script, tasks; for round tests."""
 
+import asyncio
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any, TypeVar
 
 import msgspec
 from builders import FILES, IMAGE, trace_files
@@ -38,7 +40,7 @@ from validator.protocol.times import format_time
 from validator.protocol.traces import read_traces
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
-from validator.rounds.prepare import Preparer
+from validator.rounds.prepare import Prepared, Preparer
 from validator.rounds.service import RoundService
 from validator.rounds.tasks import TaskDesk
 from validator.sources import SeededRandom, VirtualClock
@@ -46,6 +48,7 @@ from validator.store import Store
 from validator.tasks.memory import MemorySource
 from validator.tasks.source import SourcedTask, TaskSource
 
+T = TypeVar("T")
 VALIDATOR = Signer.from_uri("//Validator")
 WINDOWS = Windows((0, 6), (0, 3))
 Script = Callable[[Signer, Dispatch], ScriptedReply]
@@ -157,3 +160,24 @@ class World:
 def garbage(_signer: Signer, _dispatch: Dispatch) -> ScriptedReply:
     """No JSON."""
     return ScriptedReply(json.dumps("garbage").encode()[1:], seconds=0.5)
+
+
+async def on_virtual_time(world: World, work: Coroutine[Any, Any, T]) -> T:
+    """Await `work` while virtual time runs on whenever somebody sleeps."""
+    running = asyncio.ensure_future(work)
+    while not running.done():
+        await asyncio.wait([running], timeout=0.001)
+        await world.clock.advance(0.5)
+    return await running
+
+
+async def online() -> bool:
+    return True
+
+
+async def prepared(world: World) -> Prepared:
+    snapshot = await world.chain.snapshot()
+    await on_virtual_time(world, world.service.directory.refresh(snapshot))
+    result = await world.preparer.prepare(snapshot)
+    assert isinstance(result, Prepared)
+    return result

@@ -1,13 +1,11 @@
 """Whole rounds against both databases: settled once, whatever happens in between (SPEC 5, D-6; ARCHITECTURE)."""
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, TypeVar
 
 import msgspec
 import pytest
 from builders import MINER
-from world import World, answer_to, garbage, honest
+from world import World, answer_to, garbage, honest, on_virtual_time, online, prepared
 
 from validator.chain.base import ChainUnreachableError
 from validator.groups.planning import plan_round
@@ -17,7 +15,7 @@ from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
 from validator.protocol.signatures import Signer
-from validator.rounds.prepare import Prepared, Skipped
+from validator.rounds.prepare import Skipped
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round
 from validator.scorers import SCORERS, Scorer
@@ -25,29 +23,6 @@ from validator.scoring.round import score_round, window_entries
 from validator.store import Store
 from validator.store.errors import AlreadySettledError
 from validator.tasks.memory import MemorySource
-
-T = TypeVar("T")
-
-
-async def on_virtual_time(world: World, work: Coroutine[Any, Any, T]) -> T:
-    """Await `work` while virtual time runs on whenever somebody sleeps."""
-    running = asyncio.ensure_future(work)
-    while not running.done():
-        await asyncio.wait([running], timeout=0.001)
-        await world.clock.advance(0.5)
-    return await running
-
-
-async def online() -> bool:
-    return True
-
-
-async def prepared(world: World) -> Prepared:
-    snapshot = await world.chain.snapshot()
-    await on_virtual_time(world, world.service.directory.refresh(snapshot))
-    result = await world.preparer.prepare(snapshot)
-    assert isinstance(result, Prepared)
-    return result
 
 
 async def test_a_round_is_settled_with_everything_it_decided(store: Store) -> None:

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from validator.cli import db, devnet, flags, groups, health, miners, rounds, run, score, tasks, weights
+from validator.cli import db, devnet, flags, groups, health, miners, replay, rounds, run, score, tasks, weights
 from validator.protocol.errors import ValidatorError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 app.command("run")(run.run)
 app.command("devnet")(devnet.devnet)
+app.command("replay")(replay.replay)
 app.add_typer(rounds.app, name="rounds")
 app.add_typer(miners.app, name="miners")
 app.add_typer(flags.app, name="flags")

@@ -11,3 +11,7 @@ class ValidatorError(Exception):
         meaning = cleandoc(self.__class__.__doc__ or "").splitlines()[0].rstrip(".")
         super().__init__(f"{meaning}: {detail}" if detail else meaning)
         self.detail = detail
+
+    def __reduce__(self) -> tuple[type["ValidatorError"], tuple[str]]:
+        """Cross processes as what was said, so that the meaning is not joined twice."""
+        return self.__class__, (self.detail,)

@@ -1,13 +1,12 @@
 """Settling: results to outcome by the pure core, then one transaction that stores it all (SPEC 4 to 11, D-6)."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
-    MemberOutcome,
     Rejection,
     RoundInput,
     RoundOutcome,
@@ -19,10 +18,10 @@ from validator.protocol.round import (
 from validator.rounds.judge import Judged
 from validator.rounds.semantics import with_semantics
 from validator.scorers import Scorer, scorer
-from validator.scoring.means import mean
 from validator.sources import Clock
 from validator.store import Store, Transaction
-from validator.store.records import DispatchKey, RoundSummary, WindowEntry
+from validator.store.records import DispatchKey, WindowEntry
+from validator.store.summary import summarise
 
 Key = tuple[str, str]
 
@@ -90,19 +89,6 @@ async def void_round(store: Store, clock: Clock, frozen: RoundInput, reason: Rea
     """End a round that enters nothing for anyone (D-6)."""
     async with store.begin() as tx:
         await tx.rounds.settle(int(frozen.round_id), "void", reason, None, clock.now())
-
-
-def summarise(members: Sequence[MemberOutcome]) -> RoundSummary:
-    """Return the numbers that listings show."""
-    failed = sum(1 for member in members if Reason(member.reason).gate)
-    qualities = [member.emission.quality for member in members if member.emission is not None]
-    consensus = [member.consensus for member in members if member.components is not None]
-    return RoundSummary(
-        accepted=len(members) - failed,
-        failed=failed,
-        mean_quality=mean(qualities) if qualities else None,
-        mean_consensus=mean(consensus) if consensus else None,
-    )
 
 
 async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundResults, returned: Returned) -> None:

@@ -46,6 +46,12 @@ class Agreements(Repository):
             found[row.hotkey, SkillType(row.skill_type)].append(pair)
         return {pair: tuple(samples) for pair, samples in found.items()}
 
+    async def of_round(self, round_id: int) -> tuple[AgreementSample, ...]:
+        """Return a round's samples by hotkey, then type."""
+        statement = select(agreements).where(agreements.c.round_id == round_id)
+        found = await self._all(statement.order_by(agreements.c.hotkey, agreements.c.skill_type))
+        return tuple(_record(row).sample for row in found)
+
     async def consume(self, hotkey: str, skill_type: SkillType, flag_id: int) -> int:
         """Close the pair's window for good (D-9): the next flag needs new samples.
 

@@ -42,6 +42,11 @@ class Flags(Repository):
             statement = statement.where(flags.c.cleared_at.is_(None))
         return tuple(_record(row) for row in await self._all(statement))
 
+    async def of_round(self, round_id: int) -> tuple[FlagRecord, ...]:
+        """Return the flags that a round raised, cleared ones too, oldest first."""
+        found = await self._all(select(flags).where(flags.c.round_id == round_id).order_by(flags.c.id))
+        return tuple(_record(row) for row in found)
+
     async def get(self, which: int | str) -> tuple[FlagDetail, ...]:
         """Return the flag with this id, or all flags of this hotkey (cleared ones too), with their samples."""
         wanted = flags.c.id == which if isinstance(which, int) else flags.c.hotkey == which

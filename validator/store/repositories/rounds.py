@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 from sqlalchemy import Row, and_, or_, select, update
@@ -138,6 +138,20 @@ class Rounds(Repository):
         """Return a round with its documents."""
         row = await self._first(select(rounds).where(rounds.c.round_id == round_id))
         return None if row is None else await self._stored(row)
+
+    async def document_bytes(self, round_id: int, which: Literal["input", "outcome"]) -> bytes | None:
+        """Return a document's canonical bytes, not held against their digest: for those who look for damage.
+
+        Raises:
+            DamagedError: they cannot even be expanded.
+        """
+        blob = await self._scalar(select(rounds.c[which]).where(rounds.c.round_id == round_id))
+        return None if blob is None else await self._packing.unpack(blob)
+
+    async def ids(self, since: int = 0) -> tuple[int, ...]:
+        """Return the ids of all rounds from `since` on, oldest first."""
+        statement = select(rounds.c.round_id).where(rounds.c.round_id >= since).order_by(rounds.c.round_id)
+        return tuple(row.round_id for row in await self._all(statement))
 
     async def unfinished(self) -> tuple[StoredRound, ...]:
         """Return the open rounds, oldest first: what a start after a crash has to settle or abandon."""

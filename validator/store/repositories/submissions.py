@@ -3,10 +3,11 @@
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, and_, select
+from sqlalchemy import Row, Select, and_, select
 
 from validator.protocol.round import Rejection, RoundResults, Submission, VoidTask
 from validator.store.errors import DamagedError
+from validator.store.records import DispatchKey
 from validator.store.repositories.base import Repository
 from validator.store.repositories.sssas import Sssas
 from validator.store.tables import dispatches, tasks
@@ -23,23 +24,30 @@ class Submissions(Repository):
         Raises:
             DamagedError: a stored submission or attestation cannot be read.
         """
-        statement = (
-            select(dispatches)
-            .join(tasks, and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id))
-            .where(dispatches.c.round_id == round_id)
-            .order_by(tasks.c.position, dispatches.c.rank)
-        )
-        found = await self._all(statement)
+        found = await self._all(_of_round(round_id))
         void = select(tasks.c.task_id, tasks.c.reason).where(tasks.c.round_id == round_id, tasks.c.state == "void")
         return RoundResults(
             submissions=tuple([await self._submission(row) for row in found if _accepted(row)]),
-            rejections=tuple(
-                Rejection(row.task_id, row.hotkey, row.role, row.reason, row.seconds)
-                for row in found
-                if row.state == "failed"
-            ),
+            rejections=tuple(_rejection(row) for row in found if row.state == "failed"),
             void=tuple(VoidTask(row.task_id, row.reason) for row in await self._all(void.order_by(tasks.c.position))),
         )
+
+    async def judgements(
+        self, round_id: int
+    ) -> tuple[tuple[DispatchKey, Submission | Rejection | DamagedError | None], ...]:
+        """Return what `results` does one by one, damage included; None for what was never judged, or is void."""
+        found = await self._all(_of_round(round_id))
+        return tuple(
+            [(DispatchKey(row.round_id, row.task_id, row.hotkey), await self._judgement(row)) for row in found]
+        )
+
+    async def _judgement(self, row: Row[Any]) -> Submission | Rejection | DamagedError | None:
+        if row.state == "failed":
+            return _rejection(row)
+        try:
+            return await self._submission(row) if _accepted(row) else None
+        except DamagedError as error:
+            return error
 
     async def _submission(self, row: Row[Any]) -> Submission:
         sssa = await Sssas(self._connection, self._packing).load(row.sssa_sha256)
@@ -59,6 +67,16 @@ def submission_columns(submission: Submission) -> dict[str, Any]:
 def round_key(row: Row[Any]) -> str:
     """Return a dispatch's key for messages."""
     return f"{row.round_id}/{row.task_id}/{row.hotkey}"
+
+
+def _of_round(round_id: int) -> Select[Any]:
+    its_task = and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id)
+    found = select(dispatches).join(tasks, its_task).where(dispatches.c.round_id == round_id)
+    return found.order_by(tasks.c.position, dispatches.c.rank)
+
+
+def _rejection(row: Row[Any]) -> Rejection:
+    return Rejection(row.task_id, row.hotkey, row.role, row.reason, row.seconds)
 
 
 def _accepted(row: Row[Any]) -> bool:

@@ -1,0 +1,336 @@
+"""Rounds computed again: equal when nothing was touched, and what was touched is found and named; on both databases."""
+
+import json
+import re
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+from sqlalchemy import delete, func, insert, select, text, update
+from world import World, garbage, honest, on_virtual_time, online, prepared
+
+from validator.audit.replay import RoundReplay, replay_round
+from validator.miners.scripted import ScriptedReply
+from validator.protocol.answer import Dispatch
+from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
+from validator.protocol.reasons import Reason
+from validator.protocol.signatures import Signer
+from validator.rounds.replayed import StoredGates
+from validator.rounds.resume import resume_rounds
+from validator.store import Store, Transaction, open_store
+from validator.store.tables import (
+    agreements,
+    answers,
+    dispatches,
+    flags,
+    groups,
+    reputation_events,
+    rounds,
+    salts,
+    scores,
+    sssas,
+    tasks,
+    window_entries,
+)
+
+LIAR = Signer.from_uri("//Miner//5").hotkey
+Tamper = Callable[[Transaction], Awaitable[object]]
+
+
+class UndoError(Exception):
+    """Rolls a tampering back."""
+
+
+def mixed(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+    if signer.hotkey != LIAR:
+        return honest(signer, dispatch)
+    return garbage(signer, dispatch) if dispatch.skill_type > "f" else ScriptedReply(connects=False)
+
+
+@pytest.fixture
+async def settled(store_url: str) -> AsyncIterator[Store]:
+    """A store with one settled round."""
+    async with open_store(store_url, create=True) as store:
+        world = World(store, script=mixed)
+        await on_virtual_time(world, world.service.one_round())
+        yield store
+
+
+async def replayed(store: Store, round_id: int = 0) -> RoundReplay:
+    async with store.read() as tx:
+        replay = await replay_round(tx, round_id, StoredGates)
+    assert replay is not None
+    return replay
+
+
+async def replayed_after(store: Store, tamper: Tamper) -> RoundReplay:
+    """The replay of round 0 as it would be after the tampering, which is undone."""
+    found: list[RoundReplay | None] = []
+    with pytest.raises(UndoError):  # noqa: PT012 - the transaction must end by it
+        async with store.begin() as tx:
+            sqlite = tx.connection.dialect.name == "sqlite"
+            off = "PRAGMA defer_foreign_keys = ON" if sqlite else "SET LOCAL session_replication_role = replica"
+            await tx.connection.execute(text(off))
+            await tamper(tx)
+            found.append(await replay_round(tx, 0, StoredGates))
+            raise UndoError
+    assert found[0] is not None
+    return found[0]
+
+
+def altered(column: str, change: Callable[[dict[str, Any]], None], *, honest_digest: bool) -> Tamper:
+    """Change a document of the round; with its digest or without."""
+
+    async def tamper(tx: Transaction) -> None:
+        blob = (await tx.connection.execute(select(rounds.c[column]))).scalar_one()
+        document = json.loads(zlib.decompress(blob))
+        change(document)
+        data = canonical_bytes(document)
+        values: dict[str, Any] = {column: zlib.compress(data)}
+        if honest_digest:
+            values[f"{column}_sha256"] = sha256_hex(data)
+        await tx.connection.execute(update(rounds).values(values))
+
+    return tamper
+
+
+def executed(statement: Any) -> Tamper:
+    async def tamper(tx: Transaction) -> None:
+        assert (await tx.connection.execute(statement)).rowcount != 0
+
+    return tamper
+
+
+async def flipped_byte(tx: Transaction, column: str = "outcome") -> None:
+    blob = bytearray((await tx.connection.execute(select(rounds.c[column]))).scalar_one())
+    blob[len(blob) // 2] ^= 1
+    await tx.connection.execute(update(rounds).values({column: bytes(blob)}))
+
+
+async def flipped_byte_of_the_input(tx: Transaction) -> None:
+    await flipped_byte(tx, "input")
+
+
+async def flipped_byte_of_an_sssa(tx: Transaction) -> None:
+    row = (await tx.connection.execute(select(sssas).limit(1))).one()
+    data = bytearray(zlib.decompress(row.document))
+    data[len(data) // 2] ^= 1
+    document = zlib.compress(bytes(data))
+    await tx.connection.execute(update(sssas).where(sssas.c.sha256 == row.sha256).values(document=document))
+
+
+async def another_sssa_in_its_place(tx: Transaction) -> None:
+    """Other content with a right hash of its own, and everything that refers to it changed with it."""
+    row = (await tx.connection.execute(select(dispatches).where(dispatches.c.sssa_sha256.is_not(None)).limit(1))).one()
+    old = row.sssa_sha256
+    blob = (await tx.connection.execute(select(sssas.c.document).where(sssas.c.sha256 == old))).scalar_one()
+    document = json.loads(zlib.decompress(blob))
+    document["analysis"]["risk_score"] = 0.9
+    new = digest(document)
+    values = {"sha256": new, "document": zlib.compress(canonical_bytes(document))}
+    await tx.connection.execute(insert(sssas).values(values))
+    submission = {**row.submission, "sssa_sha256": new}
+    at = (dispatches.c.task_id == row.task_id) & (dispatches.c.hotkey == row.hotkey)
+    await tx.connection.execute(update(dispatches).where(at).values(sssa_sha256=new, submission=submission))
+
+
+async def another_answer_in_its_place(tx: Transaction) -> None:
+    row = (await tx.connection.execute(select(answers).where(answers.c.hotkey != LIAR).limit(1))).one()
+    body = zlib.decompress(row.body).replace(b'"risk_score":0.1', b'"risk_score":0.9')
+    at = (answers.c.task_id == row.task_id) & (answers.c.hotkey == row.hotkey)
+    await tx.connection.execute(update(answers).where(at).values(body=zlib.compress(body)))
+
+
+async def a_better_subset(tx: Transaction) -> None:
+    accepted = select(dispatches).where(dispatches.c.submission.is_not(None), dispatches.c.skill_type == "mcp_server")
+    row = (await tx.connection.execute(accepted.where(dispatches.c.role == "primary").limit(1))).one()
+    submission = {**row.submission, "semantic_subset": 0.125}
+    at = (dispatches.c.task_id == row.task_id) & (dispatches.c.hotkey == row.hotkey)
+    await tx.connection.execute(update(dispatches).where(at).values(submission=submission))
+
+
+def more_risk(document: dict[str, Any]) -> None:
+    document["members"][3]["consensus"] = 0.25
+
+
+def richer(document: dict[str, Any]) -> None:
+    document["miners"][0]["reputations"]["mcp_server"] = 0.9
+
+
+def older(document: dict[str, Any]) -> None:
+    document["scoring_version"] = "0.9.0"
+
+
+def seeded(document: dict[str, Any]) -> None:
+    document["seed"] = "00" * 32
+
+
+def retitled(document: dict[str, Any]) -> None:
+    document["tasks"][2]["slot"] = 1 - document["tasks"][2]["slot"]
+
+
+A_FLAG = {
+    "hotkey": LIAR,
+    "skill_type": "mcp_server",
+    "round_id": 0,
+    "mean_with_primaries": 0.95,
+    "mean_with_auditors": 0.5,
+    "samples": 5,
+    "raised_at": datetime(2026, 1, 1, tzinfo=UTC),
+}
+FIRST_SCORE = scores.c.task_id == select(func.min(scores.c.task_id)).scalar_subquery()
+TAMPERINGS: dict[str, tuple[Tamper, str]] = {
+    "score": (executed(update(scores).where(scores.c.emission > 0).values(emission=9.5)), r"scores\[.*\]\.emission\.e"),
+    "score row": (executed(delete(scores).where(FIRST_SCORE)), r"scores\[.*\]: missing in the store"),
+    "summary": (executed(update(rounds).values(accepted_count=0)), r"summary\.accepted_count: stored 0, recomputed"),
+    "outcome byte": (flipped_byte, r"outcome: cannot be read: Stored bytes are not what was stored"),
+    "outcome": (
+        altered("outcome", more_risk, honest_digest=False),
+        r"outcome\.members\[3\]\.consensus: stored 0\.25, recomputed \d",
+    ),
+    "outcome and digest": (
+        altered("outcome", more_risk, honest_digest=True),
+        r"outcome\.members\[3\]\.consensus: stored 0\.25, recomputed \d",
+    ),
+    "outcome digest": (executed(update(rounds).values(outcome_sha256="0" * 64)), r"outcome: its bytes hash to .*, not"),
+    "no outcome": (executed(update(rounds).values(outcome=None)), r"outcome: missing in the store"),
+    "input byte": (flipped_byte_of_the_input, r"input: cannot be read: Stored bytes are not what was stored"),
+    "input": (altered("input", richer, honest_digest=False), r"input: its bytes hash to .*, not to"),
+    "input and digest": (altered("input", richer, honest_digest=True), r"(groups|outcome)[\[.].*recomputed"),
+    "version": (
+        altered("input", older, honest_digest=True),
+        r"input\.scoring_version: No code here scores this version: `0\.9\.0`; this program scores 1\.0\.0",
+    ),
+    "seed": (altered("input", seeded, honest_digest=True), r"input\.seed: does not follow from the stored salt"),
+    "slot": (altered("input", retitled, honest_digest=True), r"input\.tasks\[2\]\.task_id: stored"),
+    "salt": (executed(update(salts).values(salt=b"x" * 32)), r"input\.salt_commitment: the stored salt"),
+    "block": (executed(update(rounds).values(block=1)), r"round\.block: stored 1, recomputed"),
+    "task": (executed(update(tasks).values(nonce="00")), r'tasks\.?.*nonce: stored "00", recomputed'),
+    "group": (executed(update(groups).values(auditors=("x",))), r'groups.*auditors\[0\]: stored "x", recomputed'),
+    "group end": (executed(update(groups).values(threshold=1)), r"group_ends.*threshold: stored 1, recomputed"),
+    "task end": (executed(update(tasks).values(reason="other")), r'task_ends.*reason: stored "other"'),
+    "dispatch": (executed(update(dispatches).values(rank=7)), r"dispatches\[.*\]\.rank: stored 7, recomputed \d"),
+    "dispatch reason": (
+        executed(update(dispatches).where(dispatches.c.state == "answered").values(reason="accepted_early")),
+        r'answers\[.*\]\.reason: stored "accepted_early", recomputed "accepted"',
+    ),
+    "dispatch row": (
+        executed(delete(dispatches).where(dispatches.c.hotkey == LIAR)),
+        r"dispatches\[.*\]: missing in the store",
+    ),
+    "no judgement": (
+        executed(update(dispatches).where(dispatches.c.hotkey != LIAR).values(submission=None)),
+        r"answers\[.*\]: the dispatch is answered, but no judgement of it is stored",
+    ),
+    "SSSA byte": (flipped_byte_of_an_sssa, r"answers\[.*\]\.sssa: Stored bytes are not what was stored"),
+    "no SSSA": (executed(delete(sssas)), r"answers\[.*\]\.sssa: .*no attestation"),
+    "another SSSA": (another_sssa_in_its_place, r"answers\[.*\]\.sssa\.signature: is not the hotkey's"),
+    "another answer": (another_answer_in_its_place, r"gates\[.*\]"),
+    "damaged answer": (executed(update(answers).values(body=b"x")), r"gates\[.*\]: Stored bytes are not what was"),
+    "subset": (a_better_subset, r"gates\[.*\]\.semantic_subset: stored 0\.125, recomputed 1"),
+    "agreement": (
+        executed(update(agreements).values(with_auditors=0.5)),
+        r"agreements\[.*\]\.with_auditors: stored 0\.5",
+    ),
+    "no agreement": (executed(delete(agreements)), r"agreements\[.*\]: missing in the store"),
+    "flag": (
+        executed(insert(flags).values(A_FLAG)),
+        r"flags\[.*/mcp_server\]: stored \{.*, does not follow from the input",
+    ),
+    "event": (executed(update(reputation_events).values(after=0.9)), r"reputation_events\[0\]\.after: stored 0\.9"),
+    "no event": (executed(delete(reputation_events)), r"reputation_events\[0\]: missing in the store"),
+    "window": (executed(update(window_entries).values(value=2.5)), r"window_entries\[0\]\.value: stored 2\.5"),
+    "no window": (executed(delete(window_entries)), r"window_entries\[0\]: missing in the store"),
+}
+
+
+async def test_what_was_not_touched_is_equal_and_gives_the_same_digests_twice(settled: Store) -> None:
+    first, second = await replayed(settled), await replayed(settled)
+    assert first == second
+    assert (first.verdict, first.differences) == ("equal", ())
+    assert list(first.digests) == ["input", "plan", "answers", "outcome", "rows"]
+    async with settled.read() as tx:
+        stored = await tx.rounds.get(0)
+        assert await replay_round(tx, 1, StoredGates) is None
+    assert stored is not None
+    record = stored.record
+    assert (first.digests["input"], first.digests["outcome"]) == (record.input_sha256, record.outcome_sha256)
+    assert first.bodies.dispatches == record.dispatch_count
+    assert 0 < first.bodies.judged < record.dispatch_count
+
+
+async def test_every_tampering_is_found_and_named(settled: Store) -> None:
+    missed = {}
+    for name, (tamper, expected) in TAMPERINGS.items():
+        replay = await replayed_after(settled, tamper)
+        named = [str(difference) for difference in replay.differences]
+        if replay.verdict != "different" or not any(re.match(expected, line) for line in named):
+            missed[name] = named
+    assert missed == {}
+    assert (await replayed(settled)).verdict == "equal"
+
+
+async def test_pruned_answers_are_no_difference(settled: Store) -> None:
+    def of_type(kind: str) -> Any:
+        return select(tasks.c.task_id).where(tasks.c.skill_type == kind)
+
+    whole = await replayed(settled)
+    gone = answers.c.task_id.in_(of_type("mcp_server"))
+    some = await replayed_after(settled, executed(delete(answers).where(gone, answers.c.hotkey < LIAR)))
+    none = await replayed_after(settled, executed(delete(answers)))
+    for replay in (some, none):
+        assert (replay.verdict, replay.differences, replay.digests) == ("equal", (), whole.digests)
+        assert replay.bodies.pruned + replay.bodies.judged == whole.bodies.judged
+    assert 0 < some.bodies.pruned < whole.bodies.judged
+    assert none.bodies.judged == 0
+
+
+async def test_rounds_without_scores_are_reported_as_what_they_are(store: Store) -> None:
+    world = World(store, script=mixed)
+    await prepared(world)
+    async with store.begin() as tx:
+        key = await tx.dispatches.of_round(0)
+        await tx.dispatches.sent(key[0].key, world.clock.now())
+    await resume_rounds(store, world.clock, world.gates, online)
+    async with store.begin() as tx:
+        reason = Reason.SKIPPED_NO_TASKS
+        await tx.rounds.skip(1, epoch=0, block=1, block_hash="00", reason=reason, at=world.clock.now())
+    await prepared(world)
+    found = [await replayed(store, round_id) for round_id in range(3)]
+    assert [replay.state for replay in found] == ["void", "skipped", "open"]
+    assert {replay.verdict for replay in found} == {"unscored"}
+    assert [list(replay.digests) for replay in found] == [["input", "plan"], [], ["input", "plan"]]
+
+
+async def test_a_round_that_was_abandoned_for_its_version_is_no_difference(store: Store) -> None:
+    world = World(store)
+    frozen = msgspec.structs.replace((await prepared(world)).frozen, round_id="1", scoring_version="0.9.0")
+    async with store.begin() as tx:
+        plan = await tx.groups.plan_of(0)
+        await tx.rounds.open(frozen, msgspec.structs.replace(plan, round_id="1"), world.clock.now())
+    await resume_rounds(store, world.clock, world.gates, online)
+    replay = await replayed(store, 1)
+    assert (replay.state, replay.reason, replay.scoring_version) == ("abandoned", "abandoned_version", "0.9.0")
+    assert "input.scoring_version" not in {difference.path for difference in replay.differences}
+
+
+async def test_a_round_with_a_void_task_is_equal(store: Store) -> None:
+    world = World(store, script=mixed)
+    round_ = await prepared(world)
+    await on_virtual_time(world, world.dispatcher.dispatch(round_))
+    async with store.begin() as tx:
+        first = (await tx.dispatches.of_round(0))[0].key
+        open_again = update(dispatches).where(
+            dispatches.c.task_id == first.task_id, dispatches.c.hotkey == first.hotkey
+        )
+        await tx.connection.execute(delete(answers).where(answers.c.task_id == first.task_id))
+        await tx.connection.execute(open_again.values(state="sent"))
+    await resume_rounds(store, world.clock, world.gates, online)
+    replay = await replayed(store)
+    assert (replay.state, replay.verdict, replay.differences) == ("settled", "equal", ())
+    async with store.read() as tx:
+        ends = [task.state for task in await tx.tasks.of_round(0)]
+    assert ends.count("void") == 1

@@ -1,0 +1,112 @@
+"""`validator replay` as a user runs it: which rounds, what it says, how it ends."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from cli_store import Example, called, copied, example_in, validator, write_config
+
+from validator.audit.replay import replay_rounds
+from validator.rounds.replayed import StoredGates
+from validator.store import open_store
+
+GATES = "gates: 60 answers of 60 dispatches judged again\n"
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
+    return example_in(tmp_path_factory.getbasetemp() / "example")
+
+
+@pytest.fixture
+def clean(example: Example, tmp_path: Path) -> Example:
+    """The example without the conduct that was made up for the listings."""
+    own = copied(example, tmp_path)
+    with sqlite3.connect(own.database) as connection:
+        connection.execute("UPDATE agreements SET consumed_by = NULL")
+        connection.execute("DELETE FROM flags")
+        connection.execute("DELETE FROM reputation_events WHERE cause = ''")
+    connection.close()
+    return own
+
+
+def test_equal_rounds_are_summed_up_and_an_open_one_is_said_to_be_open(clean: Example) -> None:
+    done = validator("replay", "--all", "--config", str(clean.config))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        "round 1: open, not settled yet; nothing was scored\n"
+        "2 rounds: 1 equal, 0 different, 1 without scores (1 open)\n" + GATES
+    )
+    one = validator("replay", "0", "--config", str(clean.config))
+    assert (one.returncode, one.stdout) == (0, "1 rounds: 1 equal, 0 different, 0 without scores\n" + GATES)
+    since = called("replay", "--since", "1", "--config", str(clean.config))
+    assert (since.returncode, since.stdout.splitlines()[-1]) == (
+        0,
+        "1 rounds: 0 equal, 0 different, 1 without scores (1 open)",
+    )
+
+
+def test_json_is_a_line_per_round_whatever_the_number_of_processes(clean: Example) -> None:
+    runs = [
+        validator("replay", "--all", "--json", "--jobs", jobs, "--config", str(clean.config))
+        for jobs in ("1", "2", "9")
+    ]
+    assert len({done.stdout for done in runs}) == 1
+    assert {done.returncode for done in runs} == {0}
+    first, second = (json.loads(line) for line in runs[0].stdout.splitlines())
+    assert (first["round_id"], first["verdict"], first["bodies"]["judged"]) == (0, "equal", 60)
+    assert set(first["digests"]) == {"input", "plan", "answers", "outcome", "rows"}
+    assert (second["round_id"], second["state"], second["verdict"]) == (1, "open", "unscored")
+    assert runs[0].stderr.endswith(GATES)
+
+
+def test_a_difference_is_named_and_ends_with_one(clean: Example) -> None:
+    with sqlite3.connect(clean.database) as connection:
+        connection.execute("UPDATE scores SET consensus = 0.5 WHERE emission > 0")
+        connection.execute("DELETE FROM answers WHERE hotkey = (SELECT min(hotkey) FROM answers)")
+    connection.close()
+    done = validator("replay", "--all", "--config", str(clean.config))
+    assert (done.returncode, done.stderr) == (1, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("round 0: scores[")
+    assert "].consensus: stored 0.5, recomputed " in lines[0]
+    assert "dispatches pruned" in lines[1]
+    assert lines[-2] == "2 rounds: 0 equal, 1 different, 1 without scores (1 open)"
+
+
+def test_what_cannot_be_asked(example: Example, tmp_path: Path) -> None:
+    config = str(example.config)
+    for arguments in (
+        [],
+        ["0", "--all"],
+        ["--since", "0", "--all"],
+        ["99"],
+        ["--since", "99"],
+        ["--all", "--jobs", "0"],
+    ):
+        done = called("replay", *arguments, "--config", config)
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+    missing = called("replay", "--all", "--config", str(write_config(tmp_path, f"sqlite:///{tmp_path}/none.sqlite")))
+    assert missing.returncode == 3
+
+
+async def test_an_empty_store_has_nothing_that_differs(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/empty.sqlite"
+    async with open_store(url, create=True):
+        pass
+    done = validator("replay", "--all", "--jobs", "2", "--config", str(write_config(tmp_path, url)))
+    assert (done.returncode, done.stdout) == (0, "0 rounds: 0 equal, 0 different, 0 without scores\n")
+
+
+def test_a_store_that_goes_away_is_an_error_of_one_line(clean: Example) -> None:
+    url = f"sqlite:///{clean.database}"
+    found = replay_rounds(url, [0, 1, *range(100, 120)], StoredGates)
+    assert [replay.round_id for replay in found] == [0, 1]
+    with sqlite3.connect(clean.database) as connection:
+        connection.execute("DROP TABLE window_entries")
+    connection.close()
+    for jobs in ("1", "2"):
+        done = validator("replay", "--all", "--jobs", jobs, "--config", str(clean.config))
+        assert done.returncode == 3
+        assert done.stderr.count("The database could not be opened") == len(done.stderr.splitlines()) == 1

@@ -1,0 +1,120 @@
+"""The gates once more, over the raw answers that are still kept.
+
+Gates live a floor above, so what runs them is handed in.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from validator.audit.replay.compare import Difference
+from validator.audit.replay.plain import compared
+from validator.audit.replay.report import Bodies
+from validator.protocol.answer import Role
+from validator.protocol.round import Rejection, RoundInput, Submission
+from validator.protocol.scoring_version import TYPE_RULES
+from validator.store import DispatchKey, Transaction
+from validator.store.errors import DamagedError
+from validator.store.records import DispatchRecord
+
+Judgement = Submission | Rejection
+
+
+class Gates(Protocol):
+    """The gates of one round."""
+
+    version: str
+    """The scoring version that they belong to."""
+
+    def judge(self, key: DispatchKey, role: Role, body: bytes, seconds: float) -> None:
+        """Send an answer through gates 1 to 6."""
+
+    def judgements(self) -> Mapping[DispatchKey, Judgement]:
+        """Return what was judged, gate 7 filled in from the answers that there were."""
+
+
+MakeGates = Callable[[RoundInput], Gates]
+
+
+async def judge_again(
+    tx: Transaction,
+    frozen: RoundInput,
+    records: Sequence[DispatchRecord],
+    stored: Mapping[DispatchKey, Judgement],
+    gates: Gates,
+) -> tuple[Bodies, tuple[Difference, ...]]:
+    """Return how many answers could be judged again, and where the judgements differ from the stored ones.
+
+    Bodies are read one after the other: a round's answers together may be larger than the memory.
+
+    Args:
+        tx: for the bodies.
+        frozen: the round's input.
+        records: its dispatches, those of void tasks left out.
+        stored: their judgements as stored.
+        gates: of this round.
+    """
+    if gates.version != frozen.scoring_version:
+        kept = sum(record.body_bytes is not None for record in records)
+        return Bodies(other_version=kept, dispatches=len(records)), ()
+    counted: Counter[str] = Counter()
+    damaged: list[Difference] = []
+    for record in records:
+        if record.body_bytes is None or record.seconds is None:
+            continue
+        try:
+            body = await tx.dispatches.answer_body(record.key)
+        except DamagedError as error:
+            damaged.append(Difference(_path(record.key), str(error)))
+            continue
+        if body is None:
+            counted["pruned"] += 1
+            continue
+        if len(body) != record.body_bytes:
+            damaged.append(Difference(_path(record.key), f"stored {len(body)} bytes, received {record.body_bytes}"))
+        gates.judge(record.key, record.role, body, record.seconds)
+        counted["judged"] += 1
+    bodies = Bodies(judged=counted["judged"], pruned=counted["pruned"], dispatches=len(records))
+    again = gates.judgements()
+    return bodies, (*damaged, *_differences(frozen, stored, again))
+
+
+def _differences(
+    frozen: RoundInput, stored: Mapping[DispatchKey, Judgement], again: Mapping[DispatchKey, Judgement]
+) -> Iterator[Difference]:
+    partial = _without_witnesses(frozen, stored, again)
+    for key, judgement in again.items():
+        if key not in stored:
+            continue
+        values = [_plain(value, whole=key.task_id not in partial) for value in (stored[key], judgement)]
+        difference = compared(_path(key), *values)
+        if difference is not None:
+            yield difference
+
+
+def _without_witnesses(
+    frozen: RoundInput, stored: Mapping[DispatchKey, Judgement], again: Mapping[DispatchKey, Judgement]
+) -> set[str]:
+    """Return the runtime tasks of whose accepted primaries an answer is missing: gate 7 needs them all (D-21)."""
+    runtime = {task.task_id for task in frozen.tasks if TYPE_RULES[task.skill_type].runtime}
+    return {
+        key.task_id
+        for key, judgement in stored.items()
+        if key.task_id in runtime
+        and key not in again
+        and isinstance(judgement, Submission)
+        and judgement.role == "primary"
+    }
+
+
+def _plain(judgement: Judgement, *, whole: bool) -> Any:
+    plain = msgspec.to_builtins(judgement)
+    if not whole and isinstance(judgement, Submission):
+        del plain["semantic_subset"]
+    return plain
+
+
+def _path(key: DispatchKey) -> str:
+    return f"gates[{key.task_id}/{key.hotkey}]"

@@ -1,0 +1,202 @@
+"""One round computed again: input, plan, answers, gates, outcome, rows; each held against what is stored."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import msgspec
+
+from validator.audit.replay.again import Judgement, MakeGates, judge_again
+from validator.audit.replay.answers import answer_differences
+from validator.audit.replay.compare import Difference
+from validator.audit.replay.derived import no_rows, outcome_rows, plan_rows
+from validator.audit.replay.frozen import input_differences
+from validator.audit.replay.plain import compared, compared_bytes
+from validator.audit.replay.report import Bodies, RoundReplay
+from validator.audit.replay.stored import stored_plan_rows, stored_rows
+from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
+from validator.protocol.reasons import Reason
+from validator.protocol.round import Rejection, RoundInput, RoundOutcome, RoundPlan, RoundResults, Submission, VoidTask
+from validator.protocol.text import printable
+from validator.scorers import Scorer, UnknownScoringVersionError, scorer
+from validator.store import DispatchKey, Transaction
+from validator.store.errors import DamagedError
+from validator.store.records import StoredRound
+
+T = TypeVar("T")
+
+
+async def replay_round(tx: Transaction, round_id: int, make_gates: MakeGates) -> RoundReplay | None:
+    """Return what a round comes to when it is computed again, None if there is no such round.
+
+    Args:
+        tx: a read transaction; one consistent view of the round.
+        round_id: which one.
+        make_gates: from a round's input to its gates.
+    """
+    stored = await tx.rounds.get(round_id)
+    return None if stored is None else await _Replay(tx, stored, make_gates).run()
+
+
+@dataclass(slots=True)
+class _Replay:
+    tx: Transaction
+    stored: StoredRound
+    make_gates: MakeGates
+    found: list[Difference] = field(default_factory=list)
+    digests: dict[str, str] = field(default_factory=dict)
+    bodies: Bodies = field(default_factory=Bodies)
+
+    @property
+    def round_id(self) -> int:
+        return self.stored.record.round_id
+
+    async def run(self) -> RoundReplay:
+        settled = self.stored.record.state == "settled"
+        frozen = await self._input()
+        version = self._version(frozen) if frozen else None
+        if frozen and version:
+            plan = await self._plan(version, frozen)
+            if settled and plan:
+                await self._scored(version, frozen, plan)
+        if not settled:
+            await self._rows(no_rows())
+        record = self.stored.record
+        return RoundReplay(
+            round_id=record.round_id,
+            state=record.state,
+            reason=record.reason,
+            scoring_version=frozen.scoring_version if frozen else None,
+            verdict="different" if self.found else "equal" if settled else "unscored",
+            differences=tuple(self.found),
+            bodies=self.bodies,
+            digests=self.digests,
+        )
+
+    async def _input(self) -> RoundInput | None:
+        record = self.stored.record
+        if record.input_sha256 is None:
+            return None
+        data = await self._read("input", self.tx.rounds.document_bytes(self.round_id, "input"))
+        if data is None:
+            return None
+        if record.reason == Reason.ABANDONED_INPUT and self.stored.input is None:
+            return None  # it was found so at the time, and the round counts for nothing
+        self.digests["input"] = sha256_hex(data)
+        if self.digests["input"] != record.input_sha256:
+            self._note(Difference("input", f"its bytes hash to {self.digests['input']}, not to {record.input_sha256}"))
+        try:
+            frozen = msgspec.json.decode(data, type=RoundInput)
+        except msgspec.MsgspecError as error:
+            self._note(Difference("input", f"cannot be read: {printable(str(error))}"))
+            return None
+        self.found.extend(input_differences(frozen, record, await self.tx.salts.current(frozen.snapshot.epoch)))
+        return frozen
+
+    def _version(self, frozen: RoundInput) -> Scorer | None:
+        try:
+            return scorer(frozen.scoring_version)
+        except UnknownScoringVersionError as error:
+            if self.stored.record.reason != Reason.ABANDONED_VERSION:
+                self._note(Difference("input.scoring_version", str(error)))
+            return None
+
+    async def _plan(self, version: Scorer, frozen: RoundInput) -> RoundPlan | None:
+        plan = self._computed("plan", lambda: version.plan(frozen))
+        if plan is None:
+            return None
+        self.digests["plan"] = digest(plan)
+        derived = plan_rows(frozen, plan)
+        stored = await self._read("plan", stored_plan_rows(self.tx, self.round_id))
+        for part, rows in derived.items():
+            self._note(None if stored is None else compared(part, stored[part], rows))
+        return plan
+
+    async def _scored(self, version: Scorer, frozen: RoundInput, plan: RoundPlan) -> None:
+        results = await self._results(frozen, plan)
+        if results is None:
+            return
+        self.digests["answers"] = digest(results)
+        outcome = self._computed("outcome", lambda: version.score(frozen, plan, results))
+        if outcome is None:
+            return
+        self.digests["outcome"] = digest(outcome)
+        await self._outcome(outcome)
+        await self._rows(outcome_rows(version, frozen, outcome))
+
+    async def _results(self, frozen: RoundInput, plan: RoundPlan) -> RoundResults | None:
+        """Return what came back, None if some of it is not there any more."""
+        tasks = await self._read("tasks", self.tx.tasks.of_round(self.round_id))
+        records = await self._read("dispatches", self.tx.dispatches.of_round(self.round_id))
+        answers = await self._read("answers", self.tx.submissions.judgements(self.round_id))
+        if tasks is None or records is None or answers is None:
+            return None
+        void = tuple(VoidTask(task.task_id, task.reason or "") for task in tasks if task.state == "void")
+        expected = _counted(self.round_id, plan, {task.task_id for task in void})
+        counted = tuple(record for record in records if record.key in expected)
+        found = {key: judgement for key, judgement in answers if key in expected}
+        self.found.extend(answer_differences(frozen, counted, found))
+        judged: dict[DispatchKey, Judgement] = {
+            key: judgement for key, judgement in found.items() if isinstance(judgement, Submission | Rejection)
+        }
+        self.bodies, differences = await judge_again(self.tx, frozen, counted, judged, self.make_gates(frozen))
+        self.found.extend(differences[:1])
+        return _in_order(judged, void) if judged.keys() == expected else None
+
+    async def _outcome(self, outcome: RoundOutcome) -> None:
+        data = await self._read("outcome", self.tx.rounds.document_bytes(self.round_id, "outcome"))
+        if data is None:
+            self._note(Difference("outcome", "missing in the store") if not self._named("outcome") else None)
+            return
+        difference = compared_bytes("outcome", data, canonical_bytes(outcome))
+        expected = self.stored.record.outcome_sha256
+        if difference is None and expected != self.digests["outcome"]:
+            difference = Difference("outcome", f"its bytes hash to {self.digests['outcome']}, not to {expected}")
+        self._note(difference)
+
+    async def _rows(self, derived: Mapping[str, Any]) -> None:
+        if "outcome" in self.digests:
+            self.digests["rows"] = digest(derived)
+        for part, rows in derived.items():
+            stored = await self._read(part, stored_rows(self.tx, self.stored.record, part))
+            self._note(None if stored is None else compared(part, stored, rows))
+
+    async def _read(self, part: str, load: Awaitable[T]) -> T | None:
+        """Return what is stored; None, and a difference, if it cannot be read."""
+        try:
+            return await load
+        except (DamagedError, ValueError) as error:
+            self._note(Difference(part, f"cannot be read: {printable(str(error))}"))
+            return None
+
+    def _computed(self, part: str, compute: Callable[[], T]) -> T | None:
+        """Return what is computed; None, and a difference, if the stored values make no sense to the computation."""
+        try:
+            return compute()
+        except Exception as error:  # noqa: BLE001 - altered inputs may break any rule that honest ones keep
+            self._note(Difference(part, f"cannot be recomputed: {type(error).__name__} {printable(str(error))}"))
+            return None
+
+    def _named(self, part: str) -> bool:
+        return any(difference.path == part for difference in self.found)
+
+    def _note(self, difference: Difference | None) -> None:
+        if difference is not None:
+            self.found.append(difference)
+
+
+def _counted(round_id: int, plan: RoundPlan, void: set[str]) -> set[DispatchKey]:
+    return {
+        DispatchKey(round_id, group.task_id, hotkey)
+        for group in plan.groups
+        if group.task_id not in void
+        for hotkey, _ in group.members
+    }
+
+
+def _in_order(judged: Mapping[DispatchKey, Judgement], void: tuple[VoidTask, ...]) -> RoundResults:
+    return RoundResults(
+        submissions=tuple(result for result in judged.values() if isinstance(result, Submission)),
+        rejections=tuple(result for result in judged.values() if isinstance(result, Rejection)),
+        void=void,
+    )
