@@ -52,3 +52,6 @@ MAX_RETRIES: Final = 5
 MAX_STEP_TIMEOUT_S: Final = 300
 MAX_STEP_TEXT: Final = 16 * 1024
 MAX_STEP_CODE: Final = 64 * 1024
+MAX_STEP_DATA: Final = 16 * 1024  # canonical bytes
+MAX_STEP_BODY: Final = 256 * 1024
+MAX_RESOLVED_PARAMS: Final = 256 * 1024

@@ -132,6 +132,22 @@ class Reason(StrEnum):
         "The stored round input could not be read again, so the round was abandoned whole.",
     )
 
+    # How a step of a workflow, or one try of it, ended (SPEC 12)
+    STEP_SUCCEEDED = "step_succeeded", "The service's signed answer arrived and was taken."
+    STEP_TIMEOUT = "step_timeout", "Cut off at the step's declared timeout_seconds."
+    STEP_CONNECTION = "step_connection", "The connection failed or broke before any byte of the answer."
+    STEP_TRANSPORT = "step_transport", "The connection broke within the answer, or what came was not HTTP."
+    STEP_STATUS = "step_status", "The service answered with a status other than 200."
+    STEP_TOO_LARGE = "step_too_large", "The service's answer is larger than its limit; reading stopped there."
+    STEP_SCHEMA = "step_schema", "The service's answer is no step answer, or an output is over its limit."
+    STEP_OTHER_REQUEST = "step_other_request", "The service's answer is for another request."
+    STEP_SIGNATURE = "step_signature", "The answer is not signed by the hotkey that the task names for the service."
+    STEP_OVERCHARGED = "step_overcharged", "The service charged more than was admitted; its answer was refused."
+    STEP_BUDGET = "step_budget", "The step's cost did not fit under the run's budget ceiling: it was not started."
+    STEP_REFERENCE = "step_reference", "A reference of the step points to a value that an earlier step did not give."
+    STEP_DEPENDENCY = "step_dependency", "A step that comes before it did not succeed: it was not started."
+    STEP_RUN_ENDED = "step_run_ended", "The run's time was over before the step had ended."
+
     # Weights
     WEIGHTS_SENT = "weights_sent", "The chain took the weights."
     WEIGHTS_NONE_POSITIVE = "weights_none_positive", "No miner has a positive score: nothing is sent."

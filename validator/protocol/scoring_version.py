@@ -148,3 +148,7 @@ RECOVERY_STEP: Final = 0.005
 SCORE_WINDOW: Final = 100
 WARM_UP_ENTRIES: Final = 20
 WEIGHT_CAP: Final = 0.15
+
+# Workflows (SPEC 12)
+BUDGET_FACTOR: Final = 1.5  # of the plan's declared total
+RUN_FACTOR: Final = 1.5  # of the task's max_latency_seconds: then a run is ended

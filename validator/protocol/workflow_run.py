@@ -1,0 +1,139 @@
+"""What goes to a step's service, what comes back, and the record of a whole run (SPEC 12)."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from validator.protocol import limits
+from validator.protocol.answer import Id
+from validator.protocol.canonical import NotCanonicalError, canonical_bytes
+from validator.protocol.reasons import Reason
+from validator.protocol.sssa import Document, Hex32, Signature, Text
+from validator.protocol.strict_json import SchemaError, decode
+from validator.protocol.workflow_task import Code, OutputText, Tao
+
+Moment = Annotated[float, Meta(ge=0)]  # seconds since the run began
+Count = Annotated[int, Meta(ge=0, le=limits.MAX_SAFE_INTEGER)]
+
+
+class StepOutput(Document, frozen=True):
+    """What a step made: text (16 KiB), code (64 KiB), data (16 KiB of canonical JSON); null where there is none."""
+
+    text: OutputText | None
+    code: Code | None
+    data: Any
+
+
+class StepRequest(Document, frozen=True):
+    """The body of `POST …/v1/steps`. A service must not charge more than `max_cost_tao`."""
+
+    run_id: Id
+    node_id: str
+    attempt: Annotated[int, Meta(ge=1)]
+    service: str
+    action: str
+    params: dict[str, Any]
+    max_cost_tao: Tao
+    timeout_seconds: float
+
+
+class StepAnswer(Document, frozen=True):
+    """The response: which request it is for (sha256 of its body), what came out and what it costs, signed."""
+
+    request_sha256: Hex32
+    output: StepOutput
+    cost_tao: Tao
+    signature: Signature
+
+
+class Attempt(Document, frozen=True):
+    """One try of one step.
+
+    Attributes:
+        started: when it began.
+        ended: when its answer was there, or it was given up.
+        outcome: a reason that begins with `step_`.
+        cost_tao: what it counts for.
+        charged_tao: what the service's signed answer asked for, null without one.
+        received: bytes of the answer's body.
+        output_sha256: of the output's canonical bytes, null without one.
+        detail: one harmless line about a failure.
+    """
+
+    started: Moment
+    ended: Moment
+    outcome: Reason
+    cost_tao: Tao
+    charged_tao: Tao | None
+    received: Count
+    output_sha256: Hex32 | None
+    detail: Text
+
+
+class StepRecord(Document, frozen=True):
+    """How one step ended: the last attempt's outcome, or why there was none (`detail` then says more)."""
+
+    node_id: str
+    outcome: Reason
+    attempts: tuple[Attempt, ...]
+    output: StepOutput | None
+    detail: Text
+
+    @property
+    def completed(self) -> bool:
+        """Whether the step succeeded."""
+        return self.outcome == Reason.STEP_SUCCEEDED
+
+
+class RunRecord(Document, frozen=True):
+    """Everything that was measured of one run, steps in the plan's order: what scores it again."""
+
+    run_version: Literal["1.0"]
+    run_id: Id
+    goal_sha256: Hex32
+    plan_sha256: Hex32
+    ceiling_tao: Tao
+    seconds: Moment
+    steps: tuple[StepRecord, ...]
+
+
+def parse_step_answer(data: bytes) -> StepAnswer:
+    """Return the answer in `data`.
+
+    Raises:
+        JsonError: not a step's answer, or over a limit; the text names the field.
+    """
+    answer = decode(data, StepAnswer, limit=limits.MAX_STEP_BODY)
+    check_output(answer.output)
+    return answer
+
+
+def check_output(output: StepOutput) -> None:
+    """Hold an output to its sizes in bytes.
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    try:
+        data = len(canonical_bytes(output.data))
+    except NotCanonicalError as error:
+        raise SchemaError(f"{error.detail} - at `output.data`") from None
+    sizes = (
+        ("text", len((output.text or "").encode()), limits.MAX_STEP_TEXT),
+        ("code", len((output.code or "").encode()), limits.MAX_STEP_CODE),
+        ("data", data, limits.MAX_STEP_DATA),
+    )
+    for name, size, limit in sizes:
+        if size > limit:
+            raise SchemaError(f"{size} bytes, at most {limit} - at `output.{name}`")
+
+
+def encode_run(record: RunRecord) -> bytes:
+    """Return the record as it is stored."""
+    return msgspec.json.encode(record)
+
+
+def decode_run(data: bytes) -> RunRecord:
+    """Return a stored record."""
+    return msgspec.json.decode(data, type=RunRecord)

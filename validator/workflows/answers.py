@@ -1,0 +1,39 @@
+"""Whether a service's answer is taken (SPEC 12)."""
+
+from typing import NamedTuple
+
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.reasons import Reason
+from validator.protocol.signatures import verify_document
+from validator.protocol.strict_json import JsonError
+from validator.protocol.workflow_run import StepAnswer, parse_step_answer
+
+
+class Judged(NamedTuple):
+    """What was made of a body: the reason, the answer where one is signed for this request, and a line of detail."""
+
+    outcome: Reason
+    answer: StepAnswer | None
+    detail: str
+
+
+def judge_answer(body: bytes, request: bytes, hotkey: str, most: float) -> Judged:
+    """Return whether `body` answers `request`.
+
+    Args:
+        body: what the service sent.
+        request: the body that it was sent.
+        hotkey: of the service, as the task names it.
+        most: TAO that were admitted for this attempt.
+    """
+    try:
+        answer = parse_step_answer(body)
+    except JsonError as error:
+        return Judged(Reason.STEP_SCHEMA, None, str(error))
+    if answer.request_sha256 != sha256_hex(request):
+        return Judged(Reason.STEP_OTHER_REQUEST, None, "at `request_sha256`")
+    if not verify_document(answer, hotkey):
+        return Judged(Reason.STEP_SIGNATURE, None, "at `signature`")
+    if answer.cost_tao > most:
+        return Judged(Reason.STEP_OVERCHARGED, answer, f"{answer.cost_tao:g} TAO, admitted were {most:g}")
+    return Judged(Reason.STEP_SUCCEEDED, answer, "")

@@ -1,0 +1,49 @@
+"""What a run may spend: reserved before a step starts, settled with what it was charged (SPEC 12)."""
+
+import asyncio
+import math
+
+from validator.protocol.scoring_version import BUDGET_FACTOR
+from validator.protocol.workflow_plan import WorkflowPlan
+from validator.protocol.workflow_task import WorkflowTask
+
+
+def ceiling_of(task: WorkflowTask, plan: WorkflowPlan) -> float:
+    """Return the most TAO that the run may cost."""
+    return min(task.constraints.max_budget_tao, BUDGET_FACTOR * plan.totals.estimated_cost)
+
+
+class Budget:
+    """Reservations and charges, whose exact sum never exceeds the ceiling (`math.fsum` is monotone).
+
+    Args:
+        ceiling: in TAO.
+    """
+
+    def __init__(self, ceiling: float) -> None:
+        self.ceiling = ceiling
+        self._reserved: list[float] = []
+        self._charged: list[float] = []
+        self._settled = asyncio.Event()
+
+    async def admit(self, most: float) -> bool:
+        """Reserve `most` for one attempt; wait while it would fit once others have settled for less than reserved.
+
+        Returns:
+            Whether it was reserved; False when it does not fit beside what was charged already.
+        """
+        while math.fsum((*self._charged, *self._reserved, most)) > self.ceiling:
+            if math.fsum((*self._charged, most)) > self.ceiling:
+                return False
+            await self._settled.wait()
+        self._reserved.append(most)
+        return True
+
+    def settle(self, most: float, charge: float) -> None:
+        """Turn a reservation into its charge, at most as large."""
+        if charge > most:
+            raise ValueError(f"a charge of {charge} on a reservation of {most}")
+        self._reserved.remove(most)
+        self._charged.append(charge)
+        self._settled.set()
+        self._settled = asyncio.Event()
