@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 UV := $(BIN)/uv
 ROUNDS ?= 18
 
-.PHONY: help setup demo test hostile lint format reference lock clean
+.PHONY: help setup demo test hostile test-chain lint format reference lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -28,6 +28,9 @@ test: setup  ## Run every test, on SQLite and on a real Postgres
 
 hostile: setup  ## A thousand hostile answers against a running daemon; prints memory and loop lag
 	HOSTILE_CASES=1000 $(BIN)/pytest tests/acceptance/test_hostile_answers.py -s --timeout 1800
+
+test-chain: setup  ## The contract of every chain; with SUBTENSOR_URL=ws://… on a subnet of its own on that node, too
+	$(BIN)/pytest tests/chain/test_chain_contract.py tests/chain/test_bittensor_chain.py --timeout 7200
 
 lint: setup  ## Format check, lint, types, import floors
 	$(BIN)/ruff format --check .

@@ -200,11 +200,10 @@ async def test_nothing_is_signed_after_the_time_for_it_or_after_giving_up() -> N
     assert bench.node.sent == []
 
 
-async def test_a_miner_announces_itself() -> None:
+async def test_a_refused_announcement_names_the_error() -> None:
     bench = await Bench().ready()
-    await pumped(bench.clock, bench.chain.announce_axon("192.0.2.9", 8_091))
-    (params,) = bench.node.announced
-    assert (params["netuid"], params["ip"], params["port"], params["ip_type"]) == (1, 3_221_225_993, 8_091, 4)
+    await pumped(bench.clock, bench.chain.announce_axon("2001:db8::9", 8_091))
+    assert bench.subnet.snapshot().neurons[0].axon == Axon("2001:db8::9", 8_091)
     bench.node.pool_refusal = "Invalid Transaction: Custom error: 12"
-    with pytest.raises(ChainError, match="serve axon"):
+    with pytest.raises(ChainError, match="serve axon: rate_limited"):
         await pumped(bench.clock, bench.chain.announce_axon("192.0.2.9", 8_091))

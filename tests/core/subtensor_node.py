@@ -11,7 +11,7 @@ import bittensor as bt
 from bittensor._transport.errors import StorageFunctionNotFound
 from bittensor.result import ChainError as SdkChainError
 from bittensor.result import chain_error_from_substrate_request
-from subtensor_state import committed, metagraph, stored
+from subtensor_state import announced, committed, metagraph, stored
 
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
@@ -62,7 +62,6 @@ class Node:
         pinned: the block hashes at which state was read.
         replaced: blocks whose hash is another one than before: a fork won.
         certificates: hotkeys with a certificate on chain.
-        announced: axons as `serve_axon` was called.
     """
 
     def __init__(self, subnet: SimulatedSubnet, clock: VirtualClock, *, lacks: frozenset[str] = frozenset()) -> None:
@@ -78,7 +77,6 @@ class Node:
         self.pinned: list[str | None] = []
         self.replaced: set[int] = set()
         self.certificates: set[str] = set()
-        self.announced: list[Mapping[str, Any]] = []
         self.after_read: Callable[[str], None] = lambda _: None
         self.connections = 0
 
@@ -253,7 +251,7 @@ class MemorySubstrate:
             return _failed(node.pool_refusal)
         node.sent.append(Sent(call.function, call.params, period))
         if call.function == "serve_axon":
-            node.announced.append(call.params)
+            node.subnet.serve_axon(keypair.ss58_address, announced(call.params))
             return bt.ExtrinsicResult(success=True, message="Success", extrinsic_id="1-0001")
         return await self._included(call, keypair.ss58_address, period)
 

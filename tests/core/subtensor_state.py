@@ -1,7 +1,7 @@
 """What a subtensor node in memory holds in its storage, made of a simulated subnet."""
 
-from collections.abc import Callable
-from ipaddress import ip_address
+from collections.abc import Callable, Mapping
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Final
 
 from validator.chain.subnet import SimulatedSubnet
@@ -77,6 +77,12 @@ def metagraph(subnet: SimulatedSubnet) -> dict[str, Any]:
         "active": [True for _ in neurons],
         "axons": [_axon(neuron.axon) for neuron in neurons],
     }
+
+
+def announced(params: Mapping[str, Any]) -> Axon:
+    """Return the axon that a `serve_axon` call announces."""
+    address = IPv4Address(params["ip"]) if params["ip_type"] == 4 else IPv6Address(params["ip"])
+    return Axon(str(address), params["port"])
 
 
 def _axon(axon: Axon | None) -> dict[str, int]:

@@ -9,7 +9,7 @@ import bittensor as bt
 from validator.chain.base import ChainError, ChainUnreachableError, Head, SubnetParameters, WeightsResult
 from validator.chain.connection import SDK_ERRORS, Connection, Substrates, open_client
 from validator.chain.reads import Reads
-from validator.chain.submission import LIMITS, Limits, Submission, era_period, submission_lifetime
+from validator.chain.submission import LIMITS, Limits, Submission, era_period, submission_lifetime, words
 from validator.chain.within import within
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.signatures import Signer
@@ -48,7 +48,7 @@ class BittensorChain:
         self._clock = clock
         self._limits = limits
         self._substrate = substrate
-        self._connection = self._connect()
+        self._connection = self._connect(stubborn=True)
         self._reads = Reads(netuid, signer.hotkey)
 
     async def connect(self) -> None:
@@ -86,7 +86,7 @@ class BittensorChain:
             except ChainError as error:
                 if self._connection.closed:
                     raise
-                trouble = str(error)
+                trouble = error.detail or str(error)
                 await self._clock.sleep(min(_PAUSE_S, max(0.0, self._left(since))))
             if self._left(since) <= 0:
                 seen = f"; {trouble}" if trouble else ""
@@ -143,7 +143,7 @@ class BittensorChain:
                 "serve axon", lambda client: client.execute(intent, self._signer.keypair), self._limits.submit_s
             )
         if not result.success:
-            raise ChainError(f"serve axon: {result.message}")
+            raise ChainError(f"serve axon: {words(result.error or bt.ChainError(result.message))}")
 
     async def close(self) -> None:
         """Release the connection."""
@@ -166,15 +166,15 @@ class BittensorChain:
         """Connect once more, to sign one thing."""
         if self._connection.closed:
             raise ChainUnreachableError("the connection was closed")
-        connection = self._connect()
+        connection = self._connect(stubborn=False)
         try:
             yield connection
         finally:
             await connection.close()
 
-    def _connect(self) -> Connection:
+    def _connect(self, *, stubborn: bool) -> Connection:
         return Connection(
-            lambda: open_client(self.endpoints, self.netuid, self._substrate),
+            lambda: open_client(self.endpoints, self.netuid, self._substrate, stubborn=stubborn),
             self._clock,
             self._limits.call_s,
             self.endpoints,

@@ -31,14 +31,21 @@ SDK_ERRORS: Final = (
 )
 _GONE: Final = (bt.RpcConnectionError, ConnectionNotReady, OSError)
 _CLOSE_S: Final = 5.0
+_closing: Final[set[asyncio.Task[None]]] = set()  # clients that are being closed: the event loop alone would drop them
 
 
 class MissingError(ChainError):
     """The chain's runtime does not have this."""
 
 
-def open_client(endpoints: Sequence[str], netuid: int, substrate: Substrates | None) -> bt.Client:
-    """Return a client that may act on one subnet, spend nothing, and never gives its endpoints up; not connected.
+def open_client(endpoints: Sequence[str], netuid: int, substrate: Substrates | None, *, stubborn: bool) -> bt.Client:
+    """Return a client that may act on one subnet and spend nothing; not connected.
+
+    Args:
+        endpoints: network names or websocket urls, the favourite first.
+        netuid: the subnet.
+        substrate: in place of the SDK's own access to a node.
+        stubborn: whether it tries its endpoints over and over, for as long as it takes.
 
     Raises:
         ChainError: an endpoint that is neither a url nor a network's name.
@@ -52,7 +59,7 @@ def open_client(endpoints: Sequence[str], netuid: int, substrate: Substrates | N
         policy=bt.Policy(max_spend_tao=0, allowed_netuids=[netuid]),
         fallback_endpoints=others,
         archive_endpoints=[],
-        retry_forever=True,
+        retry_forever=stubborn,
         substrate=substrate() if substrate is not None else None,
     )
 
@@ -144,12 +151,13 @@ class Connection:
         opening, self._opening = self._opening, None
         if opening is None:
             return
-        if not opening.done():
-            opening.cancel()
-            return
-        if not opening.cancelled() and opening.exception() is None:
-            with suppress(Exception):  # nothing that goes wrong in closing matters any more
-                await within(self._clock, _CLOSE_S, opening.result().close())
+        # Not cancelled while it connects: the SDK would leave its own task behind, which dials on for ever.
+        closing = asyncio.create_task(_closed(opening))
+        _closing.add(closing)
+        closing.add_done_callback(_closing.discard)
+        if opening.done():
+            with suppress(TimeoutError):
+                await within(self._clock, _CLOSE_S, _shielded(closing))
 
 
 def is_missing(error: Exception) -> bool:
@@ -162,6 +170,12 @@ def is_missing(error: Exception) -> bool:
 async def _connected(client: bt.Client) -> bt.Client:
     await client.connect()
     return client
+
+
+async def _closed(opening: asyncio.Task[bt.Client]) -> None:
+    with suppress(Exception):  # nothing that goes wrong in closing matters any more
+        client = await opening
+        await client.close()
 
 
 async def _shielded(task: Awaitable[T]) -> T:

@@ -29,7 +29,7 @@ class Limits(NamedTuple):
         no_block_s: a chain that shows no new block for so long counts as unreachable for those who wait for one.
     """
 
-    call_s: float = 30.0
+    call_s: float = 20.0
     submit_s: float = 150.0
     no_block_s: float = 120.0
 
@@ -142,7 +142,7 @@ class Submission:
             client = await self._connection.client()
             block_s = await self._connection.ask("block time", bt.Client.block_time)
         except ChainError as error:
-            raise ChainUnreachableError(f"set_weights: nothing was sent: {error}") from error
+            raise ChainUnreachableError(f"set_weights: nothing was sent: {error.detail or error}") from error
         # Half of the slack, so that the other half is left for what the caller did since it looked at the head.
         return client, OneSignature(self._signer, self._clock, min(self._limits.call_s, block_s * _SLACK / 2))
 
@@ -215,5 +215,10 @@ def _result(result: Any, once: OneSignature) -> WeightsResult:
 
 
 def _refused(error: bt.ChainError, block: int | None, extrinsic: str | None) -> WeightsResult:
+    return WeightsResult(False, words(error), block, extrinsic)
+
+
+def words(error: bt.ChainError) -> str:
+    """Return a refusal as `code (Name): text`: the SDK's code, the pallet's name where it has one."""
     name = f" ({error.name})" if error.name else ""
-    return WeightsResult(False, f"{error.code.value}{name}: {printable(str(error), 300)}", block, extrinsic)
+    return f"{error.code.value}{name}: {printable(str(error), 300)}"

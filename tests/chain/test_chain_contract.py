@@ -1,0 +1,304 @@
+"""What every chain keeps: the simulated one, the real SDK over a node in memory, and a real node if there is one."""
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from chain_worlds import Ability, Break, SdkWorld, SimulatedWorld, World
+
+from validator.chain.base import ChainError, ChainUnreachableError, WeightsResult
+from validator.chain.quantize import to_u16
+from validator.chain.within import within
+from validator.protocol.round import Axon
+from validator.protocol.signatures import Signer
+
+NODE = os.environ.get("SUBTENSOR_URL")
+NEWCOMER = Signer.from_uri("//Newcomer").hotkey
+Build = Callable[..., Awaitable[World]]
+
+
+@pytest.fixture(params=["simulated", "sdk", "node"])
+async def build(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> AsyncIterator[Build]:
+    """Make worlds of each kind; the rules given are those of a simulated subnet."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
+    worlds: list[World] = []
+
+    async def made(*needs: Ability, **rules: object) -> World:
+        world: World
+        if request.param == "node":
+            if NODE is None:
+                pytest.skip("SUBTENSOR_URL is not set: no real node")
+            from subtensor_world import NodeWorld
+
+            world = await NodeWorld.open(NODE, rules)
+        else:
+            world = SimulatedWorld(**rules) if request.param == "simulated" else SdkWorld(**rules)
+        worlds.append(world)
+        for need in needs:
+            if need in world.cannot:
+                pytest.skip(world.cannot[need])
+        return world
+
+    yield made
+    for world in worlds:
+        await world.close()
+
+
+async def rested(world: World) -> None:
+    """Wait until the rate limit lets the validator send."""
+    parameters = await world.run(world.chain.parameters())
+    await world.pass_blocks(parameters.weights_rate_limit + 1)
+
+
+async def uid_of(world: World, hotkey: str) -> int:
+    neuron = (await world.run(world.chain.snapshot())).by_hotkey(hotkey)
+    assert neuron is not None
+    return neuron.uid
+
+
+async def send(world: World, weights: Mapping[int, float]) -> WeightsResult:
+    return await world.run(world.chain.set_weights(0, weights, valid_blocks=8))
+
+
+def evenly(world: World) -> dict[int, float]:
+    return {uid: 1.0 + index for index, uid in enumerate(sorted(world.miners))}
+
+
+async def test_a_snapshot_shows_everybody_at_one_block(build: Build) -> None:
+    world = await build()
+    snapshot = await world.run(world.chain.snapshot())
+    assert [neuron.uid for neuron in snapshot.neurons] == sorted(neuron.uid for neuron in snapshot.neurons)
+    me = snapshot.by_hotkey(world.me)
+    assert me is not None
+    assert me.validator_permit
+    assert me.stake_tao > 0
+    assert {neuron.uid: neuron.hotkey for neuron in snapshot.neurons if neuron.uid in world.miners} == world.miners
+    assert len(bytes.fromhex(snapshot.block_hash)) == 32
+    assert snapshot.tempo == (await world.run(world.chain.parameters())).tempo
+    assert await world.run(world.chain.registered_at(me.uid)) <= snapshot.block
+
+
+async def test_a_snapshot_and_a_head_of_the_same_block_agree(build: Build) -> None:
+    world = await build()
+    while True:
+        before = await world.run(world.chain.head())
+        snapshot = await world.run(world.chain.snapshot())
+        if snapshot.block == before.number:
+            break
+    seen = (snapshot.block, snapshot.block_hash, snapshot.block_time, snapshot.epoch)
+    assert seen == (before.number, before.hash, before.time, before.epoch)
+    assert before.epoch_end is None or before.epoch_end >= before.number
+
+
+async def test_waiting_ends_with_the_block_or_a_later_one(build: Build) -> None:
+    world = await build()
+    first = await world.run(world.chain.head())
+    later = await world.run(world.chain.wait_for_block(first.number + 3))
+    assert later.number >= first.number + 3
+    assert later.time >= first.time
+    assert (await world.run(world.chain.wait_for_block(first.number))).number >= later.number
+
+
+async def test_epochs_follow_each_other(build: Build) -> None:
+    world = await build()
+    head = await world.run(world.chain.head())
+    assert head.epoch_end is not None
+    following = await world.run(world.chain.wait_for_block(head.epoch_end + 2))
+    assert following.epoch > head.epoch
+
+
+async def test_parameters_are_those_of_the_subnet(build: Build) -> None:
+    world = await build("rules", tempo=19, weights_rate_limit=7, min_stake_tao=2.5, mechanisms=3, version_key=12)
+    parameters = await world.run(world.chain.parameters())
+    assert parameters == (19, 7, 2.5, 12, False, 3)
+
+
+async def test_plain_weights_are_stored_as_planned(build: Build) -> None:
+    world = await build()
+    await rested(world)
+    me, planned = await uid_of(world, world.me), evenly(world)
+    result = await send(world, planned)
+    assert (result.accepted, result.message) == (True, "")
+    assert result.block is not None
+    assert result.extrinsic is not None
+    assert result.extrinsic.startswith(f"{result.block}-")
+    stored = await world.run(world.chain.weights(0, me))
+    expected = to_u16(planned)
+    assert stored.keys() == expected.keys()
+    assert all(abs(stored[uid] - value) <= 1 for uid, value in expected.items())
+    assert await world.run(world.chain.last_update(0, me)) == result.block
+    assert list(await world.run(world.chain.commits(0))) == []
+
+
+async def test_a_miner_that_announces_itself_is_seen(build: Build) -> None:
+    world = await build()
+    uid = min(world.miners)
+    assert (await world.run(world.chain.snapshot())).neurons[uid].axon is None
+    await world.announce(uid, "192.0.2.7", 8_091)
+    assert (await world.run(world.chain.snapshot())).neurons[uid].axon == Axon("192.0.2.7", 8_091)
+
+
+async def test_whoever_set_nothing_has_no_weights(build: Build) -> None:
+    world = await build()
+    assert await world.run(world.chain.weights(0, max(world.miners))) == {}
+
+
+async def test_too_soon_is_refused_and_changes_nothing(build: Build) -> None:
+    world = await build()
+    await rested(world)
+    me = await uid_of(world, world.me)
+    first = await send(world, evenly(world))
+    again = await send(world, {min(world.miners): 1.0})
+    assert not again.accepted
+    assert again.block is None
+    assert "rate_limited" in again.message or "TooFast" in again.message
+    assert await world.run(world.chain.last_update(0, me)) == first.block
+    assert (await world.run(world.chain.weights(0, me))).keys() == world.miners.keys()
+
+
+async def test_without_a_permit_weights_are_refused_and_the_reason_is_named(build: Build) -> None:
+    world = await build()
+    await world.set_permit(False)
+    await rested(world)
+    result = await send(world, evenly(world))
+    assert not result.accepted
+    assert "NeuronNoValidatorPermit" in result.message
+    await world.set_permit(True)
+    await rested(world)
+    assert (await send(world, evenly(world))).accepted
+
+
+async def test_committed_weights_show_once_they_are_revealed(build: Build) -> None:
+    world = await build(reveal_epochs=1)
+    await rested(world)
+    me, planned = await uid_of(world, world.me), evenly(world)
+    assert (await world.run(world.chain.parameters())).commit_reveal
+    await world.sealed(planned)
+    result = await send(world, planned)
+    assert result.accepted
+    assert list(await world.run(world.chain.commits(0))) == [result.block]
+    assert await world.run(world.chain.last_update(0, me)) == result.block
+    stored: Mapping[int, int] = {}
+    for _ in range(100):
+        if stored := await world.run(world.chain.weights(0, me)):
+            break
+        await world.pass_blocks(1)
+    assert stored, "not revealed after 100 blocks; does the node get drand's pulses?"
+    assert all(abs(stored[uid] - value) <= 1 for uid, value in to_u16(planned).items())
+    assert list(await world.run(world.chain.commits(0))) == []
+    assert await world.run(world.chain.last_update(0, me)) == result.block
+
+
+@pytest.mark.parametrize("phase", get_args(Break))
+@pytest.mark.parametrize("reveal_epochs", [0, 1])
+async def test_a_broken_connection_is_told_for_what_it_is(build: Build, phase: Break, reveal_epochs: int) -> None:
+    world = await build("faults", reveal_epochs=reveal_epochs)
+    await rested(world)
+    me, planned = await uid_of(world, world.me), evenly(world)
+    await world.sealed(planned)
+    before = await world.run(world.chain.last_update(0, me))
+    await world.break_at(phase)
+    with pytest.raises((ChainError, TimeoutError)) as caught:
+        await world.run(within(world.clock, 100.0, world.chain.set_weights(0, planned, valid_blocks=8)))
+    assert isinstance(caught.value, ChainUnreachableError) == (phase == "unsigned")
+    await world.break_at(None)
+    await world.pass_blocks(world.chain.submission_lifetime(8) + 1)
+    arrived = await world.run(world.chain.last_update(0, me)) > before
+    assert arrived == (phase in ("pooled", "included", "silent"))
+
+
+async def test_a_cancelled_submission_never_shows_after_its_lifetime(build: Build) -> None:
+    world = await build("faults")
+    await rested(world)
+    me = await uid_of(world, world.me)
+    before = await world.run(world.chain.last_update(0, me))
+    await world.break_at("lost")
+    with pytest.raises((ChainError, TimeoutError)):
+        await world.run(within(world.clock, 0.0, world.chain.set_weights(0, evenly(world), valid_blocks=8)))
+    await world.break_at(None)
+    await world.pass_blocks(world.chain.submission_lifetime(8) + 1)
+    assert await world.run(world.chain.last_update(0, me)) == before
+
+
+async def test_each_mechanism_has_its_own_weights_and_its_own_last_update(build: Build) -> None:
+    world = await build("rules", mechanisms=2)
+    await rested(world)
+    me, target = await uid_of(world, world.me), min(world.miners)
+    before = await world.run(world.chain.last_update(0, me))
+    result = await world.run(world.chain.set_weights(1, {target: 1.0}, valid_blocks=8))
+    assert result.accepted
+    assert await world.run(world.chain.weights(1, me)) == {target: 65_535}
+    assert await world.run(world.chain.weights(0, me)) == {}
+    assert await world.run(world.chain.last_update(1, me)) == result.block
+    assert await world.run(world.chain.last_update(0, me)) == before
+
+
+async def test_a_uid_that_changes_hands_shows_its_new_holder(build: Build) -> None:
+    world = await build("slots")
+    uid = min(world.miners)
+    scored = await world.run(world.chain.snapshot())
+    await world.pass_blocks(2)
+    assert await world.register(NEWCOMER, instead_of=uid) == uid
+    sent = await world.run(world.chain.snapshot())
+    assert sent.by_hotkey(world.miners[uid]) is None
+    newcomer = sent.by_hotkey(NEWCOMER)
+    assert newcomer is not None
+    assert newcomer.uid == uid
+    assert await world.run(world.chain.registered_at(uid)) > scored.block
+
+
+async def test_a_metagraph_that_shrinks_refuses_what_is_gone(build: Build) -> None:
+    world = await build("slots")
+    await rested(world)
+    before = await world.run(world.chain.snapshot())
+    gone = await world.deregister_last()
+    after = await world.run(world.chain.snapshot())
+    assert len(after.neurons) == len(before.neurons) - 1
+    assert all(neuron.uid != gone for neuron in after.neurons)
+    for read in (world.chain.last_update(0, gone), world.chain.registered_at(gone)):
+        with pytest.raises(ChainError, match=f"no neuron has uid {gone}") as caught:
+            await world.run(read)
+        assert not isinstance(caught.value, ChainUnreachableError)
+    result = await send(world, {gone: 1.0})
+    assert not result.accepted
+    assert "UidVecContainInvalidOne" in result.message
+
+
+async def test_whoever_is_not_registered_is_refused(build: Build) -> None:
+    world = await build()
+    await rested(world)
+    await world.deregister_me()
+    result = await send(world, evenly(world))
+    assert not result.accepted
+    assert result.block is None
+
+
+async def test_a_node_that_goes_away_and_comes_back_serves_again(build: Build) -> None:
+    world = await build("outage")
+    before = await world.run(world.chain.head())
+    await world.reachable(False)
+    for call in (world.chain.head(), world.chain.snapshot(), world.chain.wait_for_block(before.number + 1_000)):
+        with pytest.raises(ChainUnreachableError):
+            await world.run(call)
+    with pytest.raises(ChainUnreachableError):
+        await send(world, evenly(world))
+    await world.reachable(True)
+    back = await world.run(world.chain.wait_for_block(before.number + 1))
+    assert back.number > before.number
+    await rested(world)
+    assert (await send(world, evenly(world))).accepted
+
+
+async def test_a_closed_chain_says_so(build: Build) -> None:
+    world = await build()
+    await world.run(world.chain.head())
+    await world.run(world.chain.close())
+    with pytest.raises(ChainError, match="was closed"):
+        await world.run(world.chain.head())
+    with pytest.raises(ChainError, match="was closed"):
+        await send(world, {1: 1.0})

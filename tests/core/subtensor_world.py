@@ -1,0 +1,194 @@
+"""A subnet of its own on a real node, for the contract that every `Chain` keeps; //Alice must be its sudo key.
+
+Time is real: a node with fast blocks (0.25 s) takes minutes, one with blocks of 12 s an afternoon.
+"""
+
+import secrets
+from collections.abc import Coroutine, Mapping
+from typing import Any, Final, NoReturn, TypeVar, cast
+
+import bittensor as bt
+from chain_worlds import Ability, Break
+
+from validator.chain.base import Chain
+from validator.chain.bittensor import BittensorChain
+from validator.chain.submission import Limits
+from validator.protocol.signatures import Signer
+from validator.sources import Clock, SystemClock
+
+T = TypeVar("T")
+ALICE: Final = Signer.from_uri("//Alice").keypair
+TEMPO: Final = 20
+RATE_LIMIT: Final = 20  # more blocks than a submission takes to become final
+STAKE_RAO: Final = 1_000 * 10**9
+ATTEMPTS: Final = 20  # blocks for which a call is tried again: rate limits of the chain's own
+_NOT_HERE: Final = "not on a real node: {}"
+
+
+class NodeWorld:
+    """One validator with stake and a permit, and three miners, on a new subnet of a real node."""
+
+    cannot: Mapping[Ability, str] = {
+        "faults": _NOT_HERE.format("its connections are its own"),
+        "outage": _NOT_HERE.format("it is not this test's to stop"),
+        "slots": _NOT_HERE.format("who leaves a subnet is the chain's decision"),
+        "rules": _NOT_HERE.format("its subnets are made in one way"),
+    }
+
+    def __init__(self, url: str, client: bt.Client, netuid: int) -> None:
+        self.clock: Clock = SystemClock()
+        self.netuid = netuid
+        self.miners: Mapping[int, str] = {}
+        self._url = url
+        self._client = client
+        self._seed = secrets.token_hex(4)
+        self._signer = self._fresh("validator")
+        self.me = self._signer.hotkey
+        self._chains: list[BittensorChain] = []
+        self.chain: Chain = self._chain(self._signer)
+
+    @classmethod
+    async def open(cls, url: str, rules: Mapping[str, object]) -> "NodeWorld":
+        """Return a world on a new subnet; of `rules` only `reveal_epochs` counts."""
+        client = await bt.Client(url, fallback_endpoints=[], archive_endpoints=[]).connect()
+        await _sudo(client, bt.calls.AdminUtils.sudo_set_network_rate_limit(rate_limit=0), required=False)
+        owner = Signer.from_uri(f"//{secrets.token_hex(4)}//owner").hotkey
+        before = await _netuids(client)
+        await _submit(client, bt.calls.SubtensorModule.register_network(hotkey=owner))
+        (netuid,) = await _netuids(client) - before
+        world = cls(url, client, netuid)
+        await world._prepare(int(str(rules.get("reveal_epochs", 0))))
+        return world
+
+    async def run(self, call: Coroutine[Any, Any, T]) -> T:
+        return await call
+
+    async def pass_blocks(self, count: int) -> None:
+        await self.chain.wait_for_block((await self.chain.head()).number + count)
+
+    async def sealed(self, weights: Mapping[int, float]) -> None:
+        """Nothing to tell: the chain opens it itself."""
+
+    async def set_permit(self, permit: bool) -> None:
+        """Look through a hotkey that was registered after the last epoch, and so has no permit yet."""
+        if permit:
+            self.chain = self._chain(self._signer)
+            return
+        head = await self.chain.head()
+        assert head.epoch_end is not None
+        await self.chain.wait_for_block(head.epoch_end + 2)
+        newcomer = self._fresh("newcomer")
+        await self._register(newcomer.hotkey)
+        self.chain = self._chain(newcomer)
+
+    async def register(self, hotkey: str, *, instead_of: int | None = None) -> int:
+        del hotkey, instead_of
+        self._cannot("slots")
+
+    async def deregister_last(self) -> int:
+        self._cannot("slots")
+
+    async def deregister_me(self) -> None:
+        """Look through a hotkey that never was registered."""
+        self.chain = self._chain(self._fresh("stranger"))
+
+    async def announce(self, uid: int, ip: str, port: int) -> None:
+        """Announce an axon as the miner at `uid`."""
+        names = [name for name in ("miner1", "miner2", "miner3") if self._fresh(name).hotkey == self.miners[uid]]
+        await self._chain(self._fresh(names[0])).announce_axon(ip, port)
+
+    async def break_at(self, phase: Break | None) -> None:
+        del phase
+        self._cannot("faults")
+
+    async def reachable(self, yes: bool) -> None:
+        del yes
+        self._cannot("outage")
+
+    async def close(self) -> None:
+        for chain in self._chains:
+            await chain.close()
+        await self._client.close()
+
+    async def _prepare(self, reveal_epochs: int) -> None:
+        netuid, admin = self.netuid, bt.calls.AdminUtils
+        # Not every runtime has or allows every one of these; what matters is checked by what follows.
+        for call in (
+            admin.sudo_set_admin_freeze_window(window=0),
+            admin.sudo_set_owner_hparam_rate_limit(epochs=0),
+            admin.sudo_set_stake_threshold(min_stake=0),
+            admin.sudo_set_subtoken_enabled(netuid=netuid, subtoken_enabled=True),
+            admin.sudo_set_network_registration_allowed(netuid=netuid, registration_allowed=True),
+            admin.sudo_set_max_registrations_per_block(netuid=netuid, max_registrations_per_block=10),
+            admin.sudo_set_target_registrations_per_interval(netuid=netuid, target_registrations_per_interval=100),
+            admin.sudo_set_serving_rate_limit(netuid=netuid, serving_rate_limit=0),
+            admin.sudo_set_min_allowed_weights(netuid=netuid, min_allowed_weights=1),
+            admin.sudo_set_commit_reveal_weights_interval(netuid=netuid, interval=max(1, reveal_epochs)),
+        ):
+            await _sudo(self._client, call, required=False)
+        for call in (
+            admin.sudo_set_tempo(netuid=netuid, tempo=TEMPO),
+            admin.sudo_set_weights_set_rate_limit(netuid=netuid, weights_set_rate_limit=RATE_LIMIT),
+            admin.sudo_set_commit_reveal_weights_enabled(netuid=netuid, enabled=reveal_epochs > 0),
+        ):
+            await _sudo(self._client, call, required=True)
+        await self._register(self.me)
+        for name in ("miner1", "miner2", "miner3"):
+            await self._register(self._fresh(name).hotkey)
+        stake = bt.calls.SubtensorModule.add_stake(hotkey=self.me, netuid=netuid, amount_staked=STAKE_RAO)
+        await _submit(self._client, stake)
+        names = {self._fresh(name).hotkey for name in ("miner1", "miner2", "miner3")}
+        for _ in range(6 * TEMPO):
+            snapshot = await self.chain.snapshot()
+            me = snapshot.by_hotkey(self.me)
+            if me is not None and me.validator_permit:
+                self.miners = {neuron.uid: neuron.hotkey for neuron in snapshot.neurons if neuron.hotkey in names}
+                return
+            await self.chain.wait_for_block(snapshot.block + 1)
+        raise AssertionError(f"no permit after {6 * TEMPO} blocks; do epochs run on netuid {netuid}?")
+
+    async def _register(self, hotkey: str) -> None:
+        call = bt.calls.SubtensorModule.burned_register(netuid=self.netuid, hotkey=hotkey)
+        await _submit(self._client, call)
+
+    def _fresh(self, name: str) -> Signer:
+        return Signer.from_uri(f"//{self._seed}//{name}")
+
+    def _chain(self, signer: Signer) -> BittensorChain:
+        chain = BittensorChain(
+            endpoints=(self._url,),
+            netuid=self.netuid,
+            signer=signer,
+            clock=self.clock,
+            limits=Limits(no_block_s=60.0),
+        )
+        self._chains.append(chain)
+        return chain
+
+    def _cannot(self, ability: Ability) -> NoReturn:
+        raise AssertionError(self.cannot[ability])
+
+
+async def _netuids(client: bt.Client) -> set[int]:
+    return {int(netuid) for netuid, added in await client.query_map(("SubtensorModule", "NetworksAdded")) if added}
+
+
+async def _sudo(client: bt.Client, call: Any, *, required: bool) -> None:
+    try:
+        inner = await cast("Any", client).compose(call)
+    except (bt.BittensorError, LookupError, ValueError):
+        assert not required, f"this runtime has no {call.function}"
+        return
+    result = await client.submit_call(bt.calls.Sudo.sudo(call=inner), ALICE)
+    assert result.success or not required, f"{call.function}: {result.message}; is //Alice the sudo key?"
+
+
+async def _submit(client: bt.Client, call: Any) -> None:
+    """Submit as //Alice, block after block until it is taken."""
+    result = None
+    for _ in range(ATTEMPTS):
+        result = await client.submit_call(call, ALICE)
+        if result.success:
+            return
+        await client.wait_for_block(await client.block() + 1)
+    raise AssertionError(f"{call.function}: {result.message if result else ''}")
