@@ -15,6 +15,7 @@ from validator.protocol.round import FlagRaised
 from validator.protocol.scoring_version import ASSESSED_TYPES, EJECTING_FLAGS
 from validator.rounds.prepare import Prepared
 from validator.store import Store
+from validator.store.repositories.weights import PlannedWeights
 
 T = TypeVar("T")
 NOW = datetime(2026, 1, 1, 1, tzinfo=UTC)
@@ -87,7 +88,7 @@ async def test_three_flags_eject_and_who_left_is_not_registered(store: Store) ->
     async with store.begin() as tx:
         for kind in ASSESSED_TYPES[:EJECTING_FLAGS]:
             await tx.flags.raise_(FlagRaised(first, kind, 0.95, 0.1, 5), 0, NOW)
-        await tx.weights.prepare(7, 0, 1, {second: 0.15}, {second: 1.0, first: 1.0}, 0.85, NOW)
+        await tx.weights.prepare(7, 0, 1, PlannedWeights({second: 0.15}, {second: 1.0, first: 1.0}, 0.85, {}), NOW)
     world.subnet.deregister(second)
     await world.clock.advance(2.0)
     snapshot = await world.chain.snapshot()

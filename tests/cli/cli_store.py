@@ -26,6 +26,7 @@ from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
 from validator.rounds.prepare import Prepared
 from validator.store import Store, open_store
+from validator.store.repositories.weights import PlannedWeights
 
 T = TypeVar("T")
 PROGRAM = [sys.executable, "-c", "from validator.cli import main; main()"]
@@ -158,5 +159,5 @@ async def _add_conduct(store: Store, world: World) -> None:
         document = world._capabilities(world.signers[FLAGGED])
         await tx.capabilities.put(FLAGGED, document, now, now + timedelta(hours=12), now)
         vector, scores = {FLAGGED: 0.15, EVIL: 0.05}, {FLAGGED: 1 / 3, EVIL: 0.25, GARBAGE: 0.0}
-        number = await tx.weights.prepare(1, 0, 7, vector, scores, 0.8, RAISED)
+        number = (await tx.weights.prepare(1, 0, 7, PlannedWeights(vector, scores, 0.8, {}), RAISED)).id
         await tx.weights.update(number, "confirmed", RAISED, block=140, message="[green]fine[/green]", extrinsic="0x1")

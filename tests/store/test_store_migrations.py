@@ -60,7 +60,7 @@ async def test_upgrading_twice_changes_nothing(store_url: str) -> None:
         assert (await tx.connection.execute(text("SELECT hotkey FROM miners"))).scalars().all() == ["5F"]
 
 
-@pytest.mark.parametrize("revision", ["r0001", "r0002", "r0003"])
+@pytest.mark.parametrize("revision", ["r0001", "r0002", "r0003", "r0004"])
 async def test_every_older_version_can_be_upgraded_and_keeps_its_rows(store_url: str, revision: str) -> None:
     await _migrate_to(store_url, revision)
     parsed = parse_url(store_url)
@@ -72,6 +72,28 @@ async def test_every_older_version_can_be_upgraded_and_keeps_its_rows(store_url:
     async with open_store(store_url) as store, store.read() as tx:
         assert [row.hotkey for row in await tx.connection.execute(text("SELECT hotkey FROM miners"))] == ["5F"]
         assert await tx.connection.run_sync(_differences) == []
+
+
+async def test_weights_of_older_versions_that_may_have_left_are_unknown(store_url: str) -> None:
+    await _migrate_to(store_url, "r0004")
+    engine = make_engine(parse_url(store_url), pooled=False)
+    async with writing(engine).begin() as connection:
+        for number, state in enumerate(("prepared", "confirmed")):
+            await connection.execute(
+                text(
+                    "INSERT INTO weight_submissions (id, netuid, mechid, epoch, state, block, vector, scores,"
+                    f" unallocated, created_at, updated_at) VALUES ({number}, 1, 0, {number}, '{state}', 14, '{{}}',"
+                    " '{}', 0.5, '2026-01-01 00:00:00', '2026-01-01 00:00:00')"
+                )
+            )
+    await engine.dispose()
+    await upgrade(store_url)
+    async with open_store(store_url) as store, store.read() as tx:
+        sent, taken = await tx.weights.get(0), await tx.weights.get(1)
+    assert sent is not None
+    assert taken is not None
+    assert (sent.state, sent.attempts, sent.signed_block, sent.lifetime, sent.block) == ("unknown", 1, 14, 128, None)
+    assert (taken.state, taken.attempts, taken.block, taken.sent) == ("confirmed", 1, 14, None)
 
 
 async def test_an_upgrade_that_fails_leaves_nothing_behind(store_url: str) -> None:

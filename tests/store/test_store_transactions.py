@@ -13,6 +13,7 @@ from validator.protocol.round import AgreementSample, FlagRaised, ReputationEven
 from validator.store import DispatchKey, Store
 from validator.store.errors import UnstorableError
 from validator.store.records import WindowEntry
+from validator.store.repositories.weights import PlannedWeights
 from validator.store.tables import agreements, answers, dispatches, metadata, rounds, salts, scores, tasks
 
 
@@ -193,7 +194,7 @@ async def test_numbers_that_are_none_are_refused(store: Store, number: float) ->
             await tx.windows.add([WindowEntry(HOTKEYS[0], PYTHON, 0, "t", number)])
     with pytest.raises(UnstorableError):
         async with store.begin() as tx:
-            await tx.weights.prepare(1, 0, 0, {"a": number}, {}, 0.0, at(0))
+            await tx.weights.prepare(1, 0, 0, PlannedWeights({"a": number}, {}, 0.0, {}), at(0))
 
 
 async def test_times_without_a_zone_are_refused(store: Store) -> None:

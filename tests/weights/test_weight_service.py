@@ -1,136 +1,14 @@
 """The weights loop against a simulated subnet on virtual time, with the real store."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, MutableMapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-import structlog
+from weights_world import ME, MINERS, OWNER, blocks, build, count_submissions, give_scores, restarted, running
 
-from validator.chain.base import ChainError
 from validator.chain.simulated import SimulatedChain
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
-from validator.protocol.reasons import Reason
-from validator.settings import WeightsSettings
-from validator.sources import VirtualClock
 from validator.store import Store
 from validator.store.errors import StoreLockLostError
-from validator.store.records import WeightsRecord, WindowEntry
-from validator.telemetry import Event, Metrics
-from validator.weights.service import WeightService
-
-START = datetime(2026, 1, 1, tzinfo=UTC)
-ME, OWNER = "Validator", "Owner"
-MINERS = [f"miner{n}" for n in range(8)]
-TEMPO = 19  # epochs of 20 blocks: 0-19, 20-39, …
-BEFORE_END = 5
-
-
-@dataclass
-class World:
-    clock: VirtualClock
-    subnet: SimulatedSubnet
-    chain: SimulatedChain
-    store: Store
-    log: list[MutableMapping[str, Any]]
-    metrics: Metrics
-    service: WeightService
-    task: asyncio.Task[None] | None = None
-
-    async def until_block(self, number: int) -> None:
-        """Let the clock run to the block, and everything that follows from each block happen before the next."""
-        await self.calm()
-        while self.subnet.blocks.number() < number:
-            await self.clock.advance(1.0)
-            await self.calm()
-
-    async def calm(self) -> None:
-        """Return once the service waits for the clock and for nothing else."""
-        quiet = 0
-        while quiet < 50:
-            assert self.task is not None
-            if self.task.done():
-                return
-            await asyncio.sleep(0)
-            quiet = quiet + 1 if any(not wake.done() for *_, wake in self.clock._sleepers) else 0
-
-    async def records(self) -> list[WeightsRecord]:
-        async with self.store.read() as tx:
-            return list(reversed(await tx.weights.listing(100)))
-
-    def events(self, *names: Event) -> list[MutableMapping[str, Any]]:
-        return [line for line in self.log if not names or line["event"] in names]
-
-    def reasons(self) -> list[str]:
-        return [line["reason"] for line in self.events(Event.WEIGHTS_BLOCKED)]
-
-
-async def give_scores(store: Store, subnet: SimulatedSubnet, scores: dict[str, float], round_id: int = 0) -> None:
-    snapshot = subnet.snapshot()
-    async with store.begin() as tx:
-        await tx.miners.seen(snapshot)
-        await tx.rounds.skip(
-            round_id,
-            epoch=snapshot.epoch,
-            block=snapshot.block,
-            block_hash=snapshot.block_hash,
-            reason=Reason.SKIPPED_NO_TASKS,
-            at=START,
-        )
-        await tx.windows.add(
-            [
-                WindowEntry(hotkey, "declarative", round_id, f"task-{n}", score)
-                for hotkey, score in scores.items()
-                for n in range(20)
-            ]
-        )
-
-
-def build(
-    store: Store, *, settings: dict[str, Any] | None = None, chain: Callable[..., Any] | None = None, **rules: Any
-) -> World:
-    clock = VirtualClock(START)
-    given = {"tempo": TEMPO, "weights_rate_limit": 10, "min_stake_tao": 50.0, "owner_hotkey": OWNER, **rules}
-    subnet = SimulatedSubnet.create(
-        SubnetRules(seed="w", genesis=int(START.timestamp()), block_time_s=1.0, **given), clock
-    )
-    subnet.register(ME, stake_tao=100.0, validator_permit=True)
-    subnet.register(OWNER)
-    for hotkey in MINERS:
-        subnet.register(hotkey)
-    connection = (chain or SimulatedChain)(subnet, ME)
-    metrics = Metrics(clock, "0")
-    service = WeightService(
-        store=store,
-        chain=connection,
-        clock=clock,
-        hotkey=ME,
-        netuid=1,
-        mechid=0,
-        settings=WeightsSettings(blocks_before_epoch_end=BEFORE_END, timeout_s=3.0, **(settings or {})),
-        metrics=metrics,
-    )
-    return World(clock, subnet, connection, store, [], metrics, service)
-
-
-@asynccontextmanager
-async def running(world: World) -> AsyncIterator[World]:
-    with structlog.testing.capture_logs() as log:
-        world.log = log
-        world.task = asyncio.create_task(world.service.run())
-        try:
-            yield world
-        finally:
-            world.task.cancel()
-            await asyncio.gather(world.task, return_exceptions=True)
-
-
-def blocks(records: Iterable[WeightsRecord]) -> list[tuple[int, str, int | None]]:
-    return [(record.epoch, record.state, record.block) for record in records]
+from validator.telemetry import Event
 
 
 async def test_each_epoch_gets_its_weights_once_late_in_it(store: Store) -> None:
@@ -267,52 +145,6 @@ async def test_an_outage_to_the_epochs_end_costs_the_epoch_rather_than_spilling_
     assert blocks(await world.records()) == [(1, "confirmed", 34)]
 
 
-async def test_a_lost_answer_is_unknown_never_resent_and_found_on_the_chain_later(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
-    sent = count_submissions(world)
-    world.chain.faults.lost_answers = 1
-    async with running(world):
-        await world.until_block(19)
-        assert blocks(await world.records()) == [(0, "unknown", 14)]
-        assert world.events(Event.WEIGHTS_SUBMITTED)[0]["reason"] == "weights_unknown"
-        assert sent == [14]
-        await world.until_block(21)
-        assert blocks(await world.records()) == [(0, "confirmed", 14)]
-        assert [line["epoch"] for line in world.events(Event.WEIGHTS_FOUND)] == [0]
-        await world.until_block(39)
-    assert sent == [14, 34]
-
-
-async def test_an_unknown_submission_that_never_arrived_stays_unknown(store: Store) -> None:
-    class Swallowing(SimulatedChain):
-        async def set_weights(self, mechid: int, weights: Any, *, valid_blocks: int) -> Any:
-            if self.subnet.blocks.number() < 20:
-                raise ChainError("the connection broke")
-            return await super().set_weights(mechid, weights, valid_blocks=valid_blocks)
-
-    world = build(store, chain=Swallowing)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
-    async with running(world):
-        await world.until_block(39)
-    assert blocks(await world.records()) == [(0, "unknown", 14), (1, "confirmed", 34)]
-    assert not world.events(Event.WEIGHTS_FOUND)
-
-
-async def test_equal_weights_of_an_earlier_epoch_do_not_pass_for_lost_ones(store: Store) -> None:
-    class Swallowing(SimulatedChain):
-        async def set_weights(self, mechid: int, weights: Any, *, valid_blocks: int) -> Any:
-            if self.subnet.blocks.number() > 20:
-                raise ChainError("the connection broke")
-            return await super().set_weights(mechid, weights, valid_blocks=valid_blocks)
-
-    world = build(store, chain=Swallowing)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
-    async with running(world):
-        await world.until_block(45)
-    assert blocks(await world.records()) == [(0, "confirmed", 14), (1, "unknown", 34)]
-
-
 async def test_a_refusal_is_final_for_the_epoch(store: Store) -> None:
     class Refusing(SimulatedChain):
         async def parameters(self) -> Any:
@@ -327,99 +159,13 @@ async def test_a_refusal_is_final_for_the_epoch(store: Store) -> None:
     assert world.events(Event.WEIGHTS_SUBMITTED)[0]["reason"] == "weights_rejected"
 
 
-async def test_weights_that_certainly_did_not_leave_are_told_apart_from_unknown_ones(store: Store) -> None:
-    class Gone(SimulatedChain):
-        async def set_weights(self, mechid: int, weights: Any, *, valid_blocks: int) -> Any:
-            self.faults.unreachable_until = 18
-            return await super().set_weights(mechid, weights, valid_blocks=valid_blocks)
-
-    world = build(store, chain=Gone)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
-    async with running(world):
-        await world.until_block(22)
-    (record,) = await world.records()
-    assert record.state == "rejected"
-    assert world.events(Event.WEIGHTS_SUBMITTED)[0]["reason"] == "weights_chain_down"
-
-
-@pytest.mark.parametrize(("arrived", "state"), [(True, "confirmed"), (False, "unknown")])
-async def test_a_row_that_a_crash_left_prepared_is_settled_from_the_chain_and_not_sent_again(
-    store: Store, arrived: bool, state: str
-) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
-    await world.clock.advance(15.0)
-    async with store.begin() as tx:
-        vector = {"miner0": 0.15}
-        submission = await tx.weights.prepare(1, 0, 0, vector, {"miner0": 1.0}, 0.85, START)
-        await tx.weights.update(submission, "prepared", START, block=14)
-    if arrived:
-        world.subnet.set_weights(ME, 0, {2: 0.15, 1: 0.85})
-    sent = count_submissions(world)
-    async with running(world):
-        await world.until_block(19)
-    assert sent == []
-    (record,) = await world.records()
-    assert (record.state, record.block) == (state, 15 if arrived else 14)
-
-
-async def test_other_weights_on_chain_do_not_pass_for_the_lost_ones(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
-    await world.clock.advance(15.0)
-    async with store.begin() as tx:
-        submission = await tx.weights.prepare(1, 0, 0, {"miner0": 0.15}, {"miner0": 1.0}, 0.85, START)
-        await tx.weights.update(submission, "prepared", START, block=14)
-    world.subnet.set_weights(ME, 0, {3: 1.0})
-    async with running(world):
-        await world.until_block(19)
-    assert blocks(await world.records()) == [(0, "unknown", 14)]
-
-
-async def test_stopping_in_mid_submission_leaves_a_row_that_says_unknown(store: Store) -> None:
-    world = build(store, settings={})
-    await give_scores(store, world.subnet, {"miner0": 1.0})
-    world.chain.faults.lost_answers = 1
-    async with running(world):
-        await world.until_block(14)
-        assert blocks(await world.records()) == [(0, "prepared", 14)]
-    assert blocks(await world.records()) == [(0, "unknown", 14)]
-
-
-async def test_the_last_write_outlives_a_second_cancellation(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
-    world.chain.faults.lost_answers = 1
-    async with running(world):
-        await world.until_block(14)
-        assert world.task is not None
-        world.task.cancel()
-        for _ in range(3):
-            await asyncio.sleep(0)
-        world.task.cancel()
-        await asyncio.gather(world.task, return_exceptions=True)
-        async with store.begin():  # write transactions queue in order: the last write is before this one
-            pass
-    assert blocks(await world.records()) == [(0, "unknown", 14)]
-
-
 async def test_a_restart_in_the_same_epoch_sends_nothing_again(store: Store) -> None:
     world = build(store)
     await give_scores(store, world.subnet, {"miner0": 1.0})
     sent = count_submissions(world)
     async with running(world):
         await world.until_block(15)
-    again = WeightService(
-        store=store,
-        chain=world.chain,
-        clock=world.clock,
-        hotkey=ME,
-        netuid=1,
-        mechid=0,
-        settings=WeightsSettings(blocks_before_epoch_end=BEFORE_END),
-    )
-    world.service = again
-    async with running(world):
+    async with running(restarted(world)):
         await world.until_block(19)
     assert sent == [14]
 
@@ -432,7 +178,7 @@ async def test_switched_off_means_off(store: Store) -> None:
 
 async def test_a_fault_of_ours_is_logged_and_tried_again_but_a_lost_lock_ends_it(store: Store) -> None:
     class Broken(SimulatedChain):
-        fault: Exception | None = RuntimeError("a bug")
+        fault: Exception | None = None
 
         async def parameters(self) -> Any:
             if self.fault is not None:
@@ -443,6 +189,8 @@ async def test_a_fault_of_ours_is_logged_and_tried_again_but_a_lost_lock_ends_it
     assert isinstance(world.chain, Broken)
     await give_scores(store, world.subnet, {"miner0": 1.0})
     async with running(world):
+        await world.until_block(12)
+        world.chain.fault = RuntimeError("a bug")
         await world.until_block(14)
         assert [line["reason"] for line in world.events(Event.WEIGHTS_FAILED)] == ["bug_internal"]
         world.chain.fault = None
@@ -461,16 +209,3 @@ async def test_the_metrics_show_block_and_age(store: Store) -> None:
         await world.until_block(20)
     assert world.metrics.registry.get_sample_value("validator_chain_block") == 20
     assert world.metrics.registry.get_sample_value("validator_blocks_since_weights") == 6
-
-
-def count_submissions(world: World) -> list[int]:
-    """Return a list that grows by the block of each submission that reaches the subnet."""
-    seen: list[int] = []
-    take = world.subnet.submit
-
-    def counting(*args: Any, **kwargs: Any) -> Any:
-        seen.append(world.subnet.blocks.number())
-        return take(*args, **kwargs)
-
-    world.subnet.submit = counting  # type: ignore[method-assign]
-    return seen

@@ -1,15 +1,22 @@
+import msgspec
 import pytest
 
-from validator.chain.base import Head, SubnetParameters
+from validator.chain.base import VERSION_KEY, Head, SubnetParameters
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, Neuron
-from validator.weights.timing import due_block, hindrance
+from validator.weights.sight import Sight, Slot
+from validator.weights.timing import due_block, hindrance, validity
 
 PARAMETERS = SubnetParameters(20, 10, 50.0, 0, False, 1)
+ME = Neuron("Va", 0, 50.0, True, None)
 
 
-def snapshot_of(block: int, neuron: Neuron | None) -> MetagraphSnapshot:
-    return MetagraphSnapshot(1, block, "ab" * 32, 0, 2, 20, None, (neuron,) if neuron else ())
+def sight_of(
+    neuron: Neuron | None = ME, *, block: int = 50, updated: int = 0, commits: int = 0, version_key: int = 0
+) -> Sight:
+    snapshot = MetagraphSnapshot(1, block, "ab" * 32, 0, 2, 20, None, (neuron,) if neuron else ())
+    slot = None if neuron is None else Slot(neuron, updated, 0, list(range(commits)), {})
+    return Sight(snapshot, PARAMETERS._replace(version_key=version_key), slot)
 
 
 @pytest.mark.parametrize(
@@ -19,23 +26,30 @@ def test_due_is_late_in_the_epoch_but_before_its_last_block(end: int | None, bef
     assert due_block(Head(45, "ab" * 32, 0, 2, end), before) == due
 
 
+@pytest.mark.parametrize(("end", "block", "valid"), [(62, 50, 8), (62, 58, 4), (62, 61, 1), (62, 62, 1), (None, 50, 8)])
+def test_a_submission_is_not_valid_past_the_epochs_end(end: int | None, block: int, valid: int) -> None:
+    assert validity(Head(45, "ab" * 32, 0, 2, end), block, 8) == valid
+
+
 @pytest.mark.parametrize(
-    ("neuron", "mechid", "reason", "retry"),
+    ("sight", "mechid", "reason", "retry"),
     [
-        (None, 0, Reason.WEIGHTS_NOT_REGISTERED, 51),
-        (Neuron("Va", 0, 50.0, False, None, 0), 0, Reason.WEIGHTS_NO_PERMIT, 51),
-        (Neuron("Va", 0, 49.9, True, None, 0), 0, Reason.WEIGHTS_LOW_STAKE, 51),
-        (Neuron("Va", 0, 50.0, True, None, 0), 1, Reason.WEIGHTS_REJECTED, 51),
-        (Neuron("Va", 0, 50.0, True, None, 45), 0, Reason.WEIGHTS_RATE_LIMITED, 55),
+        (sight_of(None), 0, Reason.WEIGHTS_NOT_REGISTERED, 51),
+        (sight_of(None), 1, Reason.WEIGHTS_REJECTED, 51),
+        (sight_of(msgspec.structs.replace(ME, validator_permit=False)), 0, Reason.WEIGHTS_NO_PERMIT, 51),
+        (sight_of(msgspec.structs.replace(ME, stake_tao=49.9)), 0, Reason.WEIGHTS_LOW_STAKE, 51),
+        (sight_of(), 1, Reason.WEIGHTS_REJECTED, 51),
+        (sight_of(version_key=VERSION_KEY + 1), 0, Reason.WEIGHTS_VERSION_KEY, 51),
+        (sight_of(commits=10), 0, Reason.WEIGHTS_UNREVEALED, 51),
+        (sight_of(updated=45), 0, Reason.WEIGHTS_RATE_LIMITED, 55),
     ],
 )
-def test_what_the_chain_would_refuse(neuron: Neuron | None, mechid: int, reason: Reason, retry: int) -> None:
-    found = hindrance(snapshot_of(50, neuron), PARAMETERS, "Va", mechid)
+def test_what_the_chain_would_refuse(sight: Sight, mechid: int, reason: Reason, retry: int) -> None:
+    found = hindrance(sight, mechid)
     assert found is not None
     assert (found.reason, found.retry) == (reason, retry)
 
 
 def test_nothing_stands_in_the_way_once_the_rate_limit_has_passed() -> None:
-    me = Neuron("Va", 0, 50.0, True, None, 40)
-    assert hindrance(snapshot_of(50, me), PARAMETERS, "Va", 0) is None
-    assert hindrance(snapshot_of(49, me), PARAMETERS, "Va", 0) is not None
+    assert hindrance(sight_of(updated=40, commits=9, version_key=VERSION_KEY), 0) is None
+    assert hindrance(sight_of(updated=40, block=49), 0) is not None

@@ -1,15 +1,12 @@
 """`validator weights …`: what was sent to the chain (SPEC 11)."""
 
+from typing import Annotated
+
 import typer
 
 from validator.cli.options import Config, Json
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Weights on the chain.")
-
-
-@app.callback()
-def _weights() -> None:
-    """Keep `show` a sub-command although it is the only one."""
 
 
 @app.command()
@@ -42,3 +39,26 @@ def show(config: Config = None, as_json: Json = False) -> None:
     )
     print_table(columns, ((line.hotkey, line.uid, line.score, f"{line.weight:.6f}") for line in found.miners))
     print_line(f"sum {found.sum:.9f}, unallocated {found.unallocated:.9f}")
+
+
+@app.command()
+def unlock(
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; stored with the lock.")],
+    config: Config = None,
+) -> None:
+    """Clear the lock that another program's use of the hotkey left. Exit 1: nothing is locked."""
+    from datetime import UTC, datetime
+
+    from validator.cli.errors import say_no
+    from validator.cli.output import print_line
+    from validator.cli.session import change_store, settings_of
+    from validator.weights.lock import clear, stop_file_of
+
+    now = datetime.now(UTC)
+    file = stop_file_of(settings_of(config))
+    seen = change_store(config, lambda tx, _: clear(tx, file, reason, now))
+    if seen is None:
+        say_no("nothing to clear: weights are not locked")
+    file.unlink(missing_ok=True)
+    print_line(f"unlocked; it had been locked because: {seen}")
+    print_line("the next start takes the hotkey's last update on chain for its own")

@@ -20,13 +20,13 @@ from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.listening import RoundListener
 from validator.rounds.prepare import Preparer
 from validator.rounds.service import RoundService
-from validator.rounds.standing import Standing
 from validator.rounds.tasks import TaskDesk
 from validator.settings import Settings
 from validator.store import Store, open_store
 from validator.telemetry import Event, Metrics
 from validator.web.health import HealthService, store_probe
 from validator.web.state import HealthState
+from validator.weights.lock import WeightsLock, stop_file_of
 from validator.weights.service import WeightService
 
 _log = structlog.get_logger()
@@ -153,8 +153,7 @@ async def assembled(
         gates = Gatekeeper()
         stack.push_async_callback(gates.close)
         health = HealthState(world.clock, settings.rounds.interval_s, __version__)
-        standing = Standing(world.signer.hotkey, settings.rounds.without_permit, health.saw_standing)
-        rounds = _round_service(settings, world, store, client, gates, standing, (HealthListener(health), *listeners))
+        rounds = _round_service(settings, world, store, client, gates, (HealthListener(health), *listeners))
         beside = _beside(settings, world, store, metrics, health)
         yield Daemon(settings, store, metrics, health, rounds, beside)
 
@@ -165,7 +164,6 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
     store: Store,
     client: MinerClient,
     gates: Gatekeeper,
-    standing: Standing,
     listeners: Sequence[RoundListener],
 ) -> RoundService:
     return RoundService(
@@ -186,7 +184,6 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
         gates=gates,
         interval_s=settings.rounds.interval_s,
         refresh_s=settings.rounds.capabilities_refresh_s,
-        standing=standing,
         listeners=listeners,
     )
 
@@ -205,6 +202,7 @@ def _beside(settings: Settings, world: World, store: Store, metrics: Metrics, he
             netuid=settings.validator.netuid,
             mechid=settings.validator.mechid,
             settings=settings.weights,
+            lock=WeightsLock(store, world.clock, stop_file_of(settings)),
             metrics=metrics,
         ),
     )

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 import structlog
 
 from validator.chain.base import (
+    VERSION_KEY,
     Chain,
     ChainError,
     ChainUnreachableError,
@@ -82,7 +83,9 @@ def preconditions(
     absent = mechid >= parameters.mechanisms
     mechanism = f"mechanism {mechid} of {parameters.mechanisms}"
     yield Precondition("mechanism", Reason.WEIGHTS_REJECTED if absent else None, mechanism)
-    yield Precondition("version_key", None, f"weights must carry at least {parameters.version_key}")
+    keys = f"weights carry {VERSION_KEY}, at least {parameters.version_key} asked for"
+    old = parameters.version_key > VERSION_KEY
+    yield Precondition("version_key", Reason.WEIGHTS_VERSION_KEY if old else None, keys)
     mode = "committed, revealed by the chain later" if parameters.commit_reveal else "shown at once"
     yield Precondition("commit_reveal", None, f"weights are {mode}")
     free = me.last_update + parameters.weights_rate_limit

@@ -156,8 +156,17 @@ class Reason(StrEnum):
     WEIGHTS_LOW_STAKE = "weights_low_stake", "This hotkey's stake is below what the subnet asks for."
     WEIGHTS_NOT_REGISTERED = "weights_not_registered", "This hotkey is not registered on the subnet."
     WEIGHTS_CHAIN_DOWN = "weights_chain_down", "The chain could not be reached: nothing is sent."
+    WEIGHTS_VERSION_KEY = "weights_version_key", "The subnet asks for weights of a newer version of this program."
+    WEIGHTS_UNREVEALED = "weights_unrevealed", "The chain takes no commitment before one of those made is revealed."
     WEIGHTS_REJECTED = "weights_rejected", "The chain refused the weights."
     WEIGHTS_UNKNOWN = (
         "weights_unknown",
         "Whether the chain took the weights is not known; only reading the chain can tell.",
     )
+    WEIGHTS_GUARD_MISSING = (
+        "weights_guard_missing",
+        "The store lacks the tables that keep weights from being sent twice: nothing is sent.",
+    )
+    WEIGHTS_CLOCK_BACK = "weights_clock_back", "The clock is behind what was written last: nothing is sent."
+    WEIGHTS_CHAIN_BEHIND = "weights_chain_behind", "The chain lacks blocks or weights that were seen: nothing is sent."
+    WEIGHTS_EPOCH_BACK = "weights_epoch_back", "The epoch is lower than one that has weights: nothing is sent."

@@ -132,10 +132,6 @@ class RoundsSettings(Section):
     )
     connect_timeout_s: float = _key(10.0, "How long connecting to a miner may take.", unit="s", gt=0, le=120)
     max_open: int = _key(60, "Most requests open at once; a full round has 60.", ge=60, le=1_000)
-    without_permit: Literal["run", "pause"] = _key(
-        "run",
-        "What rounds do while the hotkey has no slot or no validator permit; run keeps the scores fresh.",
-    )
     capabilities_refresh_s: float = _key(
         900.0, "How often miners are asked what they can do.", unit="s", ge=1, le=86_400
     )
@@ -181,6 +177,20 @@ class WeightsSettings(Section):
     )
     timeout_s: float = _key(
         180.0, "After this long without the chain's answer the submission counts as unknown.", unit="s", ge=1, le=3_600
+    )
+    valid_blocks: int = _key(
+        8,
+        "For how long a submission may be included; past that it has expired and the epoch may be served again.",
+        unit="blocks",
+        ge=1,
+        le=128,
+    )
+    stop_file: PlainPath | None = _key(
+        None,
+        "The file that locks weights when another program uses the hotkey. Not set: FILE.weights-locked beside the "
+        "SQLite file, with Postgres validator.weights-locked in the working folder.",
+        allowed="a path",
+        example="/data/validator.weights-locked",
     )
 
 

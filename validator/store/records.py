@@ -23,7 +23,7 @@ RoundState = Literal["open", "settled", "void", "skipped", "abandoned"]
 EndState = Literal["settled", "void", "abandoned"]
 TaskState = Literal["open", "settled", "void", "skipped"]
 DispatchState = Literal["planned", "sent", "answered", "failed", "void"]
-WeightsState = Literal["prepared", "submitted", "confirmed", "rejected", "unknown"]
+WeightsState = Literal["prepared", "submitted", "confirmed", "rejected", "unknown", "expired"]
 
 
 class DispatchKey(NamedTuple):
@@ -226,14 +226,32 @@ class WindowEntry:
 
 @dataclass(frozen=True, slots=True)
 class WeightsRecord:
-    """A weight submission: what was meant to be sent, and what is known of its fate."""
+    """A weight submission: what was meant to be sent, and what is known of its fate.
+
+    Attributes:
+        state: `prepared`: certainly not signed; `submitted`: it may have left; `unknown`: so, and nobody waits for the
+            chain's answer any more; `confirmed`: on chain; `rejected`: refused; `expired`: it can no longer arrive.
+        attempts: how often it was handed over for signing.
+        signed_block: the head at the last of them.
+        lifetime: so many blocks past the head at signing it may still arrive.
+        expiry_block: past this block it certainly does not; None while the head at signing is not bounded.
+        block: of inclusion.
+        sent: uid to u16 as the chain should store it; None for submissions of versions that did not keep it.
+        vector: hotkey to weight.
+        scores: hotkey to score.
+    """
 
     id: int
     netuid: int
     mechid: int
     epoch: int
     state: WeightsState
+    attempts: int
+    signed_block: int | None
+    lifetime: int | None
+    expiry_block: int | None
     block: int | None
+    sent: Mapping[int, int] | None
     vector: Mapping[str, float]
     scores: Mapping[str, float]
     unallocated: float
@@ -241,6 +259,28 @@ class WeightsRecord:
     extrinsic: str | None
     created_at: datetime
     updated_at: datetime
+
+
+class WeightMark(NamedTuple):
+    """What a validator last knew of its own updates for a mechanism.
+
+    Attributes:
+        uid: its slot.
+        last_update: block of its last update on chain.
+        block: the head when that was so.
+    """
+
+    uid: int
+    last_update: int
+    block: int
+
+
+class WeightLock(NamedTuple):
+    """Weights are locked: another program uses the hotkey."""
+
+    id: int
+    locked_at: datetime
+    seen: str
 
 
 class Pruned(NamedTuple):

@@ -19,6 +19,7 @@ from validator.store.repositories.scores import Scores
 from validator.store.repositories.sssas import Sssas
 from validator.store.repositories.submissions import Submissions
 from validator.store.repositories.tasks import Tasks
+from validator.store.repositories.weight_guard import WeightGuard
 from validator.store.repositories.weights import WeightSubmissions
 from validator.store.repositories.windows import Windows
 
@@ -50,4 +51,5 @@ class Transaction:
         self.reputations = Reputations(connection, packing)
         self.windows = Windows(connection, packing)
         self.weights = WeightSubmissions(connection, packing)
+        self.weight_guard = WeightGuard(connection, packing)
         self.retention = Retention(connection, packing)

@@ -98,16 +98,10 @@ class Event(StrEnum):
         "netuid missing",
     )
     CHAIN_BACK = "chain_back", "The chain answers again.", "block seconds"
-    STANDING_LOST = (
-        "standing_lost",
-        "This hotkey has no slot or no permit any more; said once per change, with what rounds do meanwhile.",
-        "block reason rounds",
-    )
-    STANDING_BACK = ("standing_back", "This hotkey has its slot and its permit again.", "block")
     WEIGHTS_SUBMITTED = (
         "weights_submitted",
         "What one submission came to: the canonical line of an epoch.",
-        "netuid mechid epoch block extrinsic reason message seconds weights uids scores unallocated owner",
+        ("netuid mechid epoch attempt block extrinsic reason message seconds weights uids scores unallocated owner"),
     )
     WEIGHTS_BLOCKED = (
         "weights_blocked",
@@ -123,5 +117,20 @@ class Event(StrEnum):
         "weights_found",
         "The chain shows that a submission of unknown fate had arrived.",
         "netuid mechid epoch block",
+    )
+    WEIGHTS_EXPIRED = (
+        "weights_expired",
+        "A submission of unknown fate can no longer arrive; the epoch may be served again.",
+        "netuid mechid epoch attempt block",
+    )
+    WEIGHTS_MARKED = (
+        "weights_marked",
+        "The chain's last update of this hotkey is taken for known: the first look, or a new registration.",
+        "netuid mechid block uid detail",
+    )
+    WEIGHTS_MODE = (
+        "weights_mode",
+        "The subnet now has weights committed first and revealed later, or set in the open again.",
+        "netuid mechid block commit_reveal",
     )
     WEIGHTS_FAILED = "weights_failed", "An error of the validator; the weights are tried again.", "reason exception"

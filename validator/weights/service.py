@@ -1,11 +1,11 @@
 """The weights loop: once per epoch, late in it, never past its end nor before the rate limit (SPEC 11)."""
 
-from collections.abc import Coroutine
-from typing import Any, Final, TypeVar
+import asyncio
+from typing import Final
 
 import structlog
 
-from validator.chain.base import Chain, ChainError, Head, SubnetParameters
+from validator.chain.base import Chain, ChainError, Head
 from validator.chain.within import within
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot
@@ -15,21 +15,21 @@ from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreLockLostError
 from validator.telemetry import Event, Metrics
+from validator.weights.lock import WeightsLock, WeightsLockedError
 from validator.weights.plan import plan_vector
+from validator.weights.sight import Eyes, Sight
 from validator.weights.submission import Submitter
-from validator.weights.timing import due_block, hindrance
+from validator.weights.timing import due_block, hindrance, validity
+from validator.weights.watch import Watch
 
-_READ_S: Final = 60.0  # a read that takes longer has stalled
-_WAIT_S: Final = 600.0  # so has a wait for at most so many blocks:
+_WAIT_S: Final = 600.0  # a wait that takes longer has stalled; it is for at most so many blocks:
 _STEP_BLOCKS: Final = 5
 _RETRY_S: Final = 2.0
-
-T = TypeVar("T")
 _log = structlog.get_logger()
 
 
 class WeightService:
-    """Sets this validator's weights.
+    """Sets this validator's weights for one mechanism.
 
     Args:
         store: windows are read from it, submissions written to it.
@@ -39,6 +39,8 @@ class WeightService:
         netuid: the subnet.
         mechid: the mechanism.
         settings: whether, when, and how long the chain may take.
+        lock: kept by all services of one hotkey.
+        signing: held from looking to the chain's answer: two submissions of one hotkey at once would share a nonce.
         metrics: told which blocks are seen; None tells nobody.
     """
 
@@ -52,6 +54,8 @@ class WeightService:
         netuid: int,
         mechid: int,
         settings: WeightsSettings,
+        lock: WeightsLock,
+        signing: asyncio.Lock | None = None,
         metrics: Metrics | None = None,
     ) -> None:
         self._store = store
@@ -60,28 +64,36 @@ class WeightService:
         self._hotkey = hotkey
         self._mechid = mechid
         self._settings = settings
+        self._lock = lock
+        self._signing = signing or asyncio.Lock()
         self._metrics = metrics
+        self._eyes = Eyes(chain, clock, hotkey, mechid)
+        self._watch = Watch(store, self._eyes, lock, netuid)
         self._submitter = Submitter(store, chain, clock, hotkey, netuid, mechid, settings.timeout_s)
         self._identity = {"netuid": netuid, "mechid": mechid}
         self._done_epoch: int | None = None
-        self._settled_epoch: int | None = None
+        self._looked = False
         self._blocked: Reason | None = None
         self._lost_at = 0.0
         self._last_update: int | None = None
+        self._hidden: bool | None = None
 
     async def run(self) -> None:
         """Send each epoch's weights until cancelled; return at once when the settings say that none are sent.
 
         Raises:
+            WeightsLockedError: another program uses the hotkey; the lock stays until the operator clears it.
             StoreLockLostError: another process writes to the store now.
         """
+        if self._settings.enabled:
+            await self._lock.check()
         while self._settings.enabled:
             try:
                 await self.step()
             except (ChainError, TimeoutError) as error:
                 self._lost(error)
                 await self._clock.sleep(_RETRY_S)
-            except StoreLockLostError:
+            except (StoreLockLostError, WeightsLockedError):
                 raise
             except Exception:  # noqa: BLE001 - one bad epoch must not end months of good ones
                 _log.exception(Event.WEIGHTS_FAILED, reason=str(Reason.BUG_INTERNAL))
@@ -91,28 +103,41 @@ class WeightService:
         """Do what the newest block asks for, then wait until something can have changed.
 
         Raises:
+            WeightsLockedError: as `run`.
             ChainError, TimeoutError: the chain did not do its part.
             StoreError: the store did not.
         """
-        head = await self._read(self._chain.head())
+        head = await self._eyes.read(self._chain.head())
         self._saw(head)
-        await self._settle_open(head)
+        await self._wait(head, await self._turn(head))
+
+    async def _turn(self, head: Head) -> int:
+        """Do what the block asks for; return the block at which to look again."""
+        soon = head.number + 1
+        async with self._store.read() as tx:
+            if not await tx.weight_guard.present():
+                self._block(None, Reason.WEIGHTS_GUARD_MISSING, "")
+                return soon
+        if not self._looked or (await self._watch.known()).open is not None:
+            await self._look()
         due = due_block(head, self._settings.blocks_before_epoch_end)
         if await self._done(head.epoch):
-            next_block = head.number + 1 if head.epoch_end is None else head.epoch_end + 1
-        elif head.number < due:
-            next_block = due
-        else:
-            next_block = await self._attempt(head)
-        await self._wait(head, next_block)
+            return soon if head.epoch_end is None else head.epoch_end + 1
+        if head.number < due:
+            return due
+        async with self._signing:
+            return await self._attempt(head)
 
     async def _attempt(self, head: Head) -> int:
         """Send if nothing stands in the way; return the block at which to look again."""
-        snapshot, parameters = await self._look()
+        sight = await self._look()
+        if sight is None:
+            return head.number + 1
+        snapshot = sight.snapshot
         soon = snapshot.block + 1
         if snapshot.epoch != head.epoch or (head.epoch_end is not None and snapshot.block >= head.epoch_end):
             return soon  # too late: sent now, they would land in the next epoch
-        if found := hindrance(snapshot, parameters, self._hotkey, self._mechid):
+        if found := hindrance(sight, self._mechid):
             self._block(snapshot, found.reason, found.detail)
             return found.retry
         async with self._store.read() as tx:
@@ -121,11 +146,10 @@ class WeightService:
         if vector is None:
             self._block(snapshot, Reason.WEIGHTS_NONE_POSITIVE, "")
             return soon
-        fate = await self._submitter.submit(snapshot, vector)
-        self._done_epoch = snapshot.epoch
+        fate = await self._submitter.submit(sight, vector, validity(head, snapshot.block, self._settings.valid_blocks))
         self._blocked = None
-        if fate is not None and fate.state == "confirmed":
-            self._last_update = fate.block or snapshot.block
+        if fate is not None and fate.block is not None:
+            self._last_update = fate.block
         return soon
 
     async def _done(self, epoch: int) -> bool:
@@ -133,21 +157,19 @@ class WeightService:
             self._done_epoch = epoch
         return self._done_epoch == epoch
 
-    async def _settle_open(self, head: Head) -> None:
-        """Once per epoch and at the start, look for a submission whose fate is open."""
-        if self._settled_epoch != head.epoch:
-            if await self._submitter.open_submission() is not None:
-                await self._submitter.settle_open(*await self._look())
-            self._settled_epoch = head.epoch
-
-    async def _look(self) -> tuple[MetagraphSnapshot, SubnetParameters]:
-        snapshot = await self._read(self._chain.snapshot())
-        me = snapshot.by_hotkey(self._hotkey)
-        self._last_update = None if me is None else me.last_update
-        return snapshot, await self._read(self._chain.parameters())
-
-    async def _read(self, call: Coroutine[Any, Any, T]) -> T:
-        return await within(self._clock, _READ_S, call)
+    async def _look(self) -> Sight | None:
+        """Compare the chain with the store; None if nothing may be signed, which is said."""
+        sight, found = await self._watch.check()
+        self._looked = True
+        self._last_update = None if sight.slot is None else sight.slot.last_update
+        hidden = sight.parameters.commit_reveal
+        if self._hidden not in (None, hidden):
+            _log.info(Event.WEIGHTS_MODE, **self._identity, block=sight.snapshot.block, commit_reveal=hidden)
+        self._hidden = hidden
+        if found is not None:
+            self._block(sight.snapshot, found.reason, found.detail)
+            return None
+        return sight
 
     async def _wait(self, head: Head, number: int) -> None:
         target = min(number, head.number + _STEP_BLOCKS)

@@ -1,26 +1,25 @@
-"""One submission: written down, sent, and its fate written down; open fates are settled by reading the chain."""
+"""One submission: written down, signed and sent, and its fate written down."""
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import structlog
 
-from validator.chain.base import Chain, ChainError, ChainUnreachableError, SubnetParameters
+from validator.chain.base import Chain, ChainError, ChainUnreachableError
 from validator.chain.quantize import to_u16
 from validator.chain.within import within
 from validator.protocol.reasons import Reason
-from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.text import printable
 from validator.sources import Clock
 from validator.store import Store
-from validator.store.errors import AlreadyPreparedError
-from validator.store.records import WeightsRecord, WeightsState
+from validator.store.errors import AlreadyPreparedError, WrongStateError
+from validator.store.records import WeightMark, WeightsRecord, WeightsState
+from validator.store.repositories.weights import PlannedWeights
 from validator.telemetry import Event
-from validator.weights.plan import Vector, resolve
+from validator.weights.plan import Vector
+from validator.weights.sight import Sight
 
-_OPEN: Final = ("prepared", "submitted", "unknown")
 _STOPPED: Final = "the validator stopped before the chain answered"
 _MAX_MESSAGE: Final = 500
 _log = structlog.get_logger()
@@ -31,7 +30,7 @@ class Fate(NamedTuple):
 
     Attributes:
         state: as stored.
-        reason: weights_sent, weights_rejected, weights_chain_down (certain not to have been sent) or weights_unknown.
+        reason: weights_sent, weights_rejected or weights_unknown.
         message: the chain's words or ours.
         block: of inclusion.
         extrinsic: the chain's id.
@@ -64,106 +63,82 @@ class Submitter:
     timeout_s: float
 
     async def done(self, epoch: int) -> bool:
-        """Whether the epoch has its submission, whatever became of it."""
+        """Whether the chain has answered for the epoch: taken or refused, both are final."""
         async with self.store.read() as tx:
-            return await tx.weights.of_epoch(self.netuid, self.mechid, epoch) is not None
+            record = await tx.weights.of_epoch(self.netuid, self.mechid, epoch)
+        return record is not None and record.state in ("confirmed", "rejected")
 
-    async def submit(self, snapshot: MetagraphSnapshot, vector: Vector) -> Fate | None:
-        """Write the submission down, send it once, write down what became of it; None if the epoch has one already.
+    async def submit(self, sight: Sight, vector: Vector, valid_blocks: int) -> Fate | None:
+        """Write the submission down, send it, write down what became of it; None if somebody else was faster.
+
+        Args:
+            sight: the subnet as the vector was made for it; nothing may stand in the way.
+            vector: what is sent.
+            valid_blocks: for how many blocks past the head it may be included.
 
         Raises:
-            StoreError: it could not be written down; then nothing was sent, or its fate stays open until `settle_open`.
+            ChainUnreachableError: certainly not sent; the row is prepared again.
+            StoreError: it could not be written down; then nothing was sent, or the row says that it may have been.
         """
-        now = self.clock.now()
+        plan = PlannedWeights(vector.weights, vector.scores, vector.unallocated, to_u16(vector.uids))
+        epoch, head = sight.snapshot.epoch, sight.snapshot.block
+        lifetime = self.chain.submission_lifetime(valid_blocks)
         try:
             async with self.store.begin() as tx:
-                submission = await tx.weights.prepare(
-                    self.netuid, self.mechid, snapshot.epoch, vector.weights, vector.scores, vector.unallocated, now
-                )
-                await tx.weights.update(submission, "prepared", now, block=snapshot.block)
-        except AlreadyPreparedError:
+                prepared = await tx.weights.prepare(self.netuid, self.mechid, epoch, plan, self.clock.now())
+            async with self.store.begin() as tx:
+                await tx.weights.submit(prepared, plan, signed_block=head, lifetime=lifetime, at=self.clock.now())
+        except (AlreadyPreparedError, WrongStateError):
             return None
         started = self.clock.monotonic()
         fate = Fate("unknown", Reason.WEIGHTS_UNKNOWN, _STOPPED)
         try:
-            fate = await self._send(vector.uids)
+            fate = await self._send(vector, valid_blocks)
+        except ChainUnreachableError as error:
+            fate = Fate("prepared", Reason.WEIGHTS_CHAIN_DOWN, printable(str(error), _MAX_MESSAGE))
+            raise
         finally:
             # Also when this task is cancelled: what is known must be written.
-            await asyncio.shield(self._note(submission, fate))
-            self._log_fate(snapshot, vector, fate, self.clock.monotonic() - started)
+            await asyncio.shield(self._note(prepared, sight, fate))
+            if fate.state != "prepared":
+                self._log_fate(sight, vector, fate, prepared.attempts + 1, self.clock.monotonic() - started)
         return fate
 
-    async def settle_open(self, snapshot: MetagraphSnapshot, parameters: SubnetParameters) -> None:
-        """Find out whether the newest submission, if its fate is open, is on chain; if not, it stays unknown.
-
-        Raises:
-            ChainError, TimeoutError: the chain could not be read.
-        """
-        record = await self.open_submission()
-        if record is None:
-            return
-        block = await self._found_at(record, snapshot, parameters)
-        state: WeightsState = "unknown" if block is None else "confirmed"
-        if state != record.state:
-            message = _STOPPED if block is None else None
-            async with self.store.begin() as tx:
-                await tx.weights.update(record.id, state, self.clock.now(), block=block, message=message)
-        if block is not None:
-            _log.info(Event.WEIGHTS_FOUND, netuid=self.netuid, mechid=self.mechid, epoch=record.epoch, block=block)
-
-    async def open_submission(self) -> WeightsRecord | None:
-        """Return the newest submission if its fate is open."""
-        async with self.store.read() as tx:
-            record = await tx.weights.latest(self.mechid)
-        return record if record and record.netuid == self.netuid and record.state in _OPEN else None
-
-    async def _found_at(
-        self, record: WeightsRecord, snapshot: MetagraphSnapshot, parameters: SubnetParameters
-    ) -> int | None:
-        """Return the block at which the chain took the submission, None if it does not show.
-
-        Hidden weights (commit-reveal) are told by the update alone; others must be those that were sent.
-        """
-        me = snapshot.by_hotkey(self.hotkey)
-        if me is None or record.block is None or me.last_update < record.block:
-            return None
-        if not parameters.commit_reveal:
-            stored = await within(self.clock, self.timeout_s, _weights(self.chain, self.mechid, me.uid))
-            if stored != to_u16(resolve(record.vector, record.unallocated, snapshot)):
-                return None
-        return me.last_update
-
-    async def _send(self, weights: Mapping[int, float]) -> Fate:
+    async def _send(self, vector: Vector, valid_blocks: int) -> Fate:
+        sending = self.chain.set_weights(self.mechid, vector.uids, valid_blocks=valid_blocks)
         try:
-            result = await within(
-                self.clock, self.timeout_s, self.chain.set_weights(self.mechid, weights, valid_blocks=8)
-            )
-        except ChainUnreachableError as error:
-            return Fate("rejected", Reason.WEIGHTS_CHAIN_DOWN, printable(str(error), _MAX_MESSAGE))
+            result = await within(self.clock, self.timeout_s, sending)
+        except ChainUnreachableError:
+            raise
         except (ChainError, TimeoutError) as error:
             return Fate("unknown", Reason.WEIGHTS_UNKNOWN, printable(str(error), _MAX_MESSAGE))
         message = printable(result.message, _MAX_MESSAGE)
         if not result.accepted:
             return Fate("rejected", Reason.WEIGHTS_REJECTED, message, result.block, result.extrinsic)
+        if result.block is None:
+            return Fate("unknown", Reason.WEIGHTS_UNKNOWN, message or "taken, in a block not told", None)
         return Fate("confirmed", Reason.WEIGHTS_SENT, message, result.block, result.extrinsic)
 
-    async def _note(self, submission: int, fate: Fate) -> None:
+    async def _note(self, submission: WeightsRecord, sight: Sight, fate: Fate) -> None:
+        now, message = self.clock.now(), fate.message or None
         async with self.store.begin() as tx:
+            if fate.state == "unknown":
+                await tx.weights.lose(submission.id, None, now, message)
+                return
             await tx.weights.update(
-                submission,
-                fate.state,
-                self.clock.now(),
-                block=fate.block,
-                message=fate.message or None,
-                extrinsic=fate.extrinsic,
+                submission.id, fate.state, now, block=fate.block, message=message, extrinsic=fate.extrinsic
             )
+            if fate.state == "confirmed" and fate.block is not None and sight.slot is not None:
+                mark = WeightMark(sight.slot.neuron.uid, fate.block, fate.block)
+                await tx.weight_guard.set_mark(self.netuid, self.mechid, self.hotkey, mark, now)
 
-    def _log_fate(self, snapshot: MetagraphSnapshot, vector: Vector, fate: Fate, seconds: float) -> None:
+    def _log_fate(self, sight: Sight, vector: Vector, fate: Fate, attempt: int, seconds: float) -> None:
         """Write the epoch's canonical line."""
         fields: dict[str, Any] = {
             "netuid": self.netuid,
             "mechid": self.mechid,
-            "epoch": snapshot.epoch,
+            "epoch": sight.snapshot.epoch,
+            "attempt": attempt,
             "block": fate.block,
             "extrinsic": fate.extrinsic,
             "reason": str(fate.reason),
@@ -179,7 +154,3 @@ class Submitter:
             _log.info(Event.WEIGHTS_SUBMITTED, **fields)
         else:
             _log.warning(Event.WEIGHTS_SUBMITTED, **fields)
-
-
-async def _weights(chain: Chain, mechid: int, uid: int) -> dict[int, int]:
-    return dict(await chain.weights(mechid, uid))

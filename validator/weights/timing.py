@@ -1,10 +1,12 @@
 """When weights may be sent, and what stands in the way. Pure."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from validator.chain.base import Head, SubnetParameters
+from validator.chain.base import VERSION_KEY, Head
 from validator.protocol.reasons import Reason
-from validator.protocol.round import MetagraphSnapshot
+from validator.weights.sight import Sight
+
+_MAX_COMMITS: Final = 10  # the chain takes no more while none is revealed
 
 
 class Hindrance(NamedTuple):
@@ -29,20 +31,31 @@ def due_block(head: Head, blocks_before_end: int) -> int:
     return head.number if head.epoch_end is None else head.epoch_end - max(1, blocks_before_end)
 
 
-def hindrance(snapshot: MetagraphSnapshot, parameters: SubnetParameters, hotkey: str, mechid: int) -> Hindrance | None:
+def validity(head: Head, block: int, most: int) -> int:
+    """Return for how many blocks a submission is made valid: at most `most`, not past the epoch's end, at least 1."""
+    return most if head.epoch_end is None else max(1, min(most, head.epoch_end - block))
+
+
+def hindrance(sight: Sight, mechid: int) -> Hindrance | None:
     """Return what the chain would refuse weights for, None if nothing."""
-    me = snapshot.by_hotkey(hotkey)
+    snapshot, parameters, slot = sight
     soon = snapshot.block + 1
-    if me is None:
-        return Hindrance(Reason.WEIGHTS_NOT_REGISTERED, "", soon)
-    if not me.validator_permit:
-        return Hindrance(Reason.WEIGHTS_NO_PERMIT, "", soon)
-    if me.stake_tao < parameters.min_stake_tao:
-        stake = f"{me.stake_tao:g} TAO of the {parameters.min_stake_tao:g} that the subnet asks for"
-        return Hindrance(Reason.WEIGHTS_LOW_STAKE, stake, soon)
     if mechid >= parameters.mechanisms:
         return Hindrance(Reason.WEIGHTS_REJECTED, f"the subnet has no mechanism {mechid}", soon)
-    free = me.last_update + parameters.weights_rate_limit
-    if free > snapshot.block:
-        return Hindrance(Reason.WEIGHTS_RATE_LIMITED, f"until block {free}", free)
-    return None
+    if slot is None:
+        return Hindrance(Reason.WEIGHTS_NOT_REGISTERED, "", soon)
+    me = slot.neuron
+    stake = f"{me.stake_tao:g} TAO of the {parameters.min_stake_tao:g} that the subnet asks for"
+    keys = f"the subnet asks for {parameters.version_key}, this program has {VERSION_KEY}"
+    free = slot.last_update + parameters.weights_rate_limit
+    checks = (
+        (not me.validator_permit, Hindrance(Reason.WEIGHTS_NO_PERMIT, "", soon)),
+        (me.stake_tao < parameters.min_stake_tao, Hindrance(Reason.WEIGHTS_LOW_STAKE, stake, soon)),
+        (parameters.version_key > VERSION_KEY, Hindrance(Reason.WEIGHTS_VERSION_KEY, keys, soon)),
+        (
+            len(slot.commits) >= _MAX_COMMITS,
+            Hindrance(Reason.WEIGHTS_UNREVEALED, f"{len(slot.commits)} commitments", soon),
+        ),
+        (free > snapshot.block, Hindrance(Reason.WEIGHTS_RATE_LIMITED, f"until block {free}", free)),
+    )
+    return next((found for stands, found in checks if stands), None)

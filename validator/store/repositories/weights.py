@@ -1,59 +1,95 @@
-"""Weight submissions: written down before they are sent, so that an epoch is never sent twice."""
+"""Weight submissions: written down before they are signed, so that an epoch is never sent twice."""
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Row, select, update
+from sqlalchemy import Row, func, select, update
 
 from validator.store.errors import AlreadyPreparedError, WrongStateError
 from validator.store.records import WeightsRecord, WeightsState
 from validator.store.repositories.base import Repository
 from validator.store.tables import weight_submissions
 
+_W = weight_submissions.c
+
+
+class PlannedWeights(NamedTuple):
+    """What a submission holds.
+
+    Attributes:
+        vector: hotkey to weight.
+        scores: hotkey to score that led to it.
+        unallocated: share that no miner takes (D-11).
+        sent: uid to u16 as the chain should store it.
+    """
+
+    vector: Mapping[str, float]
+    scores: Mapping[str, float]
+    unallocated: float
+    sent: Mapping[int, int]
+
 
 class WeightSubmissions(Repository):
     """One submission per (netuid, mechid, epoch)."""
 
-    async def prepare(  # noqa: PLR0913, PLR0917 - a submission is these facts
-        self,
-        netuid: int,
-        mechid: int,
-        epoch: int,
-        vector: Mapping[str, float],
-        scores: Mapping[str, float],
-        unallocated: float,
-        at: datetime,
-    ) -> int:
-        """Write down what is about to be sent and return its id.
+    async def prepare(self, netuid: int, mechid: int, epoch: int, plan: PlannedWeights, at: datetime) -> WeightsRecord:
+        """Write down what is about to be signed.
+
+        The epoch's row, if it is `prepared` or `expired`, gets the new plan; prepared rows of earlier epochs expire.
 
         Args:
             netuid: the subnet.
             mechid: the mechanism.
             epoch: subnet epoch index.
-            vector: hotkey -> weight.
-            scores: hotkey -> score that led to it.
-            unallocated: share that no miner takes (D-11).
+            plan: what is to be sent.
             at: now.
 
         Raises:
-            AlreadyPreparedError: the epoch has a submission; what became of it must be found out, not sent again.
+            AlreadyPreparedError: the epoch has a submission that may be or is on chain, or was refused.
         """
-        row = {
-            "netuid": netuid,
-            "mechid": mechid,
-            "epoch": epoch,
-            "state": "prepared",
-            "vector": dict(vector),
-            "scores": dict(scores),
-            "unallocated": unallocated,
-            "created_at": at,
+        key = {"netuid": netuid, "mechid": mechid, "epoch": epoch}
+        earlier = update(weight_submissions).where(_W.netuid == netuid, _W.mechid == mechid, _W.epoch < epoch)
+        await self._changed(earlier.where(_W.state == "prepared").values(state="expired", updated_at=at))
+        row = {**key, "state": "prepared", **_columns(plan), "updated_at": at}
+        if not await self._insert_new(weight_submissions, {**row, "attempts": 0, "created_at": at}):
+            again = update(weight_submissions).filter_by(**key).where(_W.state.in_(("prepared", "expired")))
+            if not await self._changed(again.values(row)):
+                raise AlreadyPreparedError(f"netuid {netuid}, mechanism {mechid}, epoch {epoch}")
+        found = await self.of_epoch(netuid, mechid, epoch)
+        assert found is not None  # noqa: S101 - it was written in this transaction
+        return found
+
+    async def submit(
+        self, prepared: WeightsRecord, plan: PlannedWeights, *, signed_block: int, lifetime: int, at: datetime
+    ) -> None:
+        """Write down that from now on the bytes may leave, and which.
+
+        Args:
+            prepared: as `prepare` returned it.
+            plan: what is sent.
+            signed_block: the head.
+            lifetime: so many blocks past the head at signing it may arrive.
+            at: now.
+
+        Raises:
+            WrongStateError: somebody else was faster; nothing may be sent.
+        """
+        mine = update(weight_submissions).where(
+            _W.id == prepared.id, _W.state == "prepared", _W.attempts == prepared.attempts
+        )
+        values = {
+            "state": "submitted",
+            **_columns(plan),
+            "attempts": prepared.attempts + 1,
+            "signed_block": signed_block,
+            "lifetime": lifetime,
+            "expiry_block": signed_block + lifetime,
+            "message": None,
             "updated_at": at,
         }
-        key = {name: row[name] for name in ("netuid", "mechid", "epoch")}
-        if not await self._insert_new(weight_submissions, row):
-            raise AlreadyPreparedError(f"netuid {netuid}, mechanism {mechid}, epoch {epoch}")
-        return int(await self._scalar(select(weight_submissions.c.id).filter_by(**key)))
+        if not await self._changed(mine.values(values)):
+            raise WrongStateError(f"weight submission {prepared.id} is not prepared any more")
 
     async def update(  # noqa: PLR0913 - each is one column
         self,
@@ -71,35 +107,69 @@ class WeightSubmissions(Repository):
             WrongStateError: no such submission, or it is confirmed: that is final.
         """
         given = {"block": block, "message": message, "extrinsic": extrinsic}
-        values = {
-            "state": state,
-            "updated_at": at,
-            **{name: value for name, value in given.items() if value is not None},
-        }
-        w = weight_submissions.c
-        open_one = update(weight_submissions).where(w.id == submission_id, w.state != "confirmed")
+        values = {name: value for name, value in given.items() if value is not None}
+        await self._note(submission_id, {"state": state, "updated_at": at, **values})
+
+    async def lose(self, submission_id: int, expiry_block: int | None, at: datetime, message: str | None) -> None:
+        """Note that nobody waits for the chain's answer any more.
+
+        Args:
+            submission_id: which one.
+            expiry_block: past this block it cannot arrive; None until the head at signing is bounded.
+            at: now.
+            message: why; None leaves what is there.
+
+        Raises:
+            WrongStateError: as for `update`.
+        """
+        said = {} if message is None else {"message": message}
+        values = {"state": "unknown", "expiry_block": expiry_block, "updated_at": at, **said}
+        await self._note(submission_id, values)
+
+    async def _note(self, submission_id: int, values: Mapping[str, Any]) -> None:
+        open_one = update(weight_submissions).where(_W.id == submission_id, _W.state != "confirmed")
         if not await self._changed(open_one.values(values)):
             raise WrongStateError(f"weight submission {submission_id} is confirmed or does not exist")
 
     async def get(self, submission_id: int) -> WeightsRecord | None:
         """Return a submission by id."""
-        return _record(await self._first(select(weight_submissions).where(weight_submissions.c.id == submission_id)))
+        return _record(await self._first(select(weight_submissions).where(_W.id == submission_id)))
 
     async def of_epoch(self, netuid: int, mechid: int, epoch: int) -> WeightsRecord | None:
         """Return the epoch's submission."""
         key = {"netuid": netuid, "mechid": mechid, "epoch": epoch}
         return _record(await self._first(select(weight_submissions).filter_by(**key)))
 
+    async def newest(self, netuid: int, mechid: int) -> WeightsRecord | None:
+        """Return the submission of the highest epoch."""
+        mine = select(weight_submissions).where(_W.netuid == netuid, _W.mechid == mechid)
+        return _record(await self._first(mine.order_by(_W.epoch.desc()).limit(1)))
+
+    async def highest_confirmed(self, netuid: int) -> int | None:
+        """Return the highest block that is known to hold weights of ours, over all mechanisms."""
+        statement = select(func.max(_W.block)).where(_W.netuid == netuid, _W.state == "confirmed")
+        block: int | None = await self._scalar(statement)
+        return block
+
     async def latest(self, mechid: int) -> WeightsRecord | None:
         """Return the mechanism's newest submission, whatever became of it."""
-        newest = select(weight_submissions).where(weight_submissions.c.mechid == mechid)
-        return _record(await self._first(newest.order_by(weight_submissions.c.id.desc()).limit(1)))
+        newest = select(weight_submissions).where(_W.mechid == mechid)
+        return _record(await self._first(newest.order_by(_W.id.desc()).limit(1)))
 
     async def listing(self, limit: int) -> tuple[WeightsRecord, ...]:
         """Return the newest `limit` submissions, newest first."""
-        newest = select(weight_submissions).order_by(weight_submissions.c.id.desc()).limit(limit)
+        newest = select(weight_submissions).order_by(_W.id.desc()).limit(limit)
         records = [_record(row) for row in await self._all(newest)]
         return tuple(record for record in records if record is not None)
+
+
+def _columns(plan: PlannedWeights) -> dict[str, Any]:
+    return {
+        "vector": dict(plan.vector),
+        "scores": dict(plan.scores),
+        "unallocated": plan.unallocated,
+        "sent": {str(uid): value for uid, value in plan.sent.items()},
+    }
 
 
 def _record(row: Row[Any] | None) -> WeightsRecord | None:

@@ -8,7 +8,7 @@ from validator.store.tables.answers import answers, dispatches, scores, sssas
 from validator.store.tables.base import metadata
 from validator.store.tables.conduct import agreements, flags, reputation_events, reputations
 from validator.store.tables.rounds import bundles, capabilities, groups, miners, rounds, salts, tasks
-from validator.store.tables.weights import weight_submissions, window_entries
+from validator.store.tables.weights import weight_locks, weight_marks, weight_submissions, window_entries
 
 __all__ = [
     "agreements",
@@ -27,6 +27,8 @@ __all__ = [
     "scores",
     "sssas",
     "tasks",
+    "weight_locks",
+    "weight_marks",
     "weight_submissions",
     "window_entries",
 ]

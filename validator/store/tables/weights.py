@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, Table, UniqueConstraint
+from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, Table, UniqueConstraint
 
 from validator.store.columns import Json, Message, Moment, Name, Real
 from validator.store.tables.base import metadata, one_of
 
-WEIGHT_STATES: Final = ("prepared", "submitted", "confirmed", "rejected", "unknown")
+WEIGHT_STATES: Final = ("prepared", "submitted", "confirmed", "rejected", "unknown", "expired")
 
 window_entries = Table(
     "window_entries",
@@ -30,7 +30,12 @@ weight_submissions = Table(
     Column("mechid", Integer, nullable=False),
     Column("epoch", BigInteger, nullable=False),
     Column("state", Name, nullable=False),
-    Column("block", BigInteger),
+    Column("attempts", Integer, nullable=False),  # how often it was handed over for signing
+    Column("signed_block", BigInteger),  # the head at the last of them
+    Column("lifetime", Integer),  # so many blocks past the head at signing it may still arrive
+    Column("expiry_block", BigInteger),  # past this block it certainly does not
+    Column("block", BigInteger),  # of inclusion
+    Column("sent", Json(dict[int, int])),  # uid -> u16 as the chain should store it
     Column("vector", Json(dict[str, float]), nullable=False),  # hotkey -> weight
     Column("scores", Json(dict[str, float]), nullable=False),  # hotkey -> score
     Column("unallocated", Real, nullable=False),
@@ -40,4 +45,28 @@ weight_submissions = Table(
     Column("updated_at", Moment, nullable=False),
     one_of("state", WEIGHT_STATES),
     UniqueConstraint("netuid", "mechid", "epoch"),
+)
+
+# What this validator last knew of its own updates on chain: any other is somebody else's.
+weight_marks = Table(
+    "weight_marks",
+    metadata,
+    Column("netuid", Integer, primary_key=True, autoincrement=False),
+    Column("mechid", Integer, primary_key=True, autoincrement=False),
+    Column("hotkey", Name, primary_key=True),
+    Column("uid", Integer, nullable=False),
+    Column("last_update", BigInteger, nullable=False),
+    Column("block", BigInteger, nullable=False),  # at which that was so
+    Column("updated_at", Moment, nullable=False),
+)
+
+weight_locks = Table(
+    "weight_locks",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("locked_at", Moment, nullable=False),
+    Column("seen", Message, nullable=False),
+    Column("cleared_at", Moment),
+    Column("cleared_reason", Message),
+    CheckConstraint("(cleared_at IS NULL) = (cleared_reason IS NULL)", name="cleared"),
 )

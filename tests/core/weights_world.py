@@ -1,0 +1,162 @@
+"""A weights loop against a simulated subnet on virtual time, with the real store."""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterable, MutableMapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from validator.chain.simulated import SimulatedChain
+from validator.chain.state import SubnetRules
+from validator.chain.subnet import SimulatedSubnet
+from validator.protocol.reasons import Reason
+from validator.settings import WeightsSettings
+from validator.sources import VirtualClock
+from validator.store import Store
+from validator.store.records import WeightsRecord, WindowEntry
+from validator.telemetry import Event, Metrics
+from validator.weights.lock import WeightsLock
+from validator.weights.service import WeightService
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+ME, OWNER = "Validator", "Owner"
+MINERS = [f"miner{n}" for n in range(8)]
+NOWHERE = Path(tempfile.gettempdir()) / "no such folder" / "stop-file"
+TEMPO = 19  # epochs of 20 blocks: 0-19, 20-39, …
+BEFORE_END = 5
+SETTINGS: dict[str, Any] = {"blocks_before_epoch_end": BEFORE_END, "timeout_s": 3.0, "valid_blocks": 4}
+
+
+@dataclass
+class World:
+    clock: VirtualClock
+    subnet: SimulatedSubnet
+    chain: SimulatedChain
+    store: Store
+    log: list[MutableMapping[str, Any]]
+    metrics: Metrics
+    settings: WeightsSettings
+    stop_file: Path
+    service: WeightService = field(init=False)
+    task: asyncio.Task[None] | None = None
+
+    async def until_block(self, number: int) -> None:
+        """Let the clock run to the block, and everything that follows from each block happen before the next."""
+        await self.calm()
+        while self.subnet.blocks.number() < number:
+            await self.clock.advance(1.0)
+            await self.calm()
+
+    async def calm(self) -> None:
+        """Return once the service waits for the clock and for nothing else."""
+        quiet = 0
+        while quiet < 50:
+            assert self.task is not None
+            if self.task.done():
+                return
+            await asyncio.sleep(0)
+            quiet = quiet + 1 if any(not wake.done() for *_, wake in self.clock._sleepers) else 0
+
+    async def records(self) -> list[WeightsRecord]:
+        async with self.store.read() as tx:
+            return list(reversed(await tx.weights.listing(100)))
+
+    def events(self, *names: Event) -> list[MutableMapping[str, Any]]:
+        return [line for line in self.log if not names or line["event"] in names]
+
+    def reasons(self) -> list[str]:
+        return [line["reason"] for line in self.events(Event.WEIGHTS_BLOCKED)]
+
+
+async def give_scores(store: Store, subnet: SimulatedSubnet, scores: dict[str, float], round_id: int = 0) -> None:
+    snapshot = subnet.snapshot()
+    async with store.begin() as tx:
+        await tx.miners.seen(snapshot)
+        await tx.rounds.skip(
+            round_id,
+            epoch=snapshot.epoch,
+            block=snapshot.block,
+            block_hash=snapshot.block_hash,
+            reason=Reason.SKIPPED_NO_TASKS,
+            at=START,
+        )
+        await tx.windows.add(
+            [
+                WindowEntry(hotkey, "declarative", round_id, f"task-{n}", score)
+                for hotkey, score in scores.items()
+                for n in range(20)
+            ]
+        )
+
+
+def build(
+    store: Store,
+    *,
+    settings: dict[str, Any] | None = None,
+    chain: Callable[..., Any] | None = None,
+    stop_file: Path = NOWHERE,
+    **rules: Any,
+) -> World:
+    clock = VirtualClock(START)
+    given = {"tempo": TEMPO, "weights_rate_limit": 10, "min_stake_tao": 50.0, "owner_hotkey": OWNER, **rules}
+    subnet = SimulatedSubnet.create(
+        SubnetRules(seed="w", genesis=int(START.timestamp()), block_time_s=1.0, **given), clock
+    )
+    subnet.register(ME, stake_tao=100.0, validator_permit=True)
+    subnet.register(OWNER)
+    for hotkey in MINERS:
+        subnet.register(hotkey)
+    connection = (chain or SimulatedChain)(subnet, ME)
+    metrics = Metrics(clock, "0")
+    chosen = WeightsSettings(**{**SETTINGS, **(settings or {})})
+    return restarted(World(clock, subnet, connection, store, [], metrics, chosen, stop_file))
+
+
+def restarted(world: World) -> World:
+    """The same world with a new service, as after a restart."""
+    world.service = WeightService(
+        store=world.store,
+        chain=world.chain,
+        clock=world.clock,
+        hotkey=ME,
+        netuid=1,
+        mechid=0,
+        settings=world.settings,
+        lock=WeightsLock(world.store, world.clock, world.stop_file),
+        metrics=world.metrics,
+    )
+    return world
+
+
+@asynccontextmanager
+async def running(world: World) -> AsyncIterator[World]:
+    with structlog.testing.capture_logs() as log:
+        world.log = log
+        world.task = asyncio.create_task(world.service.run())
+        try:
+            yield world
+        finally:
+            world.task.cancel()
+            await asyncio.gather(world.task, return_exceptions=True)
+
+
+def blocks(records: Iterable[WeightsRecord]) -> list[tuple[int, str, int | None]]:
+    return [(record.epoch, record.state, record.block) for record in records]
+
+
+def count_submissions(world: World) -> list[int]:
+    """Return a list that grows by the block of each submission that reaches the subnet."""
+    seen: list[int] = []
+    take = world.subnet.submit
+
+    def counting(*args: Any, **kwargs: Any) -> Any:
+        seen.append(world.subnet.blocks.number())
+        return take(*args, **kwargs)
+
+    world.subnet.submit = counting  # type: ignore[method-assign]
+    return seen

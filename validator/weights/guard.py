@@ -1,0 +1,114 @@
+"""Whether weights may be signed: whose the updates on chain are, and what refuses to send. Pure."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Final, NamedTuple
+
+from validator.chain.quantize import U16_MAX
+from validator.protocol.reasons import Reason
+from validator.store.records import WeightMark, WeightsRecord
+from validator.weights.sight import Sight, Slot
+from validator.weights.timing import Hindrance
+
+OPEN: Final = ("submitted", "unknown")
+_CLOCK_SLACK: Final = timedelta(seconds=1)  # corrections by NTP
+
+
+class Known(NamedTuple):
+    """What the store knows.
+
+    Attributes:
+        mark: what was last known of our updates; None before the first look.
+        newest: the submission of the highest epoch.
+        highest_confirmed: the highest block with weights of ours, over all mechanisms.
+        last_written: when anything of this was written last.
+    """
+
+    mark: WeightMark | None
+    newest: WeightsRecord | None
+    highest_confirmed: int | None
+    last_written: datetime | None
+
+    @property
+    def open(self) -> WeightsRecord | None:
+        """The newest submission, if it may still arrive or have arrived unseen."""
+        return self.newest if self.newest is not None and self.newest.state in OPEN else None
+
+
+class Finding(Enum):
+    """What a look at our last update says."""
+
+    SAME = "it is the one we know"
+    FRESH = "there is nothing to compare it with"
+    REGISTERED = "the hotkey registered again, and nobody has written since"
+    OURS = "the submission of unknown fate has arrived"
+    BEHIND = "the chain shows an older one than we have seen"
+    STRANGER = "we did not write it"
+
+
+def judge(known: Known, slot: Slot, *, hidden: bool) -> Finding:
+    """Return whose the slot's last update is.
+
+    Args:
+        known: what the store knows.
+        slot: what the chain shows.
+        hidden: whether weights are committed first.
+    """
+    mark, update = known.mark, slot.last_update
+    again = mark is not None and slot.registered_at > mark.block
+    if mark is not None and not again and update == mark.last_update:
+        return Finding.SAME
+    if known.newest is not None and explains(known.newest, slot, hidden=hidden):
+        return Finding.OURS
+    if mark is None:
+        return Finding.FRESH
+    if again:
+        return Finding.REGISTERED if update <= slot.registered_at else Finding.STRANGER
+    return Finding.BEHIND if update < mark.last_update else Finding.STRANGER
+
+
+def explains(record: WeightsRecord, slot: Slot, *, hidden: bool) -> bool:
+    """Whether the slot's last update can be this submission.
+
+    It must lie between signing and expiry. Weights in the open must be those that were sent; hidden ones are told by
+    the update alone, unless there are two commitments where one was sent.
+    """
+    update = slot.last_update
+    if record.signed_block is None or record.state == "confirmed":
+        return False
+    bounded = record.state != "submitted" and record.expiry_block is not None
+    if update < record.signed_block or (bounded and update > (record.expiry_block or 0)):
+        return False
+    if update <= slot.registered_at:
+        return False
+    if record.sent is None:
+        return record.state in OPEN
+    if not hidden:
+        return same_weights(slot.weights, record.sent)
+    since = [block for block in slot.commits if block >= record.signed_block]
+    return record.state in OPEN and len(since) <= 1
+
+
+def same_weights(stored: Mapping[int, int], sent: Mapping[int, int]) -> bool:
+    """Whether two rows of u16 weights are equal to one step, whatever their scale."""
+    if stored.keys() != sent.keys() or not stored:
+        return False
+    top, top_sent = max(stored.values()), max(sent.values())
+    return all(abs(stored[uid] * U16_MAX / top - sent[uid] * U16_MAX / top_sent) <= 1 for uid in stored)
+
+
+def refusal(known: Known, sight: Sight, now: datetime) -> Hindrance | None:
+    """Return why nothing may be signed although the chain would take it, None if nothing."""
+    block, epoch, soon = sight.snapshot.block, sight.snapshot.epoch, sight.snapshot.block + 1
+    if known.last_written is not None and now < known.last_written - _CLOCK_SLACK:
+        back = (
+            f"the clock says {now:%Y-%m-%d %H:%M:%S}, the store was written at {known.last_written:%Y-%m-%d %H:%M:%S}"
+        )
+        return Hindrance(Reason.WEIGHTS_CLOCK_BACK, f"{back} UTC", soon)
+    if known.highest_confirmed is not None and block < known.highest_confirmed:
+        behind = f"block {block}, but weights of ours are in block {known.highest_confirmed}"
+        return Hindrance(Reason.WEIGHTS_CHAIN_BEHIND, behind, soon)
+    if known.newest is not None and epoch < known.newest.epoch:
+        return Hindrance(Reason.WEIGHTS_EPOCH_BACK, f"epoch {epoch} after epoch {known.newest.epoch}", soon)
+    return None

@@ -1,0 +1,141 @@
+"""Follows this hotkey's updates on chain: confirms what arrived, lets expire what cannot, locks on a stranger's."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, NamedTuple
+
+import structlog
+
+from validator.protocol.reasons import Reason
+from validator.protocol.text import printable
+from validator.store import Store
+from validator.store.records import WeightMark, WeightsRecord
+from validator.telemetry import Event
+from validator.weights.guard import Finding, Known, judge, refusal
+from validator.weights.lock import WeightsLock
+from validator.weights.sight import Eyes, Sight, Slot
+from validator.weights.timing import Hindrance
+
+_STOPPED: Final = "the validator stopped before the chain answered"
+_log = structlog.get_logger()
+
+
+class Checked(NamedTuple):
+    """A look at the chain, and what follows from it.
+
+    Attributes:
+        sight: what the chain shows.
+        hindrance: why nothing may be signed, None if nothing speaks against it.
+    """
+
+    sight: Sight
+    hindrance: Hindrance | None
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Compares what the chain shows with what the store knows.
+
+    Args:
+        store: keeps marks and submissions.
+        eyes: on the chain.
+        lock: taken when somebody else writes with this hotkey.
+        netuid: the subnet.
+    """
+
+    store: Store
+    eyes: Eyes
+    lock: WeightsLock
+    netuid: int
+
+    async def check(self) -> Checked:
+        """Look, and write down what follows. No submission of this mechanism may be under way in this process.
+
+        Raises:
+            WeightsLockedError: an update is not ours; the lock is taken.
+            ChainError, TimeoutError: the chain could not be read.
+            StoreError: the store could not be written.
+        """
+        sight, known = await self.eyes.look(), await self.known()
+        if found := refusal(known, sight, self.eyes.clock.now()):
+            return Checked(sight, found)
+        if sight.slot is not None and _finding(known, sight, sight.slot) is Finding.STRANGER:
+            # The slot is read after the snapshot and may have changed hands in between: look twice.
+            sight = await self.eyes.look()
+        slot = sight.slot
+        if slot is None:
+            return Checked(sight, None)
+        return Checked(sight, await self._follow(_finding(known, sight, slot), known, sight, slot))
+
+    async def _follow(self, finding: Finding, known: Known, sight: Sight, slot: Slot) -> Hindrance | None:
+        """Write down what follows from the finding; return why nothing may be signed."""
+        now = self.eyes.clock.now()
+        if finding is Finding.STRANGER:
+            await self.lock.lock(self._told(known, slot))
+        if finding is Finding.BEHIND and known.mark is not None:
+            text = f"last update in block {slot.last_update}, but it was in {known.mark.last_update} before"
+            return Hindrance(Reason.WEIGHTS_CHAIN_BEHIND, text, sight.snapshot.block + 1)
+        await self._remember(finding, known, sight, slot, now)
+        if known.open is not None and finding is not Finding.OURS:
+            return await self._wait_for(known.open, sight, now)
+        return None
+
+    async def known(self) -> Known:
+        """Return what the store knows."""
+        netuid, mechid = self.netuid, self.eyes.mechid
+        async with self.store.read() as tx:
+            return Known(
+                await tx.weight_guard.mark(netuid, mechid, self.eyes.hotkey),
+                await tx.weights.newest(netuid, mechid),
+                await tx.weights.highest_confirmed(netuid),
+                await tx.weight_guard.last_written(netuid),
+            )
+
+    async def _remember(self, finding: Finding, known: Known, sight: Sight, slot: Slot, now: datetime) -> None:
+        if finding is Finding.SAME:
+            return
+        identity = {"netuid": self.netuid, "mechid": self.eyes.mechid}
+        mark = WeightMark(slot.neuron.uid, slot.last_update, max(sight.snapshot.block, slot.last_update))
+        async with self.store.begin() as tx:
+            if finding is Finding.OURS and known.newest is not None:
+                await tx.weights.update(known.newest.id, "confirmed", now, block=slot.last_update)
+            await tx.weight_guard.set_mark(self.netuid, self.eyes.mechid, self.eyes.hotkey, mark, now)
+        if finding is Finding.OURS and known.newest is not None:
+            _log.info(Event.WEIGHTS_FOUND, **identity, epoch=known.newest.epoch, block=slot.last_update)
+        else:
+            _log.info(Event.WEIGHTS_MARKED, **identity, block=slot.last_update, uid=mark.uid, detail=finding.value)
+
+    async def _wait_for(self, record: WeightsRecord, sight: Sight, now: datetime) -> Hindrance | None:
+        """Return the wait for a submission that did not arrive yet; None once it cannot any more."""
+        block = sight.snapshot.block
+        expiry = record.expiry_block
+        if record.state == "submitted" or expiry is None:
+            # Who signed it is dead or has given up, so it was signed at this head at the latest.
+            expiry = block + (record.lifetime or 0)
+            async with self.store.begin() as tx:
+                await tx.weights.lose(record.id, expiry, now, None if record.message else _STOPPED)
+        if block <= expiry:
+            return Hindrance(Reason.WEIGHTS_UNKNOWN, f"epoch {record.epoch} may arrive until block {expiry}", block + 1)
+        async with self.store.begin() as tx:
+            await tx.weights.update(record.id, "expired", now)
+        _log.warning(
+            Event.WEIGHTS_EXPIRED,
+            netuid=self.netuid,
+            mechid=self.eyes.mechid,
+            epoch=record.epoch,
+            attempt=record.attempts,
+            block=expiry,
+        )
+        return None
+
+    def _told(self, known: Known, slot: Slot) -> str:
+        was = "none" if known.mark is None else str(known.mark.last_update)
+        return printable(
+            f"netuid {self.netuid}, mechanism {self.eyes.mechid}: {self.eyes.hotkey} (uid {slot.neuron.uid}) has set"
+            f" weights in block {slot.last_update}, and not by this validator, whose last update was in block {was}",
+            1_000,
+        )
+
+
+def _finding(known: Known, sight: Sight, slot: Slot) -> Finding:
+    return judge(known, slot, hidden=sight.parameters.commit_reveal)
