@@ -1,5 +1,7 @@
 """`validator db …`: the store's tables."""
 
+from typing import Annotated
+
 import typer
 
 from validator.cli.options import Config, Json
@@ -39,3 +41,38 @@ def state(config: Config = None, as_json: Json = False) -> None:
         print_line(found)
     if found != "current":
         raise typer.Exit(EXIT_NO)
+
+
+@app.command()
+def copy(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET_URL", help="A new database: sqlite:///path or postgresql://…", show_default=False
+        ),
+    ],
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Copy the whole store into an empty one, here or on the other database, and compare every row.
+
+    To move for good, stop the validator first. A password is better in ~/.pgpass or $PGPASSWORD than in the url.
+    """
+    import asyncio
+
+    from validator.cli.output import Column, print_json, print_table
+    from validator.cli.progress import progress
+    from validator.cli.session import settings_of
+    from validator.store.copying import copy_store, row_counts
+
+    source = settings_of(config).store.url.get_secret_value()
+    rows = sum(asyncio.run(row_counts(source)).values())
+    with progress("copying", rows) as advance:
+        copied = asyncio.run(copy_store(source, target, lambda _table, many: advance(many)))
+    if as_json:
+        print_json({"tables": [found._asdict() for found in copied]})
+    else:
+        print_table(
+            [Column("table"), Column("rows", right=True), Column("digest of all rows")],
+            [(found.name, found.rows, found.digest) for found in copied],
+        )

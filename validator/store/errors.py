@@ -71,3 +71,11 @@ class ReputationConflictError(StoreError):
 
 class EmptyReasonError(StoreError):
     """Clearing flags needs a reason."""
+
+
+class NotEmptyError(StoreError):
+    """A store is copied only into an empty one."""
+
+
+class CopyError(StoreError):
+    """The copy is not what was copied."""

@@ -3,11 +3,12 @@
 import fcntl
 import os
 import zlib
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Protocol
 
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.store.connect import BUSY_MS, LOCK_CLASS, LOCK_WRITE, LOCK_WRITER, make_engine
@@ -102,6 +103,7 @@ class AdvisoryLock:
             )
             if not taken:
                 raise StoreLockedError(f"another session writes to {url.shown}; {_ADVICE}")
+            stack.push_async_callback(_unlock, connection, purpose)
             return cls(stack.pop_all(), row[0], purpose)
 
     async def check(self, connection: AsyncConnection) -> None:
@@ -118,8 +120,16 @@ class AdvisoryLock:
             raise StoreLockLostError("the database ended the session that held the lock; start the validator again")
 
     async def release(self) -> None:
-        """Close the session, and the lock with it."""
+        """Unlock and close the session."""
         await self._stack.aclose()
+
+
+async def _unlock(connection: AsyncConnection, purpose: int) -> None:
+    """Give the lock back: the database notices a closed connection in its own time, too late for who opens next."""
+    with suppress(DBAPIError):  # a session that is gone holds nothing
+        await connection.execute(
+            text("SELECT pg_advisory_unlock(:class, :purpose)"), {"class": LOCK_CLASS, "purpose": purpose}
+        )
 
 
 async def take_lock(url: StoreUrl) -> WriterLock:

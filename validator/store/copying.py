@@ -1,0 +1,173 @@
+"""A whole store into an empty one, on the same database or the other: every value exactly as it is."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Column, LargeBinary, Row, Table, TableClause, Text, column, func, insert, select, table, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from validator.store.columns import Json, Message
+from validator.store.connect import make_engine, reading, use_wal, writing
+from validator.store.errors import CopyError, NotEmptyError, SchemaStateError
+from validator.store.locks import take_lock, take_turn
+from validator.store.schema import require_place, state_of, unreachable, upgrade_unlocked
+from validator.store.tables import metadata
+from validator.store.urls import StoreUrl, parse_url
+
+_ROWS: Final = 1_000  # at a time
+_HEAVY_ROWS: Final = 8  # of tables with bytes: a raw answer may have 16 MiB
+_MODULUS: Final = 2**256
+
+Progress = Callable[[str, int], None]
+
+
+class CopiedTable(NamedTuple):
+    """A table that was copied.
+
+    Attributes:
+        name: the table's.
+        rows: how many.
+        digest: hex of the sum of all rows' sha256, the same whatever the order.
+    """
+
+    name: str
+    rows: int
+    digest: str
+
+
+async def row_counts(url: str) -> dict[str, int]:
+    """Return how many rows each table of a store has.
+
+    Raises:
+        StoreError: it cannot be opened, or its tables are not those of this version.
+    """
+    source = parse_url(url)
+    async with AsyncExitStack() as stack:
+        try:
+            connection = await stack.enter_async_context(reading(await _opened(stack, source)).begin())
+            return {name.name: await _count(connection, name) for name in metadata.sorted_tables}
+        except (DBAPIError, OSError) as error:
+            raise unreachable(source, error) from None
+
+
+async def copy_store(source_url: str, target_url: str, progress: Progress) -> tuple[CopiedTable, ...]:
+    """Copy everything in one transaction, then read it back and compare; return what was copied.
+
+    The source is read in one consistent view; a validator may be writing to it, and what it writes afterwards is not in
+    the copy.
+
+    Args:
+        source_url: with tables of this version.
+        target_url: a database without rows of ours; its tables are made if they are not there.
+        progress: called with a table's name and a number of rows.
+
+    Raises:
+        NotEmptyError: the target holds rows.
+        CopyError: what came out of the target is not what went in; the target is left without rows.
+        StoreError: a database cannot be used, or its tables are not those of this version.
+    """
+    source, target = parse_url(source_url), parse_url(target_url)
+    if source.url == target.url:
+        raise NotEmptyError("source and target are the same store")
+    async with AsyncExitStack() as stack:
+        at = source
+        try:
+            reader = await stack.enter_async_context(reading(await _opened(stack, source)).begin())
+            at = target
+            writer = await stack.enter_async_context(writing(await _prepared(stack, target)).begin())
+            await take_turn(writer)
+            await _require_no_rows(writer, target)
+            return tuple([await _copy(reader, writer, found, progress) for found in metadata.sorted_tables])
+        except (DBAPIError, OSError) as error:
+            raise unreachable(at, error) from None
+
+
+async def _opened(stack: AsyncExitStack, url: StoreUrl) -> AsyncEngine:
+    require_place(url)
+    state = await state_of(url)
+    if state != "current":
+        raise SchemaStateError(f"{url.shown} is {state}; `validator db upgrade` brings the tables to this version")
+    engine = make_engine(url, pooled=False)
+    stack.push_async_callback(engine.dispose)
+    return engine
+
+
+async def _prepared(stack: AsyncExitStack, url: StoreUrl) -> AsyncEngine:
+    """Return an engine for the target, its tables made; nobody else writes to it until the end."""
+    require_place(url)
+    lock = await take_lock(url)
+    stack.push_async_callback(lock.release)
+    if await state_of(url) == "empty":
+        await upgrade_unlocked(url)
+    engine = await _opened(stack, url)
+    await use_wal(url)
+    return engine
+
+
+async def _require_no_rows(connection: AsyncConnection, url: StoreUrl) -> None:
+    for found in metadata.sorted_tables:
+        if await _count(connection, found):
+            raise NotEmptyError(f"{url.shown} has rows in `{found.name}`; name a new database")
+
+
+async def _count(connection: AsyncConnection, found: Table) -> int:
+    return int(await connection.scalar(select(func.count()).select_from(found)) or 0)
+
+
+async def _copy(reader: AsyncConnection, writer: AsyncConnection, found: Table, progress: Progress) -> CopiedTable:
+    plain = _plain(found)
+    copied, total = 0, 0
+    result = await reader.stream(select(plain))
+    async for rows in result.partitions(_batch(found)):
+        await writer.execute(insert(plain), [row._asdict() for row in rows])
+        copied, total = copied + len(rows), (total + sum(map(_number, rows))) % _MODULUS
+        progress(found.name, len(rows))
+    await _go_on_counting(writer, found)
+    back = await _read_back(writer, found)
+    if back != CopiedTable(found.name, copied, f"{total:064x}"):
+        raise CopyError(
+            f"`{found.name}`: {copied} rows went in, {back.rows} came out, or other values; nothing is kept"
+        )
+    return back
+
+
+async def _read_back(connection: AsyncConnection, found: Table) -> CopiedTable:
+    many, total = 0, 0
+    result = await connection.stream(select(_plain(found)))
+    async for rows in result.partitions(_batch(found)):
+        many, total = many + len(rows), (total + sum(map(_number, rows))) % _MODULUS
+    return CopiedTable(found.name, many, f"{total:064x}")
+
+
+async def _go_on_counting(writer: AsyncConnection, found: Table) -> None:
+    """Let Postgres give out ids after the copied ones; SQLite does so by itself."""
+    counter = found.autoincrement_column
+    if counter is None or writer.dialect.name != "postgresql":
+        return
+    names: Mapping[str, str] = {"table": found.name, "column": counter.name}
+    sequence = await writer.scalar(text("SELECT pg_get_serial_sequence(:table, :column)"), names)
+    largest = await writer.scalar(select(func.max(counter)))
+    if sequence is not None and largest is not None:
+        await writer.execute(
+            text("SELECT setval(CAST(:sequence AS regclass), :largest)"), {"sequence": sequence, "largest": largest}
+        )
+
+
+def _plain(found: Table) -> TableClause:
+    """Return the table with its texts as they lie there: what a type would make of them is not the copy's business."""
+    return table(found.name, *(column(c.name, Text() if _is_text(c) else c.type) for c in found.columns))
+
+
+def _is_text(found: Column[Any]) -> bool:
+    return isinstance(found.type, Json | Message)
+
+
+def _batch(found: Table) -> int:
+    return _HEAVY_ROWS if any(isinstance(c.type, LargeBinary) for c in found.columns) else _ROWS
+
+
+def _number(row: Row[Any]) -> int:
+    return int.from_bytes(hashlib.sha256(repr(tuple(row)).encode()).digest(), "big")
