@@ -32,6 +32,9 @@ hostile: setup  ## A thousand hostile answers against a running daemon; prints m
 test-chain: setup  ## The contract of every chain; with SUBTENSOR_URL=ws://… on a subnet of its own on that node, too
 	$(BIN)/pytest tests/chain/test_chain_contract.py tests/chain/test_bittensor_chain.py --timeout 7200
 
+bench: setup  ## How much longer a workflow takes over HTTP than its longest path
+	$(BIN)/python benchmarks/workflow_diamond.py
+
 lint: setup  ## Format check, lint, types, import floors
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .

@@ -21,7 +21,7 @@ from miner_servers import (
     then_silent,
 )
 
-from validator.miners.signing import Nonces
+from validator.outgoing.signing import Nonces
 from validator.protocol.reasons import Reason
 
 

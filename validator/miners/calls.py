@@ -1,57 +1,10 @@
-"""What goes to a miner and what came of it: the room's values and its one interface (SPEC 5, gate 1)."""
+"""How miners are called: the room's one interface (SPEC 5, gate 1)."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Protocol
 
-from validator.miners.body import Body
-from validator.protocol.reasons import Reason
-from validator.protocol.round import Axon
+from validator.outgoing.calls import Call, Reply, Sent
 
-Sent = Callable[[], Awaitable[None]]
-"""Awaited once, when the connection stands and before the first byte goes out; its time does not count for the
-miner. What it raises comes out of the call."""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One request to one miner.
-
-    Attributes:
-        hotkey: the receiver, to which the request is bound.
-        axon: where it listens, None if the metagraph names nothing.
-        path: request target with query, as signed and sent.
-        body: request body, shared between calls.
-        deadline_s: seconds from the first byte sent to the last byte received.
-        limit: most bytes of the response body.
-    """
-
-    hotkey: str
-    axon: Axon | None
-    path: str
-    body: bytes
-    deadline_s: float
-    limit: int
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What came of a call.
-
-    Attributes:
-        reason: None when a 200 body arrived whole, within limit and deadline; else a gate 1 code or
-            `PARSE_TOO_LARGE`, or `BUG_INTERNAL` when the validator itself could not keep the body.
-        status: of the response, whenever any response line arrived (D-6), else None.
-        seconds: from the first byte sent to the last byte received, or to the failure; None when nothing was sent.
-        body: what arrived, where `reason` is None; whoever gets the reply closes it.
-        detail: one harmless line about a failure, empty otherwise.
-    """
-
-    reason: Reason | None
-    status: int | None
-    seconds: float | None
-    body: Body | None
-    detail: str
+__all__ = ["Call", "MinerClient", "Reply", "Sent"]
 
 
 class MinerClient(Protocol):

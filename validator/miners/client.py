@@ -10,11 +10,11 @@ from typing import Final
 
 from yarl import URL
 
-from validator.miners.addresses import AddressRefusedError, axon_address
-from validator.miners.body import Body, Spool
 from validator.miners.calls import Call, MinerClient, Reply, Sent
-from validator.miners.exchange import Exchange
-from validator.miners.signing import RequestSigner
+from validator.outgoing.addresses import AddressRefusedError, axon_address
+from validator.outgoing.body import Body, Spool
+from validator.outgoing.exchange import Exchange
+from validator.outgoing.signing import RequestSigner
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer

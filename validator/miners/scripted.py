@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from validator.miners.addresses import AddressRefusedError, axon_address
-from validator.miners.body import Body
 from validator.miners.calls import Call, Reply, Sent
+from validator.outgoing.addresses import AddressRefusedError, axon_address
+from validator.outgoing.body import Body
 from validator.protocol.reasons import Reason
 from validator.sources import Clock
 

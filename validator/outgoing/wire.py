@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from aiohttp import ClientPayloadError, ClientRequest, ClientTimeout, ServerDisconnectedError, TCPConnector
+from aiohttp.abc import AbstractResolver
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 from aiohttp.http import RawResponseMessage
@@ -35,6 +36,7 @@ class Wire(ResponseHandler):
     Attributes:
         status: of the newest response line, even if nothing whole followed it; None before one came.
         ended: loop time at which the last byte of the response arrived; None before.
+        heard: whether any byte has arrived.
         excessive: whether the connection was cut because headers or framing outweigh the body.
     """
 
@@ -42,6 +44,7 @@ class Wire(ResponseHandler):
         super().__init__(loop)
         self.status: int | None = None
         self.ended: float | None = None
+        self.heard = False
         self.excessive = False
         self._start = b""
         self._arrived = 0.0
@@ -69,6 +72,7 @@ class Wire(ResponseHandler):
         if not data:
             super().data_received(data)
             return
+        self.heard = True
         self._arrived = self._loop.time()
         self._sniff(data)
         self._backlog += data
@@ -166,12 +170,15 @@ class OneCallConnector(TCPConnector):
 
     Args:
         connected: awaited with the request when the connection stands, before its first byte goes out.
+        resolver: looks host names up, None for the system's way.
     """
 
-    def __init__(self, connected: Callable[[ClientRequest], Awaitable[None]]) -> None:
+    def __init__(
+        self, connected: Callable[[ClientRequest], Awaitable[None]], resolver: AbstractResolver | None = None
+    ) -> None:
         # TLS without certificate check: the request is signed for the receiver's hotkey and what counts in the answer
         # is signed by it, which no certificate authority could vouch for. TLS here keeps bystanders from reading.
-        super().__init__(ssl=False, force_close=True, limit=0)
+        super().__init__(ssl=False, force_close=True, limit=0, resolver=resolver)
         self.wire: Wire | None = None
         self._connected = connected
         self._factory = functools.partial(self._make_wire)

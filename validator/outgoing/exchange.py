@@ -14,12 +14,13 @@ from aiohttp import (
     ClientTimeout,
     DummyCookieJar,
 )
+from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from validator.miners.body import Spool, SpoolError
-from validator.miners.calls import Call, Reply, Sent
-from validator.miners.signing import RequestSigner
-from validator.miners.wire import OneCallConnector
+from validator.outgoing.body import Spool, SpoolError
+from validator.outgoing.calls import Call, Reply, Sent
+from validator.outgoing.signing import RequestSigner
+from validator.outgoing.wire import OneCallConnector
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
 
@@ -44,9 +45,10 @@ class Exchange:
         signer: makes the authentication headers, in `threads`.
         threads: for hashing and signing.
         spool: collects the body.
+        resolver: looks host names up, None for the system's way.
     """
 
-    def __init__(  # noqa: PLR0913 - a call's own facts and the client's three helpers
+    def __init__(  # noqa: PLR0913 - a call's own facts and the client's helpers
         self,
         method: str,
         call: Call,
@@ -55,6 +57,7 @@ class Exchange:
         signer: RequestSigner,
         threads: Executor,
         spool: Spool,
+        resolver: AbstractResolver | None = None,
     ) -> None:
         self._method = method
         self._call = call
@@ -64,10 +67,15 @@ class Exchange:
         self._threads = threads
         self._spool = spool
         self._loop = asyncio.get_running_loop()
-        self._connector = OneCallConnector(self._connected)
+        self._connector = OneCallConnector(self._connected, resolver)
         self._bound = asyncio.timeout(None)
         self._started: float | None = None
         self._fault: BaseException | None = None
+
+    @property
+    def answered(self) -> bool:
+        """Whether any byte of a response has arrived."""
+        return self._connector.wire is not None and self._connector.wire.heard
 
     async def run(self, url: URL, connect_timeout_s: float) -> Reply:
         """Return what came of the call to `url`.

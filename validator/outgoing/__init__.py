@@ -1,0 +1,1 @@
+"""Signed, bounded HTTP requests to strangers: one fresh connection for every call (SPEC 13)."""
