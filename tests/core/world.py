@@ -94,7 +94,13 @@ class World:
     """Everything around the round service, in memory; `script` decides what miners answer."""
 
     def __init__(
-        self, store: Store, *, miners: int = 6, script: Script = honest, source: TaskSource | None = None
+        self,
+        store: Store,
+        *,
+        miners: int = 6,
+        script: Script = honest,
+        source: TaskSource | None = None,
+        crypto: str = "sr25519",
     ) -> None:
         self.store = store
         self.clock = VirtualClock()
@@ -106,7 +112,7 @@ class World:
         self.subnet.register(VALIDATOR.hotkey, stake_tao=1000.0, validator_permit=True)
         self.signers = {}
         for number in range(miners):
-            signer = Signer.from_uri(f"//Miner//{number}")
+            signer = Signer.from_uri(f"//Miner//{number}", crypto)
             self.signers[signer.hotkey] = signer
             self.subnet.register(signer.hotkey, axon=Axon("127.0.0.1", 9000 + number))
         self.chain = SimulatedChain(self.subnet, VALIDATOR.hotkey)

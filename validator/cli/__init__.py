@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from validator.cli import db, devnet, flags, groups, health, miners, replay, rounds, run, score, tasks, weights
+from validator.cli import db, devnet, explain, flags, groups, health, miners, replay, rounds, run, score, tasks, weights
 from validator.protocol.errors import ValidatorError
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app.add_typer(rounds.app, name="rounds")
 app.add_typer(miners.app, name="miners")
 app.add_typer(flags.app, name="flags")
 app.add_typer(weights.app, name="weights")
+app.command("explain")(explain.explain)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(score.app, name="score")
 app.add_typer(groups.app, name="groups")

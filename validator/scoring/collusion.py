@@ -35,14 +35,18 @@ def auditors_are_witnesses(agreement: float | None) -> bool:
     return agreement is None or agreement >= WITNESS_AGREEMENT
 
 
+def window_means(window: Sequence[AgreementPair]) -> tuple[float, float]:
+    """Return the mean agreements with primaries and with auditors; `window` must not be empty."""
+    return mean([pair.with_primaries for pair in window]), mean([pair.with_auditors for pair in window])
+
+
 def add_sample(window: Sequence[AgreementPair], sample: AgreementPair) -> WindowStep:
     """Add a counted sample to the window of one (hotkey, skill_type) and say whether it raises a flag (SPEC 9, D-9).
 
     Raising a flag consumes the window: the next flag needs new samples.
     """
     extended = (*window, sample)[-COLLUSION_WINDOW:]
-    primaries = mean([pair.with_primaries for pair in extended])
-    auditors = mean([pair.with_auditors for pair in extended])
+    primaries, auditors = window_means(extended)
     raised = (
         len(extended) >= COLLUSION_MIN_SAMPLES
         and primaries > COLLUSION_PRIMARIES_ABOVE

@@ -101,8 +101,13 @@ def tau_sets(facts: AnswerFacts) -> Sets | None:
 
 def window_position(facts: AnswerFacts) -> float:
     """Return f = (t - t_min) / (deadline - t_min): 0 at t_min, 1 at the deadline (SPEC 6, eta)."""
-    t_min, deadline = facts.window
-    return (facts.t - t_min) / (deadline - t_min)
+    return part_of_window(facts.window, facts.t)
+
+
+def part_of_window(window: tuple[float, float], t: float) -> float:
+    """Return f for an answer after `t` seconds in a (t_min, deadline) window; any answer has one, late ones too."""
+    t_min, deadline = window
+    return (t - t_min) / (deadline - t_min)
 
 
 def alpha(facts: AnswerFacts) -> float:

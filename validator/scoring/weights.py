@@ -20,10 +20,15 @@ class WeightPlan(NamedTuple):
     unallocated: float
 
 
+def warm_up(entries: int) -> float:
+    """Return min(1, entries / 20) for a window of that length (D-13)."""
+    return min(1.0, entries / WARM_UP_ENTRIES)
+
+
 def type_score(entries: Sequence[float]) -> float:
     """Return the mean of the last 100 entries times the warm-up min(1, entries / 20); 0 without entries (D-13)."""
     window = entries[-SCORE_WINDOW:]
-    return mean(window) * min(1.0, len(window) / WARM_UP_ENTRIES) if window else 0.0
+    return mean(window) * warm_up(len(window)) if window else 0.0
 
 
 def miner_score(windows: Mapping[str, Sequence[float]]) -> float:

@@ -165,6 +165,11 @@ class Dispatches(Repository):
         )
         return tuple(_record(row) for row in await self._all(statement))
 
+    async def get(self, key: DispatchKey) -> DispatchRecord | None:
+        """Return one dispatch, None if it was never planned."""
+        row = await self._first(select(dispatches).where(_at(dispatches, key)))
+        return None if row is None else _record(row)
+
     async def answer_body(self, key: DispatchKey) -> bytes | None:
         """Return the raw body as received; None when there is none or its retention has ended.
 

@@ -31,6 +31,12 @@ class Miners(Repository):
         ]
         await self._upsert(miners, rows, newest="last_seen_block", keep=("first_seen_block",))
 
+    async def uids(self) -> tuple[tuple[str, int, bool], ...]:
+        """Return (hotkey, uid of its last sight, whether the newest stored metagraph names it), by hotkey."""
+        found = await self._all(select(miners).order_by(miners.c.hotkey))
+        newest = max((row.last_seen_block for row in found), default=0)
+        return tuple((row.hotkey, row.uid, row.last_seen_block == newest) for row in found)
+
     async def listing(self, now: datetime) -> tuple[MinerRecord, ...]:
         """Return everyone ever seen, by hotkey, validators included.
 

@@ -25,21 +25,25 @@ class Scores(Repository):
         """Return a round's outcomes in plan order, primaries by rank, then auditors by draw."""
         statement = (
             _SELECT.where(scores.c.round_id == round_id)
-            .join(tasks, and_(tasks.c.round_id == scores.c.round_id, tasks.c.task_id == scores.c.task_id))
+            .join(tasks, _ITS_TASK)
             .order_by(tasks.c.position, dispatches.c.rank)
         )
         return tuple(_outcome(row) for row in await self._all(statement))
 
     async def of_miner(self, hotkey: str, limit: int) -> tuple[ScoreRecord, ...]:
-        """Return a miner's newest `limit` outcomes, newest round first."""
+        """Return a miner's newest `limit` outcomes, newest round first, a round's in the plan's order reversed."""
         statement = (
-            _SELECT.where(scores.c.hotkey == hotkey).order_by(scores.c.round_id.desc(), scores.c.task_id).limit(limit)
+            _SELECT.where(scores.c.hotkey == hotkey)
+            .join(tasks, _ITS_TASK)
+            .order_by(scores.c.round_id.desc(), tasks.c.position.desc())
+            .limit(limit)
         )
         return tuple(
             ScoreRecord(row.round_id, SkillType(row.skill_type), _outcome(row)) for row in await self._all(statement)
         )
 
 
+_ITS_TASK: Final = and_(tasks.c.round_id == scores.c.round_id, tasks.c.task_id == scores.c.task_id)
 _SELECT: Final = select(scores, dispatches.c.skill_type).join(
     dispatches,
     and_(

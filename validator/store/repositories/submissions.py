@@ -1,5 +1,6 @@
 """What came back in a round, as the second argument of score_round: read for crash recovery, explain and replay."""
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -16,15 +17,18 @@ from validator.store.tables import dispatches, tasks
 class Submissions(Repository):
     """Submissions and rejections as judged."""
 
-    async def results(self, round_id: int) -> RoundResults:
-        """Return what came back, in the order of the plan.
+    async def results(self, round_id: int, only: Collection[str] | None = None) -> RoundResults:
+        """Return what came back, in the order of the plan; with `only`, of the tasks with these ids.
 
         Answers that are not judged yet are in neither list; void tasks appear only as such.
 
         Raises:
             DamagedError: a stored submission or attestation cannot be read.
         """
-        found = await self._all(_of_round(round_id))
+        statement = _of_round(round_id)
+        if only is not None:
+            statement = statement.where(dispatches.c.task_id.in_(only))
+        found = await self._all(statement)
         void = select(tasks.c.task_id, tasks.c.reason).where(tasks.c.round_id == round_id, tasks.c.state == "void")
         return RoundResults(
             submissions=tuple([await self._submission(row) for row in found if _accepted(row)]),

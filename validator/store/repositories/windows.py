@@ -31,9 +31,9 @@ class Windows(Repository):
             ],
         )
 
-    async def all(self) -> dict[str, dict[str, list[float]]]:
-        """Return hotkey -> skill type -> the newest 100 values, oldest first."""
-        return await self._windows(None)
+    async def all(self, through: int | None = None) -> dict[str, dict[str, list[float]]]:
+        """Return hotkey -> skill type -> the newest 100 values, oldest first; with `through` as of that sequence."""
+        return await self._windows(None, through)
 
     async def of(self, hotkey: str) -> dict[str, list[float]]:
         """Return one miner's skill type -> the newest 100 values, oldest first."""
@@ -46,11 +46,39 @@ class Windows(Repository):
         found = await self._all(statement.order_by(w.sequence))
         return tuple(WindowEntry(**row._asdict()) for row in found)
 
-    async def _windows(self, hotkey: str | None) -> dict[str, dict[str, list[float]]]:
+    async def end_of(self, round_id: int) -> int:
+        """Return the sequence of the newest entry when the round had settled, -1 when there was none."""
+        w = window_entries.c
+        newest = await self._scalar(select(func.max(w.sequence)).where(w.round_id <= round_id))
+        return -1 if newest is None else int(newest)
+
+    async def newest(
+        self, hotkey: str, skill_type: str, limit: int, through: int | None = None
+    ) -> tuple[WindowEntry, ...]:
+        """Return the pair's newest `limit` entries, oldest first; with `through` as of that sequence."""
+        w = window_entries.c
+        pair = (w.hotkey == hotkey) & (w.skill_type == skill_type)
+        statement = select(w.hotkey, w.skill_type, w.round_id, w.task_id, w.value).where(pair)
+        if through is not None:
+            statement = statement.where(w.sequence <= through)
+        found = await self._all(statement.order_by(w.sequence.desc()).limit(limit))
+        return tuple(WindowEntry(**row._asdict()) for row in reversed(found))
+
+    async def added_after(self, hotkey: str, skill_type: str, sequence: int) -> int:
+        """Return how many entries of the pair came after this sequence."""
+        w = window_entries.c
+        later = select(func.count()).where(w.hotkey == hotkey, w.skill_type == skill_type, w.sequence > sequence)
+        return int(await self._scalar(later))
+
+    async def _windows(self, hotkey: str | None, through: int | None = None) -> dict[str, dict[str, list[float]]]:
         w = window_entries.c
         age = func.row_number().over(partition_by=(w.hotkey, w.skill_type), order_by=w.sequence.desc())
         aged = select(w.hotkey, w.skill_type, w.value, age.label("age"))
-        entries = (aged if hotkey is None else aged.where(w.hotkey == hotkey)).subquery()
+        if hotkey is not None:
+            aged = aged.where(w.hotkey == hotkey)
+        if through is not None:
+            aged = aged.where(w.sequence <= through)
+        entries = aged.subquery()
         newest = select(entries).where(entries.c.age <= SCORE_WINDOW)
         found: dict[str, dict[str, list[float]]] = {}
         async for row in self._stream(newest.order_by(entries.c.hotkey, entries.c.skill_type, entries.c.age.desc())):

@@ -1,0 +1,153 @@
+"""Explanations on both databases: what they say is what was scored, for every miner of every round."""
+
+import json
+import math
+from collections.abc import Iterable
+
+import msgspec
+import pytest
+from explained import ASSORTED_ROUNDS, HOTKEYS, assorted
+from world import World
+
+from validator.audit.explain import NothingToExplainError, RoundExplanation, explain_miner, explain_round
+from validator.audit.explain.who import AmbiguousMinerError, NotAMinerError, find_hotkey
+from validator.protocol.reasons import Reason
+from validator.protocol.round import RoundOutcome
+from validator.protocol.scoring_version import SCORE_WINDOW, SkillType
+from validator.scoring.weights import score_weights, type_score
+from validator.store import Store, Transaction
+from validator.store.records import WindowEntry
+
+LAST = ASSORTED_ROUNDS - 1
+
+
+async def test_every_number_is_the_one_that_was_scored(store: Store) -> None:
+    world = await assorted(store)
+    async with store.read() as tx:
+        for round_id in range(ASSORTED_ROUNDS):
+            stored = await tx.rounds.get(round_id)
+            assert stored is not None
+            assert stored.outcome is not None
+            explained = [await explain_round(tx, round_id, hotkey) for hotkey in HOTKEYS[:9]]
+            check_numbers(stored.outcome, explained)
+        await check_weights(tx, [one for one in explained if one.weight is not None])
+        with pytest.raises(NothingToExplainError, match="nobody known"):
+            await explain_round(tx, LAST, HOTKEYS[12])
+        validator = await explain_round(tx, LAST, "0")
+    assert validator.miner.is_validator
+    assert (validator.tasks, validator.weight) == ((), None)
+    assert {other.why for other in validator.not_candidate} == {"it is the validator that ran the round"}
+    assert world.posts > 0
+
+
+def check_numbers(outcome: RoundOutcome, explained: Iterable[RoundExplanation]) -> None:
+    scored = {(member.task_id, member.hotkey): member for member in outcome.members}
+    for one in explained:
+        msgspec.json.encode(one)
+        for task in one.tasks:
+            member = scored.pop((task.task_id, one.miner.hotkey), None)
+            assert task.as_stored
+            assert task.entry == (member.window_entry if member else None)
+            assert (task.gates is not None) == (task.selection.place not in ("excluded", "not_drawn"))
+            if task.consensus is not None:
+                total = 0.0
+                for part in task.consensus.components:
+                    total += part.contribution
+                assert total == task.consensus.score
+            if task.emission is not None:
+                assert task.quality is not None
+                product = math.prod(factor.value for factor in task.emission.factors)
+                assert task.emission.emission == pytest.approx(0.0 if task.emission.early else product)
+        events = [event for event in outcome.reputation if event.hotkey == one.miner.hotkey]
+        assert sum(len(change.steps) for change in one.reputation) == len(events)
+    assert scored == {}  # nobody's score was left out
+
+
+async def check_weights(tx: Transaction, explained: list[RoundExplanation]) -> None:
+    """The last round's weights are those of the windows as they are now."""
+    windows = await tx.windows.all()
+    plan = score_weights(windows)
+    assert explained
+    for one in explained:
+        assert one.weight is not None
+        assert one.weight.score == plan.scores[one.miner.hotkey]
+        assert one.weight.weight == plan.weights.get(one.miner.hotkey, 0.0)
+        for window in one.windows:
+            values = windows[one.miner.hotkey][window.skill_type]
+            assert (window.length, window.score_after) == (len(values), type_score(values))
+            assert window.score_before == type_score(values[: -len(window.entries)])
+            assert [values[entry.position - 1] for entry in window.entries] == [e.value for e in window.entries]
+
+
+async def test_an_entry_leaves_the_window_when_a_hundred_newer_ones_have_come(store: Store) -> None:
+    await assorted(store)
+    hotkey = HOTKEYS[0]
+    async with store.read() as tx:
+        before = await explain_round(tx, 0, hotkey)
+    task = before.windows[0].entries[0].task_id
+    assert before.windows[0].entries[0].position_now == 1
+    async with store.begin() as tx:
+        kind = before.windows[0].skill_type
+        for number in range(SCORE_WINDOW - 5):
+            await tx.windows.add([WindowEntry(hotkey, kind, LAST, f"more-{number}", 0.5)])
+    async with store.read() as tx:
+        after = await explain_round(tx, 0, hotkey)
+    assert after.windows[0].entries[0].task_id == task
+    assert after.windows[0].entries[0].position_now is None
+    assert after.weight == before.weight  # as of that round, whatever came later
+
+
+async def test_rounds_that_scored_nobody_say_why(store: Store) -> None:
+    world = World(store)
+    snapshot = await world.chain.snapshot()
+    await world.service.directory.refresh(snapshot)
+    for _ in range(2):
+        await world.preparer.prepare(snapshot)
+    now = world.clock.now()
+    async with store.begin() as tx:
+        await tx.rounds.settle(1, "void", Reason.VOID_OFFLINE, None, now)
+        await tx.rounds.skip(2, epoch=1, block=2, block_hash="ab", reason=Reason.SKIPPED_NO_TASKS, at=now)
+    reasons = {0: "still open", 1: Reason.VOID_OFFLINE.meaning, 2: Reason.SKIPPED_NO_TASKS.meaning, 3: "no round 3"}
+    async with store.read() as tx:
+        for round_id, reason in reasons.items():
+            with pytest.raises(NothingToExplainError) as told:
+                await explain_round(tx, round_id, "1")
+            assert reason in str(told.value)
+
+
+async def test_a_miner_s_summary_adds_up(store: Store) -> None:
+    world = await assorted(store)
+    now = world.clock.now()
+    async with store.read() as tx:
+        windows, scores = await tx.windows.all(), await tx.scores.of_miner(HOTKEYS[6], 1_000)
+        miner = await explain_miner(tx, HOTKEYS[6], 100, now)
+        lately = await explain_miner(tx, "7", 1, now)
+        never = await explain_miner(tx, HOTKEYS[8], 100, now)
+        with pytest.raises(NothingToExplainError):
+            await explain_miner(tx, "99", 100, now)
+    assert sum(one.tasks for one in miner.types) == len(scores)
+    assert miner.score == score_weights(windows).scores[HOTKEYS[6]]
+    assert miner.weight == score_weights(windows).weights[HOTKEYS[6]]
+    python = next(one for one in miner.types if one.skill_type == SkillType.EXECUTABLE_PYTHON)
+    assert (python.declared, python.failure_rate, python.mean_emission) == (True, 1.0, 0.0)
+    assert all(point.failed for point in python.points)
+    assert {failure.reason for failure in miner.failures} == {Reason.PARSE_SCHEMA}
+    assert all(failure.detail for failure in miner.failures)
+    assert (lately.hotkey, lately.rounds) == (HOTKEYS[6], (LAST,))
+    assert (never.types, never.failures, never.score, never.weight) == ((), (), 0.0, 0.0)
+    assert json.loads(msgspec.json.encode(miner))["hotkey"] == HOTKEYS[6]
+
+
+def test_a_name_means_one_hotkey_or_says_why_not() -> None:
+    uids = {3: HOTKEYS[0], 5: HOTKEYS[1]}
+    assert find_hotkey(HOTKEYS[2], uids, HOTKEYS) == HOTKEYS[2]
+    assert find_hotkey("3", uids, HOTKEYS) == HOTKEYS[0]
+    assert find_hotkey("4", uids, HOTKEYS) is None
+    assert find_hotkey(HOTKEYS[1][:12], uids, ()) == HOTKEYS[1]
+    assert find_hotkey(HOTKEYS[3], uids, ()) is None
+    assert find_hotkey("5zzzz", uids, HOTKEYS) is None
+    with pytest.raises(AmbiguousMinerError, match=HOTKEYS[0][:4]):
+        find_hotkey("5F", uids, HOTKEYS)
+    for text in ("", "0x12", "hello!", "٣", "l", "5" * 47 + "l", HOTKEYS[0] + "1", "\x1b"):
+        with pytest.raises(NotAMinerError):
+            find_hotkey(text, uids, HOTKEYS)

@@ -1,0 +1,119 @@
+"""`validator explain`: golden pages, whom one may name, and what cannot be explained."""
+
+import json
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from cli_store import called, validator
+from explained import ASSORTED_ROUNDS, HOTKEYS
+from explained_pages import EXAMPLES, GOLDEN, IN_JSON, OPERATORS, golden_json, make_store, with_example
+
+from validator.protocol.signatures import Signer
+
+LAST = str(ASSORTED_ROUNDS - 1)
+Configs = Callable[[str], str]
+
+
+@pytest.fixture(scope="module")
+def configs(tmp_path_factory: pytest.TempPathFactory) -> Configs:
+    folder = tmp_path_factory.mktemp("explained")
+    return cache(lambda scenario: str(make_store(scenario, folder)))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_pages_read_as_the_golden_files_say(name: str, configs: Configs) -> None:
+    scenario, arguments = EXAMPLES[name]
+    done = called("explain", *arguments, "--config", configs(scenario))
+    assert (done.returncode, done.stderr) == (0, "")
+    golden = (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+    assert done.stdout == golden, "run: python tests/golden/regenerate_explain.py"
+
+
+@pytest.mark.parametrize("name", IN_JSON)
+def test_documents_are_what_the_golden_files_say(name: str, configs: Configs) -> None:
+    scenario, arguments = EXAMPLES[name]
+    done = called("explain", *arguments, "--json", "--config", configs(scenario))
+    assert (done.returncode, done.stderr) == (0, "")
+    golden = (GOLDEN / f"{name}.json").read_text(encoding="utf-8")
+    assert golden_json(done.stdout) == golden, "run: python tests/golden/regenerate_explain.py"
+
+
+def test_no_golden_page_is_left_over() -> None:
+    expected = {f"{name}.txt" for name in EXAMPLES} | {f"{name}.json" for name in IN_JSON}
+    assert {path.name for path in GOLDEN.iterdir()} == expected
+
+
+def test_the_example_for_operators_is_a_golden_page() -> None:
+    page = OPERATORS.read_text(encoding="utf-8")
+    assert (GOLDEN / "flagged.txt").read_text(encoding="utf-8") in page
+    assert with_example(page) == page, "run: python tests/golden/regenerate_explain.py"
+
+
+def test_nothing_of_a_miner_s_reaches_the_terminal_unescaped(configs: Configs) -> None:
+    for name, (scenario, arguments) in EXAMPLES.items():
+        text = called("explain", *arguments, "--config", configs(scenario)).stdout
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e]", text), name
+    text = called("explain", "0", HOTKEYS[2], "--config", configs("assorted"), COLUMNS="120").stdout
+    assert r"a.py\u001b[31m %7C [bold]b[/bold]" in " ".join(text.split())
+
+
+def test_a_page_fits_the_terminal_that_it_is_read_on(configs: Configs) -> None:
+    arguments = ("explain", LAST, HOTKEYS[5], "--config", configs("assorted"))
+    for columns in (80, 100, 120):
+        lines = called(*arguments, COLUMNS=str(columns)).stdout.splitlines()
+        assert max(map(len, lines)) <= columns
+    assert max(map(len, called(*arguments, COLUMNS="500").stdout.splitlines())) <= 120
+
+
+def test_a_uid_of_the_round_and_the_beginning_of_a_hotkey_are_enough(configs: Configs) -> None:
+    whole = called("explain", LAST, HOTKEYS[7], "--config", configs("assorted")).stdout
+    for short in ("8", HOTKEYS[7][:6]):
+        assert called("explain", LAST, short, "--config", configs("assorted")).stdout == whole
+    miner = called("explain", HOTKEYS[7], "--config", configs("assorted")).stdout
+    assert called("explain", "8", "--config", configs("assorted")).stdout == miner
+
+
+def test_fewer_rounds_of_a_miner_on_request(configs: Configs) -> None:
+    done = called("explain", HOTKEYS[0], "--last", "2", "--json", "--config", configs("assorted"))
+    found = json.loads(done.stdout)
+    assert found["rounds"] == [3, 2]
+    assert {point["round_id"] for one in found["types"] for point in one["points"]} == {3, 2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("77", "1"), 1, "there is no round 77"),
+        (("9" * 19, "1"), 1, "there is no round"),
+        (("9" * 30, "1"), 2, "is no round's id"),
+        (("-1", "1"), 2, "No such option"),
+        (("x", "1"), 2, "`x` is no round's id"),
+        (("3", "200"), 1, "nobody known is `200`"),
+        (("3", Signer.from_uri("//Nobody").hotkey), 1, "nobody known"),
+        ((Signer.from_uri("//Nobody").hotkey,), 1, "nobody known"),
+        (("3", "5"), 0, ""),  # a uid, although many hotkeys begin like this
+        (("3", "5F"), 2, "names several hotkeys"),
+        (("3", "0x12"), 2, "neither an ss58 address"),
+        (("3", HOTKEYS[0][:-1] + "1"), 2, "neither an ss58 address"),
+        (("3", "\x1b[31m"), 2, r"\u001b[31m"),
+        (("",), 2, "neither an ss58 address"),
+        (("1", "2", "3"), 2, "write a round's id and a miner"),
+        ((), 2, "Missing argument"),
+    ],
+)
+def test_what_cannot_be_explained_is_told_in_a_line(
+    arguments: tuple[str, ...], code: int, says: str, configs: Configs
+) -> None:
+    done = called("explain", *arguments, "--config", configs("assorted"))
+    assert done.returncode == code
+    assert says in " ".join(done.stderr.split())
+    assert (done.stdout == "") == (code != 0)
+
+
+def test_the_command_as_users_start_it(configs: Configs, tmp_path: Path) -> None:
+    done = validator("explain", LAST, HOTKEYS[7], cwd=tmp_path, VALIDATOR_CONFIG=configs("assorted"), NO_COLOR="1")
+    assert done.returncode == 0
+    assert done.stdout == (GOLDEN / "excluded.txt").read_text(encoding="utf-8")

@@ -1,0 +1,75 @@
+"""The golden pages of `validator explain`: which there are, and how they are made."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import structlog
+from explained import ASSORTED_ROUNDS, COHORT_ROUNDS, HOTKEYS, assorted, cohort
+from world import World
+
+from validator.store import Store, open_store
+
+GOLDEN: Final = Path(__file__).parents[1] / "golden" / "explain"
+OPERATORS: Final = Path(__file__).parents[2] / "docs" / "operators.md"
+_MARK: Final = "<!-- example: tests/golden/explain/flagged.txt -->\n\n```\n"
+SCENARIOS: Final[dict[str, Callable[[Store], Awaitable[World]]]] = {"assorted": assorted, "cohort": cohort}
+_LAST, _FLAGGED = str(ASSORTED_ROUNDS - 1), str(COHORT_ROUNDS - 1)
+
+
+class Example(NamedTuple):
+    """One page: in which scenario, and what is asked."""
+
+    scenario: str
+    arguments: tuple[str, ...]
+
+
+EXAMPLES: Final[dict[str, Example]] = {
+    "winner": Example("assorted", (_LAST, HOTKEYS[4])),  # a group of three without truth, and D-7, beside it
+    "auditor": Example("assorted", (_LAST, HOTKEYS[5])),  # not drawn, and in flight, beside it
+    "excluded": Example("assorted", (_LAST, HOTKEYS[7])),
+    "gate-failure": Example("assorted", (_LAST, HOTKEYS[6])),
+    "flagged": Example("cohort", (_FLAGGED, HOTKEYS[0])),
+    "early-answer": Example("assorted", (_LAST, HOTKEYS[1])),  # a group of four, and quality alone, beside it
+    "no-verdict": Example("assorted", (_LAST, HOTKEYS[2])),  # D-7, and a status other than 200
+    "void-task": Example("assorted", (_LAST, HOTKEYS[0])),
+    "two-roles": Example("assorted", ("0", HOTKEYS[1])),
+    "no-declaration": Example("assorted", (_LAST, HOTKEYS[8])),
+    "miner": Example("assorted", (HOTKEYS[6],)),
+}
+IN_JSON: Final = ("winner", "auditor", "excluded", "gate-failure", "flagged", "miner")
+
+
+def make_store(scenario: str, folder: Path) -> Path:
+    """Play the scenario into a new database and return the settings that name it."""
+    url = f"sqlite:///{folder}/{scenario}.sqlite"
+    with structlog.testing.capture_logs():
+        asyncio.run(_play(SCENARIOS[scenario], url))
+    config = folder / f"{scenario}.toml"
+    config.write_text(f'[validator]\nnetuid = 1\n[store]\nurl = "{url}"\n')
+    return config
+
+
+async def _play(scenario: Callable[[Store], Awaitable[World]], url: str) -> None:
+    async with open_store(url, create=True) as store:
+        await scenario(store)
+
+
+def golden_json(text: str) -> str:
+    """Return the document as its golden file has it: indented, without the moments that the machine decides."""
+    return json.dumps(_timeless(json.loads(text)), indent=1, ensure_ascii=False) + "\n"
+
+
+def with_example(page: str) -> str:
+    """Return the operators' guide with the golden page that it shows."""
+    before, mark, rest = page.partition(_MARK)
+    after = rest[rest.index("```\n") :]
+    return f"{before}{mark}{(GOLDEN / 'flagged.txt').read_text(encoding='utf-8')}{after}"
+
+
+def _timeless(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: "?" if key == "received_at" and one else _timeless(one) for key, one in value.items()}
+    return [_timeless(one) for one in value] if isinstance(value, list) else value

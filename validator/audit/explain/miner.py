@@ -1,0 +1,185 @@
+"""A miner's last rounds in short: what every type came to, what stands against it, what failed lately."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from validator.audit.explain.round import NothingToExplainError
+from validator.audit.explain.who import find_hotkey
+from validator.audit.views.meanings import gate_of, meaning_of
+from validator.protocol.scoring_version import EJECTING_FLAGS, SLOTS_PER_TYPE, START_REPUTATION, SkillType
+from validator.protocol.sssa import Document
+from validator.scoring.means import mean
+from validator.scoring.weights import WINDOW_TYPES, miner_score, score_weights, type_score
+from validator.store import Transaction
+from validator.store.records import DispatchKey, ScoreRecord
+from validator.store.repositories.capabilities import usable_types
+
+_FAILURES: Final = 5
+_PER_ROUND: Final = SLOTS_PER_TYPE * len(WINDOW_TYPES)  # most scores of one miner in one round
+
+
+class Point(Document, frozen=True):
+    """One task: what entered the window, None where nothing did (D-7); `failed` a gate."""
+
+    round_id: int
+    task_id: str
+    value: float | None
+    failed: bool
+
+
+class TypeSummary(Document, frozen=True):
+    """One type.
+
+    Attributes:
+        declared: whether the declaration that counts now names it.
+        tasks: in the rounds looked at; `failures` of them failed a gate.
+        mean_emission: of what entered the window in them; None where nothing did.
+        points: those tasks, oldest first.
+        window_entries: that count now, at most 100; `score` is what they come to (SPEC 11).
+    """
+
+    skill_type: SkillType
+    declared: bool
+    reputation: float
+    tasks: int
+    failures: int
+    failure_rate: float | None
+    mean_emission: float | None
+    points: tuple[Point, ...]
+    window_entries: int
+    score: float
+
+
+class Failure(Document, frozen=True):
+    """A dispatch that failed a gate."""
+
+    round_id: int
+    task_id: str
+    skill_type: SkillType
+    role: str
+    reason: str
+    meaning: str | None
+    detail: str | None
+
+
+class MinerExplanation(Document, frozen=True):
+    """Where a miner stands.
+
+    Attributes:
+        uid: of the last sight; `registered` says whether the newest stored metagraph names the hotkey.
+        rounds: ids of the rounds looked at, newest first: the last ones in which the miner was scored.
+        flags: standing; `ejected` from three on.
+        score, weight: from the windows as they are now, among those registered now; weight None if it is not.
+        failures: the newest of the rounds looked at.
+    """
+
+    hotkey: str
+    uid: int
+    registered: bool
+    rounds: tuple[int, ...]
+    flags: int
+    ejected: bool
+    score: float
+    weight: float | None
+    types: tuple[TypeSummary, ...]
+    failures: tuple[Failure, ...]
+
+
+async def explain_miner(tx: Transaction, who: str, last: int, now: datetime) -> MinerExplanation:
+    """Return the last `last` rounds of `who`: a hotkey, the beginning of one, or a uid of the newest metagraph.
+
+    Raises:
+        NothingToExplainError: nobody known is meant.
+        NotAMinerError, AmbiguousMinerError: `who` names no hotkey, or several.
+    """
+    seen = await tx.miners.uids()
+    hotkey = find_hotkey(who, {uid: one for one, uid, here in seen if here}, (one for one, _, _ in seen))
+    if hotkey is None:
+        raise NothingToExplainError(f"nobody known is `{who}`; `validator miners list` shows everyone ever seen")
+    uid, registered = next((uid, here) for one, uid, here in seen if one == hotkey)
+    scores = await tx.scores.of_miner(hotkey, last * _PER_ROUND)
+    rounds = tuple(dict.fromkeys(score.round_id for score in scores))[:last]
+    scores = tuple(score for score in scores if score.round_id in rounds)
+    windows = await tx.windows.all()
+    here = {one for one, _, is_here in seen if is_here}
+    weights = score_weights({one: windows[one] for one in windows if one in here}).weights
+    flags = (await tx.flags.standing()).get(hotkey, 0)
+    types = await _types(tx, hotkey, scores, windows.get(hotkey, {}), now)
+    return MinerExplanation(
+        hotkey=hotkey,
+        uid=uid,
+        registered=registered,
+        rounds=rounds,
+        flags=flags,
+        ejected=flags >= EJECTING_FLAGS,
+        score=miner_score(windows.get(hotkey, {})),
+        weight=weights.get(hotkey, 0.0) if registered else None,
+        types=types,
+        failures=await _failures(tx, hotkey, scores),
+    )
+
+
+async def _types(
+    tx: Transaction,
+    hotkey: str,
+    scores: Sequence[ScoreRecord],
+    windows: Mapping[str, Sequence[float]],
+    now: datetime,
+) -> tuple[TypeSummary, ...]:
+    declared = usable_types((await tx.capabilities.valid(now)).get(hotkey))
+    reputations = {kind: value for (one, kind), value in (await tx.reputations.all()).items() if one == hotkey}
+    scored: dict[str, list[ScoreRecord]] = {}
+    for score in reversed(scores):
+        scored.setdefault(str(score.skill_type), []).append(score)
+    found = []
+    for name in WINDOW_TYPES:
+        if name in scored or name in windows or name in declared or name in reputations:
+            kind = SkillType(name)
+            reputation = reputations.get(kind, START_REPUTATION)
+            found.append(
+                _type(kind, scored.get(name, ()), windows.get(name, ()), reputation, declared=kind in declared)
+            )
+    return tuple(found)
+
+
+def _type(
+    kind: SkillType, scores: Sequence[ScoreRecord], window: Sequence[float], reputation: float, *, declared: bool
+) -> TypeSummary:
+    points = tuple(
+        Point(s.round_id, s.outcome.task_id, s.outcome.window_entry, gate_of(s.outcome.reason) is not None)
+        for s in scores
+    )
+    values = [point.value for point in points if point.value is not None]
+    failures = sum(1 for point in points if point.failed)
+    return TypeSummary(
+        skill_type=kind,
+        declared=declared,
+        reputation=reputation,
+        tasks=len(points),
+        failures=failures,
+        failure_rate=failures / len(points) if points else None,
+        mean_emission=mean(values) if values else None,
+        points=points,
+        window_entries=len(window),
+        score=type_score(window),
+    )
+
+
+async def _failures(tx: Transaction, hotkey: str, scores: Sequence[ScoreRecord]) -> tuple[Failure, ...]:
+    failed = [score for score in scores if gate_of(score.outcome.reason) is not None][:_FAILURES]
+    found = []
+    for score in failed:
+        record = await tx.dispatches.get(DispatchKey(score.round_id, score.outcome.task_id, hotkey))
+        found.append(
+            Failure(
+                round_id=score.round_id,
+                task_id=score.outcome.task_id,
+                skill_type=score.skill_type,
+                role=score.outcome.role,
+                reason=score.outcome.reason,
+                meaning=meaning_of(score.outcome.reason),
+                detail=record.detail if record else None,
+            )
+        )
+    return tuple(found)

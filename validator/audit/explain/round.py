@@ -1,0 +1,212 @@
+"""A whole settled round as one miner met it."""
+
+from collections import Counter
+from datetime import UTC, datetime
+
+from validator.audit.explain.standing import Collusion, ReputationChange, explain_collusion, explain_reputation
+from validator.audit.explain.task import AssessmentExplanation, TaskFacts, explain_task
+from validator.audit.explain.who import find_hotkey
+from validator.audit.explain.window import TypeWindow, WeightEffect, explain_weight, explain_windows
+from validator.audit.explain.words import count
+from validator.audit.views.meanings import meaning_of
+from validator.audit.views.rounds import MAX_ROUND_ID
+from validator.groups.planning import PlannedTask, plan_tasks
+from validator.protocol.errors import ValidatorError
+from validator.protocol.round import MinerState, RoundInput, RoundOutcome
+from validator.protocol.scoring_version import SCORING_VERSION, SkillType
+from validator.protocol.sssa import Document
+from validator.store import Transaction
+from validator.store.records import RoundRecord
+
+
+class NothingToExplainError(ValidatorError):
+    """There is nothing to explain."""
+
+
+class RoundFacts(Document, frozen=True):
+    """The round; `block_time` is that of the block it is pinned to."""
+
+    round_id: int
+    epoch: int
+    block: int
+    block_hash: str
+    block_time: datetime
+    state: str
+    reason: str | None
+    scoring_version: str
+    started_at: datetime
+    settled_at: datetime | None
+
+
+class MinerFacts(Document, frozen=True):
+    """The miner as the round's frozen input has it.
+
+    Attributes:
+        uid: in the round's metagraph; None where it is not registered there.
+        is_validator: whether it is the validator that ran the round.
+        skill_types: usable declared ones; empty without a valid declaration.
+        max_concurrent: dispatches per type that it takes at once; None without a declaration.
+        flags: standing ones before the round.
+    """
+
+    hotkey: str
+    uid: int | None
+    is_validator: bool
+    skill_types: tuple[SkillType, ...]
+    max_concurrent: int | None
+    flags: int
+
+
+class NotACandidate(Document, frozen=True):
+    """Tasks of a type for which the miner was no candidate."""
+
+    skill_type: SkillType
+    tasks: int
+    why: str
+
+
+class RoundExplanation(Document, frozen=True):
+    """Everything that one round did to one miner.
+
+    Attributes:
+        tasks: those for which it was a candidate, in plan order.
+        not_candidate: the other types of the round, and why.
+        reputation, collusion, windows: per type.
+        weight: None where the round added nothing to its windows.
+    """
+
+    round: RoundFacts
+    miner: MinerFacts
+    tasks: tuple[AssessmentExplanation, ...]
+    not_candidate: tuple[NotACandidate, ...]
+    reputation: tuple[ReputationChange, ...]
+    collusion: tuple[Collusion, ...]
+    windows: tuple[TypeWindow, ...]
+    weight: WeightEffect | None
+
+
+async def explain_round(tx: Transaction, round_id: int, who: str) -> RoundExplanation:
+    """Return what the round did to `who`: a hotkey, the beginning of one, or a uid of the round's metagraph.
+
+    Only this round is read, and the windows as they were when it had settled.
+
+    Raises:
+        NothingToExplainError: no such round or hotkey, or the round was not settled, or cannot be read any more.
+        NotAMinerError, AmbiguousMinerError: `who` names no hotkey, or several.
+        DamagedError: a stored attestation cannot be read.
+    """
+    record, frozen, outcome = await _settled(tx, round_id)
+    uids = {neuron.uid: neuron.hotkey for neuron in frozen.snapshot.neurons}
+    hotkey = find_hotkey(who, uids, (known for known, _, _ in await tx.miners.uids()))
+    if hotkey is None:
+        raise NothingToExplainError(
+            f"nobody known is `{who}`: neither a hotkey that was ever seen nor a uid of round {round_id}"
+        )
+    state = next((miner for miner in frozen.miners if miner.hotkey == hotkey), None)
+    planned = tuple(plan_tasks(frozen))
+    tasks = await _tasks(tx, frozen, planned, outcome, hotkey)
+    types = [kind for kind in SkillType if any(task.skill_type == kind for task in tasks)]
+    windows = await explain_windows(tx, round_id, hotkey)
+    return RoundExplanation(
+        round=_round(record, frozen),
+        miner=_miner(frozen, hotkey, state),
+        tasks=tasks,
+        not_candidate=_elsewhere(frozen, hotkey, state, types),
+        reputation=explain_reputation(types, hotkey, state, outcome),
+        collusion=explain_collusion(frozen, hotkey, state, outcome),
+        windows=windows,
+        weight=await explain_weight(tx, frozen, hotkey, windows),
+    )
+
+
+async def _settled(tx: Transaction, round_id: int) -> tuple[RoundRecord, RoundInput, RoundOutcome]:
+    stored = await tx.rounds.get(round_id) if 0 <= round_id <= MAX_ROUND_ID else None
+    if stored is None:
+        raise NothingToExplainError(f"there is no round {round_id} in the store; `validator rounds list` shows them")
+    record = stored.record
+    if record.state == "open":
+        raise NothingToExplainError(
+            f"round {round_id} is still open, so nothing is scored yet; `validator rounds show {round_id}` shows it"
+        )
+    if record.state != "settled":
+        because = meaning_of(record.reason) or record.reason or "no reason is stored"
+        raise NothingToExplainError(f"round {round_id} is {record.state} and scored nobody: {because}")
+    if stored.input is None or stored.outcome is None:
+        raise NothingToExplainError(f"what is stored of round {round_id} is damaged, or of another version's form")
+    if stored.input.scoring_version != SCORING_VERSION:
+        raise NothingToExplainError(
+            f"round {round_id} was scored by version {stored.input.scoring_version}; "
+            f"this program explains {SCORING_VERSION}"
+        )
+    return record, stored.input, stored.outcome
+
+
+async def _tasks(
+    tx: Transaction, frozen: RoundInput, planned: tuple[PlannedTask, ...], outcome: RoundOutcome, hotkey: str
+) -> tuple[AssessmentExplanation, ...]:
+    round_id = int(frozen.round_id)
+    mine = [one for one in planned if any(c.hotkey == hotkey for c in one.candidates)]
+    records = {record.task_id: record for record in await tx.tasks.of_round(round_id)}
+    dispatches = await tx.dispatches.of_round(round_id)
+    results = await tx.submissions.results(round_id, [one.task.task_id for one in mine])
+    groups = {group.task_id: group for group in outcome.groups}
+    found = []
+    for one in mine:
+        task_id = one.task.task_id
+        facts = TaskFacts(
+            position=records[task_id].position,
+            state=records[task_id].state,
+            planned=one,
+            outcome=groups[task_id],
+            members=[member for member in outcome.members if member.task_id == task_id],
+            dispatches=[dispatch for dispatch in dispatches if dispatch.key.task_id == task_id],
+            results=results,
+        )
+        explained = explain_task(frozen, facts, hotkey)
+        found += [explained] if explained else []
+    return tuple(found)
+
+
+def _round(record: RoundRecord, frozen: RoundInput) -> RoundFacts:
+    return RoundFacts(
+        round_id=record.round_id,
+        epoch=record.epoch,
+        block=record.block,
+        block_hash=record.block_hash,
+        block_time=datetime.fromtimestamp(frozen.snapshot.block_time, UTC),
+        state=record.state,
+        reason=record.reason,
+        scoring_version=frozen.scoring_version,
+        started_at=record.started_at,
+        settled_at=record.settled_at,
+    )
+
+
+def _miner(frozen: RoundInput, hotkey: str, state: MinerState | None) -> MinerFacts:
+    neuron = frozen.snapshot.by_hotkey(hotkey)
+    return MinerFacts(
+        hotkey=hotkey,
+        uid=neuron.uid if neuron else None,
+        is_validator=hotkey == frozen.validator_hotkey,
+        skill_types=state.skill_types if state else (),
+        max_concurrent=state.max_concurrent if state else None,
+        flags=state.flags if state else 0,
+    )
+
+
+def _elsewhere(
+    frozen: RoundInput, hotkey: str, state: MinerState | None, types: list[SkillType]
+) -> tuple[NotACandidate, ...]:
+    tasks = Counter(task.skill_type for task in frozen.tasks)
+    why = _why_not(frozen, hotkey, state)
+    return tuple(NotACandidate(kind, tasks[kind], why) for kind in SkillType if kind in tasks and kind not in types)
+
+
+def _why_not(frozen: RoundInput, hotkey: str, state: MinerState | None) -> str:
+    if hotkey == frozen.validator_hotkey:
+        return "it is the validator that ran the round"
+    if frozen.snapshot.by_hotkey(hotkey) is None:
+        return f"it was not registered at block {frozen.snapshot.block}"
+    if state is None or not state.skill_types:
+        return "it declared nothing that was valid and usable when the round was frozen"
+    return f"it declared {count(len(state.skill_types), 'other type')}: {', '.join(state.skill_types)}"

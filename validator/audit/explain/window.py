@@ -1,0 +1,124 @@
+"""What a round's entries did to a miner's windows, score and weight (SPEC 11).
+
+All of it as of the moment when the round had settled: no entry is ever removed, so it can be computed exactly.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from validator.protocol.round import RoundInput
+from validator.protocol.scoring_version import SCORE_WINDOW
+from validator.protocol.sssa import Document
+from validator.scoring.means import mean
+from validator.scoring.weights import WINDOW_TYPES, score_weights, type_score, warm_up
+from validator.store import Transaction
+from validator.store.records import WindowEntry
+
+_MORE = 50  # more than the entries that one round adds to a pair
+
+
+class Entry(Document, frozen=True):
+    """One entry of the round.
+
+    Attributes:
+        position: from 1, oldest first, in the window as the round left it.
+        position_now: the same now; None once 100 newer ones have pushed it out.
+    """
+
+    task_id: str
+    value: float
+    position: int
+    position_now: int | None
+
+
+class TypeWindow(Document, frozen=True):
+    """The window of one type over the round.
+
+    Attributes:
+        entries: of this round, oldest first.
+        length: of the window as the round left it, at most 100.
+        mean, warm_up: the score is their product; warm-up is min(1, length / 20).
+        score_before, score_after: with the entries of earlier rounds, and with this round's too.
+    """
+
+    skill_type: str
+    entries: tuple[Entry, ...]
+    length: int
+    mean: float
+    warm_up: float
+    score_before: float
+    score_after: float
+
+
+class WeightEffect(Document, frozen=True):
+    """The miner's score and weight when the round had settled, and what they would have been without its entries.
+
+    Weights are among the hotkeys that were registered in the round's metagraph, the cap applied. What other miners
+    earned in the round counts on both sides.
+    """
+
+    score: float
+    score_without: float
+    weight: float
+    weight_without: float
+
+
+async def explain_windows(tx: Transaction, round_id: int, hotkey: str) -> tuple[TypeWindow, ...]:
+    """Return the windows to which the round added entries of the miner, in the order of SPEC 1."""
+    end = await tx.windows.end_of(round_id)
+    added = {entry.skill_type for entry in await tx.windows.of_round(round_id) if entry.hotkey == hotkey}
+    found = []
+    for skill_type in WINDOW_TYPES:
+        if skill_type in added:
+            entries = await tx.windows.newest(hotkey, skill_type, SCORE_WINDOW + _MORE, end)
+            later = await tx.windows.added_after(hotkey, skill_type, end)
+            found.append(_window(skill_type, entries, round_id, later))
+    return tuple(found)
+
+
+def _window(skill_type: str, entries: Sequence[WindowEntry], round_id: int, later: int) -> TypeWindow:
+    window = entries[-SCORE_WINDOW:]
+    values = [entry.value for entry in window]
+    dropped = max(0, len(window) + later - SCORE_WINDOW)
+    own = [
+        Entry(entry.task_id, entry.value, position, position - dropped if position > dropped else None)
+        for position, entry in enumerate(window, 1)
+        if entry.round_id == round_id
+    ]
+    return TypeWindow(
+        skill_type=skill_type,
+        entries=tuple(own),
+        length=len(window),
+        mean=mean(values),
+        warm_up=warm_up(len(window)),
+        score_before=type_score(_without(entries, round_id)),
+        score_after=type_score(values),
+    )
+
+
+def _without(entries: Sequence[WindowEntry], round_id: int) -> list[float]:
+    return [entry.value for entry in entries if entry.round_id != round_id][-SCORE_WINDOW:]
+
+
+async def explain_weight(
+    tx: Transaction, frozen: RoundInput, hotkey: str, changed: Sequence[TypeWindow]
+) -> WeightEffect | None:
+    """Return the effect of the round's entries, None if the miner had none or was not registered."""
+    registered = {neuron.hotkey for neuron in frozen.snapshot.neurons} - {frozen.validator_hotkey}
+    if not changed or hotkey not in registered:
+        return None
+    round_id = int(frozen.round_id)
+    end = await tx.windows.end_of(round_id)
+    windows: dict[str, Mapping[str, Sequence[float]]] = {
+        miner: of_types for miner, of_types in (await tx.windows.all(end)).items() if miner in registered
+    }
+    own = dict(windows[hotkey])
+    for window in changed:
+        entries = await tx.windows.newest(hotkey, window.skill_type, SCORE_WINDOW + _MORE, end)
+        own[window.skill_type] = _without(entries, round_id)
+    after, without = score_weights(windows), score_weights({**windows, hotkey: own})
+    return WeightEffect(
+        score=after.scores[hotkey],
+        score_without=without.scores[hotkey],
+        weight=after.weights.get(hotkey, 0.0),
+        weight_without=without.weights.get(hotkey, 0.0),
+    )

@@ -1,0 +1,93 @@
+"""An explained miner as a page, with a sparkline per type."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from validator.cli.explain_page import Page
+from validator.cli.output import Column, cell
+
+if TYPE_CHECKING:
+    from validator.audit.explain import MinerExplanation
+    from validator.audit.explain.miner import Failure, Point
+
+_BARS: Final = "▁▂▃▄▅▆▇█"
+_FAILED: Final = "×"
+_NOTHING: Final = "·"
+_LONGEST: Final = 40
+
+
+def print_miner_explanation(explained: "MinerExplanation") -> None:
+    """Print where the miner stands and how its last rounds went."""
+    page = Page()
+    page.title(f"Miner {explained.hotkey}")
+    uid = f"uid {explained.uid}" if explained.registered else "not registered any more"
+    ejected = ", ejected" if explained.ejected else ""
+    page.line(f"{uid}; collusion flags {explained.flags}{ejected}", indent=0)
+    page.line(f"score {explained.score:.4f}, weight {cell(explained.weight)} from the windows as they are", indent=0)
+    rounds = explained.rounds
+    if rounds:
+        page.line(f"below: the last {len(rounds)} rounds in which it was scored, {rounds[-1]} to {rounds[0]}", indent=0)
+    else:
+        page.line("it was never scored", indent=0)
+    page.blank()
+    _write_types(page, explained)
+    if explained.failures:
+        page.heading("Last failures")
+        for failure in explained.failures:
+            _write_failure(page, failure)
+    page.write()
+
+
+def _write_types(page: Page, explained: "MinerExplanation") -> None:
+    columns = (
+        Column("type"),
+        Column("score", right=True),
+        Column("entries", right=True),
+        Column("reputation", right=True),
+        Column("tasks", right=True),
+        Column("failed", right=True),
+        Column("mean", right=True),
+        Column("oldest to newest"),
+    )
+    page.table(
+        columns,
+        (
+            (
+                one.skill_type if one.declared else f"({one.skill_type})",
+                one.score,
+                one.window_entries,
+                one.reputation,
+                one.tasks,
+                None if one.failure_rate is None else f"{one.failure_rate:.0%}",
+                one.mean_emission,
+                sparkline(one.points),
+            )
+            for one in explained.types
+        ),
+        indent=0,
+    )
+    page.line(
+        f"{_FAILED} failed a gate, {_NOTHING} entered nothing; in brackets: not declared now",
+        indent=0,
+        style="dim",
+    )
+
+
+def sparkline(points: "Sequence[Point]") -> str:
+    """Return one character per task of the newest 40, the highest bar being the largest emission among them."""
+    newest = points[-_LONGEST:]
+    largest = max((point.value for point in newest if point.value is not None), default=0.0)
+    return "".join(_bar(point, largest) for point in newest)
+
+
+def _bar(point: "Point", largest: float) -> str:
+    if point.failed:
+        return _FAILED
+    if point.value is None:
+        return _NOTHING
+    return _BARS[round(point.value / largest * (len(_BARS) - 1))] if largest > 0 else _BARS[0]
+
+
+def _write_failure(page: Page, failure: "Failure") -> None:
+    page.line(f"round {failure.round_id}, {failure.skill_type}, {failure.role}: {failure.reason}")
+    page.line(f"{failure.meaning}{f' ({failure.detail})' if failure.detail else ''}", indent=4)

@@ -1,0 +1,123 @@
+"""An explained round as a page."""
+
+from typing import TYPE_CHECKING
+
+from validator.cli.explain_page import Page
+from validator.cli.explain_task import ROLES, write_task
+from validator.cli.output import Column, cell
+from validator.protocol.scoring_version import (
+    COLLUSION_AUDITORS_BELOW,
+    COLLUSION_MIN_SAMPLES,
+    COLLUSION_PRIMARIES_ABOVE,
+    SCORE_WINDOW,
+    WARM_UP_ENTRIES,
+)
+
+if TYPE_CHECKING:
+    from validator.audit.explain import RoundExplanation
+    from validator.audit.explain.standing import Collusion, ReputationChange
+    from validator.audit.explain.window import TypeWindow, WeightEffect
+
+
+def print_round_explanation(explained: "RoundExplanation") -> None:
+    """Print why the round was worth to the miner what it was."""
+    page = Page()
+    _write_header(page, explained)
+    for task in explained.tasks:
+        write_task(page, task, explained.miner.hotkey)
+    if explained.reputation or explained.collusion or explained.windows:
+        page.section("What the round left behind")
+        for change in explained.reputation:
+            _write_reputation(page, change)
+        for sample in explained.collusion:
+            _write_collusion(page, sample)
+        for window in explained.windows:
+            _write_window(page, window)
+        if explained.weight is not None:
+            _write_weight(page, explained.weight)
+    page.write()
+
+
+def _write_header(page: Page, explained: "RoundExplanation") -> None:
+    facts, miner = explained.round, explained.miner
+    page.title(
+        f"Round {facts.round_id}, {facts.state}: epoch {facts.epoch}, block {facts.block} of {cell(facts.block_time)}"
+    )
+    page.line(f"miner {miner.hotkey}, {'not registered' if miner.uid is None else f'uid {miner.uid}'}", indent=0)
+    if miner.max_concurrent is not None:
+        page.line(
+            f"declared {', '.join(miner.skill_types) or 'nothing usable'}; takes {miner.max_concurrent} of a type at "
+            f"once; collusion flags {miner.flags}",
+            indent=0,
+        )
+    if explained.tasks:
+        page.blank()
+        columns = (Column("type"), Column("slot", right=True), Column("part"), Column("worth", right=True))
+        page.table(
+            (*columns, Column("outcome")),
+            (
+                (task.skill_type, task.slot, ROLES[task.selection.place], task.entry, task.entry_reason or task.reason)
+                if task.gates is not None
+                else (task.skill_type, task.slot, ROLES[task.selection.place], None, task.selection.excluded)
+                for task in explained.tasks
+            ),
+            indent=0,
+        )
+    if explained.not_candidate:
+        page.blank()
+        for why in dict.fromkeys(other.why for other in explained.not_candidate):
+            kinds = ", ".join(other.skill_type for other in explained.not_candidate if other.why == why)
+            page.line(f"no candidate for {kinds}: {why}", indent=0)
+
+
+def _write_reputation(page: Page, change: "ReputationChange") -> None:
+    page.heading(f"Reputation for {change.skill_type}: {change.before:.4f} to {change.after:.4f}")
+    if not change.steps:
+        page.line("no event")
+    for step in change.steps:
+        cause = f" by {step.cause}" if step.cause else ""
+        page.line(f"{step.kind}{cause}: {step.before:.4f} to {step.after:.4f}")
+
+
+def _write_collusion(page: Page, sample: "Collusion") -> None:
+    page.heading(f"Agreement for {sample.skill_type}: {'counted' if sample.counted else 'not counted'}")
+    page.line(
+        f"with primaries {cell(sample.with_primaries)}, with auditors {cell(sample.with_auditors)}; "
+        f"{sample.reason}: {sample.meaning}"
+    )
+    if len(sample.tasks) > 1:
+        for task in sample.tasks:
+            page.line(
+                f"task {task.task_id}: {cell(task.with_primaries)}, {cell(task.with_auditors)}; {task.reason}",
+                indent=4,
+            )
+    page.line(
+        f"window {sample.samples}, {sample.window_before} before; mean with primaries "
+        f"{cell(sample.mean_with_primaries)}, with auditors {cell(sample.mean_with_auditors)}"
+    )
+    limits = f"from {COLLUSION_MIN_SAMPLES} on, above {COLLUSION_PRIMARIES_ABOVE:.2f} and below "
+    limits += f"{COLLUSION_AUDITORS_BELOW:.2f} raise a flag"
+    if sample.flag is None:
+        page.line(f"no flag: {limits}")
+    else:
+        page.line(f"a flag was raised: {limits}; the window begins anew (D-9)", style="red")
+
+
+def _write_window(page: Page, window: "TypeWindow") -> None:
+    page.heading(f"Score for {window.skill_type}: {window.score_before:.4f} to {window.score_after:.4f}")
+    warm = "" if window.warm_up == 1 else f" (warm-up {window.length} of {WARM_UP_ENTRIES} entries)"
+    page.line(
+        f"mean {window.mean:.4f} of {window.length} entries, at most the newest {SCORE_WINDOW}, times "
+        f"{window.warm_up:.4f}{warm}"
+    )
+    for entry in window.entries:
+        now = "has left the window since" if entry.position_now is None else f"now {entry.position_now}"
+        page.line(f"task {entry.task_id}: {entry.value:.4f}, entry {entry.position}; {now}")
+
+
+def _write_weight(page: Page, weight: "WeightEffect") -> None:
+    page.heading(f"Weight when the round had settled: {weight.weight:.4f}")
+    page.line(
+        f"score {weight.score:.4f}; without this round's entries of the miner the score would have been "
+        f"{weight.score_without:.4f} and the weight {weight.weight_without:.4f}"
+    )
