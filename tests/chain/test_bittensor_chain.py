@@ -66,6 +66,7 @@ async def test_a_snapshot_is_read_at_one_block_and_says_what_the_chain_says() ->
     assert seen.neurons[:2] == expected.neurons[:2]
     assert (seen.block, seen.block_hash, seen.block_time) == (15, expected.block_hash, expected.block_time)
     assert (seen.epoch, seen.tempo, seen.owner_hotkey) == (1, 9, OTHER)
+    assert (await bench.chain.head()).epoch_end == 19
 
 
 async def test_a_subnet_without_an_owner_names_nobody() -> None:
@@ -189,14 +190,17 @@ async def test_what_the_pool_rules_out_is_refused(words: str, message: str) -> N
     assert message.split()[1] in result.message
 
 
-async def test_nothing_is_signed_after_the_time_for_it_or_after_giving_up() -> None:
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_nothing_is_signed_after_the_time_for_it_or_after_giving_up(cancelled: bool) -> None:
     bench = await Bench().ready()
     bench.node.fault = "late"
     sending = asyncio.create_task(bench.chain.set_weights(0, {1: 1.0}, valid_blocks=8))
-    with pytest.raises(ChainUnreachableError, match="nothing was sent"):
+    if cancelled:
+        await pumped(bench.clock, bench.subnet.blocks.wait_for(18))  # prepared, and in good time to sign
+        sending.cancel()
+    with pytest.raises(asyncio.CancelledError if cancelled else ChainUnreachableError):
         await pumped(bench.clock, asyncio.wait_for(sending, None))
-    for _ in range(50):
-        await bench.clock.advance(100.0)
+    await pumped(bench.clock, bench.subnet.blocks.wait_for(2_000), step_s=50.0)
     assert bench.node.sent == []
 
 
@@ -207,3 +211,12 @@ async def test_a_refused_announcement_names_the_error() -> None:
     bench.node.pool_refusal = "Invalid Transaction: Custom error: 12"
     with pytest.raises(ChainError, match="serve axon: rate_limited"):
         await pumped(bench.clock, bench.chain.announce_axon("192.0.2.9", 8_091))
+
+
+async def test_the_commits_of_others_are_not_counted() -> None:
+    bench = await Bench(reveal_epochs=2, weights_rate_limit=0).ready()
+    for hotkey in (MINER, ME.hotkey, OTHER, ME.hotkey):
+        bench.subnet.set_permit(hotkey, True)
+        assert bench.subnet.set_weights(hotkey, 0, {1: 1.0}).accepted
+        await bench.clock.advance(2.0)
+    assert await bench.chain.commits(0) == (16, 18)

@@ -5,6 +5,7 @@ The subnet is the simulated one; what is new here is the surface that the SDK ta
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final, Literal, NamedTuple, cast
 
 import bittensor as bt
@@ -237,7 +238,8 @@ class MemorySubstrate:
         if node.fault == "unsigned":
             raise bt.RpcConnectionError("could not connect to any endpoint")
         if node.fault == "late":
-            await node.clock.sleep(1_000.0)
+            with suppress(asyncio.CancelledError):  # slow to take its cancellation
+                await node.clock.sleep(1_000.0)
         await self._reach()
         payload = repr(call).encode()
         try:

@@ -128,7 +128,7 @@ class Submission:
             result = await within(self._clock, self._limits.submit_s, sent)
         except TimeoutError:
             raise _lost(once, f"no answer within {self._limits.submit_s:g} s") from None
-        except SDK_ERRORS as error:
+        except (ChainError, *SDK_ERRORS) as error:
             refusal = None if once.used or once.late else _refusal_before_signing(error)
             if refusal is None:
                 raise _lost(once, self._connection.translated("set_weights", error).detail) from error

@@ -1,0 +1,176 @@
+"""Connections that do not come about, break, or fall silent: real sockets first, then a node in memory."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from chain_worlds import ME, SdkWorld
+from pump import pumped
+from structlog.testing import capture_logs
+
+from validator.chain.base import ChainError, ChainUnreachableError
+from validator.chain.bittensor import BittensorChain
+from validator.chain.connection import Connection
+from validator.chain.submission import Limits
+from validator.sources import SystemClock, VirtualClock
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
+
+
+@asynccontextmanager
+async def served(handler: Handler) -> AsyncIterator[str]:
+    app = web.Application()
+    app.router.add_get("/", handler)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield site.name.replace("http", "ws", 1)
+    finally:
+        await runner.cleanup()
+
+
+async def page(_: web.Request) -> web.StreamResponse:
+    return web.Response(text="<h1>It works!</h1>")
+
+
+async def silence(request: web.Request) -> web.StreamResponse:
+    socket = web.WebSocketResponse()
+    await socket.prepare(request)
+    async for _ in socket:
+        pass
+    return socket
+
+
+async def another_chain(request: web.Request) -> web.StreamResponse:
+    socket = web.WebSocketResponse()
+    await socket.prepare(request)
+    async for message in socket:
+        asked = message.json()
+        error = {"code": -32_601, "message": "Method not found"}
+        await socket.send_json({"jsonrpc": "2.0", "id": asked["id"], "error": error})
+    return socket
+
+
+async def leave(chain: BittensorChain) -> None:
+    """Close the chain and stop what the SDK leaves running while it dials, as the end of the event loop does."""
+    await chain.close()
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    left = [task for task in others if task.get_name() == "rpc-session"]
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+
+
+def chain_at(*endpoints: str) -> BittensorChain:
+    limits = Limits(call_s=1.0, submit_s=1.0, no_block_s=1.0)
+    return BittensorChain(endpoints=endpoints, netuid=1, signer=ME, clock=SystemClock(), limits=limits)
+
+
+@pytest.mark.parametrize("handler", [page, silence, another_chain])
+async def test_what_is_no_subtensor_is_told_from_one(handler: Handler) -> None:
+    async with served(handler) as url:
+        chain = chain_at(url)
+        for call in (chain.connect(), chain.head()):
+            with pytest.raises(
+                ChainUnreachableError, match=r"Method not found|no endpoint answered within 1 s: ws://127"
+            ):
+                await call
+        await leave(chain)
+
+
+async def test_where_nobody_listens_nothing_can_be_reached_and_nothing_was_sent() -> None:
+    async with served(page) as url:
+        pass  # the port is free again
+    chain = chain_at(url, url)
+    calls: list[Awaitable[Any]] = [
+        chain.connect(),
+        chain.wait_for_block(1),
+        chain.set_weights(0, {1: 1.0}, valid_blocks=8),
+        chain.announce_axon("192.0.2.1", 8_091),
+    ]
+    for call in calls:
+        with pytest.raises(ChainUnreachableError):
+            await call
+    await leave(chain)
+
+
+async def test_whoever_waits_outlasts_an_outage_and_a_dropped_subscription() -> None:
+    world = SdkWorld()
+    waiting = asyncio.create_task(world.chain.wait_for_block(20))
+    await world.pass_blocks(5)
+    with capture_logs() as logs:
+        world.node.down = True
+        await world.pass_blocks(10)  # 20 s: less than no_block_s
+        assert not waiting.done()
+        world.node.down = False
+        head = await world.run(asyncio.wait_for(waiting, None))
+    assert head.number >= 20
+    assert logs == []
+    await world.close()
+
+
+async def test_a_node_that_shows_no_new_block_is_as_good_as_gone() -> None:
+    world = SdkWorld()
+    await world.run(world.chain.head())
+    waiting = asyncio.create_task(world.chain.wait_for_block(1_000))
+    await world.pass_blocks(3)
+    world.node.silent = True
+    with pytest.raises(ChainUnreachableError, match="no new block for 30 s"):
+        await world.run(asyncio.wait_for(waiting, None))
+    world.node.silent = False
+    await world.run(world.chain.head())
+    await world.close()
+
+
+async def test_a_connection_that_was_still_opening_is_closed_once_it_is_open() -> None:
+    world = SdkWorld()
+    world.node.down = True
+    with pytest.raises(ChainUnreachableError):
+        await world.run(world.chain.set_weights(0, {1: 1.0}, valid_blocks=8))
+    world.node.down = False
+    await world.run(world.chain.head())
+    await world.pass_blocks(3)
+    assert world.node.connections == 1
+    await world.close()
+
+
+def test_a_connection_serves_one_event_loop() -> None:
+    world = SdkWorld()
+    asyncio.run(world.run(world.chain.head()))
+    with pytest.raises(ChainError, match="another event loop"):
+        asyncio.run(world.run(world.chain.head()))
+
+
+async def test_answers_of_no_use_are_errors_of_the_chain_and_show_no_secret() -> None:
+    world = SdkWorld()
+    connection = Connection(
+        lambda: pytest.fail("not opened"), VirtualClock(START), 1.0, ["wss://node.invalid/v1/secret-key"]
+    )
+    for error in (KeyError("number"), ValueError("wss://node.invalid/v1/secret-key\n\x1b[31m"), TypeError("x")):
+        told = str(connection.translated("head", error))
+        assert "secret-key" not in told
+        assert told.isprintable()
+        assert type(connection.translated("head", error)) is ChainError
+
+    def broken(name: str) -> None:
+        if name == "get_metagraph":
+            raise KeyError("hotkeys")
+
+    world.node.after_read = broken
+    with pytest.raises(ChainError, match="metagraph: 'hotkeys'"):
+        await pumped(world.time, world.chain.snapshot())
+    await world.close()
