@@ -1,0 +1,154 @@
+"""Settled rounds of one task, with real signed SSSAs, as proofs need them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from builders import IMAGE, make_sssa, make_task
+
+from validator.protocol.canonical import canonical_bytes, sha256_hex
+from validator.protocol.reasons import Reason
+from validator.protocol.round import (
+    Checks,
+    GroupPlan,
+    MetagraphSnapshot,
+    MinerState,
+    Neuron,
+    Rejection,
+    RoundInput,
+    RoundOutcome,
+    RoundPlan,
+    RoundResults,
+    RoundTask,
+    Submission,
+)
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.signatures import Signer
+from validator.protocol.sssa import Sssa
+from validator.scoring.round import score_round
+
+MCP = SkillType.MCP_SERVER
+VALIDATOR = Signer.from_uri("//Validator", "ed25519")
+NAMES = ("P1", "P2", "P3", "A1", "A2")
+EXAMPLE = Path(__file__).parents[1] / "golden" / "worked-example.json"
+
+
+class Settled(NamedTuple):
+    """The four arguments of group_proof."""
+
+    frozen: RoundInput
+    plan: RoundPlan
+    results: RoundResults
+    outcome: RoundOutcome
+
+
+@cache
+def signer(name: str) -> Signer:
+    """A miner's key; ed25519 signatures are the same every time."""
+    return Signer.from_uri(f"//{name}", "ed25519")
+
+
+def signed(task: RoundTask, name: str, analysis: Any, rules: Sequence[Any] = ()) -> Sssa:
+    """The SSSA of `name`, its hotkey's signature over it, from plain data."""
+    plain = msgspec.to_builtins(make_sssa(task)) | {"policy": {"rules": rules}, "analysis": analysis}
+    return signer(name).sign_document(msgspec.convert(plain, Sssa))
+
+
+def settled(
+    task: RoundTask,
+    sssas: Mapping[str, Sssa],
+    failures: Mapping[str, Reason] | None = None,
+    reputations: Mapping[str, float] | None = None,
+    names: Sequence[str] = NAMES,
+) -> Settled:
+    """The settled round of one task: the first three of `names` are primaries; who neither answers nor fails is out."""
+    hotkeys = {name: signer(name).hotkey for name in names}
+    roles: dict[str, Any] = {name: "primary" if i < 3 else "auditor" for i, name in enumerate(names)}
+    answers = tuple(
+        Submission(
+            task.task_id,
+            hotkeys[name],
+            roles[name],
+            2.0,
+            sssas[name],
+            sha256_hex(canonical_bytes(sssas[name])),
+            Checks(True, None, None, True, None),
+        )
+        for name in names
+        if name in sssas
+    )
+    rejections = tuple(
+        Rejection(task.task_id, hotkeys[name], roles[name], str(reason), 3.0)
+        for name, reason in (failures or {}).items()
+    )
+    states = tuple(
+        MinerState(
+            hotkeys[name], (task.skill_type,), 2, {task.skill_type: IMAGE},
+            {task.skill_type: (reputations or {}).get(name, 0.5)}, 0, {}, {},
+        )
+        for name in names
+    )  # fmt: skip
+    neurons = tuple(Neuron(hotkey, uid, 1.0, False, None) for uid, hotkey in enumerate(hotkeys.values()))
+    frozen = RoundInput(
+        input_version="1",
+        scoring_version="1.0.0",
+        round_id="5",
+        validator_hotkey=VALIDATOR.hotkey,
+        snapshot=MetagraphSnapshot(1, 100, "ab" * 32, 1_767_225_600, 40, 20, None, neurons),
+        seed="cd" * 32,
+        salt_commitment="ef" * 32,
+        miners=states,
+        tasks=(task,),
+    )
+    members = [(hotkeys[name], roles[name]) for name in names if name in sssas or name in (failures or {})]
+    group = GroupPlan(
+        task.task_id,
+        "full",
+        tuple(hotkey for hotkey, role in members if role == "primary"),
+        tuple(hotkey for hotkey, role in members if role == "auditor"),
+        (),
+        (),
+        {},
+    )
+    plan = RoundPlan("5", (group,))
+    results = RoundResults(answers, rejections)
+    return Settled(frozen, plan, results, score_round(frozen, plan, results))
+
+
+@cache
+def worked_example() -> Settled:
+    """The source document's group: an MCP server, five miners, three findings, a majority of three."""
+    task = make_task(MCP)
+    miners = json.loads(EXAMPLE.read_text())
+    sssas = {name: signed(task, name, miners[name]["analysis"], miners[name]["rules"]) for name in NAMES}
+    return settled(task, sssas, reputations={"P1": 0.9, "P2": 0.8, "P3": 0.7})
+
+
+def shuffled(round_: Settled, order: Sequence[int]) -> Settled:
+    """The same round with members and answers in another order."""
+    frozen, plan, results, outcome = round_
+    group = plan.groups[0]
+    return Settled(
+        msgspec.structs.replace(frozen, miners=_permuted(frozen.miners, order)),
+        msgspec.structs.replace(
+            plan,
+            groups=(
+                msgspec.structs.replace(
+                    group, primaries=_permuted(group.primaries, order), auditors=_permuted(group.auditors, order)
+                ),
+            ),
+        ),
+        msgspec.structs.replace(
+            results,
+            submissions=_permuted(results.submissions, order),
+            rejections=_permuted(results.rejections, order),
+        ),
+        msgspec.structs.replace(outcome, members=_permuted(outcome.members, order)),
+    )
+
+
+def _permuted(values: tuple[Any, ...], order: Sequence[int]) -> tuple[Any, ...]:
+    return tuple(values[i] for i in order if i < len(values))
