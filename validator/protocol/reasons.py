@@ -148,6 +148,10 @@ class Reason(StrEnum):
     STEP_DEPENDENCY = "step_dependency", "A step that comes before it did not succeed: it was not started."
     STEP_RUN_ENDED = "step_run_ended", "The run's time was over before the step had ended."
 
+    # What became of a workflow's output quality (SPEC 12)
+    QUALITY_JUDGED = "quality_judged", "The run's result was judged by the task's reference."
+    QUALITY_DEFERRED = "quality_deferred", "The result is code and no sandbox could run it: it is judged later."
+
     # Weights
     WEIGHTS_SENT = "weights_sent", "The chain took the weights."
     WEIGHTS_NONE_POSITIVE = "weights_none_positive", "No miner has a positive score: nothing is sent."

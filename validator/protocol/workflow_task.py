@@ -71,6 +71,17 @@ class Reference(Document, frozen=True):
     checklist: Annotated[tuple[Criterion, ...], Meta(max_length=limits.MAX_CHECKLIST)] | UnsetType = UNSET
     expected: Any = UNSET
 
+    def given(self, name: str) -> Any:
+        """Return a field that the task's type calls for.
+
+        Raises:
+            ValueError: it is not given; a checked task has it.
+        """
+        value = getattr(self, name)
+        if value is UNSET:
+            raise ValueError(f"the reference has no {name}")
+        return value
+
 
 class WorkflowTask(Document, frozen=True):
     """`workflow.json`."""

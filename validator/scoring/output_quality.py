@@ -1,0 +1,92 @@
+"""How good an output is, in [0, 1]: deterministic, without a model (SPEC 12)."""
+
+from typing import Any, Final
+
+from rapidfuzz.distance import LCSseq
+
+from validator.protocol.canonical import NotCanonicalError, canonical_bytes
+from validator.protocol.limits import MAX_STEP_TEXT
+from validator.protocol.matching import compile_pattern, words
+from validator.protocol.strict_json import JsonError, decode_plain
+from validator.protocol.workflow_run import StepOutput
+from validator.protocol.workflow_task import Criterion
+
+_TESTS_WEIGHT: Final = 0.7
+_LINT_WEIGHT: Final = 0.3
+_LINT_STEP: Final = 0.05
+_ABSENT: Final = object()
+
+
+def code_quality(passed: int, total: int, findings: int) -> float:
+    """Return 0.7 · share of tests passed + 0.3 · max(0, 1 − 0.05 · findings); without tests the share is 0."""
+    share = passed / total if total else 0.0
+    return _TESTS_WEIGHT * share + _LINT_WEIGHT * max(0.0, 1.0 - _LINT_STEP * findings)
+
+
+def rouge_l(reference: str, text: str) -> float:
+    """Return ROUGE-L F1 over words: 2 · longest common subsequence / (words of both); 0 without common words."""
+    numbers: dict[str, int] = {}
+    expected, given = ([numbers.setdefault(word, len(numbers)) for word in words(side)] for side in (reference, text))
+    common = int(LCSseq.similarity(expected, given))
+    return 2 * common / (len(expected) + len(given)) if common else 0.0
+
+
+def checklist_share(checklist: tuple[Criterion, ...], output: StepOutput) -> float:
+    """Return the share of criteria that the output meets."""
+    return sum(_meets(criterion, output) for criterion in checklist) / len(checklist)
+
+
+def json_share(expected: Any, output: StepOutput) -> float:
+    """Return 1 for equal JSON, else the share of the expected object's keys with equal values, else 0.
+
+    Equal is what has the same canonical bytes: 1 and 1.0 are one number, as they are in every signature; a number, its
+    text and a truth value are three things; objects have no order.
+    """
+    given = json_of(output)
+    if _equal(expected, given):
+        return 1.0
+    if not (isinstance(expected, dict) and isinstance(given, dict)):
+        return 0.0
+    return sum(_equal(value, given.get(key, _ABSENT)) for key, value in expected.items()) / len(expected)
+
+
+def text_of(output: StepOutput) -> str:
+    """Return what a checklist reads: the text, else the code, else the data as canonical JSON."""
+    if output.text is not None:
+        return output.text
+    if output.code is not None:
+        return output.code
+    return "" if output.data is None else canonical_bytes(output.data).decode()
+
+
+def code_of(output: StepOutput) -> str:
+    """Return the code, else the text, which may be code as well."""
+    return output.text or "" if output.code is None else output.code
+
+
+def json_of(output: StepOutput) -> Any:
+    """Return the data, else the text read as JSON, else None."""
+    if output.data is not None or output.text is None:
+        return output.data
+    try:
+        return decode_plain(output.text.encode(), limit=MAX_STEP_TEXT)
+    except JsonError:
+        return None
+
+
+def _meets(criterion: Criterion, output: StepOutput) -> bool:
+    if criterion.type == "keyword":
+        return criterion.value.casefold() in text_of(output).casefold()
+    if criterion.type == "regex":
+        return compile_pattern(criterion.value).search(text_of(output)) is not None
+    given = json_of(output)
+    return isinstance(given, dict) and criterion.value in given
+
+
+def _equal(expected: Any, given: Any) -> bool:
+    if given is _ABSENT:
+        return False
+    try:
+        return canonical_bytes(expected) == canonical_bytes(given)
+    except NotCanonicalError:
+        return False
