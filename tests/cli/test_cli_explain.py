@@ -61,11 +61,13 @@ def test_nothing_of_a_miner_s_reaches_the_terminal_unescaped(configs: Configs) -
 
 
 def test_a_page_fits_the_terminal_that_it_is_read_on(configs: Configs) -> None:
-    arguments = ("explain", LAST, HOTKEYS[5], "--config", configs("assorted"))
-    for columns in (80, 100, 120):
-        lines = called(*arguments, COLUMNS=str(columns)).stdout.splitlines()
-        assert max(map(len, lines)) <= columns
-    assert max(map(len, called(*arguments, COLUMNS="500").stdout.splitlines())) <= 120
+    for asked in ((LAST, HOTKEYS[5]), (HOTKEYS[0],)):
+        arguments = ("explain", *asked, "--config", configs("assorted"))
+        for columns in (80, 100, 120):
+            text = called(*arguments, COLUMNS=str(columns)).stdout
+            assert max(map(len, text.splitlines())) <= columns
+            assert {"executable_python", "0.6788"} <= set(text.split()) or asked[0] == LAST
+        assert max(map(len, called(*arguments, COLUMNS="500").stdout.splitlines())) <= 120
 
 
 def test_a_uid_of_the_round_and_the_beginning_of_a_hotkey_are_enough(configs: Configs) -> None:

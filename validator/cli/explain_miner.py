@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _FAILED: Final = "×"
 _NOTHING: Final = "·"
-_LONGEST: Final = 40
+_LONGEST: Final = 60
 
 
 def print_miner_explanation(explained: "MinerExplanation") -> None:
@@ -41,40 +41,49 @@ def print_miner_explanation(explained: "MinerExplanation") -> None:
 def _write_types(page: Page, explained: "MinerExplanation") -> None:
     columns = (
         Column("type"),
+        Column("declared"),
         Column("score", right=True),
         Column("entries", right=True),
         Column("reputation", right=True),
         Column("tasks", right=True),
         Column("failed", right=True),
         Column("mean", right=True),
-        Column("oldest to newest"),
     )
     page.table(
         columns,
         (
             (
-                one.skill_type if one.declared else f"({one.skill_type})",
+                one.skill_type,
+                one.declared,
                 one.score,
                 one.window_entries,
                 one.reputation,
                 one.tasks,
                 None if one.failure_rate is None else f"{one.failure_rate:.0%}",
                 one.mean_emission,
-                sparkline(one.points),
             )
             for one in explained.types
         ),
         indent=0,
     )
+    scored = [one for one in explained.types if one.points]
+    if not scored:
+        return
+    page.blank()
+    page.table(
+        (Column("type"), Column("its tasks, oldest to newest", fold=True)),
+        ((one.skill_type, sparkline(one.points)) for one in scored),
+        indent=0,
+    )
     page.line(
-        f"{_FAILED} failed a gate, {_NOTHING} entered nothing; in brackets: not declared now",
+        f"{_FAILED} failed a gate, {_NOTHING} entered nothing; the highest bar is the type's largest",
         indent=0,
         style="dim",
     )
 
 
 def sparkline(points: "Sequence[Point]") -> str:
-    """Return one character per task of the newest 40, the highest bar being the largest emission among them."""
+    """Return one character per task of the newest 60, the highest bar being the largest emission among them."""
     newest = points[-_LONGEST:]
     largest = max((point.value for point in newest if point.value is not None), default=0.0)
     return "".join(_bar(point, largest) for point in newest)
