@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Coroutine, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, Protocol, TypeVar
+from types import MappingProxyType
+from typing import Any, Final, Literal, Protocol, Self, TypeVar
 
 from pump import pumped
 from subtensor_node import Node
@@ -87,7 +88,7 @@ class LocalWorld:
     clock: Clock
     me: str
     miners: Mapping[int, str]
-    cannot: Mapping[Ability, str]
+    cannot: Mapping[Ability, str] = MappingProxyType({})
 
     def __init__(self, **rules: object) -> None:
         self.time = VirtualClock(START)
@@ -98,7 +99,12 @@ class LocalWorld:
         self.me = ME.hotkey
         self.subnet.register(self.me, stake_tao=100.0, validator_permit=True)
         self.miners = {self.subnet.register(miner.hotkey): miner.hotkey for miner in MINERS}
-        self.cannot = {}
+
+    @classmethod
+    async def open(cls, url: str, rules: Mapping[str, object]) -> Self:
+        """Return a world of its own; there is no url to it."""
+        del url
+        return cls(**rules)
 
     async def run(self, call: Coroutine[Any, Any, T]) -> T:
         return await pumped(self.time, call)

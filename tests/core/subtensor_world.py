@@ -1,11 +1,13 @@
 """A subnet of its own on a real node, for the contract that every `Chain` keeps; //Alice must be its sudo key.
 
-Time is real: a node with fast blocks (0.25 s) takes minutes, one with blocks of 12 s an afternoon.
+Time is real: a node with fast blocks (0.25 s) takes minutes, one with blocks of 12 s an afternoon. The subnet is made
+once for plain weights and once for commitments, and all tests of a run share it.
 """
 
 import secrets
 from collections.abc import Coroutine, Mapping
-from typing import Any, Final, NoReturn, TypeVar, cast
+from contextlib import suppress
+from typing import Any, Final, NamedTuple, NoReturn, TypeVar, cast
 
 import bittensor as bt
 from chain_worlds import Ability, Break
@@ -18,11 +20,22 @@ from validator.sources import Clock, SystemClock
 
 T = TypeVar("T")
 ALICE: Final = Signer.from_uri("//Alice").keypair
-TEMPO: Final = 20
+TEMPO: Final = 60  # blocks; nobody gets a permit between two epochs
 RATE_LIMIT: Final = 20  # more blocks than a submission takes to become final
 STAKE_RAO: Final = 1_000 * 10**9
+MINERS: Final = ("miner1", "miner2", "miner3")
 ATTEMPTS: Final = 20  # blocks for which a call is tried again: rate limits of the chain's own
 _NOT_HERE: Final = "not on a real node: {}"
+
+
+class Place(NamedTuple):
+    """A subnet, and what its hotkeys derive from."""
+
+    netuid: int
+    seed: str
+
+
+_places: Final[dict[tuple[str, int], Place]] = {}
 
 
 class NodeWorld:
@@ -35,14 +48,14 @@ class NodeWorld:
         "rules": _NOT_HERE.format("its subnets are made in one way"),
     }
 
-    def __init__(self, url: str, client: bt.Client, netuid: int) -> None:
+    def __init__(self, url: str, client: bt.Client, place: Place) -> None:
         self.clock: Clock = SystemClock()
-        self.netuid = netuid
+        self.netuid = place.netuid
         self.miners: Mapping[int, str] = {}
         self._url = url
         self._client = client
-        self._seed = secrets.token_hex(4)
-        self._signer = self._fresh("validator")
+        self._seed = place.seed
+        self._signer = self._key("validator")
         self.me = self._signer.hotkey
         self._chains: list[BittensorChain] = []
         self.chain: Chain = self._chain(self._signer)
@@ -51,13 +64,13 @@ class NodeWorld:
     async def open(cls, url: str, rules: Mapping[str, object]) -> "NodeWorld":
         """Return a world on a new subnet; of `rules` only `reveal_epochs` counts."""
         client = await bt.Client(url, fallback_endpoints=[], archive_endpoints=[]).connect()
-        await _sudo(client, bt.calls.AdminUtils.sudo_set_network_rate_limit(rate_limit=0), required=False)
-        owner = Signer.from_uri(f"//{secrets.token_hex(4)}//owner").hotkey
-        before = await _netuids(client)
-        await _submit(client, bt.calls.SubtensorModule.register_network(hotkey=owner))
-        (netuid,) = await _netuids(client) - before
-        world = cls(url, client, netuid)
-        await world._prepare(int(str(rules.get("reveal_epochs", 0))))
+        reveal_epochs = int(str(rules.get("reveal_epochs", 0)))
+        place = _places.get((url, reveal_epochs))
+        world = cls(url, client, place or await _new_subnet(client))
+        if place is None:
+            await world._prepare(reveal_epochs)
+            _places[url, reveal_epochs] = Place(world.netuid, world._seed)
+        await world._permitted()
         return world
 
     async def run(self, call: Coroutine[Any, Any, T]) -> T:
@@ -77,7 +90,7 @@ class NodeWorld:
         head = await self.chain.head()
         assert head.epoch_end is not None
         await self.chain.wait_for_block(head.epoch_end + 2)
-        newcomer = self._fresh("newcomer")
+        newcomer = self._key(secrets.token_hex(4))
         await self._register(newcomer.hotkey)
         self.chain = self._chain(newcomer)
 
@@ -90,12 +103,12 @@ class NodeWorld:
 
     async def deregister_me(self) -> None:
         """Look through a hotkey that never was registered."""
-        self.chain = self._chain(self._fresh("stranger"))
+        self.chain = self._chain(self._key(secrets.token_hex(4)))
 
     async def announce(self, uid: int, ip: str, port: int) -> None:
         """Announce an axon as the miner at `uid`."""
-        names = [name for name in ("miner1", "miner2", "miner3") if self._fresh(name).hotkey == self.miners[uid]]
-        await self._chain(self._fresh(names[0])).announce_axon(ip, port)
+        (miner,) = (key for key in map(self._key, MINERS) if key.hotkey == self.miners[uid])
+        await self._chain(miner).announce_axon(ip, port)
 
     async def break_at(self, phase: Break | None) -> None:
         del phase
@@ -132,12 +145,18 @@ class NodeWorld:
             admin.sudo_set_commit_reveal_weights_enabled(netuid=netuid, enabled=reveal_epochs > 0),
         ):
             await _sudo(self._client, call, required=True)
+        # Owners start their subnet some blocks after making it; on a local node none may be asked for.
+        with suppress(AssertionError):
+            await _submit(self._client, bt.calls.SubtensorModule.start_call(netuid=netuid))
         await self._register(self.me)
-        for name in ("miner1", "miner2", "miner3"):
-            await self._register(self._fresh(name).hotkey)
+        for name in MINERS:
+            await self._register(self._key(name).hotkey)
         stake = bt.calls.SubtensorModule.add_stake(hotkey=self.me, netuid=netuid, amount_staked=STAKE_RAO)
         await _submit(self._client, stake)
-        names = {self._fresh(name).hotkey for name in ("miner1", "miner2", "miner3")}
+
+    async def _permitted(self) -> None:
+        """Wait for the epoch that gives the validator its permit, and learn who sits where."""
+        names = {self._key(name).hotkey for name in MINERS}
         for _ in range(6 * TEMPO):
             snapshot = await self.chain.snapshot()
             me = snapshot.by_hotkey(self.me)
@@ -145,13 +164,13 @@ class NodeWorld:
                 self.miners = {neuron.uid: neuron.hotkey for neuron in snapshot.neurons if neuron.hotkey in names}
                 return
             await self.chain.wait_for_block(snapshot.block + 1)
-        raise AssertionError(f"no permit after {6 * TEMPO} blocks; do epochs run on netuid {netuid}?")
+        raise AssertionError(f"no permit after {6 * TEMPO} blocks; do epochs run on netuid {self.netuid}?")
 
     async def _register(self, hotkey: str) -> None:
         call = bt.calls.SubtensorModule.burned_register(netuid=self.netuid, hotkey=hotkey)
         await _submit(self._client, call)
 
-    def _fresh(self, name: str) -> Signer:
+    def _key(self, name: str) -> Signer:
         return Signer.from_uri(f"//{self._seed}//{name}")
 
     def _chain(self, signer: Signer) -> BittensorChain:
@@ -173,17 +192,31 @@ async def _netuids(client: bt.Client) -> set[int]:
     return {int(netuid) for netuid, added in await client.query_map(("SubtensorModule", "NetworksAdded")) if added}
 
 
+async def _new_subnet(client: bt.Client) -> Place:
+    await _sudo(client, bt.calls.AdminUtils.sudo_set_network_rate_limit(rate_limit=0), required=False)
+    seed = secrets.token_hex(4)
+    before = await _netuids(client)
+    owner = Signer.from_uri(f"//{seed}//owner").hotkey
+    await _submit(client, bt.calls.SubtensorModule.register_network(hotkey=owner))
+    (netuid,) = await _netuids(client) - before
+    return Place(netuid, seed)
+
+
 async def _sudo(client: bt.Client, call: Any, *, required: bool) -> None:
+    """Call as root through //Alice; what is not required may be missing or be refused."""
     try:
         inner = await cast("Any", client).compose(call)
     except (bt.BittensorError, LookupError, ValueError):
         assert not required, f"this runtime has no {call.function}"
         return
-    result = await client.submit_call(bt.calls.Sudo.sudo(call=inner), ALICE)
-    assert result.success or not required, f"{call.function}: {result.message}; is //Alice the sudo key?"
+    sudo = bt.calls.Sudo.sudo(call=inner)
+    if required:
+        await _submit(client, sudo, call.function)
+    else:
+        await client.submit_call(sudo, ALICE)
 
 
-async def _submit(client: bt.Client, call: Any) -> None:
+async def _submit(client: bt.Client, call: Any, name: str = "") -> None:
     """Submit as //Alice, block after block until it is taken."""
     result = None
     for _ in range(ATTEMPTS):
@@ -191,4 +224,4 @@ async def _submit(client: bt.Client, call: Any) -> None:
         if result.success:
             return
         await client.wait_for_block(await client.block() + 1)
-    raise AssertionError(f"{call.function}: {result.message if result else ''}")
+    raise AssertionError(f"{name or call.function}: {result.message if result else ''}; is //Alice the sudo key?")
