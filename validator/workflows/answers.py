@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from validator.protocol.canonical import sha256_hex
+from validator.protocol.canonical import digest, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import verify_document
 from validator.protocol.strict_json import JsonError
@@ -10,15 +10,23 @@ from validator.protocol.workflow_run import StepAnswer, parse_step_answer
 
 
 class Judged(NamedTuple):
-    """What was made of a body: the reason, the answer where one is signed for this request, and a line of detail."""
+    """What was made of a body.
+
+    Attributes:
+        outcome: a `step_` reason.
+        answer: where one is signed for this request.
+        detail: a line about a failure, not yet harmless.
+        output_sha256: of the answer's output.
+    """
 
     outcome: Reason
     answer: StepAnswer | None
     detail: str
+    output_sha256: str | None = None
 
 
 def judge_answer(body: bytes, request: bytes, hotkey: str, most: float) -> Judged:
-    """Return whether `body` answers `request`.
+    """Return whether `body` answers `request`. Takes up to 50 ms for the largest answers.
 
     Args:
         body: what the service sent.
@@ -34,6 +42,8 @@ def judge_answer(body: bytes, request: bytes, hotkey: str, most: float) -> Judge
         return Judged(Reason.STEP_OTHER_REQUEST, None, "at `request_sha256`")
     if not verify_document(answer, hotkey):
         return Judged(Reason.STEP_SIGNATURE, None, "at `signature`")
+    output_sha256 = digest(answer.output)
     if answer.cost_tao > most:
-        return Judged(Reason.STEP_OVERCHARGED, answer, f"{answer.cost_tao:g} TAO, admitted were {most:g}")
-    return Judged(Reason.STEP_SUCCEEDED, answer, "")
+        said = f"{answer.cost_tao:g} TAO, admitted were {most:g}"
+        return Judged(Reason.STEP_OVERCHARGED, answer, said, output_sha256)
+    return Judged(Reason.STEP_SUCCEEDED, answer, "", output_sha256)

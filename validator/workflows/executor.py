@@ -1,6 +1,7 @@
 """Running a plan: every step as soon as what it waits for is there, the whole bounded in money and time (SPEC 12)."""
 
 import asyncio
+from concurrent.futures import Executor
 
 from validator.chain.within import within
 from validator.protocol.canonical import digest
@@ -16,8 +17,14 @@ from validator.workflows.services import StepClient
 from validator.workflows.step import Step, Surroundings
 
 
-async def run_plan(
-    task: WorkflowTask, plan: WorkflowPlan, services: StepClient, clock: Clock, *, run_id: str
+async def run_plan(  # noqa: PLR0913 - what is run, and with what
+    task: WorkflowTask,
+    plan: WorkflowPlan,
+    services: StepClient,
+    clock: Clock,
+    *,
+    run_id: str,
+    threads: Executor | None = None,
 ) -> RunRecord:
     """Run a plan that passed its gates; return what was measured.
 
@@ -30,11 +37,12 @@ async def run_plan(
         services: how steps are called.
         clock: all times are its.
         run_id: unique for every run of any plan; services see it.
+        threads: where answers are judged (up to 50 ms each, which other runs would wait for); None: on the event loop.
 
     Raises:
         ExceptionGroup: an error of the validator, whatever services do.
     """
-    around = Surroundings(run_id, services, clock, clock.monotonic(), Budget(ceiling_of(task, plan)))
+    around = Surroundings(run_id, services, clock, clock.monotonic(), Budget(ceiling_of(task, plan)), threads)
     steps = {node.id: Step(node, _tool(task, node)) for node in plan.nodes}
     try:
         limit_s = RUN_FACTOR * task.constraints.max_latency_seconds

@@ -66,7 +66,7 @@ class HttpStepClient:
         try:
             self._check_literal(url)
         except AddressRefusedError as error:
-            return StepReply(Reason.STEP_CONNECTION, b"", str(error))
+            return StepReply(Reason.STEP_CONNECTION, b"", error.detail)
         call = Call(tool.hotkey, None, url.raw_path, body, timeout_s, MAX_STEP_BODY)
         spool = Spool(self._threads)
         exchange = Exchange(

@@ -1,13 +1,14 @@
 """One step of a run: its attempts, one after the other (SPEC 12)."""
 
+import asyncio
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
 from validator.chain.within import within
-from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
 from validator.protocol.workflow_plan import PlanNode
@@ -17,7 +18,7 @@ from validator.sources import Clock
 from validator.workflows.answers import Judged, judge_answer
 from validator.workflows.budget import Budget
 from validator.workflows.references import UnresolvedError, resolve
-from validator.workflows.services import StepClient
+from validator.workflows.services import StepClient, StepReply
 
 _CUT_OFF: Final = Judged(Reason.STEP_RUN_ENDED, None, "")
 
@@ -32,6 +33,7 @@ class Surroundings:
         clock: all times are its.
         started: its monotonic time when the run began.
         budget: what may be spent.
+        threads: where answers are judged; None judges them on the event loop.
     """
 
     run_id: str
@@ -39,10 +41,18 @@ class Surroundings:
     clock: Clock
     started: float
     budget: Budget
+    threads: Executor | None = None
 
     def moment(self) -> float:
         """Return the seconds since the run began."""
         return self.clock.monotonic() - self.started
+
+    async def judged(self, body: bytes, request: bytes, hotkey: str, most: float) -> Judged:
+        """Return what `judge_answer` makes of a body."""
+        if self.threads is None:
+            return judge_answer(body, request, hotkey, most)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.threads, judge_answer, body, request, hotkey, most)
 
 
 @dataclass(slots=True)
@@ -117,21 +127,18 @@ class Step:
             )
         )
         self.open_since = around.moment()
-        body = b""
         try:
             reply = await within(around.clock, timeout_s, around.services.call(self.tool, request, timeout_s))
         except TimeoutError:
-            judged = Judged(Reason.STEP_TIMEOUT, None, "")
+            reply = StepReply(Reason.STEP_TIMEOUT, b"")
+        ended = around.moment()
+        if reply.reason is None:
+            judged = await around.judged(reply.body, request, self.tool.hotkey, most)
         else:
-            body = reply.body
-            judged = (
-                judge_answer(body, request, self.tool.hotkey, most)
-                if reply.reason is None
-                else Judged(reply.reason, None, reply.detail)
-            )
+            judged = Judged(reply.reason, None, reply.detail)
         cost = 0.0 if judged.answer is None else min(judged.answer.cost_tao, most)
         around.budget.settle(most, cost)
-        self.attempts.append(_attempt(self.open_since, around.moment(), judged, cost, body))
+        self.attempts.append(_attempt(self.open_since, ended, judged, cost, reply.body))
         self.open_since = None
         if judged.outcome == Reason.STEP_SUCCEEDED and judged.answer is not None:
             self.output = judged.answer.output
@@ -147,6 +154,6 @@ def _attempt(started: float, ended: float, judged: Judged, cost: float, body: by
         cost_tao=cost,
         charged_tao=None if answer is None else answer.cost_tao,
         received=len(body),
-        output_sha256=None if answer is None else digest(answer.output),
+        output_sha256=judged.output_sha256,
         detail=printable(judged.detail),
     )
