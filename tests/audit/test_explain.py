@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 import pytest
 from explained import ASSORTED_ROUNDS, HOTKEYS, assorted
+from sqlalchemy import select, update
 from world import World
 
 from validator.audit.explain import NothingToExplainError, RoundExplanation, explain_miner, explain_round
@@ -17,6 +18,7 @@ from validator.protocol.scoring_version import SCORE_WINDOW, SkillType
 from validator.scoring.weights import score_weights, type_score
 from validator.store import Store, Transaction
 from validator.store.records import WindowEntry
+from validator.store.tables import dispatches
 
 LAST = ASSORTED_ROUNDS - 1
 
@@ -95,6 +97,20 @@ async def test_an_entry_leaves_the_window_when_a_hundred_newer_ones_have_come(st
     assert after.windows[0].entries[0].task_id == task
     assert after.windows[0].entries[0].position_now is None
     assert after.weight == before.weight  # as of that round, whatever came later
+
+
+async def test_stored_answers_that_score_otherwise_are_noticed(store: Store) -> None:
+    await assorted(store)
+    async with store.begin() as tx:
+        mine = select(dispatches).where(dispatches.c.round_id == LAST, dispatches.c.hotkey == HOTKEYS[4])
+        for row in await tx.connection.execute(mine.where(dispatches.c.skill_type == SkillType.EXECUTABLE_PYTHON)):
+            key = (dispatches.c.round_id == LAST) & (dispatches.c.task_id == row.task_id)
+            slower = update(dispatches).where(key, dispatches.c.hotkey == HOTKEYS[4])
+            await tx.connection.execute(slower.values(submission={**row.submission, "seconds": 8.5}))
+    async with store.read() as tx:
+        found = await explain_round(tx, LAST, HOTKEYS[4])
+    assert {task.as_stored for task in found.tasks if task.skill_type == SkillType.EXECUTABLE_PYTHON} == {False}
+    assert all(task.as_stored for task in found.tasks if task.skill_type != SkillType.EXECUTABLE_PYTHON)
 
 
 async def test_rounds_that_scored_nobody_say_why(store: Store) -> None:
