@@ -8,7 +8,22 @@ import sys
 
 import typer
 
-from validator.cli import db, devnet, explain, flags, groups, health, miners, replay, rounds, run, score, tasks, weights
+from validator.cli import (
+    db,
+    devnet,
+    explain,
+    flags,
+    groups,
+    health,
+    miners,
+    proof,
+    replay,
+    rounds,
+    run,
+    score,
+    tasks,
+    weights,
+)
 from validator.protocol.errors import ValidatorError
 
 app = typer.Typer(
@@ -29,6 +44,7 @@ app.add_typer(weights.app, name="weights")
 app.command("explain")(explain.explain)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(score.app, name="score")
+app.add_typer(proof.app, name="proof")
 app.add_typer(groups.app, name="groups")
 app.add_typer(db.app, name="db")
 app.command("health")(health.health)

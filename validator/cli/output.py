@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from validator.protocol.text import printable
@@ -84,3 +85,16 @@ def _wire_time(moment: datetime) -> str:
 def _write(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()  # a reader that has gone must be noticed here, not when the interpreter ends
+
+
+def write_bytes(data: bytes, path: Path | None) -> None:
+    """Write a file, or standard output as it is.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if path is not None:
+        path.write_bytes(data)
+        return
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()

@@ -2,6 +2,16 @@
 
 from validator.proofs.builder import ConsensusBuilder
 from validator.proofs.checks import ProofError, UnknownClaimError
+from validator.proofs.debate import Debate, DebateError, debate_proof, parse_debate
+from validator.proofs.document import (
+    NotAProofError,
+    TouchedError,
+    Verified,
+    document_bytes,
+    proof_document,
+    seal,
+    verify_document,
+)
 from validator.proofs.group import group_proof
 from validator.proofs.proof import ConsensusProof
 from validator.proofs.records import Claim, ConsensusVote, DissentRecord, Evidence, UnresolvedTension, VoteType
@@ -11,11 +21,22 @@ __all__ = [
     "ConsensusBuilder",
     "ConsensusProof",
     "ConsensusVote",
+    "Debate",
+    "DebateError",
     "DissentRecord",
     "Evidence",
+    "NotAProofError",
     "ProofError",
+    "TouchedError",
     "UnknownClaimError",
     "UnresolvedTension",
+    "Verified",
     "VoteType",
+    "debate_proof",
+    "document_bytes",
     "group_proof",
+    "parse_debate",
+    "proof_document",
+    "seal",
+    "verify_document",
 ]

@@ -64,7 +64,7 @@ def texts(values: Any, field: str) -> list[str]:
 
 
 def plain(value: Any, field: str, depth: int = MAX_DEPTH) -> Any:
-    """Return `value` as JSON data that reads back as it was written: numbers without a fraction become integers.
+    """Return `value` as JSON data that reads back as it was written: whole numbers are integers, keys sorted.
 
     Raises:
         ProofError: no JSON data, nested deeper than `depth`, or a number JSON cannot carry exactly.
@@ -72,7 +72,8 @@ def plain(value: Any, field: str, depth: int = MAX_DEPTH) -> Any:
     if depth == 0:
         raise ProofError(f"{field} is nested too deeply")
     if isinstance(value, dict):
-        return {text(key, f"{field}: a key"): plain(item, f"{field}.{key}", depth - 1) for key, item in value.items()}
+        named = {text(key, f"{field}: a key"): item for key, item in value.items()}
+        return {key: plain(named[key], f"{field}.{key}", depth - 1) for key in sorted(named)}
     if isinstance(value, list | tuple):
         return [plain(item, f"{field}[{i}]", depth - 1) for i, item in enumerate(value)]
     if value is None or isinstance(value, bool):
