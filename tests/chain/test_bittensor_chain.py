@@ -220,3 +220,12 @@ async def test_the_commits_of_others_are_not_counted() -> None:
         assert bench.subnet.set_weights(hotkey, 0, {1: 1.0}).accepted
         await bench.clock.advance(2.0)
     assert await bench.chain.commits(0) == (16, 18)
+
+
+async def test_a_mechanism_younger_than_a_neuron_shows_its_registration() -> None:
+    bench = await Bench(mechanisms=2).ready()
+    bench.node.young_mechanisms = True
+    assert (await pumped(bench.clock, bench.chain.set_weights(1, {1: 1.0}, valid_blocks=8))).accepted
+    assert await bench.chain.last_update(1, 0) == await bench.chain.registered_at(0) == 0
+    with pytest.raises(ChainError, match="no neuron has uid 9"):
+        await bench.chain.last_update(1, 9)

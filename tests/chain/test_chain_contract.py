@@ -132,6 +132,7 @@ async def test_plain_weights_are_stored_as_planned(build: Build) -> None:
     stored = await world.run(world.chain.weights(0, me))
     expected = to_u16(planned)
     assert stored.keys() == expected.keys()
+    assert await world.run(world.chain.weights(0, max(world.miners))) == {}
     assert all(abs(stored[uid] - value) <= 1 for uid, value in expected.items())
     assert await world.run(world.chain.last_update(0, me)) == result.block
     assert list(await world.run(world.chain.commits(0))) == []
@@ -143,11 +144,6 @@ async def test_a_miner_that_announces_itself_is_seen(build: Build) -> None:
     assert (await world.run(world.chain.snapshot())).neurons[uid].axon != axon
     await world.announce(uid, axon.ip, axon.port)
     assert (await world.run(world.chain.snapshot())).neurons[uid].axon == axon
-
-
-async def test_whoever_set_nothing_has_no_weights(build: Build) -> None:
-    world = await build()
-    assert await world.run(world.chain.weights(0, max(world.miners))) == {}
 
 
 async def test_too_soon_is_refused_and_changes_nothing(build: Build) -> None:

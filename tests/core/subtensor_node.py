@@ -14,7 +14,6 @@ from bittensor.result import ChainError as SdkChainError
 from bittensor.result import chain_error_from_substrate_request
 from subtensor_state import announced, committed, metagraph, stored
 
-from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.signatures import verify
 from validator.sources import VirtualClock
@@ -63,6 +62,7 @@ class Node:
         pinned: the block hashes at which state was read.
         replaced: blocks whose hash is another one than before: a fork won.
         certificates: hotkeys with a certificate on chain.
+        young_mechanisms: all mechanisms but the first are younger than the neurons.
     """
 
     def __init__(self, subnet: SimulatedSubnet, clock: VirtualClock, *, lacks: frozenset[str] = frozenset()) -> None:
@@ -78,6 +78,7 @@ class Node:
         self.pinned: list[str | None] = []
         self.replaced: set[int] = set()
         self.certificates: set[str] = set()
+        self.young_mechanisms = False
         self.after_read: Callable[[str], None] = lambda _: None
         self.connections = 0
 
@@ -102,11 +103,6 @@ class Node:
             if name[0].isupper():
                 raise StorageFunctionNotFound(f"Storage function SubtensorModule.{name} does not exist")
             raise ValueError(f"Runtime API Call '{name}' not found in registry")
-
-    @property
-    def rules(self) -> SubnetRules:
-        """The subnet's rules."""
-        return self.subnet.rules
 
 
 class MemorySubstrate:
@@ -146,14 +142,14 @@ class MemorySubstrate:
 
     async def block_time(self) -> float:
         await self._reach()
-        return self.node.rules.block_time_s
+        return self.node.subnet.rules.block_time_s
 
     async def get_block(self, block_number: int | None = None, block_hash: str | None = None) -> dict[str, Any] | None:
         newest = await self.block_number()
         number = newest if block_number is None else block_number
         if number > newest:
             return None
-        rules = self.node.rules
+        rules = self.node.subnet.rules
         time = {"value": int((rules.genesis + number * rules.block_time_s) * 1_000)}
         header = {"number": number, "hash": self.node.hash(number), "parentHash": self.node.hash(number - 1)}
         return {"header": header, "extrinsics": [{"call": {"call_module": "Timestamp", "call_args": [time]}}]}
@@ -164,7 +160,7 @@ class MemorySubstrate:
         while True:
             yield {"header": {"number": number, "parentHash": self.node.hash(number - 1)}}
             while self.node.silent or self.node.subnet.blocks.number() <= number:
-                await self.node.clock.sleep(self.node.rules.block_time_s / 4)
+                await self.node.clock.sleep(self.node.subnet.rules.block_time_s / 4)
                 if self.node.down:
                     raise SdkChainError(LOST)
             number = self.node.subnet.blocks.number()
@@ -180,7 +176,8 @@ class MemorySubstrate:
         assert module == "SubtensorModule"
         value = stored(self.node.subnet, name, params or [])
         self.node.after_read(name)
-        return value
+        young = name == "LastUpdate" and self.node.young_mechanisms
+        return [] if young and params != [self.node.subnet.rules.netuid] else value
 
     async def query_map(
         self, module: str, name: str, params: list[Any] | None = None, block_hash: str | None = None
@@ -200,7 +197,7 @@ class MemorySubstrate:
         await self._reach()
         self.node.has(method)
         self.node.pinned.append(block_hash)
-        if params != [self.node.rules.netuid]:
+        if params != [self.node.subnet.rules.netuid]:
             return None
         end = self.node.subnet.blocks.head().epoch_end or 0
         value: Any = metagraph(self.node.subnet) if method == "get_metagraph" else end + 1

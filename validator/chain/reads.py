@@ -79,18 +79,22 @@ class Reads:
         )
 
     async def last_update(self, client: bt.Client, mechid: int, uid: int) -> int:
-        """Return the block of the last weights or commitment of `uid` (ChainError: no such neuron)."""
-        updates = await client.query(_item("LastUpdate"), [_index(self._netuid, mechid)])
-        if not isinstance(updates, list | tuple) or not 0 <= uid < len(updates):
-            raise ChainError(f"no neuron has uid {uid} in mechanism {mechid}")
-        return int(updates[uid])
+        """Return the block of the last weights or commitment of `uid` (ChainError: no such neuron).
+
+        Of a mechanism that is younger than the neuron the chain keeps no block, even after weights; the registration
+        is what it then has in common with the others.
+        """
+        view = await client.at()
+        updates = await view.query(_item("LastUpdate"), [_index(self._netuid, mechid)])
+        if isinstance(updates, list | tuple) and 0 <= uid < len(updates):
+            return int(updates[uid])
+        if mechid == 0:
+            raise ChainError(f"no neuron has uid {uid}")
+        return await self._registered_at(view, uid)
 
     async def registered_at(self, client: bt.Client, uid: int) -> int:
         """Return the block at which the holder of `uid` registered (ChainError: no such neuron)."""
-        view = await client.at()
-        if not 0 <= uid < int(await view.query(_item("SubnetworkN"), [self._netuid]) or 0):
-            raise ChainError(f"no neuron has uid {uid}")
-        return int(await view.query(_item("BlockAtRegistration"), [self._netuid, uid]))
+        return await self._registered_at(await client.at(), uid)
 
     async def commits(self, client: bt.Client, mechid: int) -> tuple[int, ...]:
         """Return the blocks of this hotkey's unrevealed commitments, ascending."""
@@ -108,6 +112,11 @@ class Reads:
         """Return the row of `uid`: target uid to u16, no zeros, by uid."""
         row = await client.query(_item("Weights"), [_index(self._netuid, mechid), uid])
         return {int(target): int(value) for target, value in sorted(row or ()) if int(value)}
+
+    async def _registered_at(self, view: bt.Snapshot, uid: int) -> int:
+        if not 0 <= uid < int(await view.query(_item("SubnetworkN"), [self._netuid]) or 0):
+            raise ChainError(f"no neuron has uid {uid}")
+        return int(await view.query(_item("BlockAtRegistration"), [self._netuid, uid]))
 
     async def _snapshot_at(self, client: bt.Client, block: Any) -> MetagraphSnapshot:
         view = await client.at(block.number)
