@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 UV := $(BIN)/uv
 ROUNDS ?= 18
 
-.PHONY: help setup demo test hostile test-chain lint format reference lock clean
+.PHONY: help setup demo test hostile replay-test test-chain lint format reference lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -34,6 +34,9 @@ test-chain: setup  ## The contract of every chain; with SUBTENSOR_URL=ws://… o
 
 bench: setup  ## How much longer a workflow takes over HTTP than its longest path
 	$(BIN)/python benchmarks/workflow_diamond.py
+
+replay-test: setup  ## Two long runs of the local network, replayed on both databases and every Python here
+	REPLAY_ROUNDS=$(or $(REPLAY_ROUNDS),200) $(BIN)/pytest tests/acceptance/test_replay_run.py -s --timeout 7200
 
 lint: setup  ## Format check, lint, types, import floors
 	$(BIN)/ruff format --check .

@@ -9,8 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from replay_kit import copied, replayed
 
 CONFIG = Path(__file__).parents[2] / "config" / "demo.toml"
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
+    """What a run of the demo printed, and the url of the store it left."""
+    folder = tmp_path_factory.mktemp("demo")
+    return devnet(folder, "--rounds", "12"), f"sqlite:///{folder}/devnet.sqlite"
 
 
 def devnet(tmp_path: Path, *arguments: str) -> dict[str, Any]:
@@ -33,8 +41,8 @@ def devnet(tmp_path: Path, *arguments: str) -> dict[str, Any]:
 
 
 @pytest.mark.timeout(300)
-def test_the_demo_keeps_its_promises(tmp_path: Path) -> None:
-    result = devnet(tmp_path, "--rounds", "12")
+def test_the_demo_keeps_its_promises(demo: tuple[dict[str, Any], str]) -> None:
+    result, _ = demo
     miners = result["miners"]
     by_kind: dict[str, list[dict[str, Any]]] = {}
     for miner in miners:
@@ -69,6 +77,17 @@ def test_the_demo_keeps_its_promises(tmp_path: Path) -> None:
     assert any(most >= many == 60 for most, many in zip(result["most_open"], result["dispatches"], strict=True)), (
         "in no round were all dispatches open at once"
     )
+
+
+@pytest.mark.timeout(300)
+def test_the_demo_replays_byte_for_byte_on_the_other_database_too(
+    demo: tuple[dict[str, Any], str], postgres_url: str
+) -> None:
+    _, url = demo
+    digests = replayed(url)
+    assert len(digests.splitlines()) == 12
+    copied(url, postgres_url)
+    assert replayed(postgres_url, jobs=1) == digests
 
 
 @pytest.mark.timeout(300)
