@@ -251,7 +251,7 @@ async def test_what_was_not_touched_is_equal_and_gives_the_same_digests_twice(se
     first, second = await replayed(settled), await replayed(settled)
     assert first == second
     assert (first.verdict, first.differences) == ("equal", ())
-    assert list(first.digests) == ["input", "plan", "answers", "outcome", "rows"]
+    assert list(first.digests) == ["input", "plan", "answers", "outcome", "proofs", "rows"]
     async with settled.read() as tx:
         stored = await tx.rounds.get(0)
         assert await replay_round(tx, 1, StoredGates) is None

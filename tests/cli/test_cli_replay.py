@@ -56,7 +56,7 @@ def test_json_is_a_line_per_round_whatever_the_number_of_processes(clean: Exampl
     assert {done.returncode for done in runs} == {0}
     first, second = (json.loads(line) for line in runs[0].stdout.splitlines())
     assert (first["round_id"], first["verdict"], first["bodies"]["judged"]) == (0, "equal", 60)
-    assert set(first["digests"]) == {"input", "plan", "answers", "outcome", "rows"}
+    assert set(first["digests"]) == {"input", "plan", "answers", "outcome", "proofs", "rows"}
     assert (second["round_id"], second["state"], second["verdict"]) == (1, "open", "unscored")
     assert runs[0].stderr.endswith(GATES)
 

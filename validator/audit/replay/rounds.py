@@ -9,7 +9,7 @@ import msgspec
 from validator.audit.replay.again import Judgement, MakeGates, judge_again
 from validator.audit.replay.answers import answer_differences
 from validator.audit.replay.compare import Difference
-from validator.audit.replay.derived import no_rows, outcome_rows, plan_rows
+from validator.audit.replay.derived import no_rows, outcome_rows, plan_rows, proofs_of
 from validator.audit.replay.frozen import input_differences
 from validator.audit.replay.plain import compared, compared_bytes
 from validator.audit.replay.report import Bodies, RoundReplay
@@ -122,6 +122,9 @@ class _Replay:
             return
         self.digests["outcome"] = digest(outcome)
         await self._outcome(outcome)
+        proofs = self._computed("proofs", lambda: proofs_of(frozen, plan, results, outcome))
+        if proofs is not None:
+            self.digests["proofs"] = digest(proofs)
         await self._rows(outcome_rows(version, frozen, outcome))
 
     async def _results(self, frozen: RoundInput, plan: RoundPlan) -> RoundResults | None:
