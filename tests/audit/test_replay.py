@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from sqlalchemy import delete, func, insert, select, text, update
-from world import World, garbage, honest, on_virtual_time, online, prepared
+from world import VALIDATOR, World, garbage, honest, on_virtual_time, online, prepared
 
 from validator.audit.replay import RoundReplay, replay_round
 from validator.miners.scripted import ScriptedReply
@@ -294,7 +294,7 @@ async def test_rounds_without_scores_are_reported_as_what_they_are(store: Store)
     async with store.begin() as tx:
         key = await tx.dispatches.of_round(0)
         await tx.dispatches.sent(key[0].key, world.clock.now())
-    await resume_rounds(store, world.clock, world.gates, online)
+    await resume_rounds(store, world.clock, VALIDATOR, world.gates, online)
     async with store.begin() as tx:
         reason = Reason.SKIPPED_NO_TASKS
         await tx.rounds.skip(1, epoch=0, block=1, block_hash="00", reason=reason, at=world.clock.now())
@@ -311,7 +311,7 @@ async def test_a_round_that_was_abandoned_for_its_version_is_no_difference(store
     async with store.begin() as tx:
         plan = await tx.groups.plan_of(0)
         await tx.rounds.open(frozen, msgspec.structs.replace(plan, round_id="1"), world.clock.now())
-    await resume_rounds(store, world.clock, world.gates, online)
+    await resume_rounds(store, world.clock, VALIDATOR, world.gates, online)
     replay = await replayed(store, 1)
     assert (replay.state, replay.reason, replay.scoring_version) == ("abandoned", "abandoned_version", "0.9.0")
     assert "input.scoring_version" not in {difference.path for difference in replay.differences}
@@ -328,7 +328,7 @@ async def test_a_round_with_a_void_task_is_equal(store: Store) -> None:
         )
         await tx.connection.execute(delete(answers).where(answers.c.task_id == first.task_id))
         await tx.connection.execute(open_again.values(state="sent"))
-    await resume_rounds(store, world.clock, world.gates, online)
+    await resume_rounds(store, world.clock, VALIDATOR, world.gates, online)
     replay = await replayed(store)
     assert (replay.state, replay.verdict, replay.differences) == ("settled", "equal", ())
     async with store.read() as tx:

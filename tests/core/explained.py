@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 from builders import FILES, IMAGE
-from world import Script, World, answer_to, garbage
+from world import VALIDATOR, Script, World, answer_to, garbage
 
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
@@ -113,7 +113,7 @@ class ExplainedWorld(World):
         returned = await self._on_virtual_time(self.dispatcher.dispatch(prepared))
         lost = {task.task_id: Reason.BUG_CRASH for task in prepared.frozen.tasks if task.skill_type == void}
         returned = replace(returned, void={**returned.void, **lost})
-        await settle_round(self.store, self.clock, prepared.frozen, prepared.plan, returned)
+        await settle_round(self.store, self.clock, VALIDATOR, prepared.frozen, prepared.plan, returned)
         await self.clock.advance(ROUND_S - self.clock.monotonic() % ROUND_S)
 
     async def _on_virtual_time(self, work: Coroutine[Any, Any, T]) -> T:

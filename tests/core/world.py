@@ -93,7 +93,7 @@ def answer_to(signer: Signer, dispatch: Dispatch) -> Answer:
 class World:
     """Everything around the round service, in memory; `script` decides what miners answer."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what tests vary
         self,
         store: Store,
         *,
@@ -101,13 +101,14 @@ class World:
         script: Script = honest,
         source: TaskSource | None = None,
         crypto: str = "sr25519",
+        tempo: int = 20,
     ) -> None:
         self.store = store
         self.clock = VirtualClock()
         self.script = script
         self.posts = 0
         genesis = int(self.clock.now().timestamp())
-        rules = SubnetRules(seed="test", genesis=genesis, block_time_s=1.0, tempo=20, weights_rate_limit=5)
+        rules = SubnetRules(seed="test", genesis=genesis, block_time_s=1.0, tempo=tempo, weights_rate_limit=5)
         self.subnet = SimulatedSubnet.create(rules, self.clock)
         self.subnet.register(VALIDATOR.hotkey, stake_tao=1000.0, validator_permit=True)
         self.signers = {}
@@ -125,7 +126,7 @@ class World:
             desk=TaskDesk(self.source, None, random),
             clock=self.clock,
             random=random,
-            hotkey=VALIDATOR.hotkey,
+            signer=VALIDATOR,
         )
         self.dispatcher = Dispatcher(self.client, store, self.clock, self.gates)
         self.service = RoundService(
@@ -133,6 +134,7 @@ class World:
             chain=self.chain,
             source=self.source,
             clock=self.clock,
+            signer=VALIDATOR,
             directory=CapabilityDirectory(self.client, store, self.clock, VALIDATOR.hotkey),
             preparer=self.preparer,
             dispatcher=self.dispatcher,

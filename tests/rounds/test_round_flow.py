@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 from builders import MINER
-from world import World, answer_to, garbage, honest, on_virtual_time, online, prepared
+from world import VALIDATOR, World, answer_to, garbage, honest, on_virtual_time, online, prepared
 
 from validator.chain.base import ChainUnreachableError
 from validator.groups.planning import plan_round
@@ -112,8 +112,8 @@ async def test_a_crash_after_all_answers_loses_nothing(store: Store) -> None:
     round_ = await prepared(world)
     returned = await on_virtual_time(world, world.dispatcher.dispatch(round_))
     # the process dies here; a new one starts on the same database
-    assert await resume_rounds(store, world.clock, world.gates, online) == ["0"]
-    assert await resume_rounds(store, world.clock, world.gates, online) == []
+    assert await resume_rounds(store, world.clock, VALIDATOR, world.gates, online) == ["0"]
+    assert await resume_rounds(store, world.clock, VALIDATOR, world.gates, online) == []
     async with store.read() as tx:
         stored = await tx.rounds.get(0)
     assert stored is not None
@@ -121,7 +121,7 @@ async def test_a_crash_after_all_answers_loses_nothing(store: Store) -> None:
     assert {member.reason for member in stored.outcome.members} == {Reason.ACCEPTED}
     assert len(stored.outcome.members) == len(returned.judged)
     with pytest.raises(AlreadySettledError):
-        await settle_round(store, world.clock, round_.frozen, round_.plan, returned)
+        await settle_round(store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
     async with store.read() as tx:
         windows = await tx.windows.all()
     assert sum(len(e) for of_types in windows.values() for e in of_types.values()) == len(returned.judged)
@@ -149,7 +149,7 @@ async def test_a_crash_in_the_middle_voids_only_the_tasks_it_hit(store: Store) -
         await asyncio.sleep(0.005)
     dispatching.cancel()
     await asyncio.gather(dispatching, return_exceptions=True)
-    await resume_rounds(store, world.clock, world.gates, online)
+    await resume_rounds(store, world.clock, VALIDATOR, world.gates, online)
     async with store.read() as tx:
         stored = await tx.rounds.get(0)
     assert stored is not None
@@ -211,7 +211,7 @@ async def test_a_crashed_round_without_any_response_is_void_if_we_are_offline(st
 
     round_ = await prepared(world)
     await on_virtual_time(world, world.dispatcher.dispatch(round_))
-    await resume_rounds(store, world.clock, world.gates, reachable)
+    await resume_rounds(store, world.clock, VALIDATOR, world.gates, reachable)
     async with store.read() as tx:
         stored = await tx.rounds.get(0)
         windows = await tx.windows.all()
@@ -228,7 +228,7 @@ async def test_a_crashed_round_of_another_scoring_version_is_abandoned(store: St
     async with store.begin() as tx:
         await tx.rounds.open(older, msgspec.structs.replace(plan_round(older), round_id="1"), world.clock.now())
     await on_virtual_time(world, world.dispatcher.dispatch(round_))
-    assert await resume_rounds(store, world.clock, world.gates, online) == ["0", "1"]
+    assert await resume_rounds(store, world.clock, VALIDATOR, world.gates, online) == ["0", "1"]
     async with store.read() as tx:
         records = {record.round_id: record for record in await tx.rounds.listing(10)}
     assert (records[0].state, records[1].state) == ("settled", "abandoned")
@@ -248,7 +248,7 @@ async def test_a_crashed_round_is_settled_by_the_version_it_was_frozen_under(
     monkeypatch.setattr("validator.rounds.prepare.SCORING_VERSION", "0.9.0")
     world = World(store)
     await on_virtual_time(world, world.dispatcher.dispatch(await prepared(world)))
-    assert await resume_rounds(store, world.clock, world.gates, online) == ["0"]
+    assert await resume_rounds(store, world.clock, VALIDATOR, world.gates, online) == ["0"]
     async with store.read() as tx:
         stored = await tx.rounds.get(0)
         entries = await tx.windows.of_round(0)

@@ -9,6 +9,7 @@ import sys
 import typer
 
 from validator.cli import (
+    audit,
     db,
     devnet,
     explain,
@@ -43,6 +44,7 @@ app.add_typer(flags.app, name="flags")
 app.add_typer(weights.app, name="weights")
 app.command("explain")(explain.explain)
 app.add_typer(tasks.app, name="tasks")
+app.add_typer(audit.app, name="audit")
 app.add_typer(score.app, name="score")
 app.add_typer(proof.app, name="proof")
 app.add_typer(groups.app, name="groups")

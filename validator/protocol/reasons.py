@@ -115,6 +115,10 @@ class Reason(StrEnum):
     # Why a task or a round ended as it did
     SETTLED = "settled", "Scored and stored."
     SKIPPED_NO_TASKS = "skipped_no_tasks", "No source had a task: the round was skipped."
+    SKIPPED_EPOCH_OVER = (
+        "skipped_epoch_over",
+        "The chain went back to an epoch that is over, whose salt is public or about to be: the round was skipped.",
+    )
     SKIPPED_NO_CANDIDATES = "skipped_no_candidates", "No candidate for the task's type: the task was skipped."
     VOID_OFFLINE = (
         "void_offline",

@@ -10,6 +10,7 @@ from validator.groups.draws import round_seed
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.limits import MAX_EXCLUDE
 from validator.protocol.reasons import Reason
+from validator.protocol.receipt import RoundEnd, RoundLines
 from validator.protocol.round import (
     INPUT_VERSION,
     AgreementPair,
@@ -20,6 +21,8 @@ from validator.protocol.round import (
     TypeHistory,
 )
 from validator.protocol.scoring_version import SCORING_VERSION, SkillType
+from validator.protocol.signatures import Signer
+from validator.rounds.receipts import is_over, open_log, write_receipt
 from validator.rounds.salts import epoch_salt
 from validator.rounds.tasks import PackedTask, TaskDesk
 from validator.scorers import scorer
@@ -53,7 +56,7 @@ class Preparer:
 
     Args:
         store, desk, clock, random: what it reads from.
-        hotkey: the validator's own.
+        signer: the validator's hotkey.
         exclude_recent: how many of the latest bundles not to ask for again.
     """
 
@@ -61,18 +64,26 @@ class Preparer:
     desk: TaskDesk
     clock: Clock
     random: RandomBytes
-    hotkey: str
+    signer: Signer
     exclude_recent: int = MAX_EXCLUDE
 
     async def prepare(self, snapshot: MetagraphSnapshot) -> Prepared | Skipped:
         """Freeze the next round on `snapshot`, store it with all dispatches planned, and return it."""
         async with self.store.read() as tx:
             round_id = str(await tx.rounds.next_id())
+            opened = await tx.receipts.count() > 0
             exclude = await tx.bundles.recent_sources(self.exclude_recent) if self.exclude_recent else frozenset()
+        if not opened:
+            # On its own: what commits to the first salt stands before anything is drawn from it.
+            async with self.store.begin() as tx:
+                await open_log(tx, self.signer, self.clock.now(), self.random, int(round_id))
         packed = await self.desk.fill(round_id, exclude)
         async with self.store.begin() as tx:
+            if await is_over(tx, snapshot.epoch):
+                return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_EPOCH_OVER)
             if not packed:
-                return await self._skip(tx, round_id, snapshot)
+                await epoch_salt(tx, snapshot.epoch, self.random)
+                return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_NO_TASKS)
             frozen = await self._freeze(tx, round_id, snapshot, packed)
             plan = scorer(frozen.scoring_version).plan(frozen)
             await tx.rounds.open(frozen, plan, self.clock.now())
@@ -80,16 +91,28 @@ class Preparer:
                 await tx.bundles.put(task.bundle_sha256, bundle, self.clock.now())
         return Prepared(frozen, plan, {task.task_id: bundle for task, bundle in packed})
 
-    async def _skip(self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot) -> Skipped:
+    async def _skip(self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot, reason: Reason) -> Skipped:
+        now = self.clock.now()
         await tx.rounds.skip(
             int(round_id),
             epoch=snapshot.epoch,
             block=snapshot.block,
             block_hash=snapshot.block_hash,
-            reason=Reason.SKIPPED_NO_TASKS,
-            at=self.clock.now(),
+            reason=reason,
+            at=now,
         )
-        return Skipped(round_id, snapshot.epoch, Reason.SKIPPED_NO_TASKS)
+        end = RoundEnd(
+            round_id,
+            snapshot.epoch,
+            snapshot.block,
+            snapshot.block_hash,
+            "skipped",
+            str(reason),
+            None,
+            RoundLines(),
+        )
+        await write_receipt(tx, self.signer, now, end)
+        return Skipped(round_id, snapshot.epoch, reason)
 
     async def _freeze(
         self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot, packed: list[PackedTask]
@@ -99,11 +122,11 @@ class Preparer:
             input_version=INPUT_VERSION,
             scoring_version=SCORING_VERSION,
             round_id=round_id,
-            validator_hotkey=self.hotkey,
+            validator_hotkey=self.signer.hotkey,
             snapshot=snapshot,
             seed=round_seed(salt.salt, round_id, snapshot.block_hash).hex(),
             salt_commitment=salt.commitment,
-            miners=await miner_states(tx, int(round_id), snapshot, self.hotkey, self.clock.now()),
+            miners=await miner_states(tx, int(round_id), snapshot, self.signer.hotkey, self.clock.now()),
             tasks=tuple(task for task, _ in packed),
         )
 

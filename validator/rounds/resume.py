@@ -5,11 +5,14 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundInput
+from validator.protocol.receipt import RoundEnd, RoundLines
+from validator.protocol.round import RoundInput, RoundPlan
+from validator.protocol.signatures import Signer
 from validator.rounds.expected import expected_of
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.judge import Judged, reject
-from validator.rounds.settle import Key, Returned, settle_round, void_round
+from validator.rounds.receipts import write_receipt
+from validator.rounds.settle import Key, Returned, planned_lines, round_end, settle_round, void_round
 from validator.scorers import UnknownScoringVersionError, scorer
 from validator.sources import Clock
 from validator.store import Store
@@ -21,7 +24,9 @@ _log = structlog.get_logger()
 Reachable = Callable[[], Awaitable[bool]]
 
 
-async def resume_rounds(store: Store, clock: Clock, gates: Gatekeeper, reachable: Reachable) -> list[str]:
+async def resume_rounds(
+    store: Store, clock: Clock, signer: Signer, gates: Gatekeeper, reachable: Reachable
+) -> list[str]:
     """Bring every unfinished round to an end; return their ids.
 
     A round whose input cannot be read again, or is of a scoring version that this program does not score, is abandoned
@@ -33,32 +38,35 @@ async def resume_rounds(store: Store, clock: Clock, gates: Gatekeeper, reachable
     Args:
         store: whose rounds.
         clock: for the times of their ends.
+        signer: the validator's hotkey, for their receipts.
         gates: what judges stored answers again.
         reachable: whether the chain and the task source can be reached now.
     """
     async with store.read() as tx:
         unfinished = await tx.rounds.unfinished()
     for stored in unfinished:
-        await _resume(store, clock, gates, reachable, stored)
+        await _resume(store, clock, signer, gates, reachable, stored)
     return [str(stored.record.round_id) for stored in unfinished]
 
 
-async def _resume(store: Store, clock: Clock, gates: Gatekeeper, reachable: Reachable, stored: StoredRound) -> None:
+async def _resume(  # noqa: PLR0913, PLR0917 - the round, and what ends it
+    store: Store, clock: Clock, signer: Signer, gates: Gatekeeper, reachable: Reachable, stored: StoredRound
+) -> None:
     round_id = stored.record.round_id
     if stored.input is None:
-        await _abandon(store, clock, round_id, Reason.ABANDONED_INPUT)
+        await _abandon(store, clock, signer, stored, Reason.ABANDONED_INPUT)
         return
     try:
         plan = scorer(stored.input.scoring_version).plan(stored.input)
     except UnknownScoringVersionError:
-        await _abandon(store, clock, round_id, Reason.ABANDONED_VERSION)
+        await _abandon(store, clock, signer, stored, Reason.ABANDONED_VERSION)
         return
     returned = await _returned(store, gates, stored.input)
     if not returned.any_response and not await reachable():
-        await void_round(store, clock, stored.input, Reason.VOID_OFFLINE)
+        await void_round(store, clock, signer, stored.input, plan, Reason.VOID_OFFLINE)
         outcome = None
     else:
-        outcome = await settle_round(store, clock, stored.input, plan, returned)
+        outcome = await settle_round(store, clock, signer, stored.input, plan, returned)
     _log.warning(
         "round_resumed",
         round_id=str(round_id),
@@ -68,10 +76,29 @@ async def _resume(store: Store, clock: Clock, gates: Gatekeeper, reachable: Reac
     )
 
 
-async def _abandon(store: Store, clock: Clock, round_id: int, reason: Reason) -> None:
+async def _abandon(store: Store, clock: Clock, signer: Signer, stored: StoredRound, reason: Reason) -> None:
+    round_id, now = stored.record.round_id, clock.now()
     async with store.begin() as tx:
-        await tx.rounds.settle(round_id, "abandoned", reason, None, clock.now())
+        await tx.rounds.settle(round_id, "abandoned", reason, None, now)
+        plan = await tx.groups.plan_of(round_id)
+        await write_receipt(tx, signer, now, _abandoned(stored, plan, reason))
     _log.error("round_abandoned", round_id=str(round_id), reason=str(reason))
+
+
+def _abandoned(stored: StoredRound, plan: RoundPlan, reason: Reason) -> RoundEnd:
+    if stored.input is not None:
+        return round_end(stored.input, "abandoned", reason, planned_lines(stored.input, plan))
+    record = stored.record
+    return RoundEnd(
+        str(record.round_id),
+        record.epoch,
+        record.block,
+        record.block_hash,
+        "abandoned",
+        str(reason),
+        None,
+        RoundLines(),
+    )
 
 
 async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput) -> Returned:

@@ -12,13 +12,14 @@ async def epoch_salt(tx: Transaction, epoch: int, random: RandomBytes) -> SaltRe
     """Return the epoch's salt, binding the pending one to it; a fresh pending one is left for the next epoch."""
     salt = await tx.salts.current(epoch)
     if salt is None:
-        salt = await _pending(tx, random)
+        salt = await pending_salt(tx, random)
         await tx.salts.assign(salt.id, epoch)
-    await _pending(tx, random)
+    await pending_salt(tx, random)
     return salt
 
 
-async def _pending(tx: Transaction, random: RandomBytes) -> SaltRecord:
+async def pending_salt(tx: Transaction, random: RandomBytes) -> SaltRecord:
+    """Return the salt that is committed to for the next epoch, drawing it if there is none."""
     pending = await tx.salts.pending()
     if pending is None:
         salt = random.token(_SALT_BYTES)

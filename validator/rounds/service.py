@@ -11,6 +11,7 @@ from validator.chain.base import Chain, ChainError
 from validator.miners.directory import CapabilityDirectory
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, RoundOutcome
+from validator.protocol.signatures import Signer
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.listening import RoundEnd, RoundListener
@@ -31,7 +32,7 @@ class RoundService:
     """Runs rounds.
 
     Args:
-        store, chain, source, clock: the world.
+        store, chain, source, clock, signer: the world.
         directory: who can do what.
         preparer, dispatcher: the two halves of a round that touch the world.
         gates: where stored answers are judged again after a crash.
@@ -44,6 +45,7 @@ class RoundService:
     chain: Chain
     source: TaskSource
     clock: Clock
+    signer: Signer
     directory: CapabilityDirectory
     preparer: Preparer
     dispatcher: Dispatcher
@@ -61,7 +63,7 @@ class RoundService:
             started = self.clock.monotonic()
             pause = self.interval_s
             try:
-                await resume_rounds(self.store, self.clock, self.gates, self._reachable)
+                await resume_rounds(self.store, self.clock, self.signer, self.gates, self._reachable)
                 await self.one_round()
             except ChainError as error:
                 self._chain_lost(error)
@@ -103,9 +105,9 @@ class RoundService:
 
     async def _settle(self, prepared: Prepared, returned: Returned) -> tuple[Reason, RoundOutcome | None]:
         if not returned.any_response and not await self._reachable():
-            await void_round(self.store, self.clock, prepared.frozen, Reason.VOID_OFFLINE)
+            await void_round(self.store, self.clock, self.signer, prepared.frozen, prepared.plan, Reason.VOID_OFFLINE)
             return Reason.VOID_OFFLINE, None
-        outcome = await settle_round(self.store, self.clock, prepared.frozen, prepared.plan, returned)
+        outcome = await settle_round(self.store, self.clock, self.signer, prepared.frozen, prepared.plan, returned)
         return (Reason.SETTLED if outcome else next(iter(returned.void.values()))), outcome
 
     async def _reachable(self) -> bool:

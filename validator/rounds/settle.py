@@ -4,8 +4,20 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
 
 from validator.protocol.reasons import Reason
+from validator.protocol.receipt import (
+    RoundEnd,
+    RoundLines,
+    answers_line,
+    input_line,
+    line_digest,
+    outcome_line,
+    plan_line,
+)
 from validator.protocol.round import (
     Rejection,
     RoundInput,
@@ -15,12 +27,14 @@ from validator.protocol.round import (
     Submission,
     VoidTask,
 )
+from validator.protocol.signatures import Signer
 from validator.rounds.judge import Judged
+from validator.rounds.receipts import write_receipt
 from validator.rounds.semantics import with_semantics
 from validator.scorers import Scorer, scorer
 from validator.sources import Clock
 from validator.store import Store, Transaction
-from validator.store.records import DispatchKey, WindowEntry
+from validator.store.records import DispatchKey, EndState, WindowEntry
 from validator.store.summary import summarise
 
 Key = tuple[str, str]
@@ -56,39 +70,96 @@ def round_results(plan: RoundPlan, returned: Returned) -> RoundResults:
     return RoundResults(
         submissions=with_semantics(submissions, signatures),
         rejections=tuple(judged.result for _, judged in counted if isinstance(judged.result, Rejection)),
-        void=tuple(VoidTask(task_id, str(reason)) for task_id, reason in returned.void.items()),
+        void=tuple(
+            VoidTask(group.task_id, str(returned.void[group.task_id]))
+            for group in plan.groups
+            if group.task_id in returned.void
+        ),
     )
 
 
-async def settle_round(
-    store: Store, clock: Clock, frozen: RoundInput, plan: RoundPlan, returned: Returned
+class Scored(NamedTuple):
+    """What a round comes to, and the digests that its receipt needs."""
+
+    results: RoundResults
+    outcome: RoundOutcome
+    lines: RoundLines
+
+
+async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
+    store: Store, clock: Clock, signer: Signer, frozen: RoundInput, plan: RoundPlan, returned: Returned
 ) -> RoundOutcome | None:
     """Score the round and store everything in one transaction; return the outcome, None when every task is void.
+
+    Args:
+        store: where the round is open.
+        clock: for the time of its end.
+        signer: the validator's hotkey, for proofs and the receipt.
+        frozen: the round's input.
+        plan: its groups.
+        returned: what came back.
 
     Raises:
         UnknownScoringVersionError: the input is of a version that this program does not score.
         AlreadySettledError: the round was settled before; nothing was changed.
     """
     if all(group.task_id in returned.void for group in plan.groups):
-        await void_round(store, clock, frozen, next(iter(returned.void.values())))
+        await void_round(store, clock, signer, frozen, plan, next(iter(returned.void.values())))
         return None
     version = scorer(frozen.scoring_version)
     # A thread: hostile answers can be so long that scoring them takes a second.
-    results = await asyncio.to_thread(round_results, plan, returned)
-    outcome = await asyncio.to_thread(version.score, frozen, plan, results)
+    scored = await asyncio.to_thread(_score, version, frozen, plan, returned)
+    outcome, now = scored.outcome, clock.now()
     async with store.begin() as tx:
-        await _write_judgements(tx, frozen, results, returned)
+        await _write_judgements(tx, frozen, scored.results, returned)
         await tx.rounds.settle(
-            int(frozen.round_id), "settled", Reason.SETTLED, outcome, clock.now(), summarise(outcome.members)
+            int(frozen.round_id), "settled", Reason.SETTLED, outcome, now, summarise(outcome.members)
         )
-        await _write_outcome(tx, version, frozen, outcome, clock.now())
+        await _write_outcome(tx, version, frozen, outcome, now)
+        await write_receipt(tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, scored.lines))
     return outcome
 
 
-async def void_round(store: Store, clock: Clock, frozen: RoundInput, reason: Reason) -> None:
+async def void_round(  # noqa: PLR0913, PLR0917 - the round, and what its receipt needs
+    store: Store, clock: Clock, signer: Signer, frozen: RoundInput, plan: RoundPlan, reason: Reason
+) -> None:
     """End a round that enters nothing for anyone (D-6)."""
+    lines = await asyncio.to_thread(planned_lines, frozen, plan)
+    now = clock.now()
     async with store.begin() as tx:
-        await tx.rounds.settle(int(frozen.round_id), "void", reason, None, clock.now())
+        await tx.rounds.settle(int(frozen.round_id), "void", reason, None, now)
+        await write_receipt(tx, signer, now, round_end(frozen, "void", reason, lines))
+
+
+def round_end(frozen: RoundInput, state: EndState, reason: Reason, lines: RoundLines) -> RoundEnd:
+    """Return what a receipt says of a round whose input is known."""
+    snapshot = frozen.snapshot
+    return RoundEnd(
+        round_id=frozen.round_id,
+        epoch=snapshot.epoch,
+        block=snapshot.block,
+        block_hash=snapshot.block_hash,
+        state=state,
+        reason=str(reason),
+        scoring_version=frozen.scoring_version,
+        lines=lines,
+    )
+
+
+def planned_lines(frozen: RoundInput, plan: RoundPlan) -> RoundLines:
+    """Return the digests of a round that was planned and came to nothing."""
+    return RoundLines(input=line_digest(input_line(frozen)), plan=line_digest(plan_line(plan)))
+
+
+def _score(version: Scorer, frozen: RoundInput, plan: RoundPlan, returned: Returned) -> Scored:
+    results = round_results(plan, returned)
+    outcome = version.score(frozen, plan, results)
+    lines = msgspec.structs.replace(
+        planned_lines(frozen, plan),
+        answers=line_digest(answers_line(results)),
+        outcome=line_digest(outcome_line(outcome)),
+    )
+    return Scored(results, outcome, lines)
 
 
 async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundResults, returned: Returned) -> None:

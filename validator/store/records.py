@@ -58,7 +58,10 @@ class MinerRecord:
 
 @dataclass(frozen=True, slots=True)
 class SaltRecord:
-    """An epoch's salt (SPEC 8). The salt stays out of the repr: it is secret until its epoch has ended."""
+    """An epoch's salt (SPEC 8). The salt stays out of the repr: it is secret until its epoch has ended.
+
+    `revealed_in` is the sequence number of the receipt that made it public.
+    """
 
     id: int
     salt: bytes = field(repr=False)
@@ -66,6 +69,7 @@ class SaltRecord:
     epoch: int | None
     first_round: int | None
     last_round: int | None
+    revealed_in: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

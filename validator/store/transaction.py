@@ -11,6 +11,8 @@ from validator.store.repositories.flags import Flags
 from validator.store.repositories.groups import Groups
 from validator.store.repositories.histories import Histories
 from validator.store.repositories.miners import Miners
+from validator.store.repositories.proofs import Proofs
+from validator.store.repositories.receipts import Receipts
 from validator.store.repositories.reputations import Reputations
 from validator.store.repositories.retention import Retention
 from validator.store.repositories.rounds import Rounds
@@ -52,4 +54,6 @@ class Transaction:
         self.windows = Windows(connection, packing)
         self.weights = WeightSubmissions(connection, packing)
         self.weight_guard = WeightGuard(connection, packing)
+        self.proofs = Proofs(connection, packing)
+        self.receipts = Receipts(connection, packing)
         self.retention = Retention(connection, packing)

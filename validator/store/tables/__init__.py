@@ -7,6 +7,7 @@ column says otherwise.
 from validator.store.tables.answers import answers, dispatches, scores, sssas
 from validator.store.tables.base import metadata
 from validator.store.tables.conduct import agreements, flags, reputation_events, reputations
+from validator.store.tables.log import proofs, receipts
 from validator.store.tables.rounds import bundles, capabilities, groups, miners, rounds, salts, tasks
 from validator.store.tables.weights import weight_locks, weight_marks, weight_submissions, window_entries
 
@@ -20,6 +21,8 @@ __all__ = [
     "groups",
     "metadata",
     "miners",
+    "proofs",
+    "receipts",
     "reputation_events",
     "reputations",
     "rounds",

@@ -39,6 +39,7 @@ salts = Table(
     Column("epoch", BigInteger, unique=True),  # null: committed to, not in use yet
     Column("first_round", BigInteger),
     Column("last_round", BigInteger),
+    Column("revealed_in", BigInteger),  # sequence of the receipt that made the salt public
 )
 
 rounds = Table(

@@ -1,0 +1,280 @@
+"""An audit file needs nothing but itself, and no byte of it can change unnoticed (SPEC 8; docs/audit.md)."""
+
+import asyncio
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from audit_file import export, receipt_of, signed_again
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from world import VALIDATOR, World, honest, on_virtual_time, tasks_of_all_types
+
+from validator.audit.log import FaultError, NotAnAuditFileError, verify_file
+from validator.audit.log.lines import MAX_LINE
+from validator.miners.scripted import ScriptedReply
+from validator.protocol.answer import Dispatch
+from validator.protocol.canonical import canonical_bytes, sha256_hex
+from validator.protocol.receipt import Receipt, RoundEnd, wrapped
+from validator.protocol.signatures import Signer
+from validator.protocol.strict_json import decode_plain
+from validator.rounds.receipts import close_epoch
+from validator.store import open_store
+from validator.tasks.memory import MemorySource
+
+TEMPO = 5_000
+FLIPS = 500
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """An export of three rounds in two epochs, closed at the end; one miner answers garbage."""
+    folder = tmp_path_factory.mktemp("log")
+    return asyncio.run(_make(folder))
+
+
+async def _make(folder: Path) -> bytes:
+    async with open_store(f"sqlite:///{folder}/store.sqlite", create=True) as store:
+        world = World(
+            store, miners=4, source=MemorySource(tasks_of_all_types()[3:5]), tempo=TEMPO, script=one_is_broken
+        )
+        for pause in (0, 0, TEMPO + 1):
+            await world.clock.advance(pause)
+            await on_virtual_time(world, world.service.one_round())
+        assert await close_epoch(store, VALIDATOR, world.clock)
+        return _read(await export(store, folder / "log.jsonl"))
+
+
+def _read(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def one_is_broken(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+    return ScriptedReply(b"{", seconds=0.5) if signer.hotkey == BROKEN else honest(signer, dispatch)
+
+
+BROKEN = Signer.from_uri("//Miner//3").hotkey
+
+
+@pytest.fixture
+def verify(tmp_path: Path) -> Callable[[bytes], object]:
+    def write_and_verify(data: bytes) -> object:
+        path = tmp_path / "file.jsonl"
+        path.write_bytes(data)
+        return verify_file(path)
+
+    return write_and_verify
+
+
+Verify = Callable[[bytes], object]
+
+
+def fault_of(verify: Verify, data: bytes) -> FaultError:
+    with pytest.raises(FaultError) as caught:
+        verify(data)
+    return caught.value
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    return data.splitlines(keepends=True)
+
+
+def test_a_closed_log_verifies_to_the_last_draw(whole: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "copy.jsonl"
+    path.write_bytes(whole)
+    found = verify_file(path)
+    assert (found.hotkey, found.first, found.last) == (VALIDATOR.hotkey, 0, 4)
+    assert (dict(found.rounds), found.pending, found.tasks, found.answers) == ({"settled": 3}, 0, 6, 18)
+    assert found.head == sha256_hex(lines_of(whole)[-1][:-1])
+    assert verify_file(path, VALIDATOR.hotkey) == found
+    with pytest.raises(FaultError, match="line 1, receipt, validator_hotkey"):
+        verify_file(path, BROKEN)
+
+
+@pytest.mark.timeout(240)
+def test_any_changed_byte_is_found_in_its_line(whole: bytes, verify: Verify) -> None:
+    draw = random.Random(20260101)
+    for _ in range(FLIPS):
+        place, bit = draw.randrange(len(whole)), 1 << draw.randrange(8)
+        damaged = bytearray(whole)
+        damaged[place] ^= bit
+        assert fault_of(verify, bytes(damaged)).line == whole.count(b"\n", 0, place) + 1, (place, bit)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_other_byte_in_any_place_is_found_in_its_line(whole: bytes, verify: Verify, data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(whole) - 1))
+    value = data.draw(st.integers(0, 255).filter(lambda value: value != whole[place]))
+    damaged = whole[:place] + bytes([value]) + whole[place + 1 :]
+    assert fault_of(verify, damaged).line == whole.count(b"\n", 0, place) + 1
+
+
+def test_missing_repeated_and_exchanged_lines_are_found_where_they_are(whole: bytes, verify: Verify) -> None:
+    lines = lines_of(whole)
+    for i in range(1, len(lines) - 1):  # without its first or last receipt a log is a part of a log
+        assert fault_of(verify, b"".join(lines[:i] + lines[i + 1 :])).line == i + 1, i
+    for i in range(len(lines)):
+        assert fault_of(verify, b"".join(lines[: i + 1] + lines[i:])).line == i + 2, i
+    for i in range(1, len(lines) - 1):
+        swapped = [*lines[:i], lines[i + 1], lines[i], *lines[i + 2 :]]
+        assert fault_of(verify, b"".join(swapped)).line == i + 1, i
+
+
+def test_a_file_that_ends_too_early_says_where(whole: bytes, verify: Verify) -> None:
+    lines = lines_of(whole)
+    cut = fault_of(verify, whole[:-1])
+    assert (cut.line, cut.what) == (len(lines), "the file ends inside this line: it was cut off")
+    before_the_plan = fault_of(verify, b"".join(lines[:3]))
+    assert (before_the_plan.line, before_the_plan.kind, before_the_plan.round_id) == (4, "plan", "0")
+    assert "missing" in before_the_plan.what
+
+
+def test_receipts_cut_away_at_an_end_leave_a_part_of_the_log(whole: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "shorter.jsonl"
+    path.write_bytes(b"".join(lines_of(whole)[:-1]))
+    found = verify_file(path)
+    assert (found.first, found.last, found.pending) == (0, 3, 1)
+    path.write_bytes(b"".join(lines_of(whole)[1:]))
+    assert verify_file(path).first == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "what"),
+    [
+        (lambda data: data.replace(b"\n", b"\r\n"), 1, "CR LF"),
+        (lambda data: b"\xef\xbb\xbf" + data, 1, "byte order mark"),
+        (lambda data: data + b"\n", None, "no line of an audit file"),
+        (lambda data: data + b'{"note":{}}\n', None, "no receipt names this line"),
+        (lambda data: data + b'{"receipt":{}}\n', None, "missing required field"),
+        (lambda data: data + b'{"receipt":' + b"[" * 100 + b"}\n", None, "32 levels"),
+        (lambda data: data + b'{"receipt":"' + b"x" * 2_000_000 + b'"}\n', None, "at most"),
+    ],
+)
+def test_other_damage_is_told_in_words(
+    whole: bytes, verify: Verify, change: Callable[[bytes], bytes], line: int | None, what: str
+) -> None:
+    fault = fault_of(verify, change(whole))
+    assert fault.line == (line or whole.count(b"\n") + 1)
+    assert what in str(fault)
+
+
+def test_a_line_without_end_is_not_read_whole(whole: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "huge.jsonl"
+    with path.open("wb") as file:
+        file.write(whole)
+        file.truncate(len(whole) + 2 * MAX_LINE)
+    with pytest.raises(FaultError, match=f"longer than {MAX_LINE} bytes"):
+        verify_file(path)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\n", b"{}\n", b'{"round_id": "0"}\n', b"\x1f\x8b\x08" + b"\0" * 100, b'["receipt"]']
+)
+def test_other_files_are_no_audit_files(data: bytes, verify: Verify) -> None:
+    with pytest.raises(NotAnAuditFileError):
+        verify(data)
+
+
+def forged(whole: bytes, number: int, change: Callable[[Receipt], Receipt]) -> bytes:
+    """A log in which the validator itself wrote another receipt, and all later ones after it."""
+    lines, previous = [], None
+    sequence = -1
+    for data in lines_of(whole):
+        if not data.startswith(b'{"receipt":'):
+            lines.append(data)
+            continue
+        sequence += 1
+        receipt = msgspec.structs.replace(receipt_of(data[:-1]), previous=previous)
+        signed = signed_again(change(receipt) if sequence == number else receipt, VALIDATOR)
+        previous = sha256_hex(signed)
+        lines.append(signed + b"\n")
+    return b"".join(lines)
+
+
+def other_round(receipt: Receipt, **changes: object) -> Receipt:
+    assert receipt.round is not None
+    return msgspec.structs.replace(receipt, round=msgspec.structs.replace(receipt.round, **changes))
+
+
+FORGERIES: dict[str, tuple[int, Callable[[Receipt], Receipt]]] = {
+    "sequence": (2, lambda r: msgspec.structs.replace(r, sequence=7)),
+    "round.round_id": (2, lambda r: other_round(r, round_id="2")),
+    "kind": (1, lambda r: msgspec.structs.replace(r, kind="closing")),
+    "next_commitment": (3, lambda r: msgspec.structs.replace(r, next_commitment=r.commitment)),
+    "commitment": (2, lambda r: msgspec.structs.replace(r, next_commitment="0" * 64)),
+    "salts": (3, lambda r: msgspec.structs.replace(r, salts=())),
+    "salts[0].salt": (
+        3,
+        lambda r: msgspec.structs.replace(r, salts=(msgspec.structs.replace(r.salts[0], salt="0" * 64),)),
+    ),
+    "salts[0].epoch": (3, lambda r: msgspec.structs.replace(r, salts=(msgspec.structs.replace(r.salts[0], epoch=99),))),
+    "round.epoch": (1, lambda r: other_round(r, epoch=99)),
+    "round.lines": (1, lambda r: other_round(r, state="void")),
+    "issued_at": (1, lambda r: msgspec.structs.replace(r, issued_at="yesterday")),
+}
+
+
+@pytest.mark.parametrize("path", FORGERIES)
+def test_a_validator_that_signs_something_else_is_found_out(whole: bytes, verify: Verify, path: str) -> None:
+    assert verify(forged(whole, 0, lambda receipt: receipt)) is not None
+    fault = fault_of(verify, forged(whole, *FORGERIES[path]))
+    assert (fault.kind, fault.path) == ("receipt", path)
+
+
+Change = Callable[[dict[str, object]], object]
+
+
+def with_document(whole: bytes, kind: str, change: Change) -> bytes:
+    """A log in which the validator wrote round 0's document of this kind differently, and signed that."""
+    lines = [data[:-1] for data in lines_of(whole)]
+    place = next(i for i, data in enumerate(lines) if data.startswith(b'{"%s":' % kind.encode()))
+    document = decode_plain(lines[place][len(kind) + 4 : -1], limit=MAX_LINE)
+    change(document)
+    lines[place] = wrapped(kind, canonical_bytes(document))  # type: ignore[arg-type]
+    digest = sha256_hex(lines[place])
+
+    def name(receipt: Receipt) -> Receipt:
+        end: RoundEnd | None = receipt.round
+        assert end is not None
+        return other_round(receipt, lines=msgspec.structs.replace(end.lines, **{kind: digest}))
+
+    return forged(b"".join(data + b"\n" for data in lines), 1, name)
+
+
+def _first(document: dict[str, object], *path: str | int) -> dict[str, object]:
+    found: object = document
+    for key in path:
+        found = found[key]  # type: ignore[index]
+    assert isinstance(found, dict)
+    return found
+
+
+def _swap(group: dict[str, object]) -> None:
+    group["primaries"], group["auditors"] = [*group["primaries"][1:], *group["auditors"]], [group["primaries"][0]]  # type: ignore[index,misc]
+
+
+WRONG: dict[str, tuple[str, str, Change]] = {
+    "drawn by hand": ("plan", "groups[0]", lambda d: _swap(_first(d, "groups", 0))),
+    "another reputation": (
+        "input",
+        "groups[0]",
+        lambda d: _first(d, "miners", 0)["reputations"].update(declarative=0.1),  # type: ignore[attr-defined]
+    ),
+    "another task": ("input", "tasks[0].task_id", lambda d: _first(d, "tasks", 0).update(source_sha256="0" * 64)),
+    "another salt": ("input", "salt_commitment", lambda d: d.update(salt_commitment="0" * 64)),
+    "an answer left out": ("answers", "", lambda d: d["rejections"].pop()),  # type: ignore[attr-defined]
+    "no gate": ("answers", "rejections[0].reason", lambda d: _first(d, "rejections", 0).update(reason="settled")),
+    "a better score": ("outcome", "members[0]", lambda d: _first(d, "members", 0).update(window_entry=9.5)),
+    "another version": ("outcome", "scoring_version", lambda d: d.update(scoring_version="9")),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_groups_and_scores_that_do_not_follow_are_found_out(whole: bytes, verify: Verify, case: str) -> None:
+    kind, path, change = WRONG[case]
+    fault = fault_of(verify, with_document(whole, kind, change))
+    assert fault.path == path
+    assert fault.round_id == "0"

@@ -1,0 +1,121 @@
+"""The lines of an audit file, one at a time, bounded before they are parsed."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, Final, NamedTuple, TypeVar
+
+from validator.audit.log.faults import FaultError, NotAnAuditFileError
+from validator.protocol.limits import MIB
+from validator.protocol.receipt import line_digest
+from validator.protocol.strict_json import JsonError, decode
+
+T = TypeVar("T")
+MAX_LINE: Final = 128 * MIB
+MAX_RECEIPT: Final = MIB
+START: Final = b'{"receipt":{'
+_WRAPPER: Final = re.compile(rb'\{"([a-z]{1,16})":')
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class Line(NamedTuple):
+    """One line: its number from 1, the kind it names, its bytes without the newline, and the document inside."""
+
+    number: int
+    kind: str
+    data: bytes
+    document: bytes
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of the line."""
+        return line_digest(self.data)
+
+
+def require_audit_file(file: BinaryIO) -> None:
+    """Look at the first bytes: with at most one of them wrong it is a damaged audit file, else it is none.
+
+    Raises:
+        NotAnAuditFileError: it is none.
+        FaultError: it starts with a byte order mark.
+    """
+    head = file.read(len(START))
+    file.seek(0)
+    if head.startswith(_BOM):
+        raise FaultError(1, "receipt", None, "the file starts with a byte order mark; export it again, do not edit it")
+    if len(head) < len(START) or sum(a != b for a, b in zip(head, START, strict=True)) > 1:
+        raise NotAnAuditFileError("it does not start with a receipt; `validator audit export` writes such files")
+
+
+@dataclass(slots=True)
+class LineReader:
+    """Reads lines and hands them out once; `number` is that of the line read last."""
+
+    file: BinaryIO
+    number: int = 0
+    offset: int = 0
+
+    def __iter__(self) -> Iterator[Line]:
+        while (found := self.next("receipt", None)) is not None:
+            yield found
+
+    def next(self, expected: str, round_id: str | None) -> Line | None:
+        """Return the next line, None at the end of the file.
+
+        Args:
+            expected: what the line should be, for messages.
+            round_id: whose it should be, for messages.
+
+        Raises:
+            FaultError: too long, cut off, or no `{"kind":document}`.
+        """
+        raw = self.file.readline(MAX_LINE + 1)
+        if not raw:
+            return None
+        self.number += 1
+        self.offset += len(raw)
+
+        def fault(what: str) -> FaultError:
+            return FaultError(self.number, expected, round_id, what)
+
+        if not raw.endswith(b"\n"):
+            long = len(raw) > MAX_LINE
+            raise fault(f"longer than {MAX_LINE} bytes" if long else "the file ends inside this line: it was cut off")
+        if raw.endswith(b"\r\n"):
+            raise fault("ends with CR LF; lines end with LF alone")
+        data = raw[:-1]
+        start = _WRAPPER.match(data)
+        if start is None or not data.endswith(b"}"):
+            raise fault(f'is no line of an audit file: it must read {{"{expected}":…}}')
+        return Line(self.number, start[1].decode(), data, data[start.end() : -1])
+
+    def require(self, expected: str, round_id: str, digest: str) -> Line:
+        """Return the next line, which must be of this kind and have this digest.
+
+        Raises:
+            FaultError: it is not, or the file ends.
+        """
+        found = self.next(expected, round_id)
+        if found is None:
+            raise FaultError(self.number + 1, expected, round_id, "missing: the file ends before it")
+        if found.kind != expected:
+            raise FaultError(
+                found.number, expected, round_id, f"missing: a line of kind {found.kind} stands in its place"
+            )
+        if found.digest != digest:
+            raise FaultError(
+                found.number, expected, round_id, "was changed: it does not have the digest that was signed"
+            )
+        return found
+
+
+def parse(found: Line, kind: type[T], document: bytes, round_id: str | None, limit: int = MAX_LINE) -> T:
+    """Return the line's document as a `kind`.
+
+    Raises:
+        FaultError: it is none.
+    """
+    try:
+        return decode(document, kind, limit=limit)
+    except JsonError as error:
+        raise FaultError(found.number, found.kind, round_id, str(error)) from None

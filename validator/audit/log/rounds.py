@@ -1,0 +1,157 @@
+"""One round of an audit file computed again: groups from the seed, answers by their signatures, scores, proofs."""
+
+from collections.abc import Sequence
+
+from validator.audit.log.documents import Answers, Planned, read_answers, read_outcome, read_planned
+from validator.audit.log.faults import FaultError
+from validator.audit.log.lines import Line, LineReader
+from validator.audit.log.report import Checked
+from validator.groups.draws import round_seed, task_id
+from validator.protocol.reasons import Reason
+from validator.protocol.receipt import Receipt, RoundEnd, outcome_line, plan_line
+from validator.protocol.round import RoundOutcome
+from validator.protocol.signatures import verify_document
+from validator.scorers import Scorer, UnknownScoringVersionError, scorer
+
+
+def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes | None) -> Checked:
+    """Read a round's lines and compute again what follows from them.
+
+    Args:
+        reader: after the receipt's line.
+        receipt: of the round.
+        end: its round.
+        salt: of the round's epoch, None while it is not public.
+
+    Raises:
+        FaultError: a line is missing, was changed, or does not follow from the others.
+    """
+    lines = end.lines
+    if lines.input is None or lines.plan is None:
+        return Checked(end.state)
+    seed = None if salt is None else round_seed(salt, end.round_id, end.block_hash).hex()
+    planned = read_planned(reader, end, lines.input, lines.plan, seed)
+    _check_input(planned, receipt, end)
+    version = _scorer(planned, end)
+    if version is None:
+        return Checked(end.state, pending=not planned.drawn)
+    if planned.drawn:
+        _check_plan(planned, end, version)
+    if lines.answers is None or lines.outcome is None:
+        return Checked(end.state, pending=not planned.drawn)
+    answers = read_answers(reader, end, lines.answers)
+    check_answers(planned, answers, end)
+    outcome, found = read_outcome(reader, end, lines.outcome)
+    _check_outcome(planned, answers, outcome, found, end, version)
+    return Checked(
+        end.state,
+        tasks=len(planned.plan.groups),
+        answers=len(answers.results.submissions),
+        pending=not planned.drawn,
+    )
+
+
+def _scorer(planned: Planned, end: RoundEnd) -> Scorer | None:
+    """Return the version's code; None only for a round that was abandoned because nobody had it."""
+    try:
+        return scorer(planned.frozen.scoring_version)
+    except UnknownScoringVersionError as error:
+        if end.state == "abandoned":
+            return None
+        raise FaultError(planned.input_line, "input", end.round_id, str(error), "scoring_version") from None
+
+
+def _check_input(planned: Planned, receipt: Receipt, end: RoundEnd) -> None:
+    frozen = planned.frozen
+
+    def fault(path: str, what: str) -> FaultError:
+        return FaultError(planned.input_line, "input", end.round_id, what, path)
+
+    if frozen.validator_hotkey != receipt.validator_hotkey:
+        raise fault("validator_hotkey", "is not whose log this is")
+    if frozen.salt_commitment != receipt.commitment:
+        raise fault("salt_commitment", "is not that of the receipt")
+    for i, task in enumerate(frozen.tasks):
+        if task.task_id != task_id(end.round_id, task.skill_type, task.slot, task.source_sha256):
+            raise fault(f"tasks[{i}].task_id", "does not follow from round, type, slot and bundle")
+
+
+def _check_plan(planned: Planned, end: RoundEnd, version: Scorer) -> None:
+    try:
+        again = version.plan(planned.frozen)
+    except Exception as error:  # noqa: BLE001 - whatever strangers wrote there, it ends in a line
+        raise FaultError(
+            planned.input_line, "input", end.round_id, f"no groups can be drawn from it: {error}"
+        ) from None
+    if plan_line(again) == plan_line(planned.plan):
+        return
+    pairs = zip(planned.plan.groups, again.groups, strict=True)
+    place = next((i for i, (given, drawn) in enumerate(pairs) if given != drawn), 0)
+    raise FaultError(
+        planned.plan_line, "plan", end.round_id, "is not the group that seed and pool give", f"groups[{place}]"
+    )
+
+
+def check_answers(planned: Planned, answers: Answers, end: RoundEnd) -> None:
+    """Hold what came back against the groups: one answer or failure per member, attestations signed by the miners.
+
+    Raises:
+        FaultError: it does not fit.
+    """
+
+    def fault(what: str, path: str = "") -> FaultError:
+        return FaultError(answers.number, "answers", end.round_id, what, path)
+
+    results = answers.results
+    void = {task.task_id for task in results.void}
+    members = [
+        (group.task_id, hotkey, role)
+        for group in planned.plan.groups
+        if group.task_id not in void
+        for hotkey, role in group.members
+    ]
+    passed = [(s.task_id, s.hotkey, s.role) for s in results.submissions]
+    failed = [(r.task_id, r.hotkey, r.role) for r in results.rejections]
+    if sorted(passed + failed) != sorted(members):
+        raise fault("are not one answer or failure for each member of the groups")
+    reasons = {*map(str, Reason)}
+    for i, rejection in enumerate(results.rejections):
+        if rejection.reason not in reasons or not rejection.gate:
+            raise fault(f"{rejection.reason} is no gate's reason", f"rejections[{i}].reason")
+    tasks = {task.task_id: task for task in planned.frozen.tasks}
+    for submission in results.submissions:
+        task, sssa = tasks[submission.task_id], submission.sssa
+        number = answers.lines[submission.task_id, submission.hotkey]
+        dispatched = (task.skill_type, task.bundle_sha256, task.nonce)
+        if (sssa.skill.skill_type, sssa.skill.bundle_sha256.lower(), sssa.skill.nonce.lower()) != dispatched:
+            raise FaultError(number, "sssa", end.round_id, "is not about what was dispatched", "skill")
+        if not verify_document(sssa, submission.hotkey):
+            what = f"is not {submission.hotkey}'s over this attestation"
+            raise FaultError(number, "sssa", end.round_id, what, "signature")
+
+
+def _check_outcome(  # noqa: PLR0913, PLR0917 - everything an outcome follows from
+    planned: Planned, answers: Answers, outcome: RoundOutcome, found: Line, end: RoundEnd, version: Scorer
+) -> None:
+    try:
+        again = version.score(planned.frozen, planned.plan, answers.results)
+    except Exception as error:  # noqa: BLE001 - whatever strangers wrote there, it ends in a line
+        raise FaultError(answers.number, "answers", end.round_id, f"no scores follow from them: {error}") from None
+    if outcome_line(again) == found.data:
+        return
+    path = _first_difference(outcome, again)
+    raise FaultError(found.number, "outcome", end.round_id, "does not follow from input, groups and answers", path)
+
+
+def _first_difference(given: RoundOutcome, again: RoundOutcome) -> str:
+    """Return where the two part, as far as lists: fields of a member are few enough to be seen."""
+    for name in RoundOutcome.__struct_fields__:
+        one, other = getattr(given, name), getattr(again, name)
+        if one != other:
+            return name if isinstance(one, str) else f"{name}[{_place(one, other)}]"
+    return ""
+
+
+def _place(one: Sequence[object], other: Sequence[object]) -> int:
+    same = (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(same, min(len(one), len(other)))

@@ -1,0 +1,87 @@
+"""An audit file verified with nothing but itself (SPEC 4 to 10, 14): no store, no settings, no network."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from validator.audit.log.chain import Chain
+from validator.audit.log.faults import FaultError
+from validator.audit.log.lines import MAX_RECEIPT, START, LineReader, require_audit_file
+from validator.audit.log.report import Verified
+from validator.audit.log.rounds import check_round
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.receipt import Receipt
+from validator.protocol.strict_json import JsonError, decode
+
+_PREFIX: Final = b'{"receipt":'
+
+
+def verify_file(path: Path, hotkey: str | None = None, progress: Callable[[int], None] = lambda _: None) -> Verified:
+    """Check everything that the file says, line by line; it is read twice, because salts come after their rounds.
+
+    Args:
+        path: the file.
+        hotkey: whose log it must be, ss58; None for the one that its first receipt names.
+        progress: told how many bytes are done, after each receipt.
+
+    Raises:
+        NotAnAuditFileError: the file is something else.
+        FaultError: the first thing that does not hold, with its line.
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as file:
+        require_audit_file(file)
+        salts = public_salts(file)
+        file.seek(0)
+        return _verify(LineReader(file), Chain(hotkey), salts, progress)
+
+
+def public_salts(file: BinaryIO) -> Mapping[str, bytes]:
+    """Return commitment to salt, of every salt in the file. Unchecked lines may say anything: a salt proves itself."""
+    found: dict[str, bytes] = {}
+    while raw := file.readline(MAX_RECEIPT):
+        if not raw.startswith(START):
+            continue
+        try:
+            receipt = decode(raw.rstrip()[len(_PREFIX) : -1], Receipt, limit=MAX_RECEIPT)
+        except JsonError:
+            continue
+        for revealed in receipt.salts:
+            salt = bytes.fromhex(revealed.salt)
+            found[sha256_hex(salt)] = salt
+    return found
+
+
+def _verify(reader: LineReader, chain: Chain, salts: Mapping[str, bytes], progress: Callable[[int], None]) -> Verified:
+    counted: Counter[str] = Counter()
+    rounds: Counter[str] = Counter()
+    first_round = last_round = None
+    while (found := reader.next("receipt", None)) is not None:
+        if found.kind != "receipt":
+            raise FaultError(
+                found.number, found.kind, None, "no receipt names this line: repeated, out of order or added"
+            )
+        receipt = chain.add(found)
+        if receipt.round is not None:
+            checked = check_round(reader, receipt, receipt.round, salts.get(receipt.commitment or ""))
+            rounds[checked.state] += 1
+            counted.update(tasks=checked.tasks, answers=checked.answers, proofs=checked.proofs, pending=checked.pending)
+            last_round = int(receipt.round.round_id)
+            first_round = last_round if first_round is None else first_round
+        progress(reader.offset)
+    if chain.last is None or chain.last_digest is None or chain.first is None or chain.hotkey is None:
+        raise FaultError(1, "receipt", None, "the file has no receipt")
+    return Verified(
+        hotkey=chain.hotkey,
+        first=chain.first,
+        last=chain.last.sequence,
+        head=chain.last_digest,
+        rounds=dict(sorted(rounds.items())),
+        first_round=first_round,
+        last_round=last_round,
+        tasks=counted["tasks"],
+        answers=counted["answers"],
+        proofs=counted["proofs"],
+        pending=counted["pending"],
+    )

@@ -1,0 +1,70 @@
+"""`validator audit …`: the signed log of all rounds, as a file that anybody can check (docs/audit.md)."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from validator.cli.options import Config, Json
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The log of receipts: export it, verify an export.")
+
+
+@app.command()
+def export(
+    since: Annotated[
+        int | None,
+        typer.Option(metavar="ROUND", min=0, help="Start with this round's receipt.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", dir_okay=False, help="Else standard output.", show_default=False),
+    ] = None,
+    config: Config = None,
+) -> None:
+    """Write receipts, inputs, groups, answers, scores and proofs as JSON lines; a validator may be running.
+
+    The file tells the truth of tasks that may come again: docs/audit.md says what to think of before publishing it.
+    """
+    from validator.cli.audit_text import Sink, write_log
+    from validator.cli.errors import say_no
+    from validator.cli.session import ask_store
+
+    with Sink(out) as sink:
+        if not ask_store(config, lambda tx, _: write_log(tx, since, sink)):
+            nothing = "the log is not opened yet" if since is None else f"round {since} has no receipt"
+            say_no(f"{nothing}; `validator rounds list` shows the rounds")
+
+
+@app.command()
+def verify(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="From `audit export`.")],
+    hotkey: Annotated[
+        str | None,
+        typer.Option(metavar="SS58", help="Whose log it must be; else whose it says it is.", show_default=False),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check an export with nothing but the file. Exit 1: it does not hold, and where; 2: it is no such file."""
+    from validator.audit.log import FaultError, verify_file
+    from validator.cli.audit_text import print_fault, print_verified
+    from validator.cli.errors import EXIT_NO
+    from validator.cli.progress import progress
+    from validator.cli.signing import checked_hotkeys
+
+    checked_hotkeys(None if hotkey is None else [hotkey], "--hotkey")
+    size = file.stat().st_size
+    with progress("verifying", size) as advance:
+        done = 0
+
+        def advanced(offset: int) -> None:
+            nonlocal done
+            advance(offset - done)
+            done = offset
+
+        try:
+            found = verify_file(file, hotkey, advanced)
+        except FaultError as fault:
+            print_fault(fault, as_json=as_json)
+            raise typer.Exit(EXIT_NO) from None
+    print_verified(found, as_json=as_json)

@@ -1,0 +1,146 @@
+"""Receipts, and the lines of an audit file: one JSON document each, under the name of its kind (docs/audit.md).
+
+A line is `{"KIND":DOCUMENT}` in RFC 8785 bytes. Its digest is the sha256 of those bytes, without the newline behind it.
+"""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from validator.protocol.canonical import canonical_bytes, sha256_hex
+from validator.protocol.limits import MAX_SAFE_INTEGER
+from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
+from validator.protocol.sssa import Document, Signature
+
+RECEIPT_VERSION: Final = "1"
+
+LineKind = Literal["receipt", "input", "plan", "answers", "sssa", "outcome", "proof"]
+ReceiptKind = Literal["opening", "round", "closing"]
+RoundEndState = Literal["settled", "void", "skipped", "abandoned"]
+Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
+Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+Code = Annotated[str, Meta(pattern=r"\A[a-z0-9_]{1,64}\Z")]
+Decimal = Annotated[str, Meta(pattern=r"\A(0|[1-9][0-9]{0,15})\Z")]
+Hotkey = Annotated[str, Meta(pattern=r"\A[1-9A-HJ-NP-Za-km-z]{1,64}\Z")]
+Version = Annotated[str, Meta(pattern=r"\A[0-9A-Za-z.+-]{1,40}\Z")]
+
+
+class ProofNote(Document, frozen=True):
+    """A task's proof: its checksum (SPEC 14) and the digest of its line."""
+
+    task_id: Annotated[str, Meta(pattern=r"\A[0-9A-Za-z-]{1,64}\Z")]
+    checksum: Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
+    sha256: Digest
+
+
+class RevealedSalt(Document, frozen=True):
+    """The salt of an epoch that is over (SPEC 8), hex."""
+
+    epoch: Count
+    salt: Digest
+
+
+class RoundLines(Document, frozen=True):
+    """Digests of a round's lines; None where the round has no such line.
+
+    Attributes:
+        input: frozen input without its seed.
+        plan: groups.
+        answers: what came back; it names the attestations by their own digests.
+        outcome: what the round came to.
+        proofs: one per task of the outcome, in plan order.
+    """
+
+    input: Digest | None = None
+    plan: Digest | None = None
+    answers: Digest | None = None
+    outcome: Digest | None = None
+    proofs: tuple[ProofNote, ...] = ()
+
+
+class RoundEnd(Document, frozen=True):
+    """How a round ended. `scoring_version` is None where it was not scored and its input is not known."""
+
+    round_id: Decimal
+    epoch: Count
+    block: Count
+    block_hash: Annotated[str, Meta(pattern=r"\A[0-9a-f]{0,128}\Z")]
+    state: RoundEndState
+    reason: Code
+    scoring_version: Version | None
+    lines: RoundLines
+
+
+class Receipt(Document, frozen=True):
+    """One entry of a validator's log (SPEC 8).
+
+    Attributes:
+        receipt_version: form of this document.
+        sequence: 0, 1, 2, ... without gaps; 0 opens the log.
+        kind: opening, round or closing.
+        validator_hotkey: whose log it is.
+        issued_at: SPEC 13 form; when the round ended.
+        previous: digest of the previous receipt's line; None for the first.
+        first_round: of the opening receipt only: the first round of the log.
+        round: of a round's receipt only.
+        epoch: the epoch that draws now, None before the first.
+        commitment: sha256 of its salt, None before the first.
+        next_commitment: sha256 of the salt that the next epoch will use.
+        salts: of epochs that are over, by epoch.
+        signature: the validator's.
+    """
+
+    receipt_version: Literal["1"]
+    sequence: Count
+    kind: ReceiptKind
+    validator_hotkey: Hotkey
+    issued_at: str
+    previous: Digest | None
+    first_round: Decimal | None
+    round: RoundEnd | None
+    epoch: Count | None
+    commitment: Digest | None
+    next_commitment: Digest
+    salts: tuple[RevealedSalt, ...]
+    signature: Signature
+
+
+def line(kind: LineKind, document: Any) -> bytes:
+    """Return a document's line, without the newline."""
+    return wrapped(kind, canonical_bytes(document))
+
+
+def wrapped(kind: LineKind, canonical: bytes) -> bytes:
+    """Return the line of a document's canonical bytes."""
+    return b'{"%s":%s}' % (kind.encode(), canonical)
+
+
+def input_line(frozen: RoundInput) -> bytes:
+    """Return a round input's line: without the seed, which follows from the salt once that is public (SPEC 8)."""
+    plain = msgspec.to_builtins(frozen)
+    del plain["seed"]
+    return line("input", plain)
+
+
+def plan_line(plan: RoundPlan) -> bytes:
+    """Return a plan's line."""
+    return line("plan", plan)
+
+
+def answers_line(results: RoundResults) -> bytes:
+    """Return the line of what came back: attestations by digest, each with a line of its own."""
+    plain = msgspec.to_builtins(results)
+    for submission in plain["submissions"]:
+        del submission["sssa"]
+    return line("answers", plain)
+
+
+def outcome_line(outcome: RoundOutcome) -> bytes:
+    """Return an outcome's line."""
+    return line("outcome", outcome)
+
+
+def line_digest(data: bytes) -> str:
+    """Return the digest of a line, given without its newline."""
+    return sha256_hex(data)

@@ -1,0 +1,25 @@
+"""What the validator signed, as stored: proofs and receipts."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class ProofRecord:
+    """A group's proof as stored. `document`: its canonical bytes with the signature."""
+
+    round_id: int
+    task_id: str
+    checksum: str
+    digest: str
+    document: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptRecord:
+    """A receipt as stored. `line`: as exported, without the newline; `sha256` its digest."""
+
+    sequence: int
+    kind: str
+    round_id: int | None
+    sha256: str
+    line: bytes = field(repr=False)

@@ -1,0 +1,33 @@
+"""What the validator signed: the proofs of its groups, and the receipts of its rounds."""
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, LargeBinary, Table
+
+from validator.store.columns import Name
+from validator.store.tables.base import metadata, of_task, one_of
+
+RECEIPT_KINDS: Final = ("opening", "round", "closing")
+
+proofs = Table(
+    "proofs",
+    metadata,
+    Column("round_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("task_id", Name, primary_key=True),
+    Column("checksum", Name, nullable=False),
+    Column("digest", Name, nullable=False),
+    Column("document", LargeBinary, nullable=False),  # with its signature
+    of_task(),
+    Index(None, "task_id"),
+)
+
+receipts = Table(
+    "receipts",
+    metadata,
+    Column("sequence", BigInteger, primary_key=True, autoincrement=False),
+    Column("kind", Name, nullable=False),
+    Column("round_id", BigInteger, ForeignKey("rounds.round_id"), unique=True),  # null: opening or closing
+    Column("sha256", Name, nullable=False),  # of the line
+    Column("line", LargeBinary, nullable=False),  # as exported, without the newline
+    one_of("kind", RECEIPT_KINDS),
+)
