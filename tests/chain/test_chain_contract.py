@@ -67,7 +67,7 @@ async def send(world: World, weights: Mapping[int, float]) -> WeightsResult:
     return await world.run(world.chain.set_weights(0, weights, valid_blocks=8))
 
 
-def evenly(world: World) -> dict[int, float]:
+def rising(world: World) -> dict[int, float]:
     return {uid: 1.0 + index for index, uid in enumerate(sorted(world.miners))}
 
 
@@ -77,8 +77,7 @@ async def test_a_snapshot_shows_everybody_at_one_block(build: Build) -> None:
     assert [neuron.uid for neuron in snapshot.neurons] == sorted(neuron.uid for neuron in snapshot.neurons)
     me = snapshot.by_hotkey(world.me)
     assert me is not None
-    assert me.validator_permit
-    assert me.stake_tao > 0
+    assert (me.validator_permit, me.stake_tao > 0) == (True, True)
     assert {neuron.uid: neuron.hotkey for neuron in snapshot.neurons if neuron.uid in world.miners} == world.miners
     assert len(bytes.fromhex(snapshot.block_hash)) == 32
     assert snapshot.tempo == (await world.run(world.chain.parameters())).tempo
@@ -123,7 +122,7 @@ async def test_parameters_are_those_of_the_subnet(build: Build) -> None:
 async def test_plain_weights_are_stored_as_planned(build: Build) -> None:
     world = await build()
     await rested(world)
-    me, planned = await uid_of(world, world.me), evenly(world)
+    me, planned = await uid_of(world, world.me), rising(world)
     result = await send(world, planned)
     assert (result.accepted, result.message) == (True, "")
     assert result.block is not None
@@ -150,8 +149,7 @@ async def test_too_soon_is_refused_and_changes_nothing(build: Build) -> None:
     world = await build()
     await rested(world)
     me = await uid_of(world, world.me)
-    first = await send(world, evenly(world))
-    again = await send(world, {min(world.miners): 1.0})
+    first, again = await send(world, rising(world)), await send(world, {min(world.miners): 1.0})
     assert not again.accepted
     assert "rate_limited" in again.message or "TooFast" in again.message
     assert await world.run(world.chain.last_update(0, me)) == first.block
@@ -162,18 +160,18 @@ async def test_without_a_permit_weights_are_refused_and_the_reason_is_named(buil
     world = await build()
     await world.set_permit(False)
     await rested(world)
-    result = await send(world, evenly(world))
+    result = await send(world, rising(world))
     assert not result.accepted
     assert "NeuronNoValidatorPermit" in result.message
     await world.set_permit(True)
     await rested(world)
-    assert (await send(world, evenly(world))).accepted
+    assert (await send(world, rising(world))).accepted
 
 
 async def test_committed_weights_show_once_they_are_revealed(build: Build) -> None:
     world = await build(reveal_epochs=1)
     await rested(world)
-    me, planned = await uid_of(world, world.me), evenly(world)
+    me, planned = await uid_of(world, world.me), rising(world)
     assert (await world.run(world.chain.parameters())).commit_reveal
     await world.sealed(planned)
     result = await send(world, planned)
@@ -196,7 +194,7 @@ async def test_committed_weights_show_once_they_are_revealed(build: Build) -> No
 async def test_a_broken_connection_is_told_for_what_it_is(build: Build, phase: Break, reveal_epochs: int) -> None:
     world = await build("faults", reveal_epochs=reveal_epochs)
     await rested(world)
-    me, planned = await uid_of(world, world.me), evenly(world)
+    me, planned = await uid_of(world, world.me), rising(world)
     await world.sealed(planned)
     before = await world.run(world.chain.last_update(0, me))
     await world.break_at(phase)
@@ -216,7 +214,7 @@ async def test_a_cancelled_submission_never_shows_after_its_lifetime(build: Buil
     before = await world.run(world.chain.last_update(0, me))
     await world.break_at("lost")
     with pytest.raises((ChainError, TimeoutError)):
-        await world.run(within(world.clock, 0.0, world.chain.set_weights(0, evenly(world), valid_blocks=8)))
+        await world.run(within(world.clock, 0.0, world.chain.set_weights(0, rising(world), valid_blocks=8)))
     await world.break_at(None)
     await world.pass_blocks(world.chain.submission_lifetime(8) + 1)
     assert await world.run(world.chain.last_update(0, me)) == before
@@ -270,7 +268,7 @@ async def test_whoever_is_not_registered_is_refused(build: Build) -> None:
     world = await build()
     await rested(world)
     await world.deregister_me()
-    result = await send(world, evenly(world))
+    result = await send(world, rising(world))
     assert not result.accepted
     assert "NotRegistered" in result.message or "not_registered" in result.message
 
@@ -283,12 +281,12 @@ async def test_a_node_that_goes_away_and_comes_back_serves_again(build: Build) -
         with pytest.raises(ChainUnreachableError):
             await world.run(call)
     with pytest.raises(ChainUnreachableError):
-        await send(world, evenly(world))
+        await send(world, rising(world))
     await world.reachable(True)
     back = await world.run(world.chain.wait_for_block(before.number + 1))
     assert back.number > before.number
     await rested(world)
-    assert (await send(world, evenly(world))).accepted
+    assert (await send(world, rising(world))).accepted
 
 
 async def test_a_closed_chain_says_so(build: Build) -> None:
