@@ -9,9 +9,8 @@ from pump import pumped
 from structlog.testing import capture_logs
 from subtensor_node import NEWER, Node
 
-from validator.chain.base import ChainError, ChainUnreachableError
+from validator.chain.base import ChainError, ChainUnreachableError, NoSubnetError
 from validator.chain.bittensor import BittensorChain
-from validator.chain.reads import NoSuchSubnetError
 from validator.chain.state import SubnetRules
 from validator.chain.submission import Limits
 from validator.chain.subnet import SimulatedSubnet
@@ -94,9 +93,9 @@ async def test_a_block_that_is_replaced_while_it_is_read_is_read_again() -> None
 
 async def test_a_wrong_netuid_has_its_own_error() -> None:
     bench = Bench(netuid=7)
-    with pytest.raises(NoSuchSubnetError, match=r"netuid 7; check validator\.netuid"):
+    with pytest.raises(NoSubnetError, match=r"netuid 7; check validator\.netuid"):
         await bench.chain.connect()
-    with pytest.raises(NoSuchSubnetError):
+    with pytest.raises(NoSubnetError):
         await bench.chain.snapshot()
 
 

@@ -83,7 +83,7 @@ async def silence() -> MetagraphSnapshot:
     [
         (lambda: raising(ChainUnreachableError("refused")), ChainUnreachableError, "refused"),
         (lambda: raising(ChainError("no metadata\x1b[31m")), ChainUnreachableError, "no usable answer: no metadata"),
-        (silence, ChainUnreachableError, f"no answer within {START_S:g} s"),
+        (silence, ChainUnreachableError, f"finney: no answer within {START_S:g} s"),
         (lambda: raising(NoSubnetError("whatever")), NoSubnetError, "netuid 1 at"),
     ],
 )

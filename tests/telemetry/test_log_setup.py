@@ -77,7 +77,7 @@ def test_levels_hold_for_us_and_libraries_and_noise_needs_a_warning() -> None:
     configure_logging("info", "json", out)
     structlog.get_logger().debug("unseen")
     logging.getLogger("aiohttp.access").info("unseen")
-    logging.getLogger("bittensor.core").warning("seen %s", 1)
+    logging.getLogger("aiosqlite").warning("seen %s", 1)
     logging.getLogger("elsewhere").info("seen 2")
     logging.getLogger("elsewhere").debug("unseen")
     assert [line["event"] for line in lines(out)] == ["seen 1", "seen 2"]
@@ -187,3 +187,11 @@ def test_the_observer_sees_every_event_whatever_the_level() -> None:
     structlog.get_logger().info("dispatch", seconds=1.5)
     logging.getLogger("library").error("not ours")
     assert seen == [("dispatch", 1.5)]
+
+
+def test_the_sdk_does_not_tell_every_attempt_to_reach_a_node() -> None:
+    out = io.StringIO()
+    configure_logging("debug", "json", out)
+    logging.getLogger("bittensor.transport").warning("All endpoints unreachable; retrying in 2s")
+    logging.getLogger("bittensor.transport").error("broken")
+    assert [json.loads(line)["event"] for line in out.getvalue().splitlines()] == ["broken"]

@@ -56,7 +56,7 @@ class BittensorChain:
 
         Raises:
             ChainUnreachableError: no endpoint answers.
-            NoSuchSubnetError: the chain has no such subnet.
+            NoSubnetError: the chain has no such subnet.
             ChainError: an endpoint is neither a url nor a network's name, or what answers is no subtensor.
         """
         await self._connection.ask("connect", self._reads.exists)
@@ -93,7 +93,7 @@ class BittensorChain:
                 raise ChainUnreachableError(f"no new block for {self._limits.no_block_s:g} s{seen}")
 
     async def snapshot(self) -> MetagraphSnapshot:
-        """Return the subnet as of the newest block (NoSuchSubnetError: there is none)."""
+        """Return the subnet as of the newest block (NoSubnetError: there is none)."""
         return await self._connection.ask("metagraph", self._reads.snapshot)
 
     async def parameters(self) -> SubnetParameters:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import bittensor as bt
 import structlog
 
-from validator.chain.base import ChainError, Head, SubnetParameters
+from validator.chain.base import ChainError, Head, NoSubnetError, SubnetParameters
 from validator.chain.connection import is_missing
 from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 
@@ -20,10 +20,6 @@ _ATTEMPTS: Final = 3  # at a snapshot, where blocks are replaced while it is rea
 _MAX_SUBNETS: Final = 4_096  # the chain keeps a mechanism's values under mechid · 4,096 + netuid
 _RAO: Final = 1_000_000_000
 _NOBODY: Final = "5C4hrfjw9DjXZTzV3MwzrrAr9P1MJhSrvWGWqi1eSuyUpnhM"  # 32 zero bytes
-
-
-class NoSuchSubnetError(ChainError):
-    """The chain has no such subnet."""
 
 
 class Reads:
@@ -40,9 +36,9 @@ class Reads:
         self._said: set[str] = set()
 
     async def exists(self, client: bt.Client) -> None:
-        """Raise NoSuchSubnetError if the chain does not have the subnet."""
+        """Raise NoSubnetError if the chain does not have the subnet."""
         if not await client.query(_item("NetworksAdded"), [self._netuid]):
-            raise NoSuchSubnetError(f"netuid {self._netuid}; check validator.netuid and chain.endpoints")
+            raise NoSubnetError(f"netuid {self._netuid}; check validator.netuid and chain.endpoints")
 
     async def head(self, client: bt.Client) -> Head:
         """Return the newest block."""
@@ -54,7 +50,7 @@ class Reads:
         """Return the subnet at the newest block; read again if that block was replaced meanwhile.
 
         Raises:
-            NoSuchSubnetError: there is no such subnet.
+            NoSubnetError: there is no such subnet.
             ChainError: block after block was replaced.
         """
         for _ in range(_ATTEMPTS):
@@ -122,7 +118,7 @@ class Reads:
         view = await client.at(block.number)
         graph = await view.subnets.metagraph(self._netuid, commitments=False)
         if graph is None:
-            raise NoSuchSubnetError(f"netuid {self._netuid}; check validator.netuid and chain.endpoints")
+            raise NoSubnetError(f"netuid {self._netuid}; check validator.netuid and chain.endpoints")
         certificates = await self._optional(
             "NeuronCertificates", view.query_map(_item("NeuronCertificates"), [self._netuid]), []
         )

@@ -54,10 +54,12 @@ async def check_start(chain: Chain, clock: Clock, settings: Settings, hotkey: st
     except NoSubnetError:
         netuid = settings.validator.netuid
         raise NoSubnetError(f"netuid {netuid} at {place}; check validator.netuid and chain.endpoints") from None
-    except ChainUnreachableError as error:
+    except (ChainUnreachableError, TimeoutError) as error:
         raise ChainUnreachableError(f"{place}: {_short(error)}; check chain.endpoints and the network") from None
-    except (ChainError, TimeoutError) as error:
-        raise ChainUnreachableError(f"{place}: no usable answer: {_short(error)}; check chain.endpoints") from None
+    except ChainError as error:
+        raise ChainUnreachableError(
+            f"{place}: no usable answer: {_short(error)}; check chain.endpoints: is this a subtensor node?"
+        ) from None
     me = snapshot.by_hotkey(hotkey)
     if me is None:
         raise NotRegisteredError(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from validator.chain.base import Chain, NoSubnetError
 from validator.chain.simulated import SimulatedChain
@@ -19,6 +19,9 @@ from validator.tasks.canary import make_canary
 from validator.tasks.directory import DirectorySource
 from validator.tasks.http import HttpSource
 from validator.tasks.source import TaskSource
+
+if TYPE_CHECKING:
+    from validator.chain.bittensor import BittensorChain
 
 _STAKE_TAO: Final = 1_000.0
 
@@ -62,9 +65,23 @@ def build_world(settings: Settings) -> World:
     )
 
 
+def real_chain(settings: Settings, signer: Signer, clock: Clock) -> "BittensorChain":
+    """Return the chain at the settings' endpoints; nothing is connected yet."""
+    from validator.chain.bittensor import BittensorChain  # noqa: PLC0415 - the SDK takes a second
+    from validator.chain.submission import LIMITS  # noqa: PLC0415
+
+    return BittensorChain(
+        endpoints=[endpoint.reveal() for endpoint in settings.chain.endpoints],
+        netuid=settings.validator.netuid,
+        signer=signer,
+        clock=clock,
+        limits=LIMITS._replace(submit_s=min(LIMITS.submit_s, settings.weights.timeout_s)),
+    )
+
+
 def _chain(settings: Settings, signer: Signer, clock: Clock) -> Chain:
-    if settings.chain.kind != "simulated":
-        raise WorldError('chain.kind = "bittensor" comes with a later version; use "simulated"')
+    if settings.chain.kind == "bittensor":
+        return real_chain(settings, signer, clock)
     if settings.chain.state is None:
         raise WorldError("chain.state must name the simulated chain's file")
     if not settings.chain.state.exists():

@@ -18,7 +18,8 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 from validator.protocol.text import printable
 
 LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
-NOISY: Final = ("aiohttp", "aiosqlite", "alembic", "asyncio", "bittensor", "sqlalchemy", "websockets")
+SDK: Final = "bittensor"
+NOISY: Final = ("aiohttp", "aiosqlite", "alembic", "asyncio", SDK, "sqlalchemy", "websockets")
 MAX_TEXT: Final = 2_000  # code points
 MAX_ITEMS: Final = 1_024
 MAX_DEPTH: Final = 8
@@ -70,6 +71,8 @@ def configure_logging(
     root.setLevel(LEVELS[level])
     for name in NOISY:
         logging.getLogger(name).setLevel(max(logging.WARNING, LEVELS[level]))
+    # It warns at every attempt to reach a node that is gone, and may name endpoints whole; our own events say it.
+    logging.getLogger(SDK).setLevel(logging.ERROR)
 
 
 def harmless(_logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:

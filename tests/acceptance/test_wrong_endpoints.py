@@ -1,0 +1,130 @@
+"""`validator run` where nothing that can be used answers: exit code 10 and one line, within half a minute."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from wallet_files import write_hotkey
+
+from validator.daemon.exits import Exit
+from validator.protocol.signatures import Signer
+
+SETTINGS = """
+[validator]
+netuid = 1
+[wallet]
+path = "{folder}/wallets"
+[chain]
+endpoints = [{endpoints}]
+[store]
+url = "sqlite:///{folder}/validator.sqlite"
+[tasks]
+directory = "{folder}"
+[health]
+port = 0
+"""
+ME = Signer.from_uri("//Validator")
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def refused(folder: Path, *endpoints: str) -> str:
+    """The one line with which `validator run` ends."""
+    write_hotkey(folder / "wallets", ME)
+    config = folder / "validator.toml"
+    config.write_text(SETTINGS.format(folder=folder, endpoints=json.dumps(endpoints)[1:-1]))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        "from validator.cli import main; main()",
+        "run",
+        "--config",
+        str(config),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={"HOME": str(folder), "PATH": "/usr/bin:/bin"},
+    )
+    try:
+        out, err = await asyncio.wait_for(process.communicate(), 60)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode == Exit.ENDPOINT, err.decode() + out.decode()
+    assert b"Traceback" not in err + out
+    assert out == b""
+    lines = err.decode().splitlines()
+    assert len(lines) == 1, err.decode()
+    assert lines[0].startswith("The chain could not be reached: ")
+    assert "check chain.endpoints" in lines[0]
+    return lines[0]
+
+
+@asynccontextmanager
+async def listening(handler: Handler) -> AsyncIterator[int]:
+    server = await asyncio.start_server(handler, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+
+
+async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read()
+    writer.close()
+
+
+async def no_node(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+    await writer.drain()
+    writer.close()
+
+
+async def test_where_nothing_speaks_it_gives_up_after_a_while(tmp_path: Path) -> None:
+    async with listening(silent) as closed:
+        pass
+    async with listening(silent) as mute, listening(no_node) as web_server:
+        endpoints = (
+            (f"ws://127.0.0.1:{closed}/secret-key", "ws://user:hunter2@127.0.0.1:1"),
+            (f"ws://127.0.0.1:{mute}",),
+            (f"ws://127.0.0.1:{web_server}",),
+            (f"wss://127.0.0.1:{web_server}",),
+        )
+        lines = await asyncio.gather(*(refused(tmp_path / str(n), *each) for n, each in enumerate(endpoints)))
+    assert f"ws://127.0.0.1:{closed}/***, ws://***@127.0.0.1:1: no answer within 20 s" in lines[0]
+    for line, each in zip(lines[1:], endpoints[1:], strict=True):
+        assert f"{each[0]}: no answer within 20 s" in line
+
+
+async def test_a_network_that_nobody_knows(tmp_path: Path) -> None:
+    assert "finey" in await refused(tmp_path, "finey")
+
+
+@pytest.mark.parametrize("answer", ["error", "nonsense"])
+async def test_a_websocket_that_is_no_subtensor(answer: str, tmp_path: Path) -> None:
+    async def speak(request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        async for message in socket:
+            call = json.loads(message.data)
+            error = {"code": -32601, "message": "Method not found"}
+            await socket.send_json(
+                {"jsonrpc": "2.0", "id": call["id"]} | ({"error": error} if answer == "error" else {"result": 7})
+            )
+        return socket
+
+    app = web.Application()
+    app.router.add_get("/", speak)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        port = runner.addresses[0][1]
+        assert f"ws://127.0.0.1:{port}" in await refused(tmp_path, f"ws://127.0.0.1:{port}")
+    finally:
+        await runner.cleanup()
