@@ -16,7 +16,7 @@ from validator.cli import (
     flags,
     groups,
     health,
-    miners,
+    miner, miners,
     proof,
     replay,
     rounds,
@@ -40,6 +40,7 @@ app.command("devnet")(devnet.devnet)
 app.command("replay")(replay.replay)
 app.add_typer(rounds.app, name="rounds")
 app.add_typer(miners.app, name="miners")
+app.add_typer(miner.app, name="miner")
 app.add_typer(flags.app, name="flags")
 app.add_typer(weights.app, name="weights")
 app.command("explain")(explain.explain)

@@ -86,6 +86,8 @@ class Event(StrEnum):
         "A miner agrees with its fellow primaries far more than with auditors.",
         f"{_ROUND} hotkey skill_type mean_with_primaries mean_with_auditors samples flags",
     )
+    MINER_STARTED = ("miner_started", "A reference miner listens.", "hotkey host port behaviour")
+    MINER_ANNOUNCED = ("miner_announced", "A reference miner's address stands on chain.", "netuid uid ip port")
     LOCAL_RUN_FAILED = "local_run_failed", "A miner of the local network could not run a bundle.", "detail"
     RETENTION_POSTPONED = "retention_postponed", "The store was busy; retention tries again in an hour.", "reason"
     RETENTION_PRUNED = "retention_pruned", "Raw answers and bundles past their time were removed.", "answers bundles"

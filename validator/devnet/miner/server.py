@@ -29,7 +29,7 @@ _log = structlog.get_logger()
 
 
 class LocalMiner:
-    """Serves one miner on a loopback port of its own.
+    """Serves one miner on a port of its own.
 
     Args:
         kit: its key and tools.
@@ -67,10 +67,10 @@ class LocalMiner:
         )
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_S, auto_decompress=False)
 
-    async def start(self) -> Axon:
-        """Listen on a free loopback port and return where."""
+    async def start(self, host: str = HOST, port: int = 0) -> Axon:
+        """Listen, on a free loopback port unless told otherwise, and return where (OSError: it cannot be had)."""
         await self._runner.setup()
-        self._site = web.TCPSite(self._runner, HOST, 0)
+        self._site = web.TCPSite(self._runner, host, port)
         await self._site.start()
         host, port = self._runner.addresses[0][:2]
         return Axon(host, port)
