@@ -6,7 +6,7 @@ import typer
 
 from validator.cli.options import Config
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="A reference miner, for local networks.")
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Reference miners for local networks.")
 
 
 @app.callback()
