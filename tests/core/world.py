@@ -42,6 +42,7 @@ from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.prepare import Prepared, Preparer
 from validator.rounds.service import RoundService
+from validator.rounds.standing import Standing
 from validator.rounds.tasks import TaskDesk
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store
@@ -141,6 +142,7 @@ class World:
             gates=self.gates,
             interval_s=0.0,
             refresh_s=3600.0,
+            standing=Standing(VALIDATOR.hotkey),
         )
 
     def _reply(self, method: str, call: Call) -> ScriptedReply:

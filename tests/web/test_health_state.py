@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from validator.protocol.reasons import Reason
 from validator.sources import VirtualClock
 from validator.web.state import LONGEST_DEADLINE_S, LOOP_LIMIT_S, SLACK_S, HealthState
 
@@ -37,6 +38,7 @@ def test_a_fresh_validator_is_healthy(state: HealthState) -> None:
         "loop": True,
         "store": None,
         "chain": None,
+        "standing": None,
     }
 
 
@@ -99,7 +101,7 @@ async def test_an_old_block_is_told_but_fails_nothing(clock: VirtualClock, state
     state.round_ended("0")
     report = await later(clock, state, 1_000)
     assert report.healthy
-    assert report.checks["chain"] == {"ok": None, "block": 1234, "age_s": 1_000}
+    assert report.checks["chain"] == {"ok": None, "block": 1234, "age_s": 1_000, "problem": None}
 
 
 async def test_stopping_is_healthy_until_something_fails(clock: VirtualClock, state: HealthState) -> None:
@@ -107,3 +109,27 @@ async def test_stopping_is_healthy_until_something_fails(clock: VirtualClock, st
     assert (state.report().status, state.report().healthy) == ("stopping", True)
     report = await later(clock, state, INTERVAL + LONGEST_DEADLINE_S + SLACK_S + 1)
     assert report.status == "unhealthy"
+
+
+async def test_a_lost_chain_is_told_until_a_block_is_seen(clock: VirtualClock, state: HealthState) -> None:
+    state.saw_block(1)
+    state.lost_chain("refused")
+    assert (await later(clock, state, 60)).checks["chain"] == {
+        "ok": None,
+        "block": 1,
+        "age_s": 60,
+        "problem": "refused",
+    }
+    state.saw_block(2)
+    assert state.report().checks["chain"]["problem"] is None
+
+
+async def test_rounds_that_wait_for_a_permit_are_silent_on_purpose(clock: VirtualClock, state: HealthState) -> None:
+    for _ in range(4):
+        report = await later(clock, state, INTERVAL + LONGEST_DEADLINE_S)
+        assert report.healthy
+        state.saw_standing(Reason.WEIGHTS_NO_PERMIT, paused=True)
+    assert state.report().checks["standing"] == {"ok": None, "missing": "weights_no_permit", "paused": True}
+    state.saw_standing(None, paused=False)
+    assert state.report().checks["standing"] == {"ok": None, "missing": None, "paused": False}
+    assert not (await later(clock, state, INTERVAL + LONGEST_DEADLINE_S + SLACK_S + 1)).healthy

@@ -20,6 +20,7 @@ from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.listening import RoundListener
 from validator.rounds.prepare import Preparer
 from validator.rounds.service import RoundService
+from validator.rounds.standing import Standing
 from validator.rounds.tasks import TaskDesk
 from validator.settings import Settings
 from validator.store import Store, open_store
@@ -153,7 +154,8 @@ async def assembled(
         gates = Gatekeeper()
         stack.push_async_callback(gates.close)
         health = HealthState(world.clock, settings.rounds.interval_s, __version__)
-        rounds = _round_service(settings, world, store, client, gates, (HealthListener(health), *listeners))
+        standing = Standing(world.signer.hotkey, settings.rounds.without_permit, health.saw_standing)
+        rounds = _round_service(settings, world, store, client, gates, standing, (HealthListener(health), *listeners))
         beside = _beside(settings, world, store, metrics, health)
         yield Daemon(settings, store, metrics, health, rounds, beside)
 
@@ -164,6 +166,7 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
     store: Store,
     client: MinerClient,
     gates: Gatekeeper,
+    standing: Standing,
     listeners: Sequence[RoundListener],
 ) -> RoundService:
     return RoundService(
@@ -185,6 +188,7 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
         gates=gates,
         interval_s=settings.rounds.interval_s,
         refresh_s=settings.rounds.capabilities_refresh_s,
+        standing=standing,
         listeners=listeners,
     )
 

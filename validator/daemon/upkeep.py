@@ -7,6 +7,7 @@ from typing import Final
 import structlog
 
 from validator.chain.base import Chain, ChainError
+from validator.protocol.text import printable
 from validator.rounds.listening import RoundEnd
 from validator.rounds.prepare import Prepared
 from validator.sources import Clock
@@ -20,6 +21,7 @@ _PRUNE_ROWS: Final = 200
 _LAG_EVERY_S: Final = 0.02  # often enough to see what blocks for longer than that
 _LAG_SHOWN_S: Final = 0.5
 _HEAD_EVERY_S: Final = 10.0
+_PROBLEM: Final = 300
 _log = structlog.get_logger()
 
 
@@ -92,13 +94,13 @@ class HeadWatch:
     health: HealthState
 
     async def run(self) -> None:
-        """Follow the chain's head; an unreachable chain is told by its age."""
+        """Follow the chain's head; tell what keeps it from being seen."""
         while True:
             try:
                 head = await self.chain.head()
                 self.health.saw_block(head.number)
-            except ChainError:
-                pass
+            except ChainError as error:
+                self.health.lost_chain(printable(str(error), _PROBLEM))
             await self.clock.sleep(_HEAD_EVERY_S)
 
 

@@ -18,6 +18,7 @@ from validator.rounds.listening import RoundEnd, RoundListener
 from validator.rounds.prepare import Prepared, Preparer, Skipped
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import Returned, settle_round, void_round
+from validator.rounds.standing import RoundsPausedError, Standing
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreLockLostError
@@ -38,6 +39,7 @@ class RoundService:
         gates: where stored answers are judged again after a crash.
         interval_s: pause between the starts of two rounds.
         refresh_s: how often miners are asked what they can do.
+        standing: looks at every snapshot before a round begins on it.
         listeners: told when rounds start and end.
     """
 
@@ -52,6 +54,7 @@ class RoundService:
     gates: Gatekeeper
     interval_s: float
     refresh_s: float
+    standing: Standing
     listeners: Sequence[RoundListener] = ()
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _refreshed: float | None = None
@@ -68,6 +71,8 @@ class RoundService:
             except ChainError as error:
                 self._chain_lost(error)
                 pause = _RETRY_S
+            except RoundsPausedError:
+                pause = max(self.interval_s, _RETRY_S)
             except StoreLockLostError:
                 raise
             except Exception:  # noqa: BLE001 - one bad round must not end months of good ones; the next start resumes it
@@ -80,10 +85,12 @@ class RoundService:
 
         Raises:
             ChainError: no snapshot could be had; nothing was stored.
+            RoundsPausedError: the settings want none now; likewise.
         """
         started = self.clock.monotonic()
         snapshot = await self.chain.snapshot()
         self._chain_found(snapshot)
+        self.standing.check(snapshot)
         await self._refresh_capabilities(snapshot)
         prepared = await self.preparer.prepare(snapshot)
         if isinstance(prepared, Skipped):

@@ -100,6 +100,12 @@ class Event(StrEnum):
         "netuid missing",
     )
     CHAIN_BACK = "chain_back", "The chain answers again.", "block seconds"
+    STANDING_LOST = (
+        "standing_lost",
+        "This hotkey has no slot or no permit any more; said once per change, with what rounds do meanwhile.",
+        "block reason rounds",
+    )
+    STANDING_BACK = ("standing_back", "This hotkey has its slot and its permit again.", "block")
     WEIGHTS_SUBMITTED = (
         "weights_submitted",
         "What one submission came to: the canonical line of an epoch.",

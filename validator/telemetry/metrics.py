@@ -56,6 +56,8 @@ class Metrics:
         self.source_failures = self._counter("task_source_failures", "Requests to task sources that failed.")
         self.chain_reachable = self._gauge("chain_reachable", "1 while the chain answers, else 0.")
         self.chain_block = self._gauge("chain_block", "Newest block seen.")
+        self.permit = self._gauge("permit", "1 while this hotkey is registered and has a validator permit, else 0.")
+        self.permit.set(1)
         self.weights = self._counter("weights_submissions", "Weight submissions, by what came of them.", "reason")
         self.weights_blocked = self._gauge("weights_blocked", "1 for the reason why none can be sent now.", "reason")
         self.weights_age = self._gauge("blocks_since_weights", "Blocks since this hotkey's last weights on chain.")
@@ -74,6 +76,8 @@ class Metrics:
             Event.TASK_SOURCE_FAILED: lambda _: self.source_failures.inc(),
             Event.CHAIN_UNREACHABLE: lambda _: self.chain_reachable.set(0),
             Event.CHAIN_BACK: lambda fields: self.saw_block(fields["block"]),
+            Event.STANDING_LOST: lambda _: self.permit.set(0),
+            Event.STANDING_BACK: lambda _: self.permit.set(1),
             Event.RETENTION_PRUNED: self._pruned,
             **{
                 event: self._error(event) for event in (Event.DISPATCH_FAILED, Event.ROUND_FAILED, Event.WEIGHTS_FAILED)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from validator.protocol.reasons import Reason
 from validator.protocol.scoring_version import TYPE_RULES
 from validator.protocol.times import format_time
 from validator.sources import Clock
@@ -71,6 +72,9 @@ class HealthState:
     stopping: bool = field(init=False, default=False)
     store_reachable: bool | None = field(init=False, default=None)
     block: int | None = field(init=False, default=None)
+    chain_problem: str | None = field(init=False, default=None)
+    missing: Reason | None = field(init=False, default=None)
+    paused: bool = field(init=False, default=False)
     _active: float = field(init=False)
     _beaten: float = field(init=False)
     _block_seen: float = field(init=False, default=0.0)
@@ -95,7 +99,18 @@ class HealthState:
     def saw_block(self, number: int) -> None:
         """Note the newest block."""
         self.block = number
+        self.chain_problem = None
         self._block_seen = self.clock.monotonic()
+
+    def lost_chain(self, problem: str) -> None:
+        """Note why no block can be seen; until one is."""
+        self.chain_problem = problem
+
+    def saw_standing(self, missing: Reason | None, paused: bool) -> None:
+        """Note what the hotkey lacks on the subnet, and whether rounds wait for it: then their silence is meant."""
+        self.missing, self.paused = missing, paused
+        if paused:
+            self._active = self.clock.monotonic()
 
     def beat(self) -> None:
         """Note that the event loop runs."""
@@ -103,7 +118,13 @@ class HealthState:
 
     def report(self) -> HealthReport:
         """Return how things stand now."""
-        checks = {"rounds": self._rounds(), "loop": self._loop(), "store": self._store(), "chain": self._chain()}
+        checks = {
+            "rounds": self._rounds(),
+            "loop": self._loop(),
+            "store": self._store(),
+            "chain": self._chain(),
+            "standing": self._standing(),
+        }
         failed = any(check["ok"] is False for check in checks.values())
         status = "unhealthy" if failed else "stopping" if self.stopping else "ok"
         return HealthReport(status, checks, self.started_at, self.version)
@@ -129,4 +150,7 @@ class HealthState:
 
     def _chain(self) -> dict[str, Any]:
         age = None if self.block is None else round(self.clock.monotonic() - self._block_seen, 3)
-        return {"ok": None, "block": self.block, "age_s": age}
+        return {"ok": None, "block": self.block, "age_s": age, "problem": self.chain_problem}
+
+    def _standing(self) -> dict[str, Any]:
+        return {"ok": None, "missing": None if self.missing is None else str(self.missing), "paused": self.paused}

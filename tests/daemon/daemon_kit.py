@@ -1,0 +1,138 @@
+"""A whole daemon on virtual time over a simulated subnet, without miners; its health endpoint is real."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, MutableMapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+import aiohttp
+import structlog
+from sqlalchemy.pool import QueuePool
+from world import VALIDATOR, tasks_of_all_types
+
+from validator.chain.simulated import SimulatedChain
+from validator.chain.state import SubnetRules
+from validator.chain.subnet import SimulatedSubnet
+from validator.daemon.assembly import Daemon, assembled
+from validator.daemon.stop import Stop
+from validator.daemon.world import World
+from validator.protocol.reasons import Reason
+from validator.settings import Settings
+from validator.sources import SeededRandom, VirtualClock
+from validator.store.records import WeightsRecord, WindowEntry
+from validator.tasks.memory import MemorySource
+from validator.telemetry import Metrics
+from validator.web.health import HealthService
+
+BLOCK_S = 12.0
+TEMPO = 9  # epochs of 10 blocks: 0-9, 10-19, …
+BEFORE_END = 4  # weights go at block 5 of each
+MINERS = [f"miner{number}" for number in range(8)]
+STEP_S = 0.5
+QUIET = 20  # turns of the event loop
+
+
+@dataclass
+class Running:
+    """A running daemon; `log` grows."""
+
+    clock: VirtualClock
+    subnet: SimulatedSubnet
+    chain: SimulatedChain
+    daemon: Daemon
+    metrics: Metrics
+    log: list[MutableMapping[str, Any]]
+    task: asyncio.Task[bool]
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Let time pass until the thing is there; never while the daemon waits for its database."""
+        async with asyncio.timeout(120):
+            while not condition():
+                assert not self.task.done(), self.task
+                await self._calm()
+                await self.clock.advance(STEP_S)
+
+    async def _calm(self) -> None:
+        quiet = 0
+        while quiet < QUIET:
+            busy = cast("QueuePool", self.daemon.store._engine.pool).checkedout()
+            await asyncio.sleep(0.001 if busy else 0)
+            quiet = 0 if busy else quiet + 1
+
+    async def until_block(self, number: int) -> None:
+        await self.until(lambda: self.subnet.blocks.number() >= number)
+
+    async def weights(self) -> list[WeightsRecord]:
+        async with self.daemon.store.read() as tx:
+            return list(reversed(await tx.weights.listing(100)))
+
+    async def health(self) -> Any:
+        service = next(service for service in self.daemon.beside if isinstance(service, HealthService))
+        host, port = service.address
+        async with aiohttp.ClientSession() as session, session.get(f"http://{host}:{port}/healthz") as response:
+            return await response.json()
+
+    def events(self, name: str) -> list[MutableMapping[str, Any]]:
+        return [line for line in self.log if line["event"] == name]
+
+
+def settings_for(store_url: str, **rounds: Any) -> Settings:
+    return Settings.model_validate(
+        {
+            "validator": {"netuid": 1},
+            "chain": {"kind": "simulated"},
+            "store": {"url": store_url},
+            "rounds": {"interval_s": 20.0, **rounds},
+            "weights": {"blocks_before_epoch_end": BEFORE_END},
+            "health": {"port": 0},
+        }
+    )
+
+
+@asynccontextmanager
+async def running(store_url: str, **rounds: Any) -> AsyncIterator[Running]:
+    clock = VirtualClock()
+    rules = SubnetRules(
+        seed="d", genesis=int(clock.now().timestamp()), block_time_s=BLOCK_S, tempo=TEMPO, weights_rate_limit=2
+    )
+    subnet = SimulatedSubnet.create(rules, clock)
+    subnet.register(VALIDATOR.hotkey, stake_tao=1000.0, validator_permit=True)
+    for hotkey in MINERS:
+        subnet.register(hotkey)
+    chain = SimulatedChain(subnet, VALIDATOR.hotkey)
+    world = World(chain, MemorySource(tasks_of_all_types()), VALIDATOR, clock, SeededRandom("d"), None)
+    metrics = Metrics(clock, "0")
+
+    def observe(_logger: Any, _level: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        metrics.observe(event["event"], event)
+        return event
+
+    with structlog.testing.capture_logs(processors=[observe]) as log:
+        async with assembled(settings_for(store_url, **rounds), world, metrics) as daemon:
+            await _give_scores(daemon, subnet)
+            task = asyncio.create_task(daemon.run(stop := Stop()))
+            try:
+                yield Running(clock, subnet, chain, daemon, metrics, log, task)
+                stop.request()
+                stop.request()
+                await asyncio.wait_for(task, 30)
+            finally:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+
+async def _give_scores(daemon: Daemon, subnet: SimulatedSubnet) -> None:
+    snapshot = subnet.snapshot()
+    async with daemon.store.begin() as tx:
+        await tx.miners.seen(snapshot)
+        await tx.rounds.skip(
+            0,
+            epoch=snapshot.epoch,
+            block=snapshot.block,
+            block_hash=snapshot.block_hash,
+            reason=Reason.SKIPPED_NO_TASKS,
+            at=daemon.rounds.clock.now(),
+        )
+        entries = (WindowEntry(hotkey, "declarative", 0, f"task-{n}", 1.0) for hotkey in MINERS for n in range(20))
+        await tx.windows.add(list(entries))
