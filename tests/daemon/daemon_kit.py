@@ -9,8 +9,11 @@ from typing import Any, cast
 import aiohttp
 import structlog
 from sqlalchemy.pool import QueuePool
+from subtensor_node import Node
 from world import VALIDATOR, tasks_of_all_types
 
+from validator.chain.base import Chain
+from validator.chain.bittensor import BittensorChain
 from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
@@ -30,7 +33,7 @@ TEMPO = 9  # epochs of 10 blocks: 0-9, 10-19, …
 BEFORE_END = 4  # weights go at block 5 of each
 MINERS = [f"miner{number}" for number in range(8)]
 STEP_S = 0.5
-QUIET = 20  # turns of the event loop
+QUIET = 40  # turns of the event loop
 
 
 @dataclass
@@ -39,7 +42,7 @@ class Running:
 
     clock: VirtualClock
     subnet: SimulatedSubnet
-    chain: SimulatedChain
+    chain: Any  # a SimulatedChain with its faults, or the SDK's
     daemon: Daemon
     metrics: Metrics
     log: list[MutableMapping[str, Any]]
@@ -92,6 +95,26 @@ def settings_for(store_url: str, **rounds: Any) -> Settings:
 
 @asynccontextmanager
 async def running(store_url: str, **rounds: Any) -> AsyncIterator[Running]:
+    """A daemon over the simulated chain."""
+    clock, subnet = _subnet()
+    chain = SimulatedChain(subnet, VALIDATOR.hotkey)
+    async with _running(store_url, clock, subnet, chain, rounds) as daemon:
+        yield daemon
+
+
+@asynccontextmanager
+async def over_the_sdk(store_url: str, **rounds: Any) -> AsyncIterator[tuple[Running, Node]]:
+    """A daemon over the real SDK and a node in memory."""
+    clock, subnet = _subnet()
+    node = Node(subnet, clock)
+    chain = BittensorChain(
+        endpoints=("ws://node.invalid",), netuid=1, signer=VALIDATOR, clock=clock, substrate=node.connect
+    )
+    async with _running(store_url, clock, subnet, chain, rounds) as daemon:
+        yield daemon, node
+
+
+def _subnet() -> tuple[VirtualClock, SimulatedSubnet]:
     clock = VirtualClock()
     rules = SubnetRules(
         seed="d", genesis=int(clock.now().timestamp()), block_time_s=BLOCK_S, tempo=TEMPO, weights_rate_limit=2
@@ -100,7 +123,13 @@ async def running(store_url: str, **rounds: Any) -> AsyncIterator[Running]:
     subnet.register(VALIDATOR.hotkey, stake_tao=1000.0, validator_permit=True)
     for hotkey in MINERS:
         subnet.register(hotkey)
-    chain = SimulatedChain(subnet, VALIDATOR.hotkey)
+    return clock, subnet
+
+
+@asynccontextmanager
+async def _running(
+    store_url: str, clock: VirtualClock, subnet: SimulatedSubnet, chain: Chain, rounds: dict[str, Any]
+) -> AsyncIterator[Running]:
     world = World(chain, MemorySource(tasks_of_all_types()), VALIDATOR, clock, SeededRandom("d"), None)
     metrics = Metrics(clock, "0")
 
