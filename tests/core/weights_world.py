@@ -21,6 +21,7 @@ from validator.store import Store
 from validator.store.records import WeightsRecord, WindowEntry
 from validator.telemetry import Event, Metrics
 from validator.weights.lock import WeightsLock
+from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -43,6 +44,9 @@ class World:
     settings: WeightsSettings
     stop_file: Path
     service: WeightService = field(init=False)
+    mechid: int = 0
+    signing: asyncio.Lock | None = None
+    services: int = 1
     task: asyncio.Task[None] | None = None
 
     async def until_block(self, number: int) -> None:
@@ -60,7 +64,7 @@ class World:
             if self.task.done():
                 return
             await asyncio.sleep(0)
-            quiet = quiet + 1 if any(not wake.done() for *_, wake in self.clock._sleepers) else 0
+            quiet = quiet + 1 if sum(not wake.done() for *_, wake in self.clock._sleepers) >= self.services else 0
 
     async def records(self) -> list[WeightsRecord]:
         async with self.store.read() as tx:
@@ -73,7 +77,13 @@ class World:
         return [line["reason"] for line in self.events(Event.WEIGHTS_BLOCKED)]
 
 
-async def give_scores(store: Store, subnet: SimulatedSubnet, scores: dict[str, float], round_id: int = 0) -> None:
+async def give_scores(
+    store: Store,
+    subnet: SimulatedSubnet,
+    scores: dict[str, float],
+    round_id: int = 0,
+    skill_type: str = "declarative",
+) -> None:
     snapshot = subnet.snapshot()
     async with store.begin() as tx:
         await tx.miners.seen(snapshot)
@@ -87,7 +97,7 @@ async def give_scores(store: Store, subnet: SimulatedSubnet, scores: dict[str, f
         )
         await tx.windows.add(
             [
-                WindowEntry(hotkey, "declarative", round_id, f"task-{n}", score)
+                WindowEntry(hotkey, skill_type, round_id, f"task-{n}", score)
                 for hotkey, score in scores.items()
                 for n in range(20)
             ]
@@ -125,9 +135,11 @@ def restarted(world: World) -> World:
         clock=world.clock,
         hotkey=ME,
         netuid=1,
-        mechid=0,
+        mechid=world.mechid,
+        kinds=mechanisms(world.settings)[world.mechid],
         settings=world.settings,
         lock=WeightsLock(world.store, world.clock, world.stop_file),
+        signing=world.signing,
         metrics=world.metrics,
     )
     return world

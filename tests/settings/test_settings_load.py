@@ -98,7 +98,6 @@ def test_all_faults_are_told_at_once_each_with_key_value_and_what_is_allowed(wri
         log = 5
         [validator]
         netuid = "x\\u202e"
-        mechid = 300
         [wallet]
         name = "../x"
         [rounds]
@@ -114,6 +113,8 @@ def test_all_faults_are_told_at_once_each_with_key_value_and_what_is_allowed(wri
         server_hotkey = "5abc"
         [store]
         retention_raw_days = 2.5
+        [weights]
+        workflow_mechid = 300
         """
     )
     environ = {"VALIDATOR_WEIGHTS__ENABLED": "maybe", "VALIDATOR_RONDS__MAX_OPEN": "1"}
@@ -129,9 +130,9 @@ def test_all_faults_are_told_at_once_each_with_key_value_and_what_is_allowed(wri
         "rounds.max_open: got true; allowed is a whole number from 60 to 1000",
         "store.retention_raw_days: got 2.5; allowed is a whole number from 1 to 3650 (days)",
         'tasks.server_hotkey: got "5abc"; allowed is an ss58 address',
-        "validator.mechid: got 300; allowed is a whole number from 0 to 255",
         'validator.netuid: got "x\\u202e"; allowed is a whole number from 0 to 65535',
         'wallet.name: got "../x"; allowed is 1 to 64 of A-Z a-z 0-9 . _ -, no . or - in front',
+        "weights.workflow_mechid: got 300; allowed is a whole number from 0 to 255",
     ]
 
 

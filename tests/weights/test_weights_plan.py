@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from validator.chain.quantize import to_u16
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.protocol.scoring_version import WEIGHT_CAP
-from validator.scoring.weights import score_weights
+from validator.scoring.weights import ASSESSMENTS, WORKFLOWS, Share, score_weights
 from validator.weights.plan import Windows, plan_vector, resolve
 
 ME, OWNER = "Validator", "Owner"
+KINDS = (Share(ASSESSMENTS, 0.75), Share(WORKFLOWS, 0.25))
 HOTKEYS = [f"m{n}" for n in range(12)]
 
 
@@ -34,7 +35,7 @@ def test_what_is_sent_is_the_spec_over_the_registered(
     windows: Windows, registered: list[str], owner: str | None
 ) -> None:
     snapshot = snapshot_of(registered, owner)
-    vector = plan_vector(windows, snapshot, ME)
+    vector = plan_vector(windows, snapshot, ME, KINDS)
     miners = {hotkey: windows[hotkey] for hotkey in windows if hotkey in registered and hotkey != ME}
     expected = score_weights(miners)
     if vector is None:
@@ -57,8 +58,8 @@ def test_what_is_sent_is_the_spec_over_the_registered(
 
 def test_a_hotkey_that_left_does_not_lift_anybody_over_the_cap() -> None:
     windows = windows_of(**dict.fromkeys(HOTKEYS[:8], 1.0))
-    all_here = plan_vector(windows, snapshot_of([ME, *HOTKEYS[:8]]), ME)
-    six_here = plan_vector(windows, snapshot_of([ME, *HOTKEYS[:6]]), ME)
+    all_here = plan_vector(windows, snapshot_of([ME, *HOTKEYS[:8]]), ME, KINDS)
+    six_here = plan_vector(windows, snapshot_of([ME, *HOTKEYS[:6]]), ME, KINDS)
     assert all_here is not None
     assert six_here is not None
     assert all_here.weights == dict.fromkeys(HOTKEYS[:8], 0.125)
@@ -69,8 +70,8 @@ def test_a_hotkey_that_left_does_not_lift_anybody_over_the_cap() -> None:
 
 def test_a_uid_that_changed_hands_carries_nothing_over() -> None:
     windows = windows_of(m0=1.0, m1=3.0)
-    before = plan_vector(windows, snapshot_of([ME, "m0", "m1"]), ME)
-    after = plan_vector(windows, snapshot_of([ME, "new", "m1", "m0"]), ME)
+    before = plan_vector(windows, snapshot_of([ME, "m0", "m1"]), ME, KINDS)
+    after = plan_vector(windows, snapshot_of([ME, "new", "m1", "m0"]), ME, KINDS)
     assert before is not None
     assert after is not None
     assert set(before.uids) == {1, 2}
@@ -78,7 +79,7 @@ def test_a_uid_that_changed_hands_carries_nothing_over() -> None:
 
 
 def test_an_owner_who_mines_keeps_what_is_earned_beside_what_is_left_over() -> None:
-    vector = plan_vector(windows_of(Owner=1.0), snapshot_of([ME, OWNER], OWNER), ME)
+    vector = plan_vector(windows_of(Owner=1.0), snapshot_of([ME, OWNER], OWNER), ME, KINDS)
     assert vector is not None
     assert vector.weights == {OWNER: WEIGHT_CAP}
     assert abs(vector.uids[1] - 1.0) < 1e-12
@@ -86,7 +87,7 @@ def test_an_owner_who_mines_keeps_what_is_earned_beside_what_is_left_over() -> N
 
 def test_no_positive_score_gives_no_vector_not_even_for_the_owner() -> None:
     here = snapshot_of([ME, "m0", OWNER], OWNER)
-    assert plan_vector({}, here, ME) is None
-    assert plan_vector(windows_of(m0=0.0), here, ME) is None
-    assert plan_vector(windows_of(gone=1.0), here, ME) is None
-    assert plan_vector(windows_of(Validator=1.0), here, ME) is None
+    assert plan_vector({}, here, ME, KINDS) is None
+    assert plan_vector(windows_of(m0=0.0), here, ME, KINDS) is None
+    assert plan_vector(windows_of(gone=1.0), here, ME, KINDS) is None
+    assert plan_vector(windows_of(Validator=1.0), here, ME, KINDS) is None

@@ -1,13 +1,21 @@
 """`validator run`: the daemon."""
 
+from typing import Annotated
+
 import typer
 
 from validator.cli.options import Config
 
 
-def run(config: Config = None) -> None:
+def run(
+    config: Config = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Sign no weights; the log says what would have been sent.")
+    ] = False,
+) -> None:
     """Run the validator until SIGTERM; exit 0 when the round in hand was finished, 4 when it was cut off."""
     from validator.cli.session import settings_of
     from validator.daemon.main import run_daemon
 
-    raise typer.Exit(run_daemon(settings_of(config)))
+    settings = settings_of(config)
+    raise typer.Exit(run_daemon(settings.without_signing() if dry_run else settings))

@@ -28,6 +28,7 @@ from validator.telemetry import Event, Metrics
 from validator.web.health import HealthService, store_probe
 from validator.web.state import HealthState
 from validator.weights.lock import WeightsLock, stop_file_of
+from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
 
 _log = structlog.get_logger()
@@ -199,15 +200,26 @@ def _beside(settings: Settings, world: World, store: Store, metrics: Metrics, he
         HeadWatch(world.chain, world.clock, health),
         LoopWatch(world.clock, metrics),
         RetentionService(store, world.clock, settings.store.retention_raw_days, settings.store.retention_bundles_days),
+        *_weight_services(settings, world, store, metrics),
+    )
+
+
+def _weight_services(settings: Settings, world: World, store: Store, metrics: Metrics) -> Sequence[WeightService]:
+    """Return one service per mechanism; they share the lock, and sign one after the other."""
+    lock, signing = WeightsLock(store, world.clock, stop_file_of(settings)), asyncio.Lock()
+    return [
         WeightService(
             store=store,
             chain=world.chain,
             clock=world.clock,
             hotkey=world.signer.hotkey,
             netuid=settings.validator.netuid,
-            mechid=settings.validator.mechid,
+            mechid=mechid,
+            kinds=kinds,
             settings=settings.weights,
-            lock=WeightsLock(store, world.clock, stop_file_of(settings)),
+            lock=lock,
+            signing=signing,
             metrics=metrics,
-        ),
-    )
+        )
+        for mechid, kinds in mechanisms(settings.weights).items()
+    ]

@@ -21,6 +21,7 @@ from validator.protocol.text import printable
 from validator.settings import Settings
 from validator.sources import Clock
 from validator.telemetry import Event
+from validator.weights.plan import mechanisms
 
 START_S: Final = 20.0  # for a first look at the chain
 _log = structlog.get_logger()
@@ -65,7 +66,7 @@ async def check_start(chain: Chain, clock: Clock, settings: Settings, hotkey: st
         raise NotRegisteredError(
             f"{hotkey} on netuid {snapshot.netuid} at {place}; register it, or check [wallet] and validator.netuid"
         )
-    for name, reason, detail in preconditions(snapshot, parameters, me, settings.validator.mechid):
+    for name, reason, detail in preconditions(snapshot, parameters, me, max(mechanisms(settings.weights))):
         if reason is None:
             _log.info(Event.PRECONDITION, name=name, detail=detail)
         else:

@@ -193,7 +193,7 @@ async def _weights_of_the_last_round(daemon: Daemon, watcher: Watcher) -> None:
     first = (await chain.head()).number
     for number in range(first + 1, first + 2 * (TEMPO + 1) + 2):
         async with daemon.store.read() as tx:
-            latest = await tx.weights.latest(daemon.settings.validator.mechid)
+            latest = await tx.weights.latest(daemon.settings.weights.assessment_mechid)
         if latest is not None and latest.created_at >= done and latest.state not in ("prepared", "submitted"):
             return
         await chain.wait_for_block(number)

@@ -171,6 +171,9 @@ class Reason(StrEnum):
         "weights_unknown",
         "Whether the chain took the weights is not known; only reading the chain can tell.",
     )
+    WEIGHTS_DRY_RUN = "weights_dry_run", "The settings or the command line say that nothing is signed."
+    WEIGHTS_DISABLED = "weights_disabled", "The settings say that no weights are sent."
+    WEIGHTS_LOCKED = "weights_locked", "Another program uses this hotkey: nothing is sent until the lock is cleared."
     WEIGHTS_GUARD_MISSING = (
         "weights_guard_missing",
         "The store lacks the tables that keep weights from being sent twice: nothing is sent.",

@@ -70,7 +70,6 @@ class ValidatorSettings(Section):
     """Which subnet this validator serves."""
 
     netuid: int = _key(..., "The subnet.", example=1, ge=0, le=65_535)
-    mechid: int = _key(0, "The subnet's mechanism whose weights are set.", ge=0, le=255)
 
 
 class WalletSettings(Section):
@@ -173,9 +172,20 @@ class MinersSettings(Section):
 
 
 class WeightsSettings(Section):
-    """Whether and when weights are sent."""
+    """Whether and when weights are sent, and what goes into them."""
 
     enabled: bool = _key(True, "Whether weights are sent at all.")
+    dry_run: bool = _key(
+        False, "Whether everything but signing is done: the log says what would have been sent (`run --dry-run`)."
+    )
+    assessment_mechid: int = _key(0, "The subnet's mechanism that assessments are paid by.", ge=0, le=255)
+    assessment_share: float = _key(
+        0.75, "Their share, in proportion to that of workflows, where both have the same mechanism.", ge=0, le=1
+    )
+    workflow_mechid: int = _key(0, "The subnet's mechanism that workflows are paid by.", ge=0, le=255)
+    workflow_share: float = _key(
+        0.25, "Their share, in proportion to that of assessments, where both have the same mechanism.", ge=0, le=1
+    )
     blocks_before_epoch_end: int = _key(
         20, "How long before the end of an epoch its weights are sent.", unit="blocks", ge=1, le=10_000
     )
@@ -233,6 +243,10 @@ class Settings(Section):
     weights: WeightsSettings = WeightsSettings()
     log: LogSettings = LogSettings()
     health: HealthSettings = HealthSettings()
+
+    def without_signing(self) -> "Settings":
+        """Return the same settings with `weights.dry_run` set."""
+        return self.model_copy(update={"weights": self.weights.model_copy(update={"dry_run": True})})
 
     def public(self) -> dict[str, dict[str, Any]]:
         """Return {section: {key: plain value}} without secrets, fit for a log line."""

@@ -126,6 +126,11 @@ class Event(StrEnum):
         "The chain shows that a submission of unknown fate had arrived.",
         "netuid mechid epoch block",
     )
+    WEIGHTS_PLANNED = (
+        "weights_planned",
+        "A dry run: what would have been sent now.",
+        "netuid mechid epoch block reason weights uids scores unallocated owner",
+    )
     WEIGHTS_EXPIRED = (
         "weights_expired",
         "A submission of unknown fate can no longer arrive; the epoch may be served again.",

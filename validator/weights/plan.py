@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from validator.protocol.round import MetagraphSnapshot
-from validator.scoring.weights import score_weights
+from validator.scoring.weights import ASSESSMENTS, WORKFLOWS, Share, mechanism_weights
+from validator.settings import WeightsSettings
 
 # Below this, what the sum of the weights misses of 1 is rounding and nobody's share.
 _ROUNDING: Final = 1e-9
@@ -30,14 +31,28 @@ class Vector(NamedTuple):
     owner: str | None
 
 
-def plan_vector(windows: Windows, snapshot: MetagraphSnapshot, validator_hotkey: str) -> Vector | None:
-    """Return the vector for the subnet as of `snapshot`, None if no miner has a positive score.
+def mechanisms(settings: WeightsSettings) -> dict[int, tuple[Share, ...]]:
+    """Return mechanism id to the kinds of task that it pays, by id. One without a share has no say and no mechanism."""
+    kinds: dict[int, tuple[Share, ...]] = {}
+    for mechid, share in (
+        (settings.assessment_mechid, Share(ASSESSMENTS, settings.assessment_share)),
+        (settings.workflow_mechid, Share(WORKFLOWS, settings.workflow_share)),
+    ):
+        if share.share > 0:
+            kinds[mechid] = (*kinds.get(mechid, ()), share)
+    return dict(sorted(kinds.items()))
+
+
+def plan_vector(
+    windows: Windows, snapshot: MetagraphSnapshot, validator_hotkey: str, kinds: Sequence[Share]
+) -> Vector | None:
+    """Return a mechanism's vector for the subnet as of `snapshot`, None if no miner has a positive score.
 
     Hotkeys that are not registered are left out before anything is computed, so that the cap stays the last step and
     nobody gets a share of theirs beyond it. The validator itself is no miner.
     """
     registered = {neuron.hotkey for neuron in snapshot.neurons} - {validator_hotkey}
-    plan = score_weights({hotkey: windows[hotkey] for hotkey in windows if hotkey in registered})
+    plan = mechanism_weights({hotkey: windows[hotkey] for hotkey in windows if hotkey in registered}, kinds)
     if not plan.weights:
         return None
     owner = _heir(plan.unallocated, snapshot)

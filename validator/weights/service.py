@@ -1,6 +1,7 @@
 """The weights loop: once per epoch, late in it, never past its end nor before the rate limit (SPEC 11)."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 import structlog
@@ -10,17 +11,18 @@ from validator.chain.within import within
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.text import printable
+from validator.scoring.weights import Share
 from validator.settings import WeightsSettings
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreLockLostError
 from validator.telemetry import Event, Metrics
 from validator.weights.lock import WeightsLock, WeightsLockedError
-from validator.weights.plan import plan_vector
+from validator.weights.plan import Vector, plan_vector
 from validator.weights.sight import Eyes, Sight
 from validator.weights.submission import Submitter
 from validator.weights.timing import due_block, hindrance, validity
-from validator.weights.watch import Watch
+from validator.weights.watch import Checked, Watch
 
 _WAIT_S: Final = 600.0  # a wait that takes longer has stalled; it is for at most so many blocks:
 _STEP_BLOCKS: Final = 5
@@ -38,6 +40,7 @@ class WeightService:
         hotkey: the validator's own.
         netuid: the subnet.
         mechid: the mechanism.
+        kinds: which kinds of task it pays, by which shares.
         settings: whether, when, and how long the chain may take.
         lock: kept by all services of one hotkey.
         signing: held from looking to the chain's answer: two submissions of one hotkey at once would share a nonce.
@@ -53,6 +56,7 @@ class WeightService:
         hotkey: str,
         netuid: int,
         mechid: int,
+        kinds: Sequence[Share],
         settings: WeightsSettings,
         lock: WeightsLock,
         signing: asyncio.Lock | None = None,
@@ -63,6 +67,7 @@ class WeightService:
         self._clock = clock
         self._hotkey = hotkey
         self._mechid = mechid
+        self._kinds = kinds
         self._settings = settings
         self._lock = lock
         self._signing = signing or asyncio.Lock()
@@ -85,7 +90,7 @@ class WeightService:
             WeightsLockedError: another program uses the hotkey; the lock stays until the operator clears it.
             StoreLockLostError: another process writes to the store now.
         """
-        if self._settings.enabled:
+        if self._settings.enabled and not self._settings.dry_run:
             await self._lock.check()
         while self._settings.enabled:
             try:
@@ -118,7 +123,7 @@ class WeightService:
             if not await tx.weight_guard.present():
                 self._block(None, Reason.WEIGHTS_GUARD_MISSING, "")
                 return soon
-        if not self._looked or (await self._watch.known()).open is not None:
+        if not self._settings.dry_run and (not self._looked or (await self._watch.known()).open is not None):
             await self._look()
         due = due_block(head, self._settings.blocks_before_epoch_end)
         if await self._done(head.epoch):
@@ -142,9 +147,13 @@ class WeightService:
             return found.retry
         async with self._store.read() as tx:
             windows = await tx.windows.all()
-        vector = plan_vector(windows, snapshot, self._hotkey)
+        vector = plan_vector(windows, snapshot, self._hotkey, self._kinds)
         if vector is None:
             self._block(snapshot, Reason.WEIGHTS_NONE_POSITIVE, "")
+            return soon
+        if self._settings.dry_run:
+            self._log_plan(snapshot, vector)
+            self._done_epoch, self._blocked = snapshot.epoch, None
             return soon
         fate = await self._submitter.submit(sight, vector, validity(head, snapshot.block, self._settings.valid_blocks))
         self._blocked = None
@@ -159,7 +168,7 @@ class WeightService:
 
     async def _look(self) -> Sight | None:
         """Compare the chain with the store; None if nothing may be signed, which is said."""
-        sight, found = await self._watch.check()
+        sight, found = Checked(await self._eyes.look(), None) if self._settings.dry_run else await self._watch.check()
         self._looked = True
         self._last_update = None if sight.slot is None else sight.slot.last_update
         hidden = sight.parameters.commit_reveal
@@ -185,6 +194,21 @@ class WeightService:
             self._metrics.saw_block(head.number)
             if self._last_update is not None:
                 self._metrics.weights_age.set(max(0, head.number - self._last_update))
+
+    def _log_plan(self, snapshot: MetagraphSnapshot, vector: Vector) -> None:
+        """Say what would have been sent."""
+        _log.info(
+            Event.WEIGHTS_PLANNED,
+            **self._identity,
+            epoch=snapshot.epoch,
+            block=snapshot.block,
+            reason=str(Reason.WEIGHTS_DRY_RUN),
+            weights=vector.weights,
+            uids={str(uid): weight for uid, weight in sorted(vector.uids.items())},
+            scores=vector.scores,
+            unallocated=vector.unallocated,
+            owner=vector.owner,
+        )
 
     def _lost(self, error: Exception) -> None:
         if self._blocked != Reason.WEIGHTS_CHAIN_DOWN:

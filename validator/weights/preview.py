@@ -1,0 +1,186 @@
+"""What would be sent now, against what is on chain; looks, and sends nothing (SPEC 11)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from validator.chain.base import Chain, Head
+from validator.chain.quantize import to_u16
+from validator.protocol.reasons import Reason
+from validator.scoring.weights import Share
+from validator.settings import Settings
+from validator.sources import Clock
+from validator.store import Transaction
+from validator.weights.guard import Finding, Known, judge, refusal
+from validator.weights.lock import read_stop_file, stop_file_of
+from validator.weights.plan import Vector, mechanisms, plan_vector
+from validator.weights.sight import Eyes, Sight
+from validator.weights.timing import due_block, hindrance
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLine:
+    """One uid.
+
+    Attributes:
+        hotkey: its present holder; None if nobody holds it any more.
+        score: of a miner.
+        weight: of the miner, capped; an owner's share of what is left over is not in it.
+        planned: share of the vector as the chain would store it; `planned_u16` what it would store.
+        on_chain: share of the row in force; `on_chain_u16` what is stored.
+        difference: planned less on chain.
+    """
+
+    uid: int
+    hotkey: str | None
+    score: float | None
+    weight: float
+    planned_u16: int
+    planned: float
+    on_chain_u16: int
+    on_chain: float
+    difference: float
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Something that keeps weights from being sent now."""
+
+    reason: Reason
+    meaning: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """One mechanism.
+
+    Attributes:
+        block, epoch, epoch_end: the newest block and its epoch; the end is None where the chain does not tell.
+        due_block: from which on the epoch's weights are sent.
+        blocks_until: that; 0 when they are due, also if they were sent.
+        state: of the epoch's submission, None if there is none.
+        commit_reveal: whether weights are committed first, so that what is on chain lags behind.
+        unallocated: share that no miner takes; `owner` gets it, or nobody (D-11).
+        hindrances: empty if nothing stands in the way.
+        lines: by planned weight, then by what is on chain, then by uid.
+    """
+
+    netuid: int
+    mechid: int
+    block: int
+    epoch: int
+    epoch_end: int | None
+    due_block: int
+    blocks_until: int
+    state: str | None
+    commit_reveal: bool
+    unallocated: float
+    owner: str | None
+    hindrances: tuple[Standing, ...]
+    lines: tuple[PlanLine, ...]
+
+
+async def planned_weights(
+    tx: Transaction, settings: Settings, chain: Chain, clock: Clock, hotkey: str
+) -> tuple[PlanView, ...]:
+    """Return what would be sent now, per mechanism. A validator may be running.
+
+    Raises:
+        ChainError, TimeoutError: the chain could not be read.
+    """
+    windows = await tx.windows.all()
+    views = []
+    for mechid, kinds in mechanisms(settings.weights).items():
+        eyes = Eyes(chain, clock, hotkey, mechid)
+        head = await eyes.read(chain.head())
+        sight = await eyes.look()
+        vector = plan_vector(windows, sight.snapshot, hotkey, kinds)
+        views.append(await _view(tx, settings, clock, mechid, kinds, head, sight, vector, hotkey))
+    return tuple(views)
+
+
+async def _view(  # noqa: PLR0913, PLR0917 - what was read, and whose it is
+    tx: Transaction,
+    settings: Settings,
+    clock: Clock,
+    mechid: int,
+    kinds: Sequence[Share],
+    head: Head,
+    sight: Sight,
+    vector: Vector | None,
+    hotkey: str,
+) -> PlanView:
+    netuid = settings.validator.netuid
+    known = Known(
+        await tx.weight_guard.mark(netuid, mechid, hotkey),
+        await tx.weights.newest(netuid, mechid),
+        await tx.weights.highest_confirmed(netuid),
+        await tx.weight_guard.last_written(netuid),
+    )
+    record = await tx.weights.of_epoch(netuid, mechid, head.epoch)
+    due = due_block(head, settings.weights.blocks_before_epoch_end)
+    standing = [*_standing(settings, known, sight, clock, mechid)]
+    lock = await tx.weight_guard.locked()
+    seen = read_stop_file(stop_file_of(settings)) if lock is None else lock.seen
+    if seen is not None:
+        standing.insert(0, _said(Reason.WEIGHTS_LOCKED, seen))
+    if vector is None:
+        standing.append(_said(Reason.WEIGHTS_NONE_POSITIVE, ", ".join(kind.types[-1] for kind in kinds)))
+    return PlanView(
+        netuid=netuid,
+        mechid=mechid,
+        block=head.number,
+        epoch=head.epoch,
+        epoch_end=head.epoch_end,
+        due_block=due,
+        blocks_until=max(0, due - head.number),
+        state=None if record is None else record.state,
+        commit_reveal=sight.parameters.commit_reveal,
+        unallocated=1.0 if vector is None else vector.unallocated,
+        owner=None if vector is None else vector.owner,
+        hindrances=tuple(standing),
+        lines=_lines(sight, vector),
+    )
+
+
+def _standing(settings: Settings, known: Known, sight: Sight, clock: Clock, mechid: int) -> list[Standing]:
+    found = []
+    if not settings.weights.enabled:
+        found.append(_said(Reason.WEIGHTS_DISABLED, ""))
+    if settings.weights.dry_run:
+        found.append(_said(Reason.WEIGHTS_DRY_RUN, ""))
+    if refused := refusal(known, sight, clock.now()):
+        found.append(_said(refused.reason, refused.detail))
+    elif sight.slot is not None:
+        finding = judge(known, sight.slot, hidden=sight.parameters.commit_reveal)
+        if finding is Finding.STRANGER:
+            found.append(_said(Reason.WEIGHTS_LOCKED, f"last update in block {sight.slot.last_update}"))
+        elif known.open is not None and finding is not Finding.OURS:
+            found.append(_said(Reason.WEIGHTS_UNKNOWN, f"epoch {known.open.epoch}"))
+    if blocked := hindrance(sight, mechid):
+        found.append(_said(blocked.reason, blocked.detail))
+    return found
+
+
+def _said(reason: Reason, detail: str) -> Standing:
+    return Standing(reason, reason.meaning, detail)
+
+
+def _lines(sight: Sight, vector: Vector | None) -> tuple[PlanLine, ...]:
+    holders = {neuron.uid: neuron.hotkey for neuron in sight.snapshot.neurons}
+    planned = {} if vector is None else to_u16(vector.uids)
+    stored = {} if sight.slot is None else sight.slot.weights
+    scores, weights = ({}, {}) if vector is None else (vector.scores, vector.weights)
+    scored = {uid for uid, hotkey in holders.items() if hotkey in scores}
+    total, total_stored = sum(planned.values()), sum(stored.values())
+    lines = []
+    for uid in planned.keys() | stored.keys() | scored:
+        hotkey = holders.get(uid)
+        share = planned.get(uid, 0) / total if total else 0.0
+        now = stored.get(uid, 0) / total_stored if total_stored else 0.0
+        score = None if hotkey is None else scores.get(hotkey)
+        weight = 0.0 if hotkey is None else weights.get(hotkey, 0.0)
+        lines.append(
+            PlanLine(uid, hotkey, score, weight, planned.get(uid, 0), share, stored.get(uid, 0), now, share - now)
+        )
+    return tuple(sorted(lines, key=lambda line: (-line.planned_u16, -line.on_chain_u16, line.uid)))
