@@ -46,7 +46,7 @@ class World:
     service: WeightService = field(init=False)
     mechid: int = 0
     signing: asyncio.Lock | None = None
-    services: int = 1
+    sleepers: int = 1  # that mean calm: a wait for a block has two, its own and its time limit
     task: asyncio.Task[None] | None = None
 
     async def until_block(self, number: int) -> None:
@@ -64,7 +64,7 @@ class World:
             if self.task.done():
                 return
             await asyncio.sleep(0)
-            quiet = quiet + 1 if sum(not wake.done() for *_, wake in self.clock._sleepers) >= self.services else 0
+            quiet = quiet + 1 if sum(not wake.done() for *_, wake in self.clock._sleepers) >= self.sleepers else 0
 
     async def records(self) -> list[WeightsRecord]:
         async with self.store.read() as tx:

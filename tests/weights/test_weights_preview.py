@@ -108,7 +108,7 @@ async def test_each_mechanism_gets_its_own_kind_and_its_own_submission(store: St
     world = build(store, settings=apart, mechanisms=2)
     await give_scores(store, world.subnet, {"miner0": 1.0})
     await give_scores(store, world.subnet, {"miner1": 1.0}, round_id=1, skill_type="workflow")
-    world.signing, world.services = asyncio.Lock(), 2
+    world.signing, world.sleepers = asyncio.Lock(), 4
     first = restarted(world).service
     world.mechid = 1
     async with running(restarted(world)):
