@@ -40,6 +40,21 @@ def devnet(tmp_path: Path, *arguments: str) -> dict[str, Any]:
     return result
 
 
+def run(*arguments: str, cwd: Path, url: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from validator.cli import main; main()", *arguments]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+        cwd=cwd,
+        env=os.environ | {"VALIDATOR_STORE__URL": url},
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    return done
+
+
 @pytest.mark.timeout(300)
 def test_the_demo_keeps_its_promises(demo: tuple[dict[str, Any], str]) -> None:
     result, _ = demo
@@ -101,3 +116,16 @@ def test_a_cohort_that_turns_is_flagged_and_nobody_else(tmp_path: Path) -> None:
         assert len(detail["samples"]) >= 5
         assert detail["record"]["flag"]["mean_with_primaries"] > 0.9
         assert detail["record"]["flag"]["mean_with_auditors"] < 0.6
+
+
+@pytest.mark.timeout(300)
+def test_the_log_of_the_demo_verifies_anywhere_to_the_last_draw(
+    demo: tuple[dict[str, Any], str], tmp_path: Path
+) -> None:
+    result, url = demo
+    file = tmp_path / "elsewhere" / "log.jsonl"
+    file.parent.mkdir()
+    run("audit", "export", "--config", str(CONFIG), "--out", str(file), cwd=tmp_path, url=url)
+    found = json.loads(run("audit", "verify", "log.jsonl", "--json", cwd=file.parent).stdout)
+    assert (found["ok"], found["rounds"], found["pending"]) == (True, {"settled": result["settled"]}, 0)
+    assert (found["tasks"], found["proofs"]) == (result["tasks"], result["tasks"])

@@ -15,6 +15,7 @@ from world import VALIDATOR, World, honest, on_virtual_time, tasks_of_all_types
 from validator.audit.log import FaultError, NotAnAuditFileError, verify_file
 from validator.audit.log.lines import MAX_LINE
 from validator.miners.scripted import ScriptedReply
+from validator.proofs.document import document_bytes, seal, verify_document
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.receipt import Receipt, RoundEnd, wrapped
@@ -86,7 +87,13 @@ def test_a_closed_log_verifies_to_the_last_draw(whole: bytes, tmp_path: Path) ->
     path.write_bytes(whole)
     found = verify_file(path)
     assert (found.hotkey, found.first, found.last) == (VALIDATOR.hotkey, 0, 4)
-    assert (dict(found.rounds), found.pending, found.tasks, found.answers) == ({"settled": 3}, 0, 6, 18)
+    assert (dict(found.rounds), found.pending, found.tasks, found.answers, found.proofs) == (
+        {"settled": 3},
+        0,
+        6,
+        18,
+        6,
+    )
     assert found.head == sha256_hex(lines_of(whole)[-1][:-1])
     assert verify_file(path, VALIDATOR.hotkey) == found
     with pytest.raises(FaultError, match="line 1, receipt, validator_hotkey"):
@@ -278,3 +285,32 @@ def test_groups_and_scores_that_do_not_follow_are_found_out(whole: bytes, verify
     fault = fault_of(verify, with_document(whole, kind, change))
     assert fault.path == path
     assert fault.round_id == "0"
+
+
+def test_a_proof_that_does_not_follow_from_the_answers_is_found_out(whole: bytes, verify: Verify) -> None:
+    lines = [data[:-1] for data in lines_of(whole)]
+    place = next(i for i, data in enumerate(lines) if data.startswith(b'{"proof":'))
+    told = verify_document(lines[place][len(b'{"proof":') : -1]).proof
+    told.votes[0].confidence = 0.125
+    sealed = seal(told, VALIDATOR)
+    lines[place] = wrapped("proof", document_bytes(sealed)[:-1])
+
+    def name(receipt: Receipt) -> Receipt:
+        assert receipt.round is not None
+        first, *others = receipt.round.lines.proofs
+        changed = msgspec.structs.replace(first, checksum=sealed["checksum"], sha256=sha256_hex(lines[place]))
+        return other_round(receipt, lines=msgspec.structs.replace(receipt.round.lines, proofs=(changed, *others)))
+
+    fault = fault_of(verify, forged(b"".join(data + b"\n" for data in lines), 1, name))
+    assert (fault.line, fault.kind, fault.what) == (place + 1, "proof", "does not follow from the answers")
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_each_task_with_answers_has_its_proof(whole: bytes, verify: Verify, kept: int) -> None:
+    def fewer(receipt: Receipt) -> Receipt:
+        assert receipt.round is not None
+        lines = receipt.round.lines
+        return other_round(receipt, lines=msgspec.structs.replace(lines, proofs=lines.proofs[:kept]))
+
+    fault = fault_of(verify, forged(whole, 1, fewer))
+    assert "names no proof of task" in fault.what

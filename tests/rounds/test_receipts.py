@@ -9,7 +9,10 @@ from world import VALIDATOR, World, on_virtual_time, online, prepared, tasks_of_
 
 from validator.audit.log import FaultError, verify_file
 from validator.groups.draws import salt_commitment
+from validator.proofs.document import verify_document as verify_proof
+from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
+from validator.protocol.receipt import wrapped
 from validator.protocol.signatures import verify_document
 from validator.rounds.listening import RoundEnd
 from validator.rounds.prepare import Prepared
@@ -67,7 +70,7 @@ async def test_salts_are_announced_an_epoch_ahead_and_public_when_the_next_epoch
     found = verify_file(await export(store, tmp_path / "log.jsonl"))
     assert found.hotkey == VALIDATOR.hotkey
     assert (found.first, found.last, found.rounds, found.pending) == (0, 3, {"settled": 3}, 1)
-    assert (found.tasks, found.answers) == (6, 24)
+    assert (found.tasks, found.answers, found.proofs) == (6, 24, 6)
     since = verify_file(await export(store, tmp_path / "since.jsonl", since=1), VALIDATOR.hotkey)
     assert (since.first, since.last, since.first_round, since.head) == (2, 3, 1, found.head)
 
@@ -212,3 +215,23 @@ async def test_a_log_of_two_hotkeys_does_not_verify(store: Store, tmp_path: Path
     await play(world)
     with pytest.raises(FaultError, match="validator_hotkey"):
         verify_file(await export(store, tmp_path / "log.jsonl"))
+
+
+async def test_every_group_has_a_sealed_proof_that_its_receipt_names(store: Store) -> None:
+    world = small_world(store)
+    end = await play(world)
+    assert end.outcome is not None
+    receipt = (await receipts(store))[-1]
+    assert receipt.round is not None
+    assert [note.task_id for note in receipt.round.lines.proofs] == [group.task_id for group in end.outcome.groups]
+    for note, group in zip(receipt.round.lines.proofs, end.outcome.groups, strict=True):
+        async with store.read() as tx:
+            stored = await tx.proofs.of_task(note.task_id)
+        assert stored is not None
+        proven = verify_proof(stored.document, VALIDATOR.hotkey)
+        assert (proven.digest, proven.proof.checksum) == (stored.digest, note.checksum)
+        assert stored.checksum == note.checksum
+        assert proven.proof.final_claim == group.verdict
+        assert sha256_hex(wrapped("proof", stored.document)) == note.sha256
+    async with store.read() as tx:
+        assert await tx.proofs.of_task("none") is None

@@ -1,11 +1,14 @@
 """`validator proof …`: consensus proofs (SPEC 14)."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from validator.cli.options import Config, Json
+
+if TYPE_CHECKING:
+    from validator.store.signed import ProofRecord
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -76,3 +79,50 @@ def verify(
         return
     print_line(f"{proof.proof_id}: holds, digest {digest}")
     print_line(f"signed by {signed_by}" if signed_by else "not signed: anyone could have made it")
+
+
+@app.command()
+def show(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="From `validator rounds show`.", show_default=False)],
+    config: Config = None,
+) -> None:
+    """Show the proof of a task's group as a page: votes, dissents, tensions, evidence."""
+    from validator.cli.output import print_line
+    from validator.proofs.document import verify_document
+
+    record = _stored(task, config)
+    found = verify_document(record.document)
+    print_line(f"task {record.task_id}, round {record.round_id}; digest {found.digest}, signed by {found.hotkey}")
+    print_line()
+    for text in found.proof.to_markdown().splitlines():
+        print_line(text)
+
+
+@app.command("export")
+def export_(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="From `validator rounds show`.", show_default=False)],
+    form: Format = "json",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "--out", metavar="FILE", help="Else standard output.", show_default=False),
+    ] = None,
+    config: Config = None,
+) -> None:
+    """Write the signed proof of a task's group; `validator proof verify` checks the JSON."""
+    from validator.cli.output import write_bytes
+    from validator.proofs.document import verify_document
+
+    data = _stored(task, config).document + b"\n"
+    write_bytes(data if form == "json" else verify_document(data).proof.to_markdown().encode(), output)
+
+
+def _stored(task: str, config: Path | None) -> "ProofRecord":
+    from validator.cli.errors import say_no
+    from validator.cli.session import ask_store
+
+    record = ask_store(config, lambda tx, _: tx.proofs.of_task(task))
+    if record is None:
+        say_no(
+            f"there is no proof of a task {task}: void and skipped tasks have none; `validator rounds show` lists tasks"
+        )
+    return record

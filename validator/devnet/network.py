@@ -25,6 +25,7 @@ from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
 from validator.rounds.listening import RoundEnd
 from validator.rounds.prepare import Prepared
+from validator.rounds.receipts import close_epoch
 from validator.settings import Settings
 from validator.sources import SeededRandom, SystemClock
 from validator.tasks.canary import make_canary
@@ -131,6 +132,8 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
         director.stop_rounds = daemon.rounds.stopping.set
         watcher.stage("running rounds")
         await daemon.run(stop, lambda: _weights_of_the_last_round(daemon, watcher))
+        # Nothing comes after this: an audit file of the run can be verified down to the last draw.
+        await close_epoch(daemon.store, signer, clock)
         return await read_result(daemon.store, subnet, signer.hotkey, population.hotkeys, director.ends)
 
 

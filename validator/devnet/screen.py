@@ -169,4 +169,6 @@ NEXT: Final = """What to try next:
   {validator} miners list --config {config}     what the validator thinks of everybody
   {validator} flags list --config {config}      who agrees too much with whom
   {validator} weights show --config {config}    the last vector and why
+  {validator} audit export --config {config} --out log.jsonl, then
+  {validator} audit verify log.jsonl            every draw, score and proof computed again from the file alone
   {validator} devnet --scenario collusion                three trusted miners start to lie"""

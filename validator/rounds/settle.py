@@ -29,12 +29,14 @@ from validator.protocol.round import (
 )
 from validator.protocol.signatures import Signer
 from validator.rounds.judge import Judged
+from validator.rounds.proving import notes_of, sealed_proofs
 from validator.rounds.receipts import write_receipt
 from validator.rounds.semantics import with_semantics
 from validator.scorers import Scorer, scorer
 from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.records import DispatchKey, EndState, WindowEntry
+from validator.store.signed import PackedProof
 from validator.store.summary import summarise
 
 Key = tuple[str, str]
@@ -79,10 +81,11 @@ def round_results(plan: RoundPlan, returned: Returned) -> RoundResults:
 
 
 class Scored(NamedTuple):
-    """What a round comes to, and the digests that its receipt needs."""
+    """What a round comes to, its proofs, and the digests that its receipt needs."""
 
     results: RoundResults
     outcome: RoundOutcome
+    proofs: tuple[PackedProof, ...]
     lines: RoundLines
 
 
@@ -108,7 +111,7 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
         return None
     version = scorer(frozen.scoring_version)
     # A thread: hostile answers can be so long that scoring them takes a second.
-    scored = await asyncio.to_thread(_score, version, frozen, plan, returned)
+    scored = await asyncio.to_thread(_score, version, signer, frozen, plan, returned)
     outcome, now = scored.outcome, clock.now()
     async with store.begin() as tx:
         await _write_judgements(tx, frozen, scored.results, returned)
@@ -116,6 +119,7 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
             int(frozen.round_id), "settled", Reason.SETTLED, outcome, now, summarise(outcome.members)
         )
         await _write_outcome(tx, version, frozen, outcome, now)
+        await tx.proofs.put_all(scored.proofs)
         await write_receipt(tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, scored.lines))
     return outcome
 
@@ -151,15 +155,17 @@ def planned_lines(frozen: RoundInput, plan: RoundPlan) -> RoundLines:
     return RoundLines(input=line_digest(input_line(frozen)), plan=line_digest(plan_line(plan)))
 
 
-def _score(version: Scorer, frozen: RoundInput, plan: RoundPlan, returned: Returned) -> Scored:
+def _score(version: Scorer, signer: Signer, frozen: RoundInput, plan: RoundPlan, returned: Returned) -> Scored:
     results = round_results(plan, returned)
     outcome = version.score(frozen, plan, results)
+    proofs = tuple(sealed_proofs(signer, frozen, plan, results, outcome))
     lines = msgspec.structs.replace(
         planned_lines(frozen, plan),
         answers=line_digest(answers_line(results)),
         outcome=line_digest(outcome_line(outcome)),
+        proofs=notes_of(proofs),
     )
-    return Scored(results, outcome, lines)
+    return Scored(results, outcome, proofs, lines)
 
 
 async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundResults, returned: Returned) -> None:

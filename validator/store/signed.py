@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from validator.protocol.receipt import ProofNote
+
 
 @dataclass(frozen=True, slots=True)
 class ProofRecord:
@@ -12,6 +14,16 @@ class ProofRecord:
     checksum: str
     digest: str
     document: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedProof:
+    """A proof on its way into the store. `packed`: its document, compressed."""
+
+    round_id: int
+    note: ProofNote
+    digest: str
+    packed: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

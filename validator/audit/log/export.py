@@ -70,8 +70,9 @@ async def _round_lines(tx: Transaction, end: RoundEnd) -> AsyncIterator[bytes]:
     if lines.outcome is not None:
         outcome = await tx.rounds.document_bytes(round_id, "outcome")
         yield _held(end, "outcome", lines.outcome, b"" if outcome is None else wrapped("outcome", outcome))
-    for note, proof in zip(lines.proofs, await tx.proofs.of_round(round_id), strict=False):
-        yield _held(end, "proof", note.sha256, wrapped("proof", proof.document))
+    for note in lines.proofs:
+        proof = await tx.proofs.of_task(note.task_id)
+        yield _held(end, "proof", note.sha256, b"" if proof is None else wrapped("proof", proof.document))
 
 
 async def _input(tx: Transaction, round_id: int) -> bytes:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from validator.audit.log.documents import Answers, Planned, read_answers, read_outcome, read_planned
 from validator.audit.log.faults import FaultError
 from validator.audit.log.lines import Line, LineReader
+from validator.audit.log.proofs import check_proofs
 from validator.audit.log.report import Checked
 from validator.groups.draws import round_seed, task_id
 from validator.protocol.reasons import Reason
@@ -43,10 +44,12 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
     check_answers(planned, answers, end)
     outcome, found = read_outcome(reader, end, lines.outcome)
     _check_outcome(planned, answers, outcome, found, end, version)
+    proofs = check_proofs(reader, end, receipt.validator_hotkey, planned, answers, outcome)
     return Checked(
         end.state,
         tasks=len(planned.plan.groups),
         answers=len(answers.results.submissions),
+        proofs=proofs,
         pending=not planned.drawn,
     )
 

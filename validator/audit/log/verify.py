@@ -66,7 +66,9 @@ def _verify(reader: LineReader, chain: Chain, salts: Mapping[str, bytes], progre
         if receipt.round is not None:
             checked = check_round(reader, receipt, receipt.round, salts.get(receipt.commitment or ""))
             rounds[checked.state] += 1
-            counted.update(tasks=checked.tasks, answers=checked.answers, proofs=checked.proofs, pending=checked.pending)
+            counted.update(
+                tasks=checked.tasks, answers=checked.answers, proofs=checked.proofs, pending=int(checked.pending)
+            )
             last_round = int(receipt.round.round_id)
             first_round = last_round if first_round is None else first_round
         progress(reader.offset)

@@ -6,24 +6,24 @@ from typing import Any
 from sqlalchemy import Row, select
 
 from validator.store.repositories.base import Repository
-from validator.store.signed import ProofRecord
-from validator.store.tables import proofs, tasks
+from validator.store.signed import PackedProof, ProofRecord
+from validator.store.tables import proofs
 
 
 class Proofs(Repository):
     """Proofs by (round_id, task_id)."""
 
-    async def put_all(self, records: Sequence[ProofRecord]) -> None:
+    async def put_all(self, packed: Sequence[PackedProof]) -> None:
         """Keep a round's proofs."""
         rows = [
             {
-                "round_id": record.round_id,
-                "task_id": record.task_id,
-                "checksum": record.checksum,
-                "digest": record.digest,
-                "document": await self._packing.pack(record.document),
+                "round_id": proof.round_id,
+                "task_id": proof.note.task_id,
+                "checksum": proof.note.checksum,
+                "digest": proof.digest,
+                "document": proof.packed,
             }
-            for record in records
+            for proof in packed
         ]
         await self._insert(proofs, rows)
 
@@ -35,16 +35,6 @@ class Proofs(Repository):
         """
         row = await self._first(select(proofs).where(proofs.c.task_id == task_id))
         return None if row is None else await self._record(row)
-
-    async def of_round(self, round_id: int) -> tuple[ProofRecord, ...]:
-        """Return a round's proofs in plan order.
-
-        Raises:
-            DamagedError: the bytes of one cannot be read.
-        """
-        its_task = (tasks.c.round_id == proofs.c.round_id) & (tasks.c.task_id == proofs.c.task_id)
-        statement = select(proofs).join(tasks, its_task).where(proofs.c.round_id == round_id)
-        return tuple([await self._record(row) for row in await self._all(statement.order_by(tasks.c.position))])
 
     async def _record(self, row: Row[Any]) -> ProofRecord:
         document = await self._packing.unpack(row.document)

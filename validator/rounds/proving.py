@@ -1,0 +1,33 @@
+"""The proofs of a round's groups: made by the pure function, sealed by the validator (SPEC 14)."""
+
+from collections.abc import Iterator, Sequence
+
+from validator.proofs import group_proof
+from validator.proofs.document import document_bytes, seal
+from validator.protocol.receipt import ProofNote, line_digest, wrapped
+from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
+from validator.protocol.signatures import Signer
+from validator.store.packing import compressed
+from validator.store.signed import PackedProof
+
+
+def sealed_proofs(
+    signer: Signer, frozen: RoundInput, plan: RoundPlan, results: RoundResults, outcome: RoundOutcome
+) -> Iterator[PackedProof]:
+    """Yield the proof of every task that has a group with answers, in plan order.
+
+    Packed one by one: hostile answers make proofs of tens of megabytes, which shrink to little.
+    """
+    for group in plan.groups:
+        proof = group_proof(frozen, plan, results, outcome, group.task_id)
+        if proof is None:
+            continue
+        document = seal(proof, signer)
+        data = document_bytes(document).removesuffix(b"\n")
+        note = ProofNote(group.task_id, document["checksum"], line_digest(wrapped("proof", data)))
+        yield PackedProof(int(frozen.round_id), note, document["digest"], compressed(data))
+
+
+def notes_of(proofs: Sequence[PackedProof]) -> tuple[ProofNote, ...]:
+    """Return what the receipt says of the proofs."""
+    return tuple(proof.note for proof in proofs)
