@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 UV := $(BIN)/uv
 ROUNDS ?= 18
 
-.PHONY: help setup demo test hostile replay-test test-chain lint format reference lock clean
+.PHONY: help setup demo test hostile crash-test replay-test test-chain lint format reference lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -25,6 +25,9 @@ demo: setup  ## Run the local network: simulated chain, real miners, HTTP and si
 
 test: setup  ## Run every test, on SQLite and on a real Postgres
 	$(BIN)/pytest
+
+crash-test: setup  ## 200 kills around the submission of weights on each database, ten processes in a race; prints the figures
+	CRASH_KILLS=200 CRASH_RACERS=10 $(BIN)/pytest tests/weights/test_crashes.py -s --timeout 3600
 
 hostile: setup  ## A thousand hostile answers against a running daemon; prints memory and loop lag
 	HOSTILE_CASES=1000 $(BIN)/pytest tests/acceptance/test_hostile_answers.py -s --timeout 1800

@@ -1,0 +1,55 @@
+"""Kills around the submission: no epoch is sent twice, none is lost. `make crash-test` takes many of them."""
+
+import os
+import random
+from pathlib import Path
+
+from crash_child import Life
+from crash_world import ScriptedChain, kill_at_random, race
+from weights_world import ME, START, give_scores
+
+from validator.chain.state import SubnetRules
+from validator.chain.subnet import SimulatedSubnet
+from validator.sources import VirtualClock
+from validator.store import open_store
+
+KILLS = int(os.environ.get("CRASH_KILLS", "8"))
+RACERS = int(os.environ.get("CRASH_RACERS", "3"))
+TEMPO = 59
+
+
+async def world_of(store_url: str, folder: Path, *, faulty: bool = True, seed: int = 1) -> tuple[ScriptedChain, Life]:
+    clock = VirtualClock(START)
+    rules = SubnetRules(
+        seed="crash", genesis=int(START.timestamp()), block_time_s=1.0, tempo=TEMPO, weights_rate_limit=5
+    )
+    subnet = SimulatedSubnet.create(rules, clock)
+    subnet.register(ME, stake_tao=100.0, validator_permit=True)
+    for number in range(8):
+        subnet.register(f"miner{number}")
+    async with open_store(store_url, create=True) as store:
+        await give_scores(store, subnet, {f"miner{number}": 1.0 + number for number in range(8)})
+    life = Life(store_url, str(folder / "chain"), str(folder / "stop-file"), ME)
+    return ScriptedChain(subnet, clock, ME, random.Random(seed), faulty), life
+
+
+async def test_kills_around_the_submission_neither_double_nor_lose_an_epoch(store_url: str, tmp_path: Path) -> None:
+    chain, life = await world_of(store_url, tmp_path)
+    async with chain.served(Path(life.socket)):
+        figures = await kill_at_random(chain, life, KILLS)
+    print(f"\n{store_url.partition(':')[0]}: {figures}")  # noqa: T201 - the figures are the point
+    assert figures.kills.total() >= KILLS
+    assert (figures.double, figures.lost) == (0, 0)
+    blocks = {s.epoch: s.pending.result.block for s in chain.sent if s.pending.result and s.pending.result.accepted}
+    async with open_store(store_url) as store, store.read() as tx:
+        records = {record.epoch: record for record in await tx.weights.listing(10_000)}
+    for epoch in range(figures.epochs):
+        assert (records[epoch].state, records[epoch].block) == ("confirmed", blocks[epoch])
+
+
+async def test_of_many_that_race_for_an_epoch_one_submits(store_url: str, tmp_path: Path) -> None:
+    chain, life = await world_of(store_url, tmp_path, faulty=False)
+    async with chain.served(Path(life.socket)):
+        figures = await race(chain, life, RACERS)
+    print(f"\n{store_url.partition(':')[0]}: {RACERS} racers, {figures.sent} submitted")  # noqa: T201 - the figures are the point
+    assert (figures.sent, figures.double, figures.lost) == (1, 0, 0)
