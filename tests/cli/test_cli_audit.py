@@ -1,10 +1,11 @@
 """`validator audit …` and the stored proofs of `validator proof …`, as a user starts them."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
-from cli_store import Example, example_in, validator
+from cli_store import Example, copied, example_in, validator
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +76,14 @@ def test_a_stored_proof_is_shown_exported_and_verified(exported: Path, example: 
     assert done.stdout.startswith("# Consensus Proof")
     done = validator("proof", "show", "none", "--config", str(example.config))
     assert (done.returncode, "there is no proof of a task none" in done.stderr) == (1, True)
+
+
+def test_an_export_of_a_damaged_store_names_the_round_and_leaves_no_file(example: Example, tmp_path: Path) -> None:
+    own = copied(example, tmp_path)
+    with sqlite3.connect(own.database) as connection:
+        connection.execute("UPDATE groups SET primaries = '[]'")
+    file = tmp_path / "log.jsonl"
+    done = validator("audit", "export", "--config", str(own.config), "--out", str(file))
+    assert done.returncode == 3
+    assert "round 0: the stored plan is not what its receipt was written for" in done.stderr
+    assert list(tmp_path.glob("log*")) == []

@@ -1,5 +1,6 @@
 """Every end of a round is one signed receipt in the same transaction; salts keep their order (SPEC 8)."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
 from validator.rounds.service import RoundService
 from validator.store import Store
+from validator.store.errors import DamagedError, MismatchError
 from validator.tasks.memory import MemorySource
 
 TEMPO = 5_000  # long: virtual time runs on while threads work
@@ -235,3 +237,22 @@ async def test_every_group_has_a_sealed_proof_that_its_receipt_names(store: Stor
         assert sha256_hex(wrapped("proof", stored.document)) == note.sha256
     async with store.read() as tx:
         assert await tx.proofs.of_task("none") is None
+
+
+async def test_the_log_is_only_ever_appended_to(store: Store) -> None:
+    await prepared(small_world(store))
+    async with store.read() as tx:
+        opening = await tx.receipts.last()
+    assert opening is not None
+    for sequence in (0, 2):
+        with pytest.raises(MismatchError, match=f"receipt {sequence} where 1 is the next"):
+            async with store.begin() as tx:
+                await tx.receipts.add(replace(opening, sequence=sequence))
+
+
+async def test_a_receipt_that_was_changed_in_the_store_is_damage(store: Store, tmp_path: Path) -> None:
+    await prepared(small_world(store))
+    async with store.begin() as tx:
+        await tx.connection.execute(text("UPDATE receipts SET sha256 = 'other'"))
+    with pytest.raises(DamagedError):
+        await export(store, tmp_path / "log.jsonl")
