@@ -5,11 +5,13 @@ import base64
 import json
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
 import msgspec
 from builders import FILES, IMAGE, trace_files
+from workflow_world import ScriptedServices
 
 from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
@@ -23,7 +25,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.probes import probe_values
 from validator.protocol.round import Axon
-from validator.protocol.scoring_version import ASSESSED_TYPES, TYPE_RULES
+from validator.protocol.scoring_version import ASSESSED_TYPES, TYPE_RULES, SkillType
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import (
     Analysis,
@@ -38,21 +40,26 @@ from validator.protocol.sssa import (
 from validator.protocol.task import Task, Windows
 from validator.protocol.times import format_time
 from validator.protocol.traces import read_traces
+from validator.protocol.workflow_plan import WorkflowDispatch
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.prepare import Prepared, Preparer
+from validator.rounds.running import PlanRunner
 from validator.rounds.service import RoundService
 from validator.rounds.standing import Standing
 from validator.rounds.tasks import TaskDesk
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store
+from validator.tasks.goals import GoalSource, MemoryGoals
 from validator.tasks.memory import MemorySource
 from validator.tasks.source import SourcedTask, TaskSource
+from validator.workflows.services import StepClient
 
 T = TypeVar("T")
 VALIDATOR = Signer.from_uri("//Validator")
 WINDOWS = Windows((0, 6), (0, 3))
 Script = Callable[[Signer, Dispatch], ScriptedReply]
+Planner = Callable[[Signer, WorkflowDispatch], ScriptedReply]
 
 
 def tasks_of_all_types(windows: Windows = WINDOWS) -> list[SourcedTask]:
@@ -101,12 +108,16 @@ class World:
         miners: int = 6,
         script: Script = honest,
         source: TaskSource | None = None,
+        goals: GoalSource | None = None,
+        planner: Planner | None = None,
         crypto: str = "sr25519",
         tempo: int = 20,
     ) -> None:
         self.store = store
         self.clock = VirtualClock()
         self.script = script
+        self.planner = planner
+        self.declares = tuple(SkillType) if planner else ASSESSED_TYPES
         self.posts = 0
         genesis = int(self.clock.now().timestamp())
         rules = SubnetRules(seed="test", genesis=genesis, block_time_s=1.0, tempo=tempo, weights_rate_limit=5)
@@ -124,12 +135,13 @@ class World:
         random = SeededRandom("world")
         self.preparer = Preparer(
             store=store,
-            desk=TaskDesk(self.source, None, random),
+            desk=TaskDesk(self.source, None, random, goals or MemoryGoals()),
             clock=self.clock,
             random=random,
             signer=VALIDATOR,
         )
-        self.dispatcher = Dispatcher(self.client, store, self.clock, self.gates)
+        runner = PlanRunner(ScriptedServices(self.clock, {}), self.clock)
+        self.dispatcher = Dispatcher(self.client, store, self.clock, self.gates, runner)
         self.service = RoundService(
             store=store,
             chain=self.chain,
@@ -145,11 +157,18 @@ class World:
             standing=Standing(VALIDATOR.hotkey),
         )
 
+    def run_plans_on(self, services: StepClient) -> None:
+        """Let plans be run on these services."""
+        self.dispatcher = replace(self.dispatcher, runner=PlanRunner(services, self.clock))
+        self.service.dispatcher = self.dispatcher
+
     def _reply(self, method: str, call: Call) -> ScriptedReply:
         signer = self.signers[call.hotkey]
         if method == "GET":
             return ScriptedReply(self._capabilities(signer))
         self.posts += 1
+        if self.planner is not None and call.path == "/v1/workflows":
+            return self.planner(signer, msgspec.json.decode(call.body, type=WorkflowDispatch))
         return self.script(signer, msgspec.json.decode(call.body, type=Dispatch))
 
     def _capabilities(self, signer: Signer) -> bytes:
@@ -157,7 +176,7 @@ class World:
         document = Capabilities(
             "1.0",
             signer.hotkey,
-            ASSESSED_TYPES,
+            self.declares,
             {t: IMAGE for t in ASSESSED_TYPES if TYPE_RULES[t].runtime},
             "test",
             format_time(now),

@@ -24,6 +24,7 @@ from validator.protocol.reasons import Reason
 from validator.settings import Settings
 from validator.sources import SeededRandom, VirtualClock
 from validator.store.records import WeightsRecord, WindowEntry
+from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
 from validator.telemetry import Metrics
 from validator.web.health import HealthService
@@ -130,7 +131,7 @@ def _subnet() -> tuple[VirtualClock, SimulatedSubnet]:
 async def _running(
     store_url: str, clock: VirtualClock, subnet: SimulatedSubnet, chain: Chain, rounds: dict[str, Any]
 ) -> AsyncIterator[Running]:
-    world = World(chain, MemorySource(tasks_of_all_types()), VALIDATOR, clock, SeededRandom("d"), None)
+    world = World(chain, MemorySource(tasks_of_all_types()), MemoryGoals(), VALIDATOR, clock, SeededRandom("d"), None)
     metrics = Metrics(clock, "0")
 
     def observe(_logger: Any, _level: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

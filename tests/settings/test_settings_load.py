@@ -34,7 +34,7 @@ def test_a_minimal_file_takes_every_default(write: Write) -> None:
     settings = load_settings(write(MINIMAL), {})
     assert settings.validator.netuid == 3
     assert settings.chain.kind == "bittensor"
-    assert settings.rounds.max_open == 60
+    assert settings.rounds.max_open == 70
     assert settings.store.url.reveal() == "sqlite:///validator.sqlite"
 
 

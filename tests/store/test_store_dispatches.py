@@ -155,10 +155,11 @@ async def test_an_attestation_is_stored_once_under_its_hash(store: Store) -> Non
         data = await tx.sssas.get(submission.sssa_sha256)
         assert data == canonical_bytes(submission.sssa)
         assert sha256_hex(data) == submission.sssa_sha256
-        assert msgspec.json.decode(data, type=Sssa) == submission.sssa == await tx.sssas.load(submission.sssa_sha256)
+        assert msgspec.json.decode(data, type=Sssa) == submission.sssa
+        assert await tx.sssas.load(submission.sssa_sha256, Sssa) == submission.sssa
         assert await tx.sssas.get(sha("unknown")) is None
         with pytest.raises(DamagedError):
-            await tx.sssas.load(sha("unknown"))
+            await tx.sssas.load(sha("unknown"), Sssa)
 
 
 async def test_documents_that_were_tampered_with_are_not_believed(store: Store) -> None:

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import structlog
 
@@ -12,13 +13,14 @@ from validator import __version__
 from validator.daemon.stop import Stop
 from validator.daemon.upkeep import HeadWatch, HealthListener, LoopWatch, RetentionService
 from validator.daemon.world import World
-from validator.miners.client import HttpMinerClient, MinerClient
+from validator.miners.client import HttpMinerClient
 from validator.miners.directory import CapabilityDirectory
 from validator.protocol.errors import ValidatorError
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.listening import RoundListener
 from validator.rounds.prepare import Preparer
+from validator.rounds.running import PlanRunner
 from validator.rounds.service import RoundService
 from validator.rounds.standing import Standing
 from validator.rounds.tasks import TaskDesk
@@ -30,7 +32,9 @@ from validator.web.state import HealthState
 from validator.weights.lock import WeightsLock, stop_file_of
 from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
+from validator.workflows.http import HttpStepClient
 
+_PLAN_THREADS: Final = 2
 _log = structlog.get_logger()
 
 
@@ -145,28 +149,33 @@ async def assembled(
         stack.push_async_callback(world.chain.close)
         stack.push_async_callback(world.source.close)
         store = await stack.enter_async_context(open_store(settings.store.url.reveal(), writer=True, create=True))
-        client = HttpMinerClient(
-            world.signer,
-            max_open=settings.rounds.max_open,
-            connect_timeout_s=settings.rounds.connect_timeout_s,
-            allow_private=settings.miners.allow_private_axons,
-        )
-        stack.push_async_callback(client.close)
-        gates = Gatekeeper()
-        stack.push_async_callback(gates.close)
+        dispatcher = _dispatcher(settings, world, store, stack)
         health = HealthState(world.clock, settings.rounds.interval_s, __version__)
         standing = Standing(world.signer.hotkey, settings.rounds.without_permit, health.saw_standing)
-        rounds = _round_service(settings, world, store, client, gates, standing, (HealthListener(health), *listeners))
+        rounds = _round_service(settings, world, store, dispatcher, standing, (HealthListener(health), *listeners))
         beside = _beside(settings, world, store, metrics, health)
         yield Daemon(settings, store, metrics, health, rounds, beside)
+
+
+def _dispatcher(settings: Settings, world: World, store: Store, stack: AsyncExitStack) -> Dispatcher:
+    private, connect_s = settings.miners.allow_private_axons, settings.rounds.connect_timeout_s
+    client = HttpMinerClient(
+        world.signer, max_open=settings.rounds.max_open, connect_timeout_s=connect_s, allow_private=private
+    )
+    stack.push_async_callback(client.close)
+    gates = Gatekeeper()
+    stack.push_async_callback(gates.close)
+    services = HttpStepClient(world.signer, connect_timeout_s=connect_s, allow_private=private)
+    stack.push_async_callback(services.close)
+    threads = stack.enter_context(ThreadPoolExecutor(_PLAN_THREADS, thread_name_prefix="plans"))
+    return Dispatcher(client, store, world.clock, gates, PlanRunner(services, world.clock, threads))
 
 
 def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
     settings: Settings,
     world: World,
     store: Store,
-    client: MinerClient,
-    gates: Gatekeeper,
+    dispatcher: Dispatcher,
     standing: Standing,
     listeners: Sequence[RoundListener],
 ) -> RoundService:
@@ -176,17 +185,17 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
         source=world.source,
         clock=world.clock,
         signer=world.signer,
-        directory=CapabilityDirectory(client, store, world.clock, world.signer.hotkey),
+        directory=CapabilityDirectory(dispatcher.client, store, world.clock, world.signer.hotkey),
         preparer=Preparer(
             store=store,
-            desk=TaskDesk(world.source, world.canary, world.random),
+            desk=TaskDesk(world.source, world.canary, world.random, world.goals),
             clock=world.clock,
             random=world.random,
             signer=world.signer,
             exclude_recent=settings.tasks.exclude_recent,
         ),
-        dispatcher=Dispatcher(client, store, world.clock, gates),
-        gates=gates,
+        dispatcher=dispatcher,
+        gates=dispatcher.gates,
         interval_s=settings.rounds.interval_s,
         refresh_s=settings.rounds.capabilities_refresh_s,
         standing=standing,

@@ -17,6 +17,7 @@ from validator.settings import Settings
 from validator.sources import Clock, RandomBytes, SystemClock, SystemRandom
 from validator.tasks.canary import make_canary
 from validator.tasks.directory import DirectorySource
+from validator.tasks.goals import DirectoryGoals, GoalSource
 from validator.tasks.http import HttpSource
 from validator.tasks.source import TaskSource
 
@@ -36,11 +37,13 @@ class World:
 
     Attributes:
         chain, source, signer, clock, random: what their names say.
+        goals: where workflow tasks come from.
         canary: makes canary tasks; None for rounds without them.
     """
 
     chain: Chain
     source: TaskSource
+    goals: GoalSource
     signer: Signer
     clock: Clock
     random: RandomBytes
@@ -58,6 +61,7 @@ def build_world(settings: Settings) -> World:
     return World(
         chain=_chain(settings, signer, clock),
         source=_source(settings, signer, clock),
+        goals=DirectoryGoals(settings.tasks.directory),
         signer=signer,
         clock=clock,
         random=random,

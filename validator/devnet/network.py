@@ -13,11 +13,13 @@ from validator.daemon.assembly import Daemon, assembled
 from validator.daemon.stop import Stop
 from validator.daemon.world import World
 from validator.devnet.fresh import set_aside
+from validator.devnet.goals import local_goals
 from validator.devnet.library import WINDOWS, Library, build_library
 from validator.devnet.miner.analyses import AnalysisPool
 from validator.devnet.population import Population
 from validator.devnet.result import NetworkResult, read_result
 from validator.devnet.roster import Resident, collusion_roster, demo_roster
+from validator.devnet.services.local import LocalServices
 from validator.devnet.tracing.policy import RunPolicy, Tracer
 from validator.protocol.bundles import read_bundle
 from validator.protocol.errors import ValidatorError
@@ -29,6 +31,7 @@ from validator.rounds.receipts import close_epoch
 from validator.settings import Settings
 from validator.sources import SeededRandom, SystemClock
 from validator.tasks.canary import make_canary
+from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
 from validator.tasks.source import SourcedTask
 
@@ -116,12 +119,16 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
         stack.push_async_callback(population.close)
         watcher.stage("starting miners")
         await population.start()
+        services = LocalServices(options.seed, signer.hotkey, clock)
+        stack.push_async_callback(services.close)
+        addresses = await services.start()
         population.register(0)
         watcher.stage("analysing the library")
         await _warm_up(library, analyses)
         world = World(
             chain=SimulatedChain(subnet, signer.hotkey),
             source=MemorySource(library.tasks),
+            goals=MemoryGoals(local_goals(addresses, WINDOWS)),
             signer=signer,
             clock=clock,
             random=random,

@@ -9,6 +9,8 @@ from validator.devnet.miner.behaviours import behaviour_of
 from validator.devnet.miner.kit import Kit
 from validator.devnet.miner.server import LocalMiner
 from validator.devnet.pace import Paced
+from validator.devnet.planner.server import LocalPlanner
+from validator.devnet.planner.skills import HABITS
 from validator.devnet.roster import Resident
 from validator.devnet.tracing.policy import Tracer
 from validator.protocol.round import Axon
@@ -37,7 +39,7 @@ class Population:
     analyses: AnalysisPool
     tracer: Tracer
     _waiting: dict[str, Axon] = field(default_factory=dict)
-    _servers: list[LocalMiner] = field(default_factory=list)
+    _servers: list[LocalMiner | LocalPlanner] = field(default_factory=list)
     hotkeys: dict[str, Resident] = field(default_factory=dict)
 
     async def start(self) -> None:
@@ -48,7 +50,16 @@ class Population:
             self._waiting[signer.hotkey] = await self._listen(resident, signer)
 
     async def _listen(self, resident: Resident, signer: Signer) -> Axon:
-        miner = LocalMiner(
+        server = self._planner(resident, signer) or self._miner(resident, signer)
+        self._servers.append(server)
+        return await server.start()
+
+    def _planner(self, resident: Resident, signer: Signer) -> LocalPlanner | None:
+        habits = HABITS.get(resident.kind)
+        return None if habits is None else LocalPlanner(signer, habits, frozenset({self.validator}), self.clock)
+
+    def _miner(self, resident: Resident, signer: Signer) -> LocalMiner:
+        return LocalMiner(
             kit=Kit(signer, self.analyses, self.tracer),
             behaviour=Paced(behaviour_of(resident, self.seed)),
             validators=frozenset({self.validator}),
@@ -57,8 +68,6 @@ class Population:
             skill_types=resident.skill_types,
             mortal=resident.kind == "dead",
         )
-        self._servers.append(miner)
-        return await miner.start()
 
     def register(self, round_number: int) -> int:
         """Register everyone whose round has come; return how many that were."""

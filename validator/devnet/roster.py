@@ -18,6 +18,7 @@ Kind = Literal[
     "replayed",
     "cohort",
 ]
+PlannerKind = Literal["skilled", "careful", "lavish", "serial", "hasty", "forgetful", "confused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Resident:
     """
 
     name: str
-    kind: Kind
+    kind: Kind | PlannerKind
     joins: int = 0
     turns: int = 0
     max_concurrent: int = 2
@@ -62,9 +63,28 @@ def demo_roster() -> tuple[Resident, ...]:
         ("replayed", 1, (script, composition)),
         ("cohort", 3, (rag, script, composition)),
     )
-    return tuple(
+    miners = tuple(
         Resident(f"{kind}-{number}", kind, skill_types=types)
         for kind, many, types in crowd
+        for number in range(1, many + 1)
+    )
+    return miners + _planners()
+
+
+def _planners() -> tuple[Resident, ...]:
+    """Return those who answer workflow tasks: every skill, the skilled in the majority."""
+    crowd: tuple[tuple[PlannerKind, int], ...] = (
+        ("skilled", 3),
+        ("careful", 1),
+        ("lavish", 1),
+        ("serial", 1),
+        ("hasty", 1),
+        ("forgetful", 1),
+        ("confused", 1),
+    )
+    return tuple(
+        Resident(f"{kind}-{number}", kind, skill_types=(SkillType.WORKFLOW,))
+        for kind, many in crowd
         for number in range(1, many + 1)
     )
 

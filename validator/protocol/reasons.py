@@ -23,7 +23,11 @@ class Reason(StrEnum):
         return member
 
     # An answer that passed
-    ACCEPTED = "accepted", "The answer passed gates 1 to 6."
+    ACCEPTED = "accepted", "The answer passed its gates."
+    WORKFLOW_DEFERRED = (
+        "workflow_deferred",
+        "The plan was run, but the quality of its output cannot be judged yet: nothing enters the window until it is.",
+    )
     ACCEPTED_EARLY = (
         "accepted_early",
         "The answer passed the gates but came before t_min: it counts for consensus, its emission is 0.",

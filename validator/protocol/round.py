@@ -12,8 +12,12 @@ from validator.protocol.bundles import IndexEntry
 from validator.protocol.capabilities import SandboxImage
 from validator.protocol.reasons import Reason
 from validator.protocol.scoring_version import SkillType
-from validator.protocol.sssa import Document, Sssa
+from validator.protocol.sssa import Document, Sssa, Unit
 from validator.protocol.task import Truth, Windows
+from validator.protocol.workflow_plan import WorkflowPlan
+from validator.protocol.workflow_run import RunRecord
+from validator.protocol.workflow_score import WorkflowRun, WorkflowScore
+from validator.protocol.workflow_task import WorkflowTask
 
 INPUT_VERSION: Final = "1"
 
@@ -127,7 +131,18 @@ class MinerState(Document, frozen=True):
 
 
 class RoundTask(Document, frozen=True):
-    """One task of the round. `index` is that of the bundle as dispatched, `source_sha256` that before a marker."""
+    """One task of the round.
+
+    Attributes:
+        task_id, skill_type, slot: which one.
+        source_sha256: of the bundle before a marker; of a workflow task's document.
+        bundle_sha256: of the bundle as dispatched; of a workflow's goal as dispatched.
+        nonce: hex of 32 bytes.
+        windows: per role.
+        provenance, truth, canary: of an assessment; a workflow has none of them.
+        index: of the bundle as dispatched; empty for a workflow.
+        workflow: the task's document; None for an assessment.
+    """
 
     task_id: str
     skill_type: SkillType
@@ -140,6 +155,7 @@ class RoundTask(Document, frozen=True):
     truth: Truth | None
     canary: CanarySpec | None
     index: tuple[IndexEntry, ...]
+    workflow: WorkflowTask | None = None
 
 
 class RerunResult(Document, frozen=True):
@@ -245,6 +261,27 @@ class Submission(Document, frozen=True):
     shell_commands: tuple[str, ...] | None = None
 
 
+class WorkflowSubmission(Document, frozen=True):
+    """A plan that passed gates 1 to 3, and what came of running it (SPEC 12).
+
+    Attributes:
+        seconds: from the first byte sent to the last byte received.
+        plan: as signed.
+        plan_sha256: of its canonical bytes with the signature's value.
+        run: every step as it went.
+        quality: of the output; None while it cannot be judged (deferred).
+    """
+
+    task_id: str
+    hotkey: str
+    role: Role
+    seconds: Annotated[float, Meta(ge=0)]
+    plan: WorkflowPlan
+    plan_sha256: str
+    run: RunRecord
+    quality: Unit | None
+
+
 class Rejection(Document, frozen=True):
     """A dispatch that failed a gate. `reason` is a code; `seconds` is None where nothing was sent."""
 
@@ -273,6 +310,7 @@ class RoundResults(Document, frozen=True):
     submissions: tuple[Submission, ...]
     rejections: tuple[Rejection, ...]
     void: tuple[VoidTask, ...] = ()
+    workflows: tuple[WorkflowSubmission, ...] = ()
 
 
 class Components(Document, frozen=True):
@@ -302,8 +340,19 @@ class Emission(Document, frozen=True):
     emission: float
 
 
+class WorkflowOutcome(Document, frozen=True):
+    """What a run was measured at, and what that is worth (SPEC 12)."""
+
+    measured: WorkflowRun
+    score: WorkflowScore
+
+
 class MemberOutcome(Document, frozen=True):
-    """What one dispatch came to. `emission` is None for a failed gate (it enters the window as 0) and for D-7."""
+    """What one dispatch came to.
+
+    `emission` is None for a failed gate (it enters the window as 0), for D-7 and for workflows, which are worth what
+    `workflow` says; that is None while the quality of the output is not known.
+    """
 
     task_id: str
     hotkey: str
@@ -315,6 +364,7 @@ class MemberOutcome(Document, frozen=True):
     agreement_with_auditors: float | None
     emission: Emission | None
     window_entry: float | None
+    workflow: WorkflowOutcome | None = None
 
 
 class GroupOutcome(Document, frozen=True):

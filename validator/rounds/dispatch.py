@@ -3,25 +3,31 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final, get_args
 
 import structlog
 
 from validator.miners.calls import Call, MinerClient, Reply
 from validator.miners.dispatch import dispatch_bodies
 from validator.protocol.answer import Role, answer_limit
+from validator.protocol.limits import MAX_PLAN_BODY
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundInput
+from validator.protocol.round import RoundInput, RoundTask
+from validator.protocol.workflow_plan import workflow_bodies
 from validator.rounds.expected import expected_of
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.gates import Expected
 from validator.rounds.judge import Judged, reject
+from validator.rounds.plans import AcceptedPlan
 from validator.rounds.prepare import Prepared
+from validator.rounds.running import PlanRunner
 from validator.rounds.settle import Key, Returned
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.records import DispatchKey
 
-_PATH = "/v1/assessments"
+_ASSESSMENTS: Final = "/v1/assessments"
+_WORKFLOWS: Final = "/v1/workflows"
 _log = structlog.get_logger()
 
 
@@ -43,15 +49,20 @@ class Dispatcher:
     Args:
         client, store, clock: what it uses.
         gates: where answers are judged.
+        runner: where accepted plans are run.
     """
 
     client: MinerClient
     store: Store
     clock: Clock
     gates: Gatekeeper
+    runner: PlanRunner
 
     async def dispatch(self, prepared: Prepared) -> Returned:
-        """Send every planned dispatch at once; return when each has answered, failed or run into its deadline."""
+        """Send every planned dispatch at once; return when each has answered, failed or run into its deadline.
+
+        A plan is run as soon as it has passed its gates.
+        """
         frozen, collected = prepared.frozen, _Collected()
         bodies = await asyncio.to_thread(_bodies, prepared)
         planned = [
@@ -123,12 +134,29 @@ class Dispatcher:
             raw = await asyncio.to_thread(received.read)
         async with self.store.begin() as tx:
             await tx.dispatches.answered(key, reply.seconds, reply.status, raw, self.clock.now())
-        return await self.gates.judge(expected, raw, reply.seconds)
+        if expected.task.workflow is None:
+            return await self.gates.judge(expected, raw, reply.seconds)
+        plan = await self.gates.judge_plan(expected, raw, reply.seconds)
+        return plan if isinstance(plan, Judged) else await self._run(key, expected, plan, reply.seconds)
+
+    async def _run(self, key: DispatchKey, expected: Expected, plan: AcceptedPlan, seconds: float) -> Judged:
+        """Run a plan and keep what came of it at once: a run costs, and a crash must not make it happen twice."""
+        submission = await self.runner.run(str(key.round_id), expected, plan, seconds)
+        async with self.store.begin() as tx:
+            await tx.dispatches.judged(key, Reason.ACCEPTED, submission)
+        return Judged(submission, Reason.ACCEPTED)
 
 
 def _bodies(prepared: Prepared) -> dict[str, dict[Role, bytes]]:
-    frozen, bundles = prepared.frozen, prepared.bundles
-    return {t.task_id: dispatch_bodies(frozen.round_id, t, bundles[t.task_id]) for t in frozen.tasks}
+    return {task.task_id: _bodies_of(prepared, task) for task in prepared.frozen.tasks}
+
+
+def _bodies_of(prepared: Prepared, task: RoundTask) -> dict[Role, bytes]:
+    round_id = prepared.frozen.round_id
+    if task.workflow is None:
+        return dispatch_bodies(round_id, task, prepared.bundles[task.task_id])
+    windows = {role: task.windows.of(role) for role in get_args(Role)}
+    return workflow_bodies(round_id, task.task_id, task.nonce, windows, task.workflow)
 
 
 def _key(frozen: RoundInput, expected: Expected) -> DispatchKey:
@@ -140,11 +168,17 @@ def _call(frozen: RoundInput, expected: Expected, body: bytes) -> Call:
     return Call(
         hotkey=expected.hotkey,
         axon=None if neuron is None else neuron.axon,
-        path=_PATH,
+        path=_ASSESSMENTS if expected.task.workflow is None else _WORKFLOWS,
         body=body,
         deadline_s=expected.task.windows.of(expected.role)[1],
-        limit=answer_limit(runtime_primary=expected.runtime_primary),
+        limit=_limit(expected),
     )
+
+
+def _limit(expected: Expected) -> int:
+    if expected.task.workflow is not None:
+        return MAX_PLAN_BODY
+    return answer_limit(runtime_primary=expected.runtime_primary)
 
 
 def _log_dispatch(frozen: RoundInput, expected: Expected, reply: Reply, judged: Judged | None) -> None:

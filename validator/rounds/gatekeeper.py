@@ -7,12 +7,17 @@ import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
+from functools import partial
+from typing import ParamSpec, TypeVar
 
 import structlog
 
 from validator.rounds.gates import Expected
 from validator.rounds.judge import Judged, judge
+from validator.rounds.plans import AcceptedPlan, judge_plan
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _log = structlog.get_logger()
 
 
@@ -48,22 +53,36 @@ class Gatekeeper:
         self._executor = start()
 
     async def judge(self, expected: Expected, body: bytes, seconds: float) -> Judged:
-        """Return what the gates say of one answer.
+        """Return what the gates say of one answer to an assessment.
 
         Raises:
             BrokenExecutor: the process was killed twice over the same answer.
         """
+        return await self.apart(expected, judge, expected, body, seconds)
+
+    async def judge_plan(self, expected: Expected, body: bytes, seconds: float) -> AcceptedPlan | Judged:
+        """Return what the gates say of one answer to a workflow task: a plan to run, or a rejection.
+
+        Raises:
+            BrokenExecutor: the process was killed twice over the same answer.
+        """
+        return await self.apart(expected, judge_plan, expected, body, seconds)
+
+    async def apart(self, expected: Expected, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what `function` returns when it is called in the process; `expected` is whose answer it is about.
+
+        Raises:
+            BrokenExecutor: the process was killed twice over it.
+        """
+        call = partial(function, *args, **kwargs)
         executor = self._executor
         try:
-            return await self._run(executor, expected, body, seconds)
+            return await asyncio.get_running_loop().run_in_executor(executor, call)
         except BrokenExecutor:
             if self._executor is executor:
                 _log.warning("gates_restarted", task_id=expected.task.task_id, hotkey=expected.hotkey)
                 self._executor = self._start()
-            return await self._run(self._executor, expected, body, seconds)
-
-    async def _run(self, executor: Executor, expected: Expected, body: bytes, seconds: float) -> Judged:
-        return await asyncio.get_running_loop().run_in_executor(executor, judge, expected, body, seconds)
+            return await asyncio.get_running_loop().run_in_executor(self._executor, call)
 
     async def close(self) -> None:
         """End the process."""

@@ -75,11 +75,11 @@ def parse(case: Case) -> Reason | None:
         case.answer = parse_answer(case.body, limit=answer_limit(runtime_primary=case.expected.runtime_primary))
     except JsonError as error:
         case.detail = str(error)
-        return _PARSE_REASONS.get(type(error), Reason.PARSE_SCHEMA)
+        return PARSE_REASONS.get(type(error), Reason.PARSE_SCHEMA)
     return None
 
 
-_PARSE_REASONS: Final[dict[type[JsonError], Reason]] = {
+PARSE_REASONS: Final[dict[type[JsonError], Reason]] = {
     TooLargeError: Reason.PARSE_TOO_LARGE,
     TooDeepError: Reason.PARSE_TOO_DEEP,
     DuplicateKeyError: Reason.PARSE_DUPLICATE_KEY,

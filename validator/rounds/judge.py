@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Rejection, Submission
+from validator.protocol.round import Rejection, Submission, WorkflowSubmission
 from validator.protocol.scoring_version import BASE_TRACES
 from validator.protocol.text import printable
 from validator.protocol.traces import Traces
@@ -37,14 +37,14 @@ class Judged:
     """What the gates said of one dispatch.
 
     Attributes:
-        result: a submission (gate 7 still to come) or a rejection.
+        result: a submission (gate 7 still to come), a plan that was run, or a rejection.
         reason: its reason code.
         detail: one printable line for the operator, perhaps empty.
         signatures: for gate 7; None unless a runtime primary passed.
         had_body: whether there was a body to look at.
     """
 
-    result: Submission | Rejection
+    result: Submission | WorkflowSubmission | Rejection
     reason: Reason
     detail: str = ""
     signatures: PackedSignatures | None = None
@@ -56,14 +56,18 @@ def judge(expected: Expected, body: bytes, seconds: float) -> Judged:
     case = Case(expected, body, seconds)
     failure = first_failure(case)
     if failure is not None:
-        rejected = reject(expected, failure, seconds, printable(case.detail))
-        return replace(rejected, had_body=True)
+        return reject_answer(expected, failure, seconds, printable(case.detail))
     early = seconds < expected.task.windows.of(expected.role)[0]
     return Judged(
         result=_submission(case),
         reason=Reason.ACCEPTED_EARLY if early else Reason.ACCEPTED,
         signatures=PackedSignatures.of(case.traces) if case.traces is not None else None,
     )
+
+
+def reject_answer(expected: Expected, reason: Reason, seconds: float, detail: str = "") -> Judged:
+    """Return the judgement of a body that failed a gate."""
+    return replace(reject(expected, reason, seconds, detail), had_body=True)
 
 
 def reject(expected: Expected, reason: Reason, seconds: float | None, detail: str = "") -> Judged:

@@ -34,7 +34,7 @@ Key = tuple[str, SkillType]
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A round that is stored and may be dispatched. `bundles` maps task ids to bytes."""
+    """A round that is stored and may be dispatched. `bundles` maps the task ids of assessments to bytes."""
 
     frozen: RoundInput
     plan: RoundPlan
@@ -87,9 +87,10 @@ class Preparer:
             frozen = await self._freeze(tx, round_id, snapshot, packed)
             plan = scorer(frozen.scoring_version).plan(frozen)
             await tx.rounds.open(frozen, plan, self.clock.now())
-            for task, bundle in packed:
+            bundles = [(task, bundle) for task, bundle in packed if bundle is not None]
+            for task, bundle in bundles:
                 await tx.bundles.put(task.bundle_sha256, bundle, self.clock.now())
-        return Prepared(frozen, plan, {task.task_id: bundle for task, bundle in packed})
+        return Prepared(frozen, plan, {task.task_id: bundle for task, bundle in bundles})
 
     async def _skip(self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot, reason: Reason) -> Skipped:
         now = self.clock.now()

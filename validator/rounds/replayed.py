@@ -3,13 +3,22 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
+from validator.audit.replay.again import Judgement
 from validator.protocol.answer import Role
-from validator.protocol.round import Rejection, RoundInput, Submission
+from validator.protocol.reasons import Reason
+from validator.protocol.round import RoundInput, Submission, WorkflowSubmission
 from validator.protocol.scoring_version import SCORING_VERSION
+from validator.protocol.workflow_task import WorkflowTask
 from validator.rounds.expected import expected_of
-from validator.rounds.judge import Judged, judge
+from validator.rounds.gates import Expected
+from validator.rounds.judge import Judged, judge, reject_answer
+from validator.rounds.plans import AcceptedPlan, judge_plan
 from validator.rounds.semantics import with_semantics
+from validator.scoring.workflow_runs import result_of
 from validator.store import DispatchKey
+from validator.workflows.quality import read_quality
 
 
 @dataclass(slots=True)
@@ -20,12 +29,17 @@ class StoredGates:
     version: str = SCORING_VERSION
     _judged: dict[DispatchKey, Judged] = field(default_factory=dict)
 
-    def judge(self, key: DispatchKey, role: Role, body: bytes, seconds: float) -> None:
-        """Send an answer through gates 1 to 6."""
+    def judge(self, key: DispatchKey, role: Role, body: bytes, seconds: float, stored: Judgement | None) -> None:
+        """Send an answer through its gates; a run cannot be had again, so that of `stored` stands for it."""
         task = next(task for task in self.frozen.tasks if task.task_id == key.task_id)
-        self._judged[key] = judge(expected_of(self.frozen, task, key.hotkey, role), body, seconds)
+        expected = expected_of(self.frozen, task, key.hotkey, role)
+        if task.workflow is None:
+            self._judged[key] = judge(expected, body, seconds)
+            return
+        plan = judge_plan(expected, body, seconds)
+        self._judged[key] = plan if isinstance(plan, Judged) else _ran(expected, task.workflow, plan, seconds, stored)
 
-    def judgements(self) -> Mapping[DispatchKey, Submission | Rejection]:
+    def judgements(self) -> Mapping[DispatchKey, Judgement]:
         """Return what was judged, gate 7 filled in from the answers that there were."""
         passed = {key: j.result for key, j in self._judged.items() if isinstance(j.result, Submission)}
         signatures = {
@@ -33,3 +47,18 @@ class StoredGates:
         }
         whole = dict(zip(passed, with_semantics(list(passed.values()), signatures), strict=True))
         return {key: whole.get(key) or judged.result for key, judged in self._judged.items()}
+
+
+def _ran(
+    expected: Expected, task: WorkflowTask, plan: AcceptedPlan, seconds: float, stored: Judgement | None
+) -> Judged:
+    """Return the judgement of an accepted plan: its stored run, the quality judged again where it can be."""
+    if not isinstance(stored, WorkflowSubmission):
+        return reject_answer(expected, Reason.ACCEPTED, seconds)  # a difference that names what it should have been
+    quality = stored.quality
+    if task.type != "code":
+        quality = read_quality(task, result_of(plan.plan, stored.run))
+    again = msgspec.structs.replace(
+        stored, plan=plan.plan, plan_sha256=plan.sha256, seconds=seconds, role=expected.role, quality=quality
+    )
+    return Judged(again, Reason.ACCEPTED)

@@ -6,7 +6,7 @@ import structlog
 
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import RoundEnd, RoundLines
-from validator.protocol.round import RoundInput, RoundPlan
+from validator.protocol.round import RoundInput, RoundPlan, WorkflowSubmission
 from validator.protocol.signatures import Signer
 from validator.rounds.expected import expected_of
 from validator.rounds.gatekeeper import Gatekeeper
@@ -16,6 +16,7 @@ from validator.rounds.settle import Key, Returned, planned_lines, round_end, set
 from validator.scorers import UnknownScoringVersionError, scorer
 from validator.sources import Clock
 from validator.store import Store
+from validator.store.errors import DamagedError
 from validator.store.records import DispatchRecord, StoredRound
 
 _log = structlog.get_logger()
@@ -104,21 +105,40 @@ def _abandoned(stored: StoredRound, plan: RoundPlan, reason: Reason) -> RoundEnd
 async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput) -> Returned:
     async with store.read() as tx:
         records = await tx.dispatches.of_round(int(frozen.round_id))
+    ran = await _runs(store, int(frozen.round_id))
     void = {record.key.task_id: Reason.BUG_CRASH for record in records if record.state in ("planned", "sent")}
     judged: dict[Key, Judged] = {}
     for record in records:
         if record.key.task_id in void:
             continue
+        submission = ran.get((record.key.task_id, record.key.hotkey))
+        if submission is not None:
+            judged[record.key.task_id, record.key.hotkey] = Judged(submission, Reason.ACCEPTED)
+            continue
         ended = await _judge_again(store, gates, frozen, record)
-        if ended is None:
-            void[record.key.task_id] = Reason.BUG_INTERNAL
+        if isinstance(ended, Reason):
+            void[record.key.task_id] = ended
         else:
             judged[record.key.task_id, record.key.hotkey] = ended
     return Returned(judged, void, any_response=any(record.http_status is not None for record in records))
 
 
-async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, record: DispatchRecord) -> Judged | None:
-    """Return what the gates say of the stored answer; None if an answer that was stored cannot be read any more."""
+async def _runs(store: Store, round_id: int) -> dict[Key, WorkflowSubmission]:
+    """Return the runs that were kept before the crash; none if one of them cannot be read."""
+    try:
+        async with store.read() as tx:
+            results = await tx.submissions.results(round_id)
+    except DamagedError:
+        return {}
+    return {(ran.task_id, ran.hotkey): ran for ran in results.workflows}
+
+
+async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, record: DispatchRecord) -> Judged | Reason:
+    """Return what the gates say of the stored answer, or why its task is void.
+
+    An answer that was stored cannot be read any more, or it is a plan whose run was cut off: running it again would
+    cost again, and steps that happened would happen twice.
+    """
     task = next(task for task in frozen.tasks if task.task_id == record.key.task_id)
     expected = expected_of(frozen, task, record.key.hotkey, record.role)
     if record.state == "failed" and record.reason is not None:
@@ -126,5 +146,8 @@ async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, reco
     async with store.read() as tx:
         body = await tx.dispatches.answer_body(record.key)
     if body is None or record.seconds is None:
-        return None
-    return await gates.judge(expected, body, record.seconds)
+        return Reason.BUG_INTERNAL
+    if task.workflow is None:
+        return await gates.judge(expected, body, record.seconds)
+    plan = await gates.judge_plan(expected, body, record.seconds)
+    return plan if isinstance(plan, Judged) else Reason.BUG_CRASH

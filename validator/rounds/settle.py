@@ -26,6 +26,7 @@ from validator.protocol.round import (
     RoundResults,
     Submission,
     VoidTask,
+    WorkflowSubmission,
 )
 from validator.protocol.signatures import Signer
 from validator.rounds.judge import Judged
@@ -77,6 +78,7 @@ def round_results(plan: RoundPlan, returned: Returned) -> RoundResults:
             for group in plan.groups
             if group.task_id in returned.void
         ),
+        workflows=tuple(judged.result for _, judged in counted if isinstance(judged.result, WorkflowSubmission)),
     )
 
 
@@ -170,7 +172,8 @@ def _score(version: Scorer, signer: Signer, frozen: RoundInput, plan: RoundPlan,
 
 async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundResults, returned: Returned) -> None:
     """Store what the gates said of each answer that arrived; failures without a body are stored already."""
-    submissions = {(s.task_id, s.hotkey): s for s in results.submissions}
+    passed: tuple[Submission | WorkflowSubmission, ...] = (*results.submissions, *results.workflows)
+    submissions = {(s.task_id, s.hotkey): s for s in passed}
     for (task_id, hotkey), judged in returned.judged.items():
         if judged.had_body and task_id not in returned.void:
             key = DispatchKey(int(frozen.round_id), task_id, hotkey)

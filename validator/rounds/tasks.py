@@ -1,8 +1,8 @@
-"""The tasks of a round: two slots per type from the source, a canary slot for two of the types (SPEC 1, 5)."""
+"""The tasks of a round: two slots per type from the sources, a canary slot for two of the types (SPEC 1, 5)."""
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import structlog
@@ -14,8 +14,11 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.round import RoundTask
 from validator.protocol.scoring_version import ASSESSED_TYPES, SLOTS_PER_TYPE, SkillType
 from validator.protocol.task import standard_windows
+from validator.protocol.workflow_plan import goal_sha256
+from validator.protocol.workflow_task import WORKFLOW_WINDOWS, WorkflowTask, task_sha256
 from validator.sources import RandomBytes
 from validator.tasks.canary import CANARY_TYPES
+from validator.tasks.goals import GoalSource, MemoryGoals
 from validator.tasks.source import SourcedTask, TaskSource, TaskSourceError
 
 _NONCE_BYTES = 32
@@ -25,10 +28,10 @@ CanaryMaker = Callable[[SkillType], SourcedTask]
 
 
 class PackedTask(NamedTuple):
-    """A task of the round with the bundle as it is dispatched."""
+    """A task of the round with the bundle as it is dispatched; None for a workflow."""
 
     task: RoundTask
-    bundle: bytes
+    bundle: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +42,13 @@ class TaskDesk:
         source: where curated tasks come from.
         canary: makes a canary task of a type; None for rounds without canaries.
         random: nonces.
+        goals: where workflow tasks come from; nowhere unless said.
     """
 
     source: TaskSource
     canary: CanaryMaker | None
     random: RandomBytes
+    goals: GoalSource = field(default_factory=MemoryGoals)
 
     async def fill(self, round_id: str, exclude: frozenset[str]) -> list[PackedTask]:
         """Return the round's tasks in plan order: types as in SPEC 1, then slots; () when no source had any."""
@@ -53,6 +58,8 @@ class TaskDesk:
                 task = await asyncio.to_thread(pack_task, round_id, slot, sourced, self.random.token(_NONCE_BYTES))
                 if task is not None:
                     packed.append(task)
+        for slot, goal in enumerate(await self.goals.fetch(SLOTS_PER_TYPE, exclude)):
+            packed.append(PackedTask(goal_task(round_id, slot, goal, self.random.token(_NONCE_BYTES)), None))
         return packed
 
     async def _sourced(self, skill_type: SkillType, exclude: frozenset[str]) -> list[SourcedTask]:
@@ -64,6 +71,25 @@ class TaskDesk:
             _log.warning("task_source_failed", skill_type=str(skill_type), reason=str(error))
             curated = []
         return curated[:wanted] + canaries
+
+
+def goal_task(round_id: str, slot: int, goal: WorkflowTask, nonce: bytes) -> RoundTask:
+    """Return a workflow task as a task of the round; its document's hash stands for the source bundle's."""
+    source = task_sha256(goal)
+    return RoundTask(
+        task_id=task_id(round_id, SkillType.WORKFLOW.value, slot, source),
+        skill_type=SkillType.WORKFLOW,
+        slot=slot,
+        source_sha256=source,
+        bundle_sha256=goal_sha256(goal),
+        nonce=nonce.hex(),
+        windows=goal.windows or WORKFLOW_WINDOWS,
+        provenance="curated",
+        truth=None,
+        canary=None,
+        index=(),
+        workflow=goal,
+    )
 
 
 def pack_task(round_id: str, slot: int, sourced: SourcedTask, nonce: bytes) -> PackedTask | None:

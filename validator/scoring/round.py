@@ -13,6 +13,7 @@ from validator.protocol.round import (
 )
 from validator.protocol.scoring_version import SCORING_VERSION
 from validator.scoring.events import reputation_events
+from validator.scoring.plans import score_plans
 from validator.scoring.samples import collusion_round
 from validator.scoring.task import ScoredTask, score_task
 
@@ -32,7 +33,7 @@ def score_round(frozen: RoundInput, plan: RoundPlan, results: RoundResults) -> R
         if task.task_id in void:
             groups.append(_void_group(group, void[task.task_id]))
             continue
-        outcome = _score(task, group, frozen.snapshot.epoch, results)
+        outcome = _plans(task, group, results) if task.workflow else _score(task, group, frozen.snapshot.epoch, results)
         groups.append(outcome.group)
         scored.append((task, outcome))
     samples, flags = collusion_round(frozen, scored)
@@ -53,6 +54,15 @@ def _score(task: RoundTask, group: GroupPlan, epoch: int, results: RoundResults)
         group,
         epoch,
         [s for s in results.submissions if s.task_id == task.task_id],
+        [r for r in results.rejections if r.task_id == task.task_id],
+    )
+
+
+def _plans(task: RoundTask, group: GroupPlan, results: RoundResults) -> ScoredTask:
+    return score_plans(
+        task,
+        group,
+        [s for s in results.workflows if s.task_id == task.task_id],
         [r for r in results.rejections if r.task_id == task.task_id],
     )
 

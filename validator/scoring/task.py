@@ -78,7 +78,7 @@ def score_task(
     members = tuple(
         _passed(passed[hotkey], consensus[hotkey], standard, task, epoch)
         if hotkey in passed
-        else _failed(failed[hotkey])
+        else failed_member(failed[hotkey])
         for hotkey, _ in plan.members
     )
     return ScoredTask(_group_outcome(task, plan, valid, group, standard), members)
@@ -112,7 +112,8 @@ def _passed(
     )
 
 
-def _failed(rejection: Rejection) -> MemberOutcome:
+def failed_member(rejection: Rejection) -> MemberOutcome:
+    """Return what a dispatch comes to that failed a gate."""
     return MemberOutcome(
         task_id=rejection.task_id,
         hotkey=rejection.hotkey,

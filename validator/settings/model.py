@@ -130,7 +130,7 @@ class RoundsSettings(Section):
         le=3_600,
     )
     connect_timeout_s: float = _key(10.0, "How long connecting to a miner may take.", unit="s", gt=0, le=120)
-    max_open: int = _key(60, "Most requests open at once; a full round has 60.", ge=60, le=1_000)
+    max_open: int = _key(70, "Most requests open at once; a full round with workflow tasks has 70.", ge=60, le=1_000)
     without_permit: Literal["run", "pause"] = _key(
         "run",
         "What rounds do while the hotkey has no slot or no validator permit; run keeps the scores fresh.",

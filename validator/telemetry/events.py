@@ -45,6 +45,11 @@ class Event(StrEnum):
         "What one dispatch came to: the canonical line of a (round, task, miner).",
         f"{_ROUND} task_id skill_type hotkey role reason gate seconds http_status detail",
     )
+    WORKFLOW_RAN = (
+        "workflow_ran",
+        "A miner's plan was run on the step services; the quality is absent while it is deferred.",
+        f"{_ROUND} task_id hotkey run_id reason quality steps completed cost_tao seconds timeouts hard_failures",
+    )
     DISPATCH_FAILED = (
         "dispatch_failed",
         "An error of the validator: the task is void.",

@@ -68,10 +68,10 @@ async def judge_output(task: WorkflowTask, output: StepOutput | None, sandbox: C
         output: see `result_of`.
         sandbox: for code, which is judged nowhere else.
     """
+    if task.type != "code":
+        return Quality(read_quality(task, output), Reason.QUALITY_JUDGED, "" if output else "no result")
     if output is None:
         return Quality(0.0, Reason.QUALITY_JUDGED, "no result")
-    if task.type != "code":
-        return Quality(_read(task, output), Reason.QUALITY_JUDGED)
     code = code_of(output)
     if not code.strip():
         return Quality(0.0, Reason.QUALITY_JUDGED, "no code")
@@ -82,7 +82,10 @@ async def judge_output(task: WorkflowTask, output: StepOutput | None, sandbox: C
     return Quality(code_quality(report.passed, report.total, report.findings), Reason.QUALITY_JUDGED)
 
 
-def _read(task: WorkflowTask, output: StepOutput) -> float:
+def read_quality(task: WorkflowTask, output: StepOutput | None) -> float:
+    """Return how good the result of a run is that need not be run to be judged: anything but code. Pure."""
+    if output is None:
+        return 0.0
     if task.type == "rag":
         return rouge_l(task.reference.given("text"), output.text or "")
     if task.type == "agent":

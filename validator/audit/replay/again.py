@@ -13,13 +13,13 @@ from validator.audit.replay.compare import Difference
 from validator.audit.replay.plain import compared
 from validator.audit.replay.report import Bodies
 from validator.protocol.answer import Role
-from validator.protocol.round import Rejection, RoundInput, Submission
-from validator.protocol.scoring_version import TYPE_RULES
+from validator.protocol.round import Rejection, RoundInput, Submission, WorkflowSubmission
+from validator.protocol.scoring_version import is_runtime
 from validator.store import DispatchKey, Transaction
 from validator.store.errors import DamagedError
 from validator.store.records import DispatchRecord
 
-Judgement = Submission | Rejection
+Judgement = Submission | WorkflowSubmission | Rejection
 
 
 class Gates(Protocol):
@@ -28,8 +28,8 @@ class Gates(Protocol):
     version: str
     """The scoring version that they belong to."""
 
-    def judge(self, key: DispatchKey, role: Role, body: bytes, seconds: float) -> None:
-        """Send an answer through gates 1 to 6."""
+    def judge(self, key: DispatchKey, role: Role, body: bytes, seconds: float, stored: Judgement | None) -> None:
+        """Send an answer through its gates; a run cannot be had again, so that of `stored` stands for it."""
 
     def judgements(self) -> Mapping[DispatchKey, Judgement]:
         """Return what was judged, gate 7 filled in from the answers that there were."""
@@ -74,7 +74,7 @@ async def judge_again(
             continue
         if len(body) != record.body_bytes:
             damaged.append(Difference(_path(record.key), f"stored {len(body)} bytes, received {record.body_bytes}"))
-        gates.judge(record.key, record.role, body, record.seconds)
+        gates.judge(record.key, record.role, body, record.seconds, stored.get(record.key))
         counted["judged"] += 1
     bodies = Bodies(judged=counted["judged"], pruned=counted["pruned"], dispatches=len(records))
     again = gates.judgements()
@@ -98,7 +98,7 @@ def _without_witnesses(
     frozen: RoundInput, stored: Mapping[DispatchKey, Judgement], again: Mapping[DispatchKey, Judgement]
 ) -> set[str]:
     """Return the runtime tasks of whose accepted primaries an answer is missing: gate 7 needs them all (D-21)."""
-    runtime = {task.task_id for task in frozen.tasks if TYPE_RULES[task.skill_type].runtime}
+    runtime = {task.task_id for task in frozen.tasks if is_runtime(task.skill_type)}
     return {
         key.task_id
         for key, judgement in stored.items()

@@ -6,7 +6,7 @@ from validator.audit.replay.again import Judgement
 from validator.audit.replay.compare import Difference
 from validator.audit.replay.plain import compared
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundInput, Submission
+from validator.protocol.round import RoundInput, Submission, WorkflowSubmission
 from validator.protocol.signatures import verify_document
 from validator.store import DispatchKey
 from validator.store.errors import DamagedError
@@ -28,6 +28,8 @@ def answer_differences(
             yield Difference(f"{path}.sssa", str(answer))
         elif isinstance(answer, Submission) and not verify_document(answer.sssa, answer.hotkey):
             yield Difference(f"{path}.sssa.signature", "is not the hotkey's over the stored attestation")
+        elif isinstance(answer, WorkflowSubmission):
+            yield from _plan_differences(path, record, answer)
         elif isinstance(answer, Submission) and record.key.task_id in windows:
             early = answer.seconds < windows[record.key.task_id].of(answer.role)[0]
             difference = compared(
@@ -41,3 +43,15 @@ def answer_differences(
             )
             if difference is not None:
                 yield difference
+
+
+def _plan_differences(path: str, record: DispatchRecord, answer: WorkflowSubmission) -> Iterator[Difference]:
+    if not verify_document(answer.plan, answer.hotkey):
+        yield Difference(f"{path}.plan.signature", "is not the hotkey's over the stored plan")
+    difference = compared(
+        path,
+        {"reason": record.reason, "seconds": record.seconds, "plan_sha256": record.sssa_sha256},
+        {"reason": str(Reason.ACCEPTED), "seconds": answer.seconds, "plan_sha256": answer.run.plan_sha256},
+    )
+    if difference is not None:
+        yield difference

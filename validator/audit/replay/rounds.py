@@ -16,7 +16,16 @@ from validator.audit.replay.report import Bodies, RoundReplay
 from validator.audit.replay.stored import stored_plan_rows, stored_rows
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Rejection, RoundInput, RoundOutcome, RoundPlan, RoundResults, Submission, VoidTask
+from validator.protocol.round import (
+    Rejection,
+    RoundInput,
+    RoundOutcome,
+    RoundPlan,
+    RoundResults,
+    Submission,
+    VoidTask,
+    WorkflowSubmission,
+)
 from validator.protocol.text import printable
 from validator.scorers import Scorer, UnknownScoringVersionError, scorer
 from validator.store import DispatchKey, Transaction
@@ -140,7 +149,9 @@ class _Replay:
         found = {key: judgement for key, judgement in answers if key in expected}
         self.found.extend(answer_differences(frozen, counted, found))
         judged: dict[DispatchKey, Judgement] = {
-            key: judgement for key, judgement in found.items() if isinstance(judgement, Submission | Rejection)
+            key: judgement
+            for key, judgement in found.items()
+            if isinstance(judgement, Submission | WorkflowSubmission | Rejection)
         }
         self.bodies, differences = await judge_again(self.tx, frozen, counted, judged, self.make_gates(frozen))
         self.found.extend(differences[:1])
@@ -202,4 +213,5 @@ def _in_order(judged: Mapping[DispatchKey, Judgement], void: tuple[VoidTask, ...
         submissions=tuple(result for result in judged.values() if isinstance(result, Submission)),
         rejections=tuple(result for result in judged.values() if isinstance(result, Rejection)),
         void=void,
+        workflows=tuple(result for result in judged.values() if isinstance(result, WorkflowSubmission)),
     )

@@ -7,7 +7,7 @@ from validator.devnet.miner.broken import Garbage, Oversized, Replayed, WrongSig
 from validator.devnet.miner.careless import Lazy, Sloppy
 from validator.devnet.miner.cohort import Cohort
 from validator.devnet.miner.honest import Partial, Slow, Thorough
-from validator.devnet.roster import Kind, Resident
+from validator.devnet.roster import Resident
 
 
 class Behaviour(Protocol):
@@ -27,7 +27,7 @@ def behaviour_of(resident: Resident, seed: str) -> Behaviour:
     return Cohort(f"{seed}|cohort", resident.turns) if resident.kind == "cohort" else _SIMPLE[resident.kind]()
 
 
-_SIMPLE: dict[Kind, type[Behaviour]] = {
+_SIMPLE: dict[str, type[Behaviour]] = {
     "thorough": Thorough,
     "partial": Partial,
     "sloppy": Sloppy,

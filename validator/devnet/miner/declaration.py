@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Final
 
 from validator.protocol.capabilities import Capabilities, SandboxImage
-from validator.protocol.scoring_version import ASSESSED_TYPES, TYPE_RULES, SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import SandboxManifest, Signature
 from validator.protocol.times import format_time
@@ -38,7 +38,7 @@ def declare(
     signer: Signer, now: datetime, max_concurrent: int, skill_types: tuple[SkillType, ...] = ASSESSED_TYPES
 ) -> Capabilities:
     """Return a signed declaration of these types, valid for 12 hours from `now` (UTC)."""
-    runtime = [skill_type for skill_type in skill_types if TYPE_RULES[skill_type].runtime]
+    runtime = [skill_type for skill_type in skill_types if is_runtime(skill_type)]
     document = Capabilities(
         document_version="1.0",
         hotkey=signer.hotkey,

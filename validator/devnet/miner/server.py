@@ -61,7 +61,7 @@ class LocalMiner:
         self._mortal = mortal
         self._site: web.TCPSite | None = None
         self._guard = RequestGuard(self.hotkey, validators, lambda: int(clock.now().timestamp() * 1_000_000) * 1_000)
-        app = web.Application(client_max_size=MAX_DISPATCH, middlewares=[_say_why])
+        app = web.Application(client_max_size=MAX_DISPATCH, middlewares=[say_why])
         app.add_routes(
             [web.get("/v1/capabilities", self._capabilities), web.post("/v1/assessments", self._assessments)]
         )
@@ -117,7 +117,7 @@ async def _send(request: web.Request, response: Response) -> web.StreamResponse:
 
 
 @web.middleware
-async def _say_why(
+async def say_why(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
     """Turn refusals into statuses with a reason in JSON."""

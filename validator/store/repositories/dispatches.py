@@ -8,13 +8,12 @@ from sqlalchemy import ColumnElement, Row, Table, and_, func, select, update
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundInput, RoundPlan, Submission
+from validator.protocol.round import RoundInput, RoundPlan, Submission, WorkflowSubmission
 from validator.protocol.scoring_version import SkillType
 from validator.store.errors import MismatchError, WrongStateError
 from validator.store.records import DispatchKey, DispatchRecord, DispatchState
 from validator.store.repositories.base import Repository
-from validator.store.repositories.sssas import Sssas
-from validator.store.repositories.submissions import submission_columns
+from validator.store.repositories.submissions import Submissions
 from validator.store.repositories.tasks import Tasks
 from validator.store.tables import answers, dispatches, rounds, tasks
 
@@ -109,7 +108,12 @@ class Dispatches(Repository):
         await self._move(key, ("planned", "sent"), {**values, "detail": detail or None})
 
     async def judged(
-        self, key: DispatchKey, reason: Reason, submission: Submission | None = None, *, detail: str = ""
+        self,
+        key: DispatchKey,
+        reason: Reason,
+        submission: Submission | WorkflowSubmission | None = None,
+        *,
+        detail: str = "",
     ) -> None:
         """Store what the gates said of an answer; its attestation is kept by hash.
 
@@ -118,7 +122,7 @@ class Dispatches(Repository):
         Args:
             key: which dispatch.
             reason: `accepted` or `accepted_early` with a submission, else the gate's code.
-            submission: what passed; its `sssa_sha256` must be that of its attestation.
+            submission: what passed; its `sssa_sha256` (`plan_sha256`) must be that of what was signed.
             detail: for people; made printable and cut.
 
         Raises:
@@ -133,8 +137,8 @@ class Dispatches(Repository):
                 raise MismatchError(f"a submission with the reason `{reason}`")
             if (submission.task_id, submission.hotkey) != (key.task_id, key.hotkey):
                 raise MismatchError("a submission of another dispatch")
-            await Sssas(self._connection, self._packing).put(submission.sssa, submission.sssa_sha256)
-            values = {"reason": str(reason), **submission_columns(submission)}
+            columns = await Submissions(self._connection, self._packing).columns(submission)
+            values = {"reason": str(reason), **columns}
         await self._move(key, ("answered",), {**values, "detail": detail or None})
 
     async def void_task(self, round_id: int, task_id: str, reason: Reason) -> None:

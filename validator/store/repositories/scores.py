@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+import msgspec
 from sqlalchemy import Row, and_, select
 
-from validator.protocol.round import Components, Emission, MemberOutcome
+from validator.protocol.round import Components, Emission, MemberOutcome, WorkflowOutcome
 from validator.protocol.scoring_version import COMPONENT_WEIGHTS, SkillType
 from validator.store.records import ScoreRecord
 from validator.store.repositories.base import Repository
@@ -67,6 +68,7 @@ def _row(round_id: int, member: MemberOutcome) -> dict[str, Any]:
         "agreement_with_primaries": member.agreement_with_primaries,
         "agreement_with_auditors": member.agreement_with_auditors,
         **{column: None if emission is None else getattr(emission, name) for column, name in _EMISSION},
+        "workflow": None if member.workflow is None else msgspec.to_builtins(member.workflow),
         "window_entry": member.window_entry,
     }
 
@@ -101,4 +103,5 @@ def _outcome(row: Row[Any]) -> MemberOutcome:
         if row.emission is None
         else Emission(**{field: getattr(row, column) for column, field in _EMISSION}),
         window_entry=row.window_entry,
+        workflow=None if row.workflow is None else msgspec.convert(row.workflow, WorkflowOutcome),
     )

@@ -1,30 +1,35 @@
-"""Signed attestations that passed the gates, by the hash of their canonical bytes; kept for good."""
+"""Signed attestations and plans that passed the gates, by the hash of their canonical bytes; kept for good."""
+
+from typing import TypeVar
 
 import msgspec
 from sqlalchemy import select
 
 from validator.protocol.sssa import Sssa
+from validator.protocol.workflow_plan import WorkflowPlan
 from validator.store.errors import DamagedError, MismatchError
 from validator.store.repositories.base import Repository
 from validator.store.tables import sssas
 
+T = TypeVar("T", Sssa, WorkflowPlan)
+
 
 class Sssas(Repository):
-    """Content-addressed: the same attestation is stored once."""
+    """Content-addressed: the same document is stored once."""
 
-    async def put(self, sssa: Sssa, sha256: str) -> None:
-        """Keep an attestation.
+    async def put(self, signed: Sssa | WorkflowPlan, sha256: str) -> None:
+        """Keep an attestation or a plan.
 
         Args:
-            sssa: as signed.
+            signed: as signed.
             sha256: hex, of its canonical bytes with the signature's value.
 
         Raises:
             MismatchError: the bytes do not hash to that.
         """
-        data, actual = await self._packing.canonical(sssa)
+        data, actual = await self._packing.canonical(signed)
         if actual != sha256:
-            raise MismatchError("`sssa_sha256` is not that of the attestation's canonical bytes")
+            raise MismatchError("`sssa_sha256` or `plan_sha256` is not that of the document's canonical bytes")
         await self._insert_new(sssas, {"sha256": sha256, "document": await self._packing.pack(data)})
 
     async def get(self, sha256: str) -> bytes | None:
@@ -36,16 +41,16 @@ class Sssas(Repository):
         blob = await self._scalar(select(sssas.c.document).where(sssas.c.sha256 == sha256))
         return None if blob is None else await self._packing.unpack(blob, sha256)
 
-    async def load(self, sha256: str) -> Sssa:
-        """Return the attestation as its struct.
+    async def load(self, sha256: str, kind: type[T]) -> T:
+        """Return the document as its struct, `Sssa` or `WorkflowPlan`.
 
         Raises:
             DamagedError: missing, damaged, or of another version's form.
         """
         data = await self.get(sha256)
         if data is None:
-            raise DamagedError(f"no attestation {sha256}")
+            raise DamagedError(f"no attestation or plan {sha256}")
         try:
-            return msgspec.json.decode(data, type=Sssa)
+            return msgspec.json.decode(data, type=kind)
         except msgspec.MsgspecError:
-            raise DamagedError(f"attestation {sha256} has another version's form") from None
+            raise DamagedError(f"attestation or plan {sha256} has another version's form") from None

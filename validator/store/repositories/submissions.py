@@ -1,17 +1,23 @@
 """What came back in a round, as the second argument of score_round: read for crash recovery, explain and replay."""
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from sqlalchemy import Row, Select, and_, select
 
-from validator.protocol.round import Rejection, RoundResults, Submission, VoidTask
+from validator.protocol.round import Rejection, RoundResults, Submission, VoidTask, WorkflowSubmission
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.sssa import Sssa
+from validator.protocol.workflow_plan import WorkflowPlan
 from validator.store.errors import DamagedError
 from validator.store.records import DispatchKey
 from validator.store.repositories.base import Repository
+from validator.store.repositories.runs import WorkflowRuns
 from validator.store.repositories.sssas import Sssas
 from validator.store.tables import dispatches, tasks
+
+T = TypeVar("T", Submission, WorkflowSubmission)
 
 
 class Submissions(Repository):
@@ -31,41 +37,58 @@ class Submissions(Repository):
         found = await self._all(statement)
         void = select(tasks.c.task_id, tasks.c.reason).where(tasks.c.round_id == round_id, tasks.c.state == "void")
         return RoundResults(
-            submissions=tuple([await self._submission(row) for row in found if _accepted(row)]),
+            submissions=tuple([await self._submission(row) for row in found if _accepted(row) and not _plan(row)]),
             rejections=tuple(_rejection(row) for row in found if row.state == "failed"),
             void=tuple(VoidTask(row.task_id, row.reason) for row in await self._all(void.order_by(tasks.c.position))),
+            workflows=tuple([await self._ran(row) for row in found if _accepted(row) and _plan(row)]),
         )
 
     async def judgements(
         self, round_id: int
-    ) -> tuple[tuple[DispatchKey, Submission | Rejection | DamagedError | None], ...]:
+    ) -> tuple[tuple[DispatchKey, Submission | WorkflowSubmission | Rejection | DamagedError | None], ...]:
         """Return what `results` does one by one, damage included; None for what was never judged, or is void."""
         found = await self._all(_of_round(round_id))
         return tuple(
             [(DispatchKey(row.round_id, row.task_id, row.hotkey), await self._judgement(row)) for row in found]
         )
 
-    async def _judgement(self, row: Row[Any]) -> Submission | Rejection | DamagedError | None:
+    async def _judgement(self, row: Row[Any]) -> Submission | WorkflowSubmission | Rejection | DamagedError | None:
         if row.state == "failed":
             return _rejection(row)
+        if not _accepted(row):
+            return None
         try:
-            return await self._submission(row) if _accepted(row) else None
+            return await (self._ran(row) if _plan(row) else self._submission(row))
         except DamagedError as error:
             return error
 
     async def _submission(self, row: Row[Any]) -> Submission:
-        sssa = await Sssas(self._connection, self._packing).load(row.sssa_sha256)
-        try:
-            return msgspec.convert({**row.submission, "sssa": sssa}, Submission)
-        except msgspec.ValidationError as error:
-            raise DamagedError(f"submission {round_key(row)}: {error}") from None
+        sssa = await Sssas(self._connection, self._packing).load(row.sssa_sha256, Sssa)
+        return _converted(row, {**row.submission, "sssa": sssa}, Submission)
+
+    async def _ran(self, row: Row[Any]) -> WorkflowSubmission:
+        plan = await Sssas(self._connection, self._packing).load(row.sssa_sha256, WorkflowPlan)
+        rest = dict(row.submission)
+        run = await WorkflowRuns(self._connection, self._packing).load(rest.pop("run_sha256"))
+        return _converted(row, {**rest, "plan": plan, "run": run}, WorkflowSubmission)
+
+    async def columns(self, submission: Submission | WorkflowSubmission) -> dict[str, Any]:
+        """Keep what a submission holds by hash; return the columns that name it, the rest as JSON."""
+        signed = Sssas(self._connection, self._packing)
+        rest = {name: getattr(submission, name) for name in submission.__struct_fields__}
+        if isinstance(submission, Submission):
+            await signed.put(rest.pop("sssa"), submission.sssa_sha256)
+            return {"sssa_sha256": submission.sssa_sha256, "submission": msgspec.to_builtins(rest)}
+        await signed.put(rest.pop("plan"), submission.plan_sha256)
+        rest["run_sha256"] = await WorkflowRuns(self._connection, self._packing).put(rest.pop("run"))
+        return {"sssa_sha256": submission.plan_sha256, "submission": msgspec.to_builtins(rest)}
 
 
-def submission_columns(submission: Submission) -> dict[str, Any]:
-    """Return the columns that hold a submission: its attestation is stored by hash, the rest as JSON."""
-    rest = msgspec.to_builtins(submission)
-    del rest["sssa"]
-    return {"sssa_sha256": submission.sssa_sha256, "submission": rest}
+def _converted(row: Row[Any], fields: dict[str, Any], kind: type[T]) -> T:
+    try:
+        return msgspec.convert(fields, kind)
+    except msgspec.ValidationError as error:
+        raise DamagedError(f"submission {round_key(row)}: {error}") from None
 
 
 def round_key(row: Row[Any]) -> str:
@@ -81,6 +104,10 @@ def _of_round(round_id: int) -> Select[Any]:
 
 def _rejection(row: Row[Any]) -> Rejection:
     return Rejection(row.task_id, row.hotkey, row.role, row.reason, row.seconds)
+
+
+def _plan(row: Row[Any]) -> bool:
+    return bool(row.skill_type == SkillType.WORKFLOW)
 
 
 def _accepted(row: Row[Any]) -> bool:

@@ -4,7 +4,7 @@ State is keyed by hotkey; a dispatch by (round_id, task_id, hotkey). Blobs are z
 column says otherwise.
 """
 
-from validator.store.tables.answers import answers, dispatches, scores, sssas
+from validator.store.tables.answers import answers, dispatches, scores, sssas, workflow_runs
 from validator.store.tables.base import metadata
 from validator.store.tables.conduct import agreements, flags, reputation_events, reputations
 from validator.store.tables.log import proofs, receipts
@@ -34,4 +34,5 @@ __all__ = [
     "weight_marks",
     "weight_submissions",
     "window_entries",
+    "workflow_runs",
 ]

@@ -16,6 +16,13 @@ sssas = Table(
     Column("document", LargeBinary, nullable=False),
 )
 
+workflow_runs = Table(
+    "workflow_runs",
+    metadata,
+    Column("sha256", Name, primary_key=True),  # of the canonical bytes
+    Column("document", LargeBinary, nullable=False),  # RunRecord
+)
+
 dispatches = Table(
     "dispatches",
     metadata,
@@ -34,7 +41,8 @@ dispatches = Table(
     Column("detail", Message),
     Column("body_bytes", Integer),
     Column("sssa_sha256", Name, ForeignKey("sssas.sha256")),
-    Column("submission", Json(dict[str, object])),  # Submission without its sssa
+    # Submission without its sssa, or WorkflowSubmission without its plan and with its run by hash
+    Column("submission", Json(dict[str, object])),
     of_task(),
     one_of("state", DISPATCH_STATES),
     CheckConstraint("role IN ('primary', 'auditor')", name="role"),
@@ -82,6 +90,7 @@ scores = Table(
     Column("consensus_factor", Real),
     Column("bootstrap", Real),
     Column("emission", Real),
+    Column("workflow", Json(dict[str, object])),  # WorkflowOutcome
     Column("window_entry", Real),
     of_dispatch(),
     Index(None, "hotkey", "round_id"),

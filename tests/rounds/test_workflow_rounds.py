@@ -1,0 +1,157 @@
+"""Workflow tasks in whole rounds: plans are gated, run once, scored and kept, whatever happens in between (SPEC 12)."""
+
+import msgspec
+import pytest
+from workflow_builders import make_workflow, plan_document, step
+from workflow_world import ScriptedServices, Try
+from world import VALIDATOR, Planner, World, on_virtual_time, online, prepared
+
+from validator.groups.planning import plan_round
+from validator.miners.scripted import ScriptedReply
+from validator.protocol.canonical import canonical_bytes
+from validator.protocol.reasons import Reason
+from validator.protocol.round import MemberOutcome, RoundOutcome
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.signatures import Signer
+from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
+from validator.protocol.workflow_run import StepOutput
+from validator.protocol.workflow_task import WorkflowTask
+from validator.rounds.resume import resume_rounds
+from validator.scoring.round import score_round
+from validator.store import Store
+from validator.tasks.goals import MemoryGoals
+from validator.tasks.memory import MemorySource
+
+RAG = make_workflow("rag", required_steps=2)
+CAT = StepOutput("The cat sat on the mat.", None, None)
+STEPS = (step("find"), step("say", {"text": "${find.output.text}"}))
+
+
+def planner_of(task: WorkflowTask, edges: tuple[tuple[str, str], ...] = (("find", "say"),)) -> Planner:
+    """A planner that signs the two steps for whatever it is asked."""
+
+    def plan(signer: Signer, dispatch: WorkflowDispatch) -> ScriptedReply:
+        document = plan_document(task, STEPS, edges)
+        document["task"] = {"goal_sha256": dispatch.goal_sha256, "nonce": dispatch.nonce}
+        signed = signer.sign_document(msgspec.convert(document, WorkflowPlan))
+        return ScriptedReply(msgspec.json.encode(signed), seconds=0.5)
+
+    return plan
+
+
+def world_of(store: Store, task: WorkflowTask, planner: Planner | None = None) -> tuple[World, ScriptedServices]:
+    """A network without assessments, its services not yet scripted."""
+    world = World(store, source=MemorySource(), goals=MemoryGoals([task]), planner=planner or planner_of(task))
+    services = ScriptedServices(world.clock, {"say": [Try(1.0, 0.01, None, CAT)]})
+    world.run_plans_on(services)
+    return world, services
+
+
+def outcomes(outcome: RoundOutcome | None) -> tuple[MemberOutcome, ...]:
+    assert outcome is not None
+    return outcome.members
+
+
+async def test_plans_are_run_scored_and_kept_so_that_they_score_again(store: Store) -> None:
+    world, services = world_of(store, RAG)
+    end = await on_virtual_time(world, world.service.one_round())
+    members = outcomes(end.outcome)
+    assert [member.role for member in members] == ["primary"] * 3 + ["auditor"] * 2
+    assert len(services.requests) == 10
+    for member in members:
+        assert (member.reason, member.consensus, member.emission) == ("accepted", 1.0, None)
+        assert member.workflow is not None
+        seconds = member.workflow.measured.actual_seconds
+        assert 2.0 <= seconds <= 3.0
+        expected = 0.5 + 0.25 * (1 - 0.02) + 0.15 * (1 - seconds / 60) + 0.1
+        assert member.window_entry == member.workflow.score.score == pytest.approx(expected, abs=1e-12)
+    async with store.read() as tx:
+        stored = await tx.rounds.get(0)
+        results = await tx.submissions.results(0)
+        windows = await tx.windows.all()
+        assert await tx.scores.of_round(0) == members
+        reputations = await tx.reputations.all()
+    assert stored is not None
+    assert stored.input is not None
+    assert stored.outcome == end.outcome
+    assert canonical_bytes(score_round(stored.input, plan_round(stored.input), results)) == canonical_bytes(end.outcome)
+    assert {kind for of_types in windows.values() for kind in of_types} == {"workflow"}
+    assert not reputations  # no consensus, no event
+
+
+async def test_the_reference_stays_here(store: Store) -> None:
+    seen: list[bytes] = []
+
+    def spy(signer: Signer, dispatch: WorkflowDispatch) -> ScriptedReply:
+        seen.append(msgspec.json.encode(dispatch))
+        return planner_of(RAG)(signer, dispatch)
+
+    world, _ = world_of(store, RAG, spy)
+    await on_virtual_time(world, world.service.one_round())
+    assert len(seen) == 5
+    assert not any(b"mat" in body or b"127.0.0.1" in body for body in seen)
+
+
+async def test_a_plan_that_cannot_be_run_is_worth_nothing_and_costs_reputation(store: Store) -> None:
+    world, services = world_of(store, RAG, planner_of(RAG, (("find", "say"), ("say", "find"))))
+    end = await on_virtual_time(world, world.service.one_round())
+    assert {(m.reason, m.window_entry) for m in outcomes(end.outcome)} == {(str(Reason.PARSE_PLAN), 0.0)}
+    assert not services.requests
+    async with store.read() as tx:
+        reputations = await tx.reputations.all()
+    assert set(reputations.values()) == {0.35}
+    assert {kind for _, kind in reputations} == {SkillType.WORKFLOW}
+
+
+async def test_a_quality_that_nobody_can_judge_enters_no_window(store: Store) -> None:
+    world, services = world_of(store, make_workflow("code"))
+    services.script = {"say": [Try(output=StepOutput(None, "def f(): return 1\n", None))]}
+    end = await on_virtual_time(world, world.service.one_round())
+    assert {(m.reason, m.window_entry, m.workflow) for m in outcomes(end.outcome)} == {
+        ("workflow_deferred", None, None)
+    }
+    async with store.read() as tx:
+        assert not await tx.windows.all()
+        assert {ran.quality for ran in (await tx.submissions.results(0)).workflows} == {None}
+
+
+async def test_runs_that_were_kept_are_not_run_again_after_a_crash(store: Store) -> None:
+    world, services = world_of(store, RAG)
+    await on_virtual_time(world, world.dispatcher.dispatch(await prepared(world)))
+    asked = len(services.requests)
+    await resume_rounds(store, world.clock, VALIDATOR, world.gates, online)
+    assert len(services.requests) == asked
+    async with store.read() as tx:
+        stored = await tx.rounds.get(0)
+    assert stored is not None
+    assert stored.record.state == "settled"
+    assert [member.reason for member in outcomes(stored.outcome)] == ["accepted"] * 5
+
+
+async def test_a_task_whose_run_was_cut_off_is_void_and_not_run_twice(store: Store) -> None:
+    world, services = world_of(store, RAG)
+    services.script = {"find": [Try(), Try()], "say": [Try(fault=None, output=CAT)]}
+    calls = 0
+
+    class KilledError(RuntimeError):
+        """What stands for the end of the process."""
+
+    call = services.call
+
+    async def killing(*args: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == 7:
+            raise KilledError
+        return await call(*args)  # type: ignore[arg-type]
+
+    services.call = killing  # type: ignore[method-assign, assignment]
+    await on_virtual_time(world, world.dispatcher.dispatch(await prepared(world)))
+    asked = len(services.requests)
+    await resume_rounds(store, world.clock, VALIDATOR, world.gates, online)
+    assert len(services.requests) == asked
+    async with store.read() as tx:
+        stored = await tx.rounds.get(0)
+        (task,) = await tx.tasks.of_round(0)
+    assert stored is not None
+    assert (task.state, task.reason) == ("void", Reason.BUG_CRASH)

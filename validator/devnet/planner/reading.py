@@ -1,0 +1,132 @@
+"""From a goal's sentences to the steps it takes.
+
+The local network's goals are written in a small English of their own, one order per sentence, so that a planner without
+any model can follow them. "It" is what came before; "them" is everything that was found so far.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
+
+from validator.protocol.errors import ValidatorError
+
+
+class UnreadableGoalError(ValidatorError):
+    """The goal is not written in the local network's English."""
+
+
+class Step(NamedTuple):
+    """One step.
+
+    Attributes:
+        id: its name in the plan.
+        service, action: who does it.
+        params: with references to earlier steps.
+        after: ids of the steps it needs.
+    """
+
+    id: str
+    service: str
+    action: str
+    params: dict[str, Any]
+    after: tuple[str, ...] = ()
+
+
+class _Reader:
+    """Steps so far, what "it" is, and what "them" are."""
+
+    def __init__(self, table: str) -> None:
+        self.steps: list[Step] = []
+        self.found: list[str] = []
+        self._table = table
+
+    @property
+    def last(self) -> str:
+        if not self.steps:
+            raise UnreadableGoalError("the first sentence speaks of something before it")
+        return self.steps[-1].id
+
+    def find(self, subject: str) -> None:
+        self.found.append(self._add("retrieval", "search", {"query": subject, "count": 1}))
+
+    def join(self) -> None:
+        parts = [f"${{{step}.output.text}}" for step in self.found]
+        self._add("text", "join", {"parts": parts}, *self.found)
+
+    def summarise(self, sentences: str) -> None:
+        last = self.last
+        self._add("text", "summarise", {"text": _output(last, "text"), "sentences": int(sentences)}, last)
+
+    def keywords(self, count: str) -> None:
+        last = self.last
+        self._add("text", "keywords", {"text": _output(last, "text"), "count": int(count)}, last)
+
+    def report(self, title: str) -> None:
+        last = self.last
+        self._add("text", "report", {"title": title, "body": _output(last, "text")}, last)
+
+    def read(self) -> None:
+        self._add("transform", "parse_table", {"text": self._table})
+
+    def keep(self, name: str, value: str) -> None:
+        last = self.last
+        self._add("transform", "keep", {"rows": _output(last, "data"), "field": name, "value": value}, last)
+
+    def total(self, value: str, by: str) -> None:
+        last = self.last
+        self._add("transform", "total", {"rows": _output(last, "data"), "value": value, "by": by}, last)
+
+    def write(self, name: str) -> None:
+        self._add("code", "write", {"name": name})
+
+    def tidy(self) -> None:
+        last = self.last
+        self._add("code", "tidy", {"code": _output(last, "code")}, last)
+
+    def _add(self, service: str, action: str, params: dict[str, Any], *after: str) -> str:
+        step = Step(f"{action}-{len(self.steps) + 1}", service, action, params, after)
+        self.steps.append(step)
+        return step.id
+
+
+_ORDERS: Final[tuple[tuple[str, Callable[..., None]], ...]] = (
+    (r'find what there is on "([^"]+)"', _Reader.find),
+    (r"join them", _Reader.join),
+    (r"summarise it in ([1-9]) sentences", _Reader.summarise),
+    (r"list its ([1-9]) keywords", _Reader.keywords),
+    (r'report it under "([^"]+)"', _Reader.report),
+    (r"read the table", _Reader.read),
+    (r'keep the rows whose "([^"]+)" is "([^"]+)"', _Reader.keep),
+    (r'total the "([^"]+)" by "([^"]+)"', _Reader.total),
+    (r'write the function "([^"]+)"', _Reader.write),
+    (r"tidy it", _Reader.tidy),
+)
+
+
+def read_goal(goal: str) -> list[Step]:
+    """Return the steps that the goal asks for, in its order.
+
+    Raises:
+        UnreadableGoalError: a sentence that is no order.
+    """
+    text, _, table = goal.partition("\n\n")
+    reader = _Reader(table)
+    for sentence in _sentences(text):
+        for pattern, order in _ORDERS:
+            match = re.fullmatch(pattern, sentence, re.IGNORECASE)
+            if match is not None:
+                order(reader, *match.groups())
+                break
+        else:
+            raise UnreadableGoalError(f"{sentence!r}")
+    if not reader.steps:
+        raise UnreadableGoalError("no sentence")
+    return reader.steps
+
+
+def _sentences(text: str) -> Iterator[str]:
+    return (sentence.strip() for sentence in text.split(".") if sentence.strip())
+
+
+def _output(step: str, kind: str) -> str:
+    return f"${{{step}.output.{kind}}}"

@@ -1,0 +1,33 @@
+"""The four step services of the local network, started and stopped together."""
+
+import asyncio
+
+from validator.devnet.goals import ServiceAddress
+from validator.devnet.services.catalogue import SERVICES, Service
+from validator.devnet.services.server import StepService
+from validator.protocol.signatures import Signer
+from validator.sources import Clock
+
+
+class LocalServices:
+    """Every service on a loopback port of its own.
+
+    Args:
+        seed: the network's; hotkeys and faults follow from it.
+        caller: the only hotkey they work for.
+        clock: time passes on it.
+    """
+
+    def __init__(self, seed: str, caller: str, clock: Clock) -> None:
+        self._services: dict[Service, StepService] = {
+            name: StepService(name, Signer.from_uri(f"//{seed}//service-{name}"), {caller}, clock, seed)
+            for name in SERVICES
+        }
+
+    async def start(self) -> dict[Service, ServiceAddress]:
+        """Listen; return where each is called."""
+        return {name: ServiceAddress(await service.start(), service.hotkey) for name, service in self._services.items()}
+
+    async def close(self) -> None:
+        """Stop listening."""
+        await asyncio.gather(*(service.close() for service in self._services.values()))

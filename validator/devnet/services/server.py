@@ -1,0 +1,102 @@
+"""One step service's HTTP server: `POST /v1/steps`, asked and answered with signatures (SPEC 12)."""
+
+import asyncio
+from collections.abc import Container
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from validator.devnet.miner.guard import RequestGuard
+from validator.devnet.miner.server import HOST, say_why
+from validator.devnet.services.catalogue import BY_NAME, Action, Service
+from validator.devnet.services.faults import fault_of
+from validator.devnet.services.params import ParamsError
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.limits import MAX_PLAN_DEPTH, MIB
+from validator.protocol.signatures import Signer
+from validator.protocol.sssa import Signature
+from validator.protocol.strict_json import JsonError, decode
+from validator.protocol.text import printable
+from validator.protocol.workflow_run import StepAnswer, StepOutput, StepRequest
+from validator.sources import Clock
+
+_READ_S: Final = 10.0
+_HANG_S: Final = 60.0
+_SHUTDOWN_S: Final = 0.5
+_JSON: Final = "application/json"
+
+
+class StepService:
+    """Serves the actions of one service on a loopback port of its own.
+
+    Args:
+        service: which one.
+        signer: its own hotkey.
+        callers: the hotkeys it works for.
+        clock: for freshness, and for the time that work takes.
+        seed: its faults follow from it; None for a service without any.
+    """
+
+    def __init__(
+        self, service: Service, signer: Signer, callers: Container[str], clock: Clock, seed: str | None = None
+    ) -> None:
+        self.hotkey = signer.hotkey
+        self._service = service
+        self._signer = signer
+        self._clock = clock
+        self._seed = seed
+        self._guard = RequestGuard(self.hotkey, callers, lambda: int(clock.now().timestamp() * 1_000_000) * 1_000)
+        app = web.Application(client_max_size=MIB, middlewares=[say_why])
+        app.add_routes([web.post("/v1/steps", self._steps)])
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_S, auto_decompress=False)
+
+    async def start(self) -> str:
+        """Listen on a free loopback port and return the url that a task names."""
+        await self._runner.setup()
+        await web.TCPSite(self._runner, HOST, 0).start()
+        host, port = self._runner.addresses[0][:2]
+        return f"http://{host}:{port}"
+
+    async def close(self) -> None:
+        """Stop listening; open requests are cut off after half a second."""
+        await self._runner.cleanup()
+
+    async def _steps(self, request: web.Request) -> web.StreamResponse:
+        self._guard.admit(request.headers)
+        async with asyncio.timeout(_READ_S):
+            body = await request.read()
+        await asyncio.to_thread(self._guard.verify, request.headers, body, request.method, request.raw_path)
+        try:
+            step = decode(body, StepRequest, limit=MIB, depth=2 * MAX_PLAN_DEPTH)
+            action = self._action(step)
+        except (JsonError, ParamsError) as error:
+            return _refused(400, str(error))
+        fault = "none" if self._seed is None else fault_of(self._seed, step)
+        if fault == "breaks" and request.transport is not None:
+            request.transport.abort()
+        if fault in {"breaks", "fails"}:
+            return _refused(503, "out of order")
+        await self._clock.sleep(_HANG_S if fault == "hangs" else action.seconds)
+        try:
+            output = await asyncio.to_thread(action.perform, step.params)
+        except ParamsError as error:
+            return _refused(422, str(error))
+        return web.Response(body=self._answer(body, output, action.cost_tao), content_type=_JSON)
+
+    def _action(self, step: StepRequest) -> Action:
+        action = BY_NAME.get((self._service, step.action))
+        if step.service != self._service or action is None:
+            raise ParamsError(f"the {self._service} service has no such action - at `action`")
+        if action.cost_tao > step.max_cost_tao:
+            raise ParamsError(f"this costs {action.cost_tao:g} TAO - at `max_cost_tao`")
+        return action
+
+    def _answer(self, request: bytes, output: StepOutput, cost_tao: float) -> bytes:
+        unsigned = Signature(self.hotkey, "sr25519", "")
+        answer = StepAnswer(request_sha256=sha256_hex(request), output=output, cost_tao=cost_tao, signature=unsigned)
+        return msgspec.json.encode(self._signer.sign_document(answer))
+
+
+def _refused(status: int, reason: str) -> web.Response:
+    return web.Response(body=msgspec.json.encode({"error": printable(reason)}), status=status, content_type=_JSON)

@@ -1,0 +1,81 @@
+"""Running an accepted plan and judging its output (SPEC 12)."""
+
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+import structlog
+
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.round import WorkflowSubmission
+from validator.rounds.gates import Expected
+from validator.rounds.plans import AcceptedPlan
+from validator.scoring.workflow_runs import measure, result_of
+from validator.sources import Clock
+from validator.workflows.executor import run_plan
+from validator.workflows.quality import CodeSandbox, NoSandbox, judge_output
+from validator.workflows.services import StepClient
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRunner:
+    """Runs plans.
+
+    Args:
+        services: how their steps are called.
+        clock: all times are its.
+        threads: where services' answers are judged; None: on the event loop, as virtual time needs it.
+        sandbox: where code is judged.
+    """
+
+    services: StepClient
+    clock: Clock
+    threads: Executor | None = None
+    sandbox: CodeSandbox = field(default_factory=NoSandbox)
+
+    async def run(
+        self, round_id: str, expected: Expected, accepted: AcceptedPlan, seconds: float
+    ) -> WorkflowSubmission:
+        """Run a plan; return what came of it.
+
+        Raises:
+            ExceptionGroup: an error of the validator, whatever miner and services do.
+        """
+        task, plan = expected.task.workflow, accepted.plan
+        if task is None:
+            raise ValueError("no workflow")
+        run_id = run_id_of(expected.task.task_id, expected.hotkey)
+        run = await run_plan(task, plan, self.services, self.clock, run_id=run_id, threads=self.threads)
+        quality = await judge_output(task, result_of(plan, run), self.sandbox)
+        measured = measure(task, plan, run, 0.0)
+        _log.info(
+            "workflow_ran",
+            round_id=round_id,
+            task_id=expected.task.task_id,
+            hotkey=expected.hotkey,
+            run_id=run_id,
+            reason=str(quality.reason),
+            quality=quality.value,
+            steps=measured.total_steps,
+            completed=measured.steps_completed,
+            cost_tao=measured.actual_tao,
+            seconds=round(run.seconds, 3),
+            timeouts=measured.timeouts,
+            hard_failures=measured.hard_failures,
+        )
+        return WorkflowSubmission(
+            task_id=expected.task.task_id,
+            hotkey=expected.hotkey,
+            role=expected.role,
+            seconds=seconds,
+            plan=plan,
+            plan_sha256=accepted.sha256,
+            run=run,
+            quality=quality.value,
+        )
+
+
+def run_id_of(task_id: str, hotkey: str) -> str:
+    """Return the id under which services see the run of a miner's plan for a task; it names neither."""
+    return sha256_hex(f"{task_id}|{hotkey}".encode())[:32]

@@ -1,0 +1,78 @@
+"""One workflow task's group: what every member's plan was worth (SPEC 12)."""
+
+from collections.abc import Sequence
+
+from validator.protocol.reasons import Reason
+from validator.protocol.round import (
+    GroupOutcome,
+    GroupPlan,
+    MemberOutcome,
+    Rejection,
+    RoundTask,
+    WorkflowOutcome,
+    WorkflowSubmission,
+)
+from validator.protocol.workflow_task import WorkflowTask
+from validator.scoring.claims import majority_threshold
+from validator.scoring.task import ScoredTask, failed_member
+from validator.scoring.workflow import score_workflow
+from validator.scoring.workflow_runs import measure
+
+
+def score_plans(
+    task: RoundTask, plan: GroupPlan, submissions: Sequence[WorkflowSubmission], rejections: Sequence[Rejection]
+) -> ScoredTask:
+    """Return what one workflow task comes to: consensus 1.0 and role 1.0 for everybody.
+
+    Args:
+        task: the task; `task.workflow` is set.
+        plan: its group; a member with neither submission nor rejection must not exist.
+        submissions: plans of this task that were run, any order.
+        rejections: failed dispatches of this task, any order.
+    """
+    if task.workflow is None:
+        raise ValueError("no workflow")
+    passed = {s.hotkey: s for s in submissions}
+    failed = {r.hotkey: r for r in rejections}
+    members = tuple(
+        _ran(task.workflow, passed[hotkey]) if hotkey in passed else failed_member(failed[hotkey])
+        for hotkey, _ in plan.members
+    )
+    reason = Reason.SKIPPED_NO_CANDIDATES if plan.mode == "skip" else Reason.SETTLED
+    return ScoredTask(_group(plan, reason, len(passed)), members)
+
+
+def _ran(task: WorkflowTask, submission: WorkflowSubmission) -> MemberOutcome:
+    outcome = None
+    if submission.quality is not None:
+        measured = measure(task, submission.plan, submission.run, submission.quality)
+        outcome = WorkflowOutcome(measured, score_workflow(measured))
+    return MemberOutcome(
+        task_id=submission.task_id,
+        hotkey=submission.hotkey,
+        role=submission.role,
+        reason=str(Reason.WORKFLOW_DEFERRED if outcome is None else Reason.ACCEPTED),
+        components=None,
+        consensus=1.0,
+        agreement_with_primaries=None,
+        agreement_with_auditors=None,
+        emission=None,
+        window_entry=None if outcome is None else outcome.score.score,
+        workflow=outcome,
+    )
+
+
+def _group(plan: GroupPlan, reason: Reason, n_valid: int) -> GroupOutcome:
+    return GroupOutcome(
+        task_id=plan.task_id,
+        reason=str(reason),
+        mode=plan.mode,
+        n_valid=n_valid,
+        threshold=majority_threshold(n_valid),
+        verdict=None,
+        mean_risk=None,
+        finding_keys=(),
+        provenance=None,
+        scored_verdict=None,
+        auditor_agreement=None,
+    )

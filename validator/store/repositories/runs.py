@@ -1,0 +1,33 @@
+"""Runs of workflow plans, by the hash of their canonical bytes; kept for good."""
+
+import msgspec
+from sqlalchemy import select
+
+from validator.protocol.workflow_run import RunRecord
+from validator.store.errors import DamagedError
+from validator.store.repositories.base import Repository
+from validator.store.tables import workflow_runs
+
+
+class WorkflowRuns(Repository):
+    """Content-addressed: the same run is stored once."""
+
+    async def put(self, run: RunRecord) -> str:
+        """Keep a run; return the hex sha256 of its canonical bytes."""
+        data, sha256 = await self._packing.canonical(run)
+        await self._insert_new(workflow_runs, {"sha256": sha256, "document": await self._packing.pack(data)})
+        return sha256
+
+    async def load(self, sha256: str) -> RunRecord:
+        """Return the run.
+
+        Raises:
+            DamagedError: missing, damaged, or of another version's form.
+        """
+        blob = await self._scalar(select(workflow_runs.c.document).where(workflow_runs.c.sha256 == sha256))
+        if blob is None:
+            raise DamagedError(f"no run {sha256}")
+        try:
+            return msgspec.json.decode(await self._packing.unpack(blob, sha256), type=RunRecord)
+        except msgspec.MsgspecError:
+            raise DamagedError(f"run {sha256} has another version's form") from None

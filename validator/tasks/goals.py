@@ -1,0 +1,112 @@
+"""Workflow tasks: `workflow.json` files below the operator's task folder, or goals in memory (SPEC 12)."""
+
+import asyncio
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final, Protocol
+
+import structlog
+
+from validator.protocol import limits
+from validator.protocol.strict_json import JsonError
+from validator.protocol.text import printable
+from validator.protocol.workflow_task import WorkflowTask, parse_workflow_task, task_sha256
+from validator.tasks.folder import read_bounded
+from validator.tasks.rotation import Rotation
+from validator.tasks.source import TaskError
+
+WORKFLOW_NAME: Final = "workflow.json"
+_log = structlog.get_logger()
+
+
+class GoalSource(Protocol):
+    """Gives out workflow tasks, each checked whole."""
+
+    async def fetch(self, count: int, exclude: frozenset[str]) -> list[WorkflowTask]:
+        """Return up to `count` different tasks; those in `exclude` (`task_sha256`) only where nothing else is left."""
+
+
+class MemoryGoals:
+    """Serves goals in turn, in the order given.
+
+    Args:
+        tasks: checked tasks; the same one counts once.
+    """
+
+    def __init__(self, tasks: Iterable[WorkflowTask] = ()) -> None:
+        self._tasks = {task_sha256(task): task for task in tasks}
+        self._turns: Rotation[str] = Rotation()
+
+    async def fetch(self, count: int, exclude: frozenset[str]) -> list[WorkflowTask]:
+        """Return up to `count` tasks; see `GoalSource`."""
+        return _take(self._tasks, self._turns, count, exclude)
+
+
+class DirectoryGoals:
+    """Every `workflow.json` at or below one folder, in the order of the paths.
+
+    The files are read again on every fetch, in a thread. A broken one is left out and logged (`task_refused`) once for
+    each fault it is found with; a folder that is not there holds none.
+
+    Args:
+        path: the folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._root = path
+        self._turns: Rotation[str] = Rotation()
+        self._refused: dict[Path, str] = {}
+
+    async def fetch(self, count: int, exclude: frozenset[str]) -> list[WorkflowTask]:
+        """Return up to `count` tasks; see `GoalSource`."""
+        usable, refused = await asyncio.to_thread(_read_all, self._root)
+        for path, fault in refused.items():
+            if self._refused.get(path) != fault:
+                _log.warning("task_refused", task=printable(path.parent.name), reason=printable(fault, 500))
+        self._refused = refused
+        return _take(usable, self._turns, count, exclude)
+
+
+def find_goals(root: Path) -> list[Path]:
+    """Return every `workflow.json` at or below `root`, sorted; hidden folders and links to folders are left out."""
+    found = []
+    for folder, names, files in os.walk(root):
+        names[:] = [name for name in names if not name.startswith(".")]
+        if WORKFLOW_NAME in files:
+            found.append(Path(folder, WORKFLOW_NAME))
+    return sorted(found, key=lambda path: path.relative_to(root).as_posix())
+
+
+def read_goal(path: Path) -> WorkflowTask:
+    """Return the workflow task in the file `path`, checked whole. Blocks: call it in a thread.
+
+    Raises:
+        TaskError: the fault, and the field it is at.
+    """
+    try:
+        return parse_workflow_task(read_bounded(path, limits.MAX_TASK_BODY))
+    except JsonError as error:
+        raise TaskError(f"{WORKFLOW_NAME}: {error.detail}") from None
+
+
+def _read_all(root: Path) -> tuple[dict[str, WorkflowTask], dict[Path, str]]:
+    usable: dict[str, WorkflowTask] = {}
+    refused: dict[Path, str] = {}
+    for path in find_goals(root):
+        try:
+            task = read_goal(path)
+        except TaskError as error:
+            refused[path] = error.detail
+        else:
+            usable.setdefault(task_sha256(task), task)
+    return usable, refused
+
+
+def _take(
+    tasks: Mapping[str, WorkflowTask], turns: Rotation[str], count: int, exclude: frozenset[str]
+) -> list[WorkflowTask]:
+    chosen = turns.rank(tasks, exclude)[:count]
+    for sha256 in chosen:
+        turns.served(sha256)
+    return [tasks[sha256] for sha256 in chosen]
