@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import structlog
-
 from validator.protocol.canonical import digest
 from validator.protocol.plan_rules import PlanError
 from validator.protocol.reasons import Reason
@@ -12,8 +10,6 @@ from validator.protocol.text import printable
 from validator.protocol.workflow_plan import WorkflowPlan, parse_plan, plan_validity
 from validator.rounds.gates import PARSE_REASONS, Expected
 from validator.rounds.judge import Judged, reject_answer
-
-_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)

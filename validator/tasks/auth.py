@@ -1,11 +1,10 @@
-"""btauth/1 as the task server and its clients use it: always bound to the receiver, never with a body (SPEC 13)."""
+"""btauth/1 on the side that is asked: requests are bound to the receiver, and none counts twice (SPEC 13)."""
 
 import inspect
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from validator.protocol.errors import ValidatorError
-from validator.protocol.signatures import Signer
 from validator.sources import Clock
 
 NONCE_HEADER: Final = "X-Bittensor-Nonce"
@@ -23,35 +22,8 @@ class Caller(NamedTuple):
     nonce_ns: int
 
 
-class RequestSigner:
-    """Makes headers for bodiless requests, each with a nonce that was never used before.
-
-    Args:
-        signer: the hotkey that asks.
-        receiver: the hotkey that is asked.
-        clock: nonces are its nanoseconds.
-    """
-
-    def __init__(self, signer: Signer, receiver: str, clock: Clock) -> None:
-        # The SDK takes a second to import: pay it when a client is made, and only where one is.
-        from bittensor import http_auth  # noqa: PLC0415 - see above
-
-        self._sign = http_auth.sign
-        self._signer = signer
-        self._receiver = receiver
-        self._clock = clock
-        self._last = 0
-
-    def headers(self, method: str, target: str) -> dict[str, str]:
-        """Return the headers for one try."""
-        self._last = nonce = max(_nanoseconds(self._clock), self._last + 1)
-        return self._sign(
-            self._signer.keypair, method=method, path=target, receiver_ss58=self._receiver, nonce_ns=nonce
-        )
-
-
 class RequestVerifier:
-    """Checks headers of bodiless requests to one hotkey; remembers nonces, so that none counts twice.
+    """Checks requests to one hotkey; remembers nonces, so that none counts twice.
 
     Args:
         hotkey: the receiver the requests must be bound to.
@@ -69,8 +41,14 @@ class RequestVerifier:
         known = inspect.signature(http_auth.verify).parameters
         self._more: dict[str, Any] = {"expected_crypto_type": _SR25519} if "expected_crypto_type" in known else {}
 
-    def verify(self, headers: Mapping[str, str], method: str, target: str) -> Caller:
+    def verify(self, headers: Mapping[str, str], method: str, target: str, body: bytes = b"") -> Caller:
         """Return who signed this request.
+
+        Args:
+            headers: as received.
+            method: HTTP method.
+            target: path and query as sent.
+            body: the raw bytes.
 
         Raises:
             AuthRefusedError: headers missing or malformed, another receiver, stale, replayed, or a wrong signature.
@@ -78,12 +56,12 @@ class RequestVerifier:
         try:
             caller = self._auth.verify(
                 headers,
-                b"",
+                body,
                 method=method,
                 path=target,
                 self_hotkey_ss58=self._hotkey,
                 nonce_store=self._nonces,
-                now_ns=_nanoseconds(self._clock),
+                now_ns=nanoseconds(self._clock),
                 **self._more,
             )
         except self._auth.AuthError as error:
@@ -93,5 +71,6 @@ class RequestVerifier:
         return Caller(caller.hotkey_ss58, caller.nonce_ns)
 
 
-def _nanoseconds(clock: Clock) -> int:
+def nanoseconds(clock: Clock) -> int:
+    """Return the clock's time in nanoseconds since the Unix epoch, as nonces are counted."""
     return int(clock.now().timestamp() * 1_000_000) * 1_000

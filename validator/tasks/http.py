@@ -1,6 +1,7 @@
 """Tasks from a task server. Truth is money: whatever is unsigned, stale or wrong in any way is refused (SPEC 13)."""
 
 import asyncio
+from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -8,6 +9,7 @@ import aiohttp
 import stamina
 from yarl import URL
 
+from validator.outgoing.signing import RequestSigner
 from validator.protocol import limits
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.scoring_version import SkillType
@@ -15,7 +17,7 @@ from validator.protocol.signatures import Signer, verify_document
 from validator.protocol.strict_json import JsonError, SchemaError, decode
 from validator.protocol.task import Task
 from validator.sources import Clock
-from validator.tasks.auth import NONCE_HEADER, RequestSigner
+from validator.tasks.auth import NONCE_HEADER, nanoseconds
 from validator.tasks.checks import sourced_task
 from validator.tasks.source import SourcedTask, TaskError, TaskSourceError
 from validator.tasks.wire import BUNDLES_PATH, TASKS_PATH, TasksAnswer, check_fresh, tasks_target
@@ -51,7 +53,7 @@ class HttpSource:
     ) -> None:
         self._base = _checked_base(base_url)
         self._server_hotkey = server_hotkey
-        self._requests = RequestSigner(signer, server_hotkey, clock)
+        self._requests = RequestSigner(signer, partial(nanoseconds, clock))
         self._clock = clock
         self._timeout = aiohttp.ClientTimeout(total=timeout_s, connect=min(timeout_s, 10.0))
         self._session: aiohttp.ClientSession | None = None
@@ -125,7 +127,8 @@ class HttpSource:
 
     async def _sign(self, request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
         # Signed here and not before, because aiohttp sends a GET again by itself when a kept connection turns out dead.
-        request.headers.update(self._requests.headers(request.method, request.url.raw_path_qs))
+        target = request.url.raw_path_qs
+        request.headers.update(self._requests.headers(request.method, target, b"", self._server_hotkey))
         return await send(request)
 
     def _open(self) -> aiohttp.ClientSession:

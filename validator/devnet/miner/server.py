@@ -60,7 +60,7 @@ class LocalMiner:
         self._skill_types = skill_types
         self._mortal = mortal
         self._site: web.TCPSite | None = None
-        self._guard = RequestGuard(self.hotkey, validators, lambda: int(clock.now().timestamp() * 1_000_000) * 1_000)
+        self._guard = RequestGuard(self.hotkey, validators, clock)
         app = web.Application(client_max_size=MAX_DISPATCH, middlewares=[say_why])
         app.add_routes(
             [web.get("/v1/capabilities", self._capabilities), web.post("/v1/assessments", self._assessments)]

@@ -42,7 +42,7 @@ class LocalPlanner:
         self._signer = signer
         self._habits = habits
         self._clock = clock
-        self._guard = RequestGuard(self.hotkey, validators, lambda: int(clock.now().timestamp() * 1_000_000) * 1_000)
+        self._guard = RequestGuard(self.hotkey, validators, clock)
         app = web.Application(client_max_size=MAX_TASK_BODY, middlewares=[say_why])
         app.add_routes([web.get("/v1/capabilities", self._capabilities), web.post("/v1/workflows", self._workflows)])
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_S, auto_decompress=False)

@@ -46,7 +46,7 @@ class StepService:
         self._signer = signer
         self._clock = clock
         self._seed = seed
-        self._guard = RequestGuard(self.hotkey, callers, lambda: int(clock.now().timestamp() * 1_000_000) * 1_000)
+        self._guard = RequestGuard(self.hotkey, callers, clock)
         app = web.Application(client_max_size=MIB, middlewares=[say_why])
         app.add_routes([web.post("/v1/steps", self._steps)])
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_S, auto_decompress=False)
