@@ -140,7 +140,7 @@ class Figures:
 async def kill_at_random(chain: ScriptedChain, life: Life, kills: int) -> Figures:
     """Let processes live and be killed until there were so many kills; then let two more epochs end in peace."""
     figures, chance, in_epoch = Figures(), chain.chance, Counter[int]()
-    process, fate = None, ""
+    process, fate, born = None, "", 0
     tempo = chain.subnet.rules.tempo + 1
     end: int | None = None
     while end is None or chain.subnet.blocks.number() < end:
@@ -155,6 +155,10 @@ async def kill_at_random(chain: ScriptedChain, life: Life, kills: int) -> Figure
             end = (epoch + 2) * tempo
         if process is None:
             process, fate = _born(life, chance, calm=end is not None or in_epoch[epoch] >= _MOST_KILLS)
+            born = epoch
+        elif fate == "calm" and end is None and epoch > born:
+            await _end(process)  # far from any submission: not one of the kills that count
+            process = None
         elif fate == "any moment" and chance.random() < _AT_ANY_MOMENT:
             await _end(process)
         elif chain.waiting and not chain.busy:
