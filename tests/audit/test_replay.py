@@ -3,16 +3,17 @@
 import json
 import re
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 import pytest
-from sqlalchemy import delete, func, insert, select, text, update
+from replays import Tamper, executed, replayed, replayed_after
+from sqlalchemy import delete, func, insert, select, update
 from world import VALIDATOR, World, garbage, honest, on_virtual_time, online, prepared
 
-from validator.audit.replay import RoundReplay, replay_round
+from validator.audit.replay import replay_round
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
@@ -37,11 +38,6 @@ from validator.store.tables import (
 )
 
 LIAR = Signer.from_uri("//Miner//5").hotkey
-Tamper = Callable[[Transaction], Awaitable[object]]
-
-
-class UndoError(Exception):
-    """Rolls a tampering back."""
 
 
 def mixed(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
@@ -59,28 +55,6 @@ async def settled(store_url: str) -> AsyncIterator[Store]:
         yield store
 
 
-async def replayed(store: Store, round_id: int = 0) -> RoundReplay:
-    async with store.read() as tx:
-        replay = await replay_round(tx, round_id, StoredGates)
-    assert replay is not None
-    return replay
-
-
-async def replayed_after(store: Store, tamper: Tamper) -> RoundReplay:
-    """The replay of round 0 as it would be after the tampering, which is undone."""
-    found: list[RoundReplay | None] = []
-    with pytest.raises(UndoError):  # noqa: PT012 - the transaction must end by it
-        async with store.begin() as tx:
-            sqlite = tx.connection.dialect.name == "sqlite"
-            off = "PRAGMA defer_foreign_keys = ON" if sqlite else "SET LOCAL session_replication_role = replica"
-            await tx.connection.execute(text(off))
-            await tamper(tx)
-            found.append(await replay_round(tx, 0, StoredGates))
-            raise UndoError
-    assert found[0] is not None
-    return found[0]
-
-
 def altered(column: str, change: Callable[[dict[str, Any]], None], *, honest_digest: bool) -> Tamper:
     """Change a document of the round; with its digest or without."""
 
@@ -93,13 +67,6 @@ def altered(column: str, change: Callable[[dict[str, Any]], None], *, honest_dig
         if honest_digest:
             values[f"{column}_sha256"] = sha256_hex(data)
         await tx.connection.execute(update(rounds).values(values))
-
-    return tamper
-
-
-def executed(statement: Any) -> Tamper:
-    async def tamper(tx: Transaction) -> None:
-        assert (await tx.connection.execute(statement)).rowcount != 0
 
     return tamper
 

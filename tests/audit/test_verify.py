@@ -156,7 +156,7 @@ def test_receipts_cut_away_at_an_end_leave_a_part_of_the_log(whole: bytes, tmp_p
         (lambda data: data + b"\n", None, "no line of an audit file"),
         (lambda data: data + b'{"note":{}}\n', None, "no receipt names this line"),
         (lambda data: data + b'{"receipt":{}}\n', None, "missing required field"),
-        (lambda data: data + b'{"receipt":' + b"[" * 100 + b"}\n", None, "32 levels"),
+        (lambda data: data + b'{"receipt":' + b"[" * 100 + b"}\n", None, "64 levels"),
         (lambda data: data + b'{"receipt":"' + b"x" * 2_000_000 + b'"}\n', None, "at most"),
     ],
 )

@@ -20,7 +20,7 @@ from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import TYPE_RULES, SkillType
+from validator.protocol.scoring_version import SkillType, is_runtime
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Analysis, Dependency, Finding, Policy, Rule, Signature, Verdict
 from validator.protocol.task import Task, Truth, Windows
@@ -95,7 +95,7 @@ class ExplainedWorld(World):
             "1.0",
             signer.hotkey,
             types,
-            {kind: IMAGE for kind in types if TYPE_RULES[kind].runtime},
+            {kind: IMAGE for kind in types if is_runtime(kind)},
             "test",
             format_time(now),
             format_time(now + timedelta(hours=12)),

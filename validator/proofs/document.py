@@ -100,9 +100,36 @@ def verify_document(data: bytes, hotkey: str | None = None) -> Verified:
     digest = _digest(rebuilt)
     if document["digest"] != digest:
         raise TouchedError(*_divided(rebuilt) or ("digest", "is not that of the rest; the checksum's parts are whole"))
-    signed_by = _signer_of(document, hotkey)
+    signed_by = require_signer(document, hotkey)
     _exact_form(document, data)
     return Verified(proof, digest, signed_by)
+
+
+def require_signer(document: dict[str, Any], hotkey: str | None) -> str | None:
+    """Return who signed the document's digest, None for a document without a signature.
+
+    Args:
+        document: with `digest` and `signature`.
+        hotkey: who must have signed it; None takes the document's own word.
+
+    Raises:
+        TouchedError: nobody did, or somebody else.
+    """
+    if document["signature"] is None:
+        if hotkey is not None:
+            raise TouchedError("signature", "is missing")
+        return None
+    try:
+        signature = msgspec.convert(document["signature"], Signature)
+    except msgspec.ValidationError as error:
+        raise TouchedError("signature", str(error)) from None
+    if hotkey not in (None, signature.hotkey):
+        raise TouchedError("signature.hotkey", f"is {signature.hotkey}, not {hotkey}")
+    if signature.value != signature.value.lower():
+        raise TouchedError("signature.value", "must be lower-case hex")
+    if not is_signed_by(Seal(document["digest"], signature), signature.hotkey):
+        raise TouchedError("signature.value", "is not the hotkey's signature over the digest")
+    return signature.hotkey
 
 
 def _digest(content: dict[str, Any]) -> str:
@@ -166,24 +193,6 @@ def _divided(rebuilt: dict[str, Any]) -> tuple[str, str] | None:
                 if place:
                     return f"claims[{i}].{side}[{j}].{place}", "is not what the evidence chain says"
     return None
-
-
-def _signer_of(document: dict[str, Any], hotkey: str | None) -> str | None:
-    if document["signature"] is None:
-        if hotkey is not None:
-            raise TouchedError("signature", "is missing")
-        return None
-    try:
-        signature = msgspec.convert(document["signature"], Signature)
-    except msgspec.ValidationError as error:
-        raise TouchedError("signature", str(error)) from None
-    if hotkey not in (None, signature.hotkey):
-        raise TouchedError("signature.hotkey", f"is {signature.hotkey}, not {hotkey}")
-    if signature.value != signature.value.lower():
-        raise TouchedError("signature.value", "must be lower-case hex")
-    if not is_signed_by(Seal(document["digest"], signature), signature.hotkey):
-        raise TouchedError("signature.value", "is not the hotkey's signature over the digest")
-    return signature.hotkey
 
 
 def _exact_form(document: dict[str, Any], data: bytes) -> None:

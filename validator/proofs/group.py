@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from validator.proofs.builder import FINAL, ConsensusBuilder
 from validator.proofs.checks import ProofError
+from validator.proofs.plans import NO_VERDICT, plans_proof
 from validator.proofs.proof import ConsensusProof
 from validator.proofs.records import VoteType
 from validator.protocol.answer import Role
@@ -27,7 +28,6 @@ from validator.protocol.text import printable
 from validator.protocol.times import format_time
 from validator.scoring.keys import finding_key, key_parts
 
-NO_VERDICT: Final = "NONE"
 SHOWN: Final = 512  # code points of a finding's own words; the SSSA, named by its digest, has them all
 _FAILED_SEVERITY: Final = 0.5
 _VOTES: Final = {True: VoteType.AGREE, False: VoteType.DISAGREE}
@@ -72,6 +72,8 @@ def group_proof(  # noqa: PLR0913 - a settled round is these four values
     group = next((group for group in outcome.groups if group.task_id == task_id), None)
     if task is None or group is None:
         raise ProofError(f"round {frozen.round_id} has no task {printable(task_id, 64)}")
+    if task.workflow is not None:
+        return plans_proof(frozen, plan, results, outcome, task, task.workflow, group)
     members = _members(frozen, task, results, outcome)
     if not members:
         return None

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from validator.protocol import limits
 from validator.protocol.answer import Id
-from validator.protocol.canonical import NotCanonicalError, canonical_bytes
+from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.sssa import Document, Hex32, Signature, Text
 from validator.protocol.strict_json import SchemaError, decode
@@ -96,6 +96,11 @@ class RunRecord(Document, frozen=True):
     ceiling_tao: Tao
     seconds: Moment
     steps: tuple[StepRecord, ...]
+
+
+def run_id_of(task_id: str, hotkey: str) -> str:
+    """Return the id under which services see the run of a miner's plan for a task; it names neither."""
+    return sha256_hex(f"{task_id}|{hotkey}".encode())[:32]
 
 
 def parse_step_answer(data: bytes) -> StepAnswer:

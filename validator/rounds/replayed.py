@@ -16,9 +16,9 @@ from validator.rounds.gates import Expected
 from validator.rounds.judge import Judged, judge, reject_answer
 from validator.rounds.plans import AcceptedPlan, judge_plan
 from validator.rounds.semantics import with_semantics
+from validator.scoring.output_quality import read_quality
 from validator.scoring.workflow_runs import result_of
 from validator.store import DispatchKey
-from validator.workflows.quality import read_quality
 
 
 @dataclass(slots=True)
@@ -55,10 +55,13 @@ def _ran(
     """Return the judgement of an accepted plan: its stored run, the quality judged again where it can be."""
     if not isinstance(stored, WorkflowSubmission):
         return reject_answer(expected, Reason.ACCEPTED, seconds)  # a difference that names what it should have been
-    quality = stored.quality
-    if task.type != "code":
-        quality = read_quality(task, result_of(plan.plan, stored.run))
+    quality = read_quality(task, result_of(plan.plan, stored.run))
     again = msgspec.structs.replace(
-        stored, plan=plan.plan, plan_sha256=plan.sha256, seconds=seconds, role=expected.role, quality=quality
+        stored,
+        plan=plan.plan,
+        plan_sha256=plan.sha256,
+        seconds=seconds,
+        role=expected.role,
+        quality=stored.quality if quality is None else quality,
     )
     return Judged(again, Reason.ACCEPTED)

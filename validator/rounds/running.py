@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from validator.protocol.canonical import sha256_hex
 from validator.protocol.round import WorkflowSubmission
+from validator.protocol.workflow_run import run_id_of
 from validator.rounds.gates import Expected
 from validator.rounds.plans import AcceptedPlan
 from validator.scoring.workflow_runs import measure, result_of
@@ -74,8 +74,3 @@ class PlanRunner:
             run=run,
             quality=quality.value,
         )
-
-
-def run_id_of(task_id: str, hotkey: str) -> str:
-    """Return the id under which services see the run of a miner's plan for a task; it names neither."""
-    return sha256_hex(f"{task_id}|{hotkey}".encode())[:32]

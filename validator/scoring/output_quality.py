@@ -9,12 +9,32 @@ from validator.protocol.limits import MAX_STEP_TEXT
 from validator.protocol.matching import compile_pattern, words
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.workflow_run import StepOutput
-from validator.protocol.workflow_task import Criterion
+from validator.protocol.workflow_task import Criterion, WorkflowTask
 
 _TESTS_WEIGHT: Final = 0.7
 _LINT_WEIGHT: Final = 0.3
 _LINT_STEP: Final = 0.05
 _ABSENT: Final = object()
+
+
+def read_quality(task: WorkflowTask, output: StepOutput | None) -> float | None:
+    """Return how good a run's result is as far as reading it tells; None for code, which has to be run to be judged.
+
+    Args:
+        task: its type picks the rule, its reference the measure.
+        output: of the run (see `result_of`); None is worth 0, and so is code without any.
+    """
+    if output is None:
+        return 0.0
+    match task.type:
+        case "code":
+            return None if code_of(output).strip() else 0.0
+        case "rag":
+            return rouge_l(task.reference.given("text"), output.text or "")
+        case "agent":
+            return checklist_share(task.reference.given("checklist"), output)
+        case _:
+            return json_share(task.reference.given("expected"), output)
 
 
 def code_quality(passed: int, total: int, findings: int) -> float:

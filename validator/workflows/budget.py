@@ -3,15 +3,6 @@
 import asyncio
 import math
 
-from validator.protocol.scoring_version import BUDGET_FACTOR
-from validator.protocol.workflow_plan import WorkflowPlan
-from validator.protocol.workflow_task import WorkflowTask
-
-
-def ceiling_of(task: WorkflowTask, plan: WorkflowPlan) -> float:
-    """Return the most TAO that the run may cost."""
-    return min(task.constraints.max_budget_tao, BUDGET_FACTOR * plan.totals.estimated_cost)
-
 
 class Budget:
     """Reservations and charges, whose exact sum never exceeds the ceiling (`math.fsum` is monotone).

@@ -11,8 +11,9 @@ from validator.protocol.scoring_version import RUN_FACTOR
 from validator.protocol.workflow_plan import PlanNode, WorkflowPlan
 from validator.protocol.workflow_run import RunRecord
 from validator.protocol.workflow_task import Tool, WorkflowTask
+from validator.scoring.workflow_runs import ceiling_of
 from validator.sources import Clock
-from validator.workflows.budget import Budget, ceiling_of
+from validator.workflows.budget import Budget
 from validator.workflows.services import StepClient
 from validator.workflows.step import Step, Surroundings
 

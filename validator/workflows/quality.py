@@ -7,7 +7,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring.output_quality import checklist_share, code_of, code_quality, json_share, rouge_l
+from validator.scoring.output_quality import code_of, code_quality, read_quality
 
 
 class SandboxUnavailableError(ValidatorError):
@@ -68,26 +68,12 @@ async def judge_output(task: WorkflowTask, output: StepOutput | None, sandbox: C
         output: see `result_of`.
         sandbox: for code, which is judged nowhere else.
     """
-    if task.type != "code":
-        return Quality(read_quality(task, output), Reason.QUALITY_JUDGED, "" if output else "no result")
-    if output is None:
-        return Quality(0.0, Reason.QUALITY_JUDGED, "no result")
-    code = code_of(output)
-    if not code.strip():
-        return Quality(0.0, Reason.QUALITY_JUDGED, "no code")
+    value = read_quality(task, output)
+    if output is None or value is not None:
+        detail = "no result" if output is None else "no code" if task.type == "code" else ""
+        return Quality(value, Reason.QUALITY_JUDGED, detail)
     try:
-        report = await sandbox.check(code, task.reference.given("tests"))
+        report = await sandbox.check(code_of(output), task.reference.given("tests"))
     except SandboxUnavailableError as error:
         return Quality(None, Reason.QUALITY_DEFERRED, error.detail)
     return Quality(code_quality(report.passed, report.total, report.findings), Reason.QUALITY_JUDGED)
-
-
-def read_quality(task: WorkflowTask, output: StepOutput | None) -> float:
-    """Return how good the result of a run is that need not be run to be judged: anything but code. Pure."""
-    if output is None:
-        return 0.0
-    if task.type == "rag":
-        return rouge_l(task.reference.given("text"), output.text or "")
-    if task.type == "agent":
-        return checklist_share(task.reference.given("checklist"), output)
-    return json_share(task.reference.given("expected"), output)

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from validator.audit.log.faults import FaultError
-from validator.audit.log.lines import Line, LineReader, parse
+from validator.audit.log.lines import DEPTH, Line, LineReader, parse
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.errors import ValidatorError
 from validator.protocol.receipt import RoundEnd
@@ -68,7 +68,7 @@ def read_answers(reader: LineReader, end: RoundEnd, answers_digest: str) -> Answ
     """
     found = reader.require("answers", end.round_id, answers_digest)
     try:
-        plain = decode_plain(found.document, limit=len(found.document))
+        plain = decode_plain(found.document, limit=len(found.document), depth=DEPTH)
         listed = [dict(each) for each in plain["submissions"]]
     except (ValidatorError, KeyError, TypeError, ValueError):
         raise FaultError(found.number, "answers", end.round_id, "does not list the submissions of a round") from None
@@ -125,5 +125,5 @@ def _same(found: Line, end: RoundEnd, path: str, given: object, expected: object
 
 
 def _require_canonical(found: Line, end: RoundEnd) -> None:
-    if canonical_bytes(decode_plain(found.document, limit=len(found.document))) != found.document:
+    if canonical_bytes(decode_plain(found.document, limit=len(found.document), depth=DEPTH)) != found.document:
         raise FaultError(found.number, found.kind, end.round_id, "is not in canonical form (RFC 8785)")

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final, NamedTuple, TypeVar
 
 from validator.audit.log.faults import FaultError, NotAnAuditFileError
-from validator.protocol.limits import MIB
+from validator.protocol.limits import MAX_JSON_DEPTH, MIB
 from validator.protocol.receipt import line_digest
 from validator.protocol.strict_json import JsonError, decode
 
 T = TypeVar("T")
 MAX_LINE: Final = 128 * MIB
 MAX_RECEIPT: Final = MIB
+DEPTH: Final = 2 * MAX_JSON_DEPTH  # a stranger's document of the deepest legal nesting stands deep within a line
 START: Final = b'{"receipt":{'
 _WRAPPER: Final = re.compile(rb'\{"([a-z]{1,16})":')
 _BOM: Final = b"\xef\xbb\xbf"
@@ -116,6 +117,6 @@ def parse(found: Line, kind: type[T], document: bytes, round_id: str | None, lim
         FaultError: it is none.
     """
     try:
-        return decode(document, kind, limit=limit)
+        return decode(document, kind, limit=limit, depth=DEPTH)
     except JsonError as error:
         raise FaultError(found.number, found.kind, round_id, str(error)) from None

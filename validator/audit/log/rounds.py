@@ -10,9 +10,13 @@ from validator.audit.log.report import Checked
 from validator.groups.draws import round_seed, task_id
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import Receipt, RoundEnd, outcome_line, plan_line
-from validator.protocol.round import RoundOutcome
+from validator.protocol.round import RoundOutcome, RoundTask, Submission
+from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import verify_document
+from validator.protocol.workflow_plan import goal_sha256
+from validator.protocol.workflow_task import task_sha256
 from validator.scorers import Scorer, UnknownScoringVersionError, scorer
+from validator.scoring.run_checks import submission_fault
 
 
 def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes | None) -> Checked:
@@ -48,7 +52,7 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
     return Checked(
         end.state,
         tasks=len(planned.plan.groups),
-        answers=len(answers.results.submissions),
+        answers=len(answers.results.submissions) + len(answers.results.workflows),
         proofs=proofs,
         pending=not planned.drawn,
     )
@@ -77,6 +81,12 @@ def _check_input(planned: Planned, receipt: Receipt, end: RoundEnd) -> None:
     for i, task in enumerate(frozen.tasks):
         if task.task_id != task_id(end.round_id, task.skill_type, task.slot, task.source_sha256):
             raise fault(f"tasks[{i}].task_id", "does not follow from round, type, slot and bundle")
+        if (task.workflow is not None) != (task.skill_type is SkillType.WORKFLOW):
+            raise fault(f"tasks[{i}].workflow", "goes with tasks of type workflow, and only with them")
+        if task.workflow is not None and task.source_sha256 != task_sha256(task.workflow):
+            raise fault(f"tasks[{i}].source_sha256", "is not that of the workflow's document")
+        if task.workflow is not None and task.bundle_sha256 != goal_sha256(task.workflow):
+            raise fault(f"tasks[{i}].bundle_sha256", "is not that of the goal")
 
 
 def _check_plan(planned: Planned, end: RoundEnd, version: Scorer) -> None:
@@ -96,7 +106,7 @@ def _check_plan(planned: Planned, end: RoundEnd, version: Scorer) -> None:
 
 
 def check_answers(planned: Planned, answers: Answers, end: RoundEnd) -> None:
-    """Hold what came back against the groups: one answer or failure per member, attestations signed by the miners.
+    """Hold what came back against the groups: one answer or failure per member, what they sent signed by the miners.
 
     Raises:
         FaultError: it does not fit.
@@ -113,9 +123,12 @@ def check_answers(planned: Planned, answers: Answers, end: RoundEnd) -> None:
         if group.task_id not in void
         for hotkey, role in group.members
     ]
-    passed = [(s.task_id, s.hotkey, s.role) for s in results.submissions]
+    workflows = {task.task_id: task.workflow is not None for task in planned.frozen.tasks}
+    passed = [(s.task_id, s.hotkey, s.role) for s in results.submissions if not workflows.get(s.task_id)]
+    passed += [(s.task_id, s.hotkey, s.role) for s in results.workflows if workflows.get(s.task_id)]
     failed = [(r.task_id, r.hotkey, r.role) for r in results.rejections]
-    if sorted(passed + failed) != sorted(members):
+    answered = len(results.submissions) + len(results.workflows)
+    if sorted(passed + failed) != sorted(members) or len(passed) != answered:
         raise fault("are not one answer or failure for each member of the groups")
     reasons = {*map(str, Reason)}
     for i, rejection in enumerate(results.rejections):
@@ -123,14 +136,23 @@ def check_answers(planned: Planned, answers: Answers, end: RoundEnd) -> None:
             raise fault(f"{rejection.reason} is no gate's reason", f"rejections[{i}].reason")
     tasks = {task.task_id: task for task in planned.frozen.tasks}
     for submission in results.submissions:
-        task, sssa = tasks[submission.task_id], submission.sssa
         number = answers.lines[submission.task_id, submission.hotkey]
-        dispatched = (task.skill_type, task.bundle_sha256, task.nonce)
-        if (sssa.skill.skill_type, sssa.skill.bundle_sha256.lower(), sssa.skill.nonce.lower()) != dispatched:
-            raise FaultError(number, "sssa", end.round_id, "is not about what was dispatched", "skill")
-        if not verify_document(sssa, submission.hotkey):
-            what = f"is not {submission.hotkey}'s over this attestation"
-            raise FaultError(number, "sssa", end.round_id, what, "signature")
+        _check_sssa(tasks[submission.task_id], submission, number, end)
+    for i, ran in enumerate(results.workflows):
+        task = tasks[ran.task_id]
+        found = None if task.workflow is None else submission_fault(task, task.workflow, ran)
+        if found is not None:
+            raise fault(found.what, f"workflows[{i}].{found.path}")
+
+
+def _check_sssa(task: RoundTask, submission: Submission, number: int, end: RoundEnd) -> None:
+    sssa = submission.sssa
+    dispatched = (task.skill_type, task.bundle_sha256, task.nonce)
+    if (sssa.skill.skill_type, sssa.skill.bundle_sha256.lower(), sssa.skill.nonce.lower()) != dispatched:
+        raise FaultError(number, "sssa", end.round_id, "is not about what was dispatched", "skill")
+    if not verify_document(sssa, submission.hotkey):
+        what = f"is not {submission.hotkey}'s over this attestation"
+        raise FaultError(number, "sssa", end.round_id, what, "signature")
 
 
 def _check_outcome(  # noqa: PLR0913, PLR0917 - everything an outcome follows from

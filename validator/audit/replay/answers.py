@@ -6,8 +6,10 @@ from validator.audit.replay.again import Judgement
 from validator.audit.replay.compare import Difference
 from validator.audit.replay.plain import compared
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundInput, Submission, WorkflowSubmission
+from validator.protocol.round import RoundInput, RoundTask, Submission, WorkflowSubmission
+from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import verify_document
+from validator.scoring.run_checks import submission_fault
 from validator.store import DispatchKey
 from validator.store.errors import DamagedError
 from validator.store.records import DispatchRecord
@@ -19,39 +21,37 @@ def answer_differences(
     answers: Mapping[DispatchKey, Judgement | DamagedError | None],
 ) -> Iterator[Difference]:
     """Yield the first thing wrong with each answer."""
-    windows = {task.task_id: task.windows for task in frozen.tasks}
+    tasks = {task.task_id: task for task in frozen.tasks}
     for record in records:
         path, answer = f"answers[{record.key.task_id}/{record.key.hotkey}]", answers.get(record.key)
+        task = tasks.get(record.key.task_id)
         if answer is None:
             yield Difference(path, f"the dispatch is {record.state}, but no judgement of it is stored")
         elif isinstance(answer, DamagedError):
-            yield Difference(f"{path}.sssa", str(answer))
+            part = "plan_or_run" if record.skill_type == SkillType.WORKFLOW else "sssa"
+            yield Difference(f"{path}.{part}", str(answer))
         elif isinstance(answer, Submission) and not verify_document(answer.sssa, answer.hotkey):
             yield Difference(f"{path}.sssa.signature", "is not the hotkey's over the stored attestation")
-        elif isinstance(answer, WorkflowSubmission):
-            yield from _plan_differences(path, record, answer)
-        elif isinstance(answer, Submission) and record.key.task_id in windows:
-            early = answer.seconds < windows[record.key.task_id].of(answer.role)[0]
-            difference = compared(
-                path,
-                {"reason": record.reason, "seconds": record.seconds, "sssa_sha256": record.sssa_sha256},
-                {
-                    "reason": str(Reason.ACCEPTED_EARLY if early else Reason.ACCEPTED),
-                    "seconds": answer.seconds,
-                    "sssa_sha256": answer.sssa_sha256,
-                },
-            )
-            if difference is not None:
-                yield difference
+        elif isinstance(answer, WorkflowSubmission) and task is not None:
+            yield from filter(None, [_plan_difference(path, record, answer, task)])
+        elif isinstance(answer, Submission) and task is not None:
+            early = answer.seconds < task.windows.of(answer.role)[0]
+            reason = Reason.ACCEPTED_EARLY if early else Reason.ACCEPTED
+            yield from filter(None, [_columns(path, record, reason, answer.seconds, answer.sssa_sha256)])
 
 
-def _plan_differences(path: str, record: DispatchRecord, answer: WorkflowSubmission) -> Iterator[Difference]:
-    if not verify_document(answer.plan, answer.hotkey):
-        yield Difference(f"{path}.plan.signature", "is not the hotkey's over the stored plan")
-    difference = compared(
+def _plan_difference(
+    path: str, record: DispatchRecord, answer: WorkflowSubmission, task: RoundTask
+) -> Difference | None:
+    fault = None if task.workflow is None else submission_fault(task, task.workflow, answer)
+    if fault is not None:
+        return Difference(f"{path}.{fault.path}", fault.what)
+    return _columns(path, record, Reason.ACCEPTED, answer.seconds, answer.plan_sha256)
+
+
+def _columns(path: str, record: DispatchRecord, reason: Reason, seconds: float, sha256: str) -> Difference | None:
+    return compared(
         path,
-        {"reason": record.reason, "seconds": record.seconds, "plan_sha256": record.sssa_sha256},
-        {"reason": str(Reason.ACCEPTED), "seconds": answer.seconds, "plan_sha256": answer.run.plan_sha256},
+        {"reason": record.reason, "seconds": record.seconds, "sssa_sha256": record.sssa_sha256},
+        {"reason": str(reason), "seconds": seconds, "sssa_sha256": sha256},
     )
-    if difference is not None:
-        yield difference

@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from validator.proofs import group_proof
-from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
+from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
 from validator.scorers import Scorer
 from validator.store.records import RoundSummary
 from validator.store.repositories.tasks import task_state
@@ -57,12 +56,6 @@ def outcome_rows(scorer: Scorer, frozen: RoundInput, outcome: RoundOutcome) -> R
             for hotkey, skill_type, task_id, value in scorer.window_entries(frozen, outcome)
         ],
     }
-
-
-def proofs_of(frozen: RoundInput, plan: RoundPlan, results: RoundResults, outcome: RoundOutcome) -> Rows:
-    """Return every group's consensus proof without its signature, by task (SPEC 14)."""
-    found = {g.task_id: group_proof(frozen, plan, results, outcome, g.task_id) for g in outcome.groups}
-    return {task_id: proof.to_dict() for task_id, proof in found.items() if proof is not None}
 
 
 def no_rows() -> Rows:

@@ -1,6 +1,6 @@
 """One round computed again: input, plan, answers, gates, outcome, rows; each held against what is stored."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -9,9 +9,10 @@ import msgspec
 from validator.audit.replay.again import Judgement, MakeGates, judge_again
 from validator.audit.replay.answers import answer_differences
 from validator.audit.replay.compare import Difference
-from validator.audit.replay.derived import no_rows, outcome_rows, plan_rows, proofs_of
+from validator.audit.replay.derived import no_rows, outcome_rows, plan_rows
 from validator.audit.replay.frozen import input_differences
 from validator.audit.replay.plain import compared, compared_bytes
+from validator.audit.replay.proofs import proof_difference, proofs_again, proofs_of_nothing
 from validator.audit.replay.report import Bodies, RoundReplay
 from validator.audit.replay.stored import stored_plan_rows, stored_rows
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
@@ -131,9 +132,7 @@ class _Replay:
             return
         self.digests["outcome"] = digest(outcome)
         await self._outcome(outcome)
-        proofs = self._computed("proofs", lambda: proofs_of(frozen, plan, results, outcome))
-        if proofs is not None:
-            self.digests["proofs"] = digest(proofs)
+        await self._proofs(frozen, proofs_again(frozen, plan, results, outcome))
         await self._rows(outcome_rows(version, frozen, outcome))
 
     async def _results(self, frozen: RoundInput, plan: RoundPlan) -> RoundResults | None:
@@ -167,6 +166,16 @@ class _Replay:
         if difference is None and expected != self.digests["outcome"]:
             difference = Difference("outcome", f"its bytes hash to {self.digests['outcome']}, not to {expected}")
         self._note(difference)
+
+    async def _proofs(self, frozen: RoundInput, proofs: Iterator[tuple[str, dict[str, Any]]]) -> None:
+        digests: dict[str, str] = {}
+        while (proof := self._computed("proofs", lambda: next(proofs, ("", {})))) is not None and proof[0]:
+            task_id, document = proof
+            digests[task_id] = document["digest"]
+            self._note(await proof_difference(self.tx, task_id, document, frozen.validator_hotkey))
+        if proof is not None:
+            self.digests["proofs"] = digest(digests)
+            self.found.extend(await proofs_of_nothing(self.tx, self.round_id, digests))
 
     async def _rows(self, derived: Mapping[str, Any]) -> None:
         if "outcome" in self.digests:

@@ -36,6 +36,11 @@ class Proofs(Repository):
         row = await self._first(select(proofs).where(proofs.c.task_id == task_id))
         return None if row is None else await self._record(row)
 
+    async def tasks_of(self, round_id: int) -> tuple[str, ...]:
+        """Return the ids of the tasks of a round that have a proof, sorted."""
+        found = await self._all(select(proofs.c.task_id).where(proofs.c.round_id == round_id))
+        return tuple(sorted(row.task_id for row in found))
+
     async def _record(self, row: Row[Any]) -> ProofRecord:
         document = await self._packing.unpack(row.document)
         return ProofRecord(row.round_id, row.task_id, row.checksum, row.digest, document)

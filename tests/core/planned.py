@@ -1,0 +1,92 @@
+"""Rounds of workflow tasks that bring about everything that is to be replayed, verified and explained of them.
+
+The same on every run: each plan is run on a clock of its own that jumps from one sleeper to the next.
+"""
+
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+from explained import NUMBERS, ExplainedWorld
+from workflow_builders import make_workflow, plan_document, step
+from workflow_world import FOREVER, ScriptedServices, Try, on_virtual_time
+from world import honest
+
+from validator.miners.scripted import ScriptedReply
+from validator.protocol.reasons import Reason
+from validator.protocol.round import WorkflowSubmission
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.signatures import Signer
+from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
+from validator.protocol.workflow_run import StepOutput
+from validator.rounds.gates import Expected
+from validator.rounds.plans import AcceptedPlan
+from validator.rounds.running import PlanRunner
+from validator.rounds.tasks import TaskDesk
+from validator.sources import SeededRandom, VirtualClock
+from validator.store import Store
+from validator.tasks.goals import MemoryGoals
+from validator.tasks.memory import MemorySource
+
+MINERS: Final = 5
+PLANNED_ROUNDS: Final = 2
+GOOD, SLOW, CYCLE, SHAKY, GREEDY = range(MINERS)
+RAG = make_workflow("rag", required_steps=2)
+AGENT = make_workflow("agent", goal="Say how it ended.\x1b[31m")
+CODE, TRANSFORM = make_workflow("code", goal="Write f."), make_workflow("data_transform", goal="Count the names.")
+OUTPUTS: Final = {
+    "rag": StepOutput("The cat sat on the mat.", None, None),
+    "agent": StepOutput(None, None, {"answer": "all 100 done"}),
+    "code": StepOutput(None, "def f():\n    return 1\n", None),
+    "data_transform": StepOutput(None, None, {"names": ["a", "b"], "count": "2", "more": True}),
+}
+_PARTLY = StepOutput("The cat, done\u202e.", None, None)
+_RETRYING: Final[dict[str, Any]] = {"retries": 1, "timeout": 2.0}
+PLANS: Final[dict[int, tuple[tuple[dict[str, Any], ...], tuple[tuple[str, str], ...]]]] = {
+    GOOD: ((step("find"), step("end", {"text": "${find.output.text}"})), (("find", "end"),)),
+    SLOW: ((step("find"), step("slow", **_RETRYING), step("end")), (("find", "slow"), ("find", "end"))),
+    CYCLE: ((step("a"), step("b")), (("a", "b"), ("b", "a"))),
+    SHAKY: ((step("find"), step("broken"), step("partly")), (("find", "broken"), ("broken", "partly"))),
+    GREEDY: ((step("find"), step("greedy"), step("end")), (("greedy", "end"),)),
+}
+
+
+class JumpingRunner(PlanRunner):
+    """Runs each plan on virtual time of its own."""
+
+    async def run(
+        self, round_id: str, expected: Expected, accepted: AcceptedPlan, seconds: float
+    ) -> WorkflowSubmission:
+        clock = VirtualClock()
+        assert expected.task.workflow is not None
+        script = {
+            "end": [Try(1.5, 0.01, output=OUTPUTS[expected.task.workflow.type])],
+            "slow": [Try(FOREVER)],
+            "broken": [Try(0.5, fault=Reason.STEP_CONNECTION), Try(0.5)],
+            "partly": [Try(output=_PARTLY)],
+            "greedy": [Try(cost=0.5)],
+        }
+        runner = PlanRunner(ScriptedServices(clock, script), clock)
+        return await on_virtual_time(clock, runner.run(round_id, expected, accepted, seconds))
+
+
+async def planned(store: Store) -> ExplainedWorld:
+    """Play two rounds: a rag and an agent task, then a code and a data_transform task."""
+    source = MemorySource()
+    world = ExplainedWorld(store, source, honest, dict.fromkeys(range(MINERS), (SkillType.WORKFLOW,)))
+    goals = MemoryGoals([RAG, AGENT, CODE, TRANSFORM])
+    world.preparer = replace(world.preparer, desk=TaskDesk(source, None, SeededRandom("planned"), goals))
+    world.dispatcher = replace(world.dispatcher, runner=JumpingRunner(world.dispatcher.runner.services, world.clock))
+    world.planner = _plan
+    for _ in range(PLANNED_ROUNDS):
+        await world.play()
+    return world
+
+
+def _plan(signer: Signer, dispatch: WorkflowDispatch) -> ScriptedReply:
+    number = NUMBERS[signer.hotkey]
+    task = next(task for task in (RAG, AGENT, CODE, TRANSFORM) if task.goal == dispatch.goal.goal)
+    document = plan_document(task, *PLANS[number])
+    document["task"] = {"goal_sha256": dispatch.goal_sha256, "nonce": dispatch.nonce}
+    signed = signer.sign_document(msgspec.convert(document, WorkflowPlan))
+    return ScriptedReply(msgspec.json.encode(signed), seconds=1.0 + number / 2)

@@ -1,0 +1,96 @@
+"""Whether what is told of a plan and its run holds together: all that can be checked without running it again."""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from validator.protocol.canonical import digest
+from validator.protocol.plan_rules import PlanError, check_plan
+from validator.protocol.reasons import Reason
+from validator.protocol.round import RoundTask, WorkflowSubmission
+from validator.protocol.workflow_plan import PlanNode, plan_validity
+from validator.protocol.workflow_run import StepRecord, run_id_of
+from validator.protocol.workflow_task import WorkflowTask
+from validator.scoring.output_quality import read_quality
+from validator.scoring.workflow_runs import ceiling_of, result_of
+
+_FIRST_AND_UNPLANNED = 2  # tries beyond the declared retries (SPEC 12)
+
+
+class Fault(NamedTuple):
+    """What does not hold; `path` within the submission, like `run.steps[0].attempts`."""
+
+    path: str
+    what: str
+
+
+def submission_fault(task: RoundTask, workflow: WorkflowTask, submission: WorkflowSubmission) -> Fault | None:
+    """Return the first thing that does not hold, None when everything does.
+
+    The plan: a graph as gate 2 takes it, for this dispatch and signed by the miner (gate 3), with its digest. The run:
+    of this plan, each step within its declared tries and cost, the whole within its ceiling, every output the one that
+    its try names. The quality: judged again, but for code, which would have to be run.
+
+    Args:
+        task: the task as dispatched.
+        workflow: its document.
+        submission: what is told of one member's plan.
+    """
+    return _plan_fault(task, workflow, submission) or next(_run_faults(task, workflow, submission), None)
+
+
+def _plan_fault(task: RoundTask, workflow: WorkflowTask, submission: WorkflowSubmission) -> Fault | None:
+    plan = submission.plan
+    try:
+        check_plan(plan)
+    except PlanError as error:
+        return Fault("plan", error.detail)
+    fault = plan_validity(plan, workflow, task.nonce, submission.hotkey)
+    if fault is not None:
+        reason, where = fault
+        return Fault("plan", f"{reason}: {reason.meaning} {where}")
+    return None if submission.plan_sha256 == digest(plan) else Fault("plan_sha256", "is not that of the plan")
+
+
+def _run_faults(task: RoundTask, workflow: WorkflowTask, submission: WorkflowSubmission) -> Iterator[Fault]:
+    plan, run = submission.plan, submission.run
+    if run.plan_sha256 != submission.plan_sha256:
+        yield Fault("run.plan_sha256", "is not that of the plan: the run is of another one")
+    if run.goal_sha256 != task.bundle_sha256:
+        yield Fault("run.goal_sha256", "is not that of the goal")
+    if run.run_id != run_id_of(task.task_id, submission.hotkey):
+        yield Fault("run.run_id", "does not follow from task and hotkey")
+    if run.ceiling_tao != ceiling_of(workflow, plan):
+        yield Fault("run.ceiling_tao", "does not follow from the task's budget and the plan's total")
+    if [step.node_id for step in run.steps] != [node.id for node in plan.nodes]:
+        yield Fault("run.steps", "are not the plan's, in its order")
+        return
+    for i, (node, step) in enumerate(zip(plan.nodes, run.steps, strict=True)):
+        yield from _step_faults(f"run.steps[{i}]", workflow, node, step, run.seconds)
+    if math.fsum(attempt.cost_tao for step in run.steps for attempt in step.attempts) > run.ceiling_tao:
+        yield Fault("run.ceiling_tao", "is less than what the tries cost together")
+    quality = read_quality(workflow, result_of(plan, run))
+    if quality is not None and submission.quality != quality:
+        yield Fault("quality", f"is {submission.quality}, the output is worth {quality}")
+
+
+def _step_faults(path: str, task: WorkflowTask, node: PlanNode, step: StepRecord, seconds: float) -> Iterator[Fault]:
+    tries = step.attempts
+    if len(tries) > node.error_handling.retry_count + _FIRST_AND_UNPLANNED:
+        yield Fault(f"{path}.attempts", "are more than the plan declares, with the unplanned one")
+    tool = task.tool(node.service, node.action)
+    most = max(node.estimated_cost, tool.avg_cost_tao if tool else 0.0)
+    moment = 0.0
+    for i, attempt in enumerate(tries):
+        if not moment <= attempt.started <= attempt.ended <= seconds:
+            yield Fault(f"{path}.attempts[{i}]", "is out of the order of time")
+        if attempt.cost_tao > most or attempt.cost_tao > (attempt.charged_tao or 0.0):
+            yield Fault(f"{path}.attempts[{i}].cost_tao", "is more than was admitted, or than was charged")
+        moment = attempt.ended
+    last = tries[-1] if tries else None
+    if step.completed != (last is not None and last.outcome == Reason.STEP_SUCCEEDED):
+        yield Fault(f"{path}.outcome", "is not what the last try came to")
+    if step.completed != (step.output is not None):
+        yield Fault(f"{path}.output", "goes with a step that succeeded, and only with one")
+    if last is not None and step.output is not None and last.output_sha256 != digest(step.output):
+        yield Fault(f"{path}.output", "is not the one that the last try names by its sha256")
