@@ -101,7 +101,7 @@ _GOALS: Final = (
         "agent",
         3,
         'Find what there is on "secrets". List its 5 keywords. Report it under "Keywords".',
-        _checklist(("keyword", "secrets"), ("keyword", "repository"), ("regex", r"\w+, \w+, \w+, \w+, \w+")),
+        _checklist(("keyword", "secrets"), ("keyword", "# Keywords"), ("regex", r"\w+, \w+, \w+, \w+, \w+")),
         ("retrieval", "text"),
     ),
     _Goal(

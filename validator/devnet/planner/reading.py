@@ -50,7 +50,9 @@ class _Reader:
         self.found.append(self._add("retrieval", "search", {"query": subject, "count": 1}))
 
     def join(self) -> None:
-        parts = [f"${{{step}.output.text}}" for step in self.found]
+        if not self.found:
+            raise UnreadableGoalError("there is nothing to join")
+        parts = [_output(step, "text") for step in self.found]
         self._add("text", "join", {"parts": parts}, *self.found)
 
     def summarise(self, sentences: str) -> None:

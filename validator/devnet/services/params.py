@@ -31,7 +31,7 @@ def count_of(params: Params, name: str, most: int) -> int:
         ParamsError: missing, or none.
     """
     value = params.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value) or not 1 <= value <= most:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value <= most or value % 1:
         raise ParamsError(f"must be a whole number from 1 to {most} - at `params.{name}`")
     return int(value)
 

@@ -18,7 +18,7 @@ from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Signature
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.text import printable
-from validator.protocol.workflow_run import StepAnswer, StepOutput, StepRequest
+from validator.protocol.workflow_run import StepAnswer, StepRequest, check_output
 from validator.sources import Clock
 
 _READ_S: Final = 10.0
@@ -79,10 +79,10 @@ class StepService:
             return _refused(503, "out of order")
         await self._clock.sleep(_HANG_S if fault == "hangs" else action.seconds)
         try:
-            output = await asyncio.to_thread(action.perform, step.params)
-        except ParamsError as error:
+            answer = await asyncio.to_thread(self._work, action, step, body)
+        except (JsonError, ParamsError) as error:
             return _refused(422, str(error))
-        return web.Response(body=self._answer(body, output, action.cost_tao), content_type=_JSON)
+        return web.Response(body=answer, content_type=_JSON)
 
     def _action(self, step: StepRequest) -> Action:
         action = BY_NAME.get((self._service, step.action))
@@ -92,9 +92,11 @@ class StepService:
             raise ParamsError(f"this costs {action.cost_tao:g} TAO - at `max_cost_tao`")
         return action
 
-    def _answer(self, request: bytes, output: StepOutput, cost_tao: float) -> bytes:
+    def _work(self, action: Action, step: StepRequest, request: bytes) -> bytes:
+        output = action.perform(step.params)
+        check_output(output)
         unsigned = Signature(self.hotkey, "sr25519", "")
-        answer = StepAnswer(request_sha256=sha256_hex(request), output=output, cost_tao=cost_tao, signature=unsigned)
+        answer = StepAnswer(sha256_hex(request), output, action.cost_tao, unsigned)
         return msgspec.json.encode(self._signer.sign_document(answer))
 
 

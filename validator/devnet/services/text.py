@@ -7,7 +7,8 @@ from typing import Final
 from validator.devnet.services.params import Params, count_of, text_of, texts_of
 from validator.protocol.workflow_run import StepOutput
 
-_SENTENCE: Final = re.compile(r"[^.!?]+[.!?]")
+# Every sign is looked at once: what has no end is a sentence, too.
+_SENTENCE: Final = re.compile(r"[^.!?]+[.!?]?")
 _WORD: Final = re.compile(r"[a-z]{4,}")
 _MOST: Final = 20
 
@@ -38,7 +39,7 @@ def report(params: Params) -> StepOutput:
 
 def shortened(text: str, sentences: int) -> str:
     """Return the sentences with the most frequent words per word, in the order of the text."""
-    found = [match.strip() for match in _SENTENCE.findall(text)]
+    found = [match.strip() for match in _SENTENCE.findall(text) if match.strip()]
     frequency = Counter(_WORD.findall(text.lower()))
 
     def weight(sentence: str) -> float:

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from itertools import islice
 from typing import Any, Final
 
 from validator.devnet.services.params import Params, ParamsError, rows_of, text_of
@@ -13,9 +14,13 @@ _MOST_ROWS: Final = 500
 
 def parse_table(params: Params) -> StepOutput:
     """Return the rows of the CSV `text` as objects; what reads as a number is one."""
-    rows = list(csv.DictReader(io.StringIO(text_of(params, "text").strip()), restkey="more", restval=""))
+    table = csv.DictReader(io.StringIO(text_of(params, "text").strip()), restkey="more", restval="")
+    try:
+        rows = list(islice(table, _MOST_ROWS + 1))
+    except csv.Error as error:
+        raise ParamsError(f"no table: {error} - at `params.text`") from None
     if len(rows) > _MOST_ROWS:
-        raise ParamsError(f"{len(rows)} rows, at most {_MOST_ROWS} - at `params.text`")
+        raise ParamsError(f"more than {_MOST_ROWS} rows - at `params.text`")
     return _data([{str(key): _value(value) for key, value in row.items()} for row in rows])
 
 
@@ -34,7 +39,10 @@ def total(params: Params) -> StepOutput:
         if isinstance(number, bool) or not isinstance(number, int | float):
             raise ParamsError(f"no number in the field `{value}` - at `params.rows[{i}]`")
         groups.setdefault(str(row.get(by)), []).append(number)
-    return _data({group: math.fsum(numbers) for group, numbers in sorted(groups.items())})
+    try:
+        return _data({group: math.fsum(numbers) for group, numbers in sorted(groups.items())})
+    except OverflowError:
+        raise ParamsError("the sum is too large - at `params.rows`") from None
 
 
 def _value(text: Any) -> Any:
