@@ -157,3 +157,42 @@ def test_unknown_claims_and_votes_are_refused() -> None:
         builder.record_vote("a", "perhaps", 0.5, "r")
     with pytest.raises(ProofError, match="lone surrogate"):
         builder.add_claim("\ud800", "a")
+
+
+def test_values_of_another_type_are_refused_where_they_come_in() -> None:
+    builder: Any = ConsensusBuilder("d", "t")  # strangers' programs are not checked for types
+    claim = builder.add_claim("s", "a")
+    with pytest.raises(ProofError, match="supports_claim must be true or false"):
+        builder.add_evidence(claim.claim_id, "s", "c", supports="no")
+    with pytest.raises(ProofError, match="consensus_reached must be true or false"):
+        builder.build("f", None, "no", "r")
+    for bad in (float("nan"), "1", -1, True, 2**53):
+        with pytest.raises(ProofError, match="rounds_to_consensus must be"):
+            builder.build("f", None, True, "r", bad)
+        with pytest.raises(ProofError, match="round_introduced must be"):
+            builder.add_claim("s", "a", round_num=bad)
+    with pytest.raises(ProofError, match="alternative_view must be a string"):
+        builder.record_dissent("a", claim.claim_id, ["r"], alternative=0)
+    with pytest.raises(ProofError, match="supporting_evidence must be a list"):
+        Claim("c", "s", "a", 0.5, None)  # type: ignore[arg-type]
+    with pytest.raises(ProofError, match=r"refuting_evidence\[0\] must hold Evidence"):
+        Claim("c", "s", "a", 0.5, [], ["e"])  # type: ignore[list-item]
+    assert builder.evidence == []
+
+
+def test_claims_that_were_appended_by_hand_are_known() -> None:
+    builder = ConsensusBuilder("d", "t")
+    builder.claims.append(Claim("own", "s", "a", 0.5))
+    builder.add_evidence("own", "s", "c")
+    assert [item.source for item in builder.build("f", None, True, "r").claims[0].supporting_evidence] == ["s"]
+
+
+@pytest.mark.parametrize(
+    "debate_id", ["plain-1", "two words", "<b>*x*</b>", "[a](b)", "back`tick", " edge ", "ü\u202e"]
+)
+def test_ids_show_as_they_are(debate_id: str) -> None:
+    line = ConsensusBuilder(debate_id, "t").build("f", None, True, "r").to_markdown().splitlines()[4]
+    assert line.startswith("**Debate ID:** ")
+    rendered = MarkdownIt("commonmark").parseInline(line)[0].children or []
+    assert "".join(part.content for part in rendered) == f"Debate ID: {printable(debate_id.strip())}"
+    assert (rendered[-1].type == "code_inline") == debate_id.isascii() & ("`" not in debate_id) & (debate_id[0] != " ")

@@ -205,7 +205,7 @@ class ConsensusBuilder:
         )
 
     def _claim(self, claim_id: str) -> Claim:
-        claim = self._by_id.get(claim_id)
+        claim = self._by_id.get(claim_id) or next((own for own in self.claims if own.claim_id == claim_id), None)
         if claim is None:
             raise UnknownClaimError(printable(str(claim_id), 100))
         return claim

@@ -1,11 +1,12 @@
 """What every record of a proof checks of its own values, so that its checksum can be computed again anywhere."""
 
 import math
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_SAFE_INTEGER
 
+T = TypeVar("T")
 MAX_WEIGHT: Final = 1_000_000.0
 MAX_DEPTH: Final = 8
 EPOCH: Final = "1970-01-01T00:00:00Z"
@@ -50,6 +51,53 @@ def text(value: Any, field: str) -> str:
     except UnicodeEncodeError:
         raise ProofError(f"{field} holds a lone surrogate") from None
     return value
+
+
+def optional_text(value: Any, field: str) -> str | None:
+    """Return `value`, None or a string that UTF-8 can write.
+
+    Raises:
+        ProofError: something else; the text names `field`.
+    """
+    return None if value is None else text(value, field)
+
+
+def flag(value: Any, field: str) -> bool:
+    """Return `value`, True or False; a word such as "no" would count as yes.
+
+    Raises:
+        ProofError: something else; the text names `field`.
+    """
+    if not isinstance(value, bool):
+        raise ProofError(f"{field} must be true or false, not {type(value).__name__}")
+    return value
+
+
+def whole(value: Any, field: str) -> int:
+    """Return `value`, an integer from 0 that JSON carries exactly.
+
+    Raises:
+        ProofError: something else; the text names `field`.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ProofError(f"{field} must be a whole number, not {type(value).__name__}")
+    if not 0 <= value <= MAX_SAFE_INTEGER:
+        raise ProofError(f"{field} must be from 0 to 2**53 - 1")
+    return value
+
+
+def records(values: Any, field: str, kind: type[T]) -> list[T]:
+    """Return `values`, which must be a list of `kind`; the same list, so that it can go on growing.
+
+    Raises:
+        ProofError: something else; the text names `field` and the place.
+    """
+    if not isinstance(values, list):
+        raise ProofError(f"{field} must be a list, not {type(values).__name__}")
+    for i, value in enumerate(values):
+        if not isinstance(value, kind):
+            raise ProofError(f"{field}[{i}] must hold {kind.__name__}, not {type(value).__name__}")
+    return values
 
 
 def texts(values: Any, field: str) -> list[str]:

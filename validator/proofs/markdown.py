@@ -9,7 +9,7 @@ from validator.protocol.text import printable
 _MARKS: Final = re.compile(r"[\\`*\[\]<>|~&$@]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _AT_START: Final = re.compile(r"\A([#+=-]|[0-9]{1,9}(?=[.)]))")
 _BREAKS: Final = re.compile(r"[\s\x1c-\x1f\x85]+")
-_PLAIN: Final = re.compile(r"[A-Za-z0-9._:/-]{1,200}", re.ASCII)
+_SPAN: Final = re.compile(r"[!-_a-~]([ -_a-~]{0,198}[!-_a-~])?")  # printable ASCII but the mark that ends a span
 
 
 def escaped(text: str, limit: int | None = None) -> str:
@@ -28,8 +28,8 @@ def escaped(text: str, limit: int | None = None) -> str:
 
 
 def code(text: str) -> str:
-    """Return `text` as a code span where it is a plain name, else escaped."""
-    return f"`{text}`" if _PLAIN.fullmatch(text) else escaped(text)
+    """Return `text` as a code span where that shows all of it as it is, else escaped; not for cells of a table."""
+    return f"`{text}`" if _SPAN.fullmatch(text) else escaped(text)
 
 
 def _escaped_start(match: re.Match[str]) -> str:

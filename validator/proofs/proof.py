@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from validator.proofs import report
-from validator.proofs.checks import EPOCH, plain, text, texts, unit
+from validator.proofs.checks import EPOCH, flag, plain, records, text, texts, unit, whole
 from validator.proofs.records import Claim, ConsensusVote, DissentRecord, Evidence, UnresolvedTension
 
 STRONG_RATIO: Final = 0.8
@@ -70,6 +70,13 @@ class ConsensusProof:
             text(getattr(self, name), name)
         self.supporting_agents = texts(self.supporting_agents, "supporting_agents")
         self.dissenting_agents = texts(self.dissenting_agents, "dissenting_agents")
+        flag(self.consensus_reached, "consensus_reached")
+        whole(self.rounds_to_consensus, "rounds_to_consensus")
+        records(self.votes, "votes", ConsensusVote)
+        records(self.claims, "claims", Claim)
+        records(self.dissents, "dissents", DissentRecord)
+        records(self.unresolved_tensions, "unresolved_tensions", UnresolvedTension)
+        records(self.evidence_chain, "evidence_chain", Evidence)
         self.confidence = unit(self.confidence, "confidence")
         self.metadata = plain(self.metadata, "metadata")
 

@@ -9,7 +9,19 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from validator.proofs.checks import EPOCH, ProofError, plain, text, texts, unit, weight
+from validator.proofs.checks import (
+    EPOCH,
+    ProofError,
+    flag,
+    optional_text,
+    plain,
+    records,
+    text,
+    texts,
+    unit,
+    weight,
+    whole,
+)
 
 
 class VoteType(StrEnum):
@@ -51,6 +63,7 @@ class Evidence:
     def __post_init__(self) -> None:
         for name in ("evidence_id", "source", "content", "evidence_type", "timestamp"):
             text(getattr(self, name), name)
+        flag(self.supports_claim, "supports_claim")
         self.strength = unit(self.strength, "strength")
         self.metadata = plain(self.metadata, "metadata")
 
@@ -87,7 +100,10 @@ class Claim:
     def __post_init__(self) -> None:
         for name in ("claim_id", "statement", "author", "status"):
             text(getattr(self, name), name)
-        text(self.parent_claim_id or "", "parent_claim_id")
+        optional_text(self.parent_claim_id, "parent_claim_id")
+        whole(self.round_introduced, "round_introduced")
+        records(self.supporting_evidence, "supporting_evidence", Evidence)
+        records(self.refuting_evidence, "refuting_evidence", Evidence)
         self.confidence = unit(self.confidence, "confidence")
 
     @property
@@ -133,7 +149,7 @@ class DissentRecord:
         for name in ("agent", "claim_id", "dissent_type", "timestamp"):
             text(getattr(self, name), name)
         for name in ("alternative_view", "suggested_resolution"):
-            text(getattr(self, name) or "", name)
+            optional_text(getattr(self, name), name)
         self.reasons = texts(self.reasons, "reasons")
         self.severity = unit(self.severity, "severity")
 
@@ -161,7 +177,7 @@ class UnresolvedTension:
     def __post_init__(self) -> None:
         for name in ("tension_id", "description", "impact"):
             text(getattr(self, name), name)
-        text(self.suggested_followup or "", "suggested_followup")
+        optional_text(self.suggested_followup, "suggested_followup")
         self.agents_involved = texts(self.agents_involved, "agents_involved")
         self.options = texts(self.options, "options")
 
