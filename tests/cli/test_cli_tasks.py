@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli_store import PROGRAM, answered, called, environment, validator
+from workflow_builders import task_document
 
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
@@ -200,3 +201,15 @@ def test_what_cannot_be_served(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout) == (code, ""), words
         assert fault in done.stderr
         assert "mnemonic" not in done.stderr
+
+
+def test_a_workflow_is_checked_like_any_task(tmp_path: Path) -> None:
+    folder = tmp_path / "tasks" / "cat"
+    folder.mkdir(parents=True)
+    (folder / "workflow.json").write_text(json.dumps(task_document()))
+    sound = validator("tasks", "check", "tasks", cwd=tmp_path)
+    assert (sound.returncode, sound.stdout, sound.stderr) == (0, "1 tasks, 0 problems\n", "")
+    (folder / "workflow.json").write_text(json.dumps(task_document(goal=" ")))
+    broken = called("tasks", "check", "tasks/cat/workflow.json", cwd=tmp_path)
+    told = "tasks/cat/workflow.json: workflow.json: blank - at `goal`\n1 tasks, 1 problems\n"
+    assert (broken.returncode, broken.stdout, broken.stderr) == (1, told, "")

@@ -1,6 +1,9 @@
 from pathlib import Path
+from typing import Any
 
+import msgspec
 from task_builders import make_task, make_truth, numbered, write_task
+from workflow_builders import task_document
 
 from validator.protocol.scoring_version import SkillType
 from validator.tasks.check import check_folder, check_tasks
@@ -48,3 +51,30 @@ def test_a_manifest_hash_that_nothing_has_is_a_problem(tmp_path: Path) -> None:
 def test_nothing_to_check_is_a_problem(tmp_path: Path) -> None:
     assert [problem.task for problem in check_folder(tmp_path)] == [tmp_path.name]
     assert [problem.task for problem in check_folder(tmp_path / "gone")] == ["gone"]
+
+
+def goal(folder: Path, **changes: Any) -> Path:
+    folder.mkdir()
+    path = folder / "workflow.json"
+    path.write_bytes(msgspec.json.encode(task_document(**changes)))
+    return path
+
+
+def test_workflows_are_checked_beside_the_others(tmp_path: Path) -> None:
+    write_task(tmp_path / "a", numbered(1))
+    path = goal(tmp_path / "b")
+    goal(tmp_path / "c", required_steps=0)
+    goal(tmp_path / "d")
+    goal(tmp_path / "e", type="agent")
+    assert [task.path.relative_to(tmp_path).as_posix() for task in check_tasks(tmp_path)] == [
+        "a",
+        *(f"{name}/workflow.json" for name in "bcde"),
+    ]
+    steps, twice, reference = check_folder(tmp_path)
+    assert steps.task == "c/workflow.json"
+    assert steps.fault.startswith("workflow.json: ")
+    assert "`$.required_steps`" in steps.fault
+    assert twice == ("d/workflow.json", "the same task as `b/workflow.json`: it is never served")
+    assert (reference.task, "`reference.text`" in reference.fault) == ("e/workflow.json", True)
+    assert check_tasks(path) == [(path, ())]
+    assert check_tasks(tmp_path / "b") == [(path, ())]

@@ -8,12 +8,14 @@ import typer
 from validator.cli.options import Config, Json
 from validator.protocol.scoring_version import SkillType
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Tasks: bundles with what is known of them.")
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Tasks: bundles with what is known of them, and workflows."
+)
 
 
 def _assessed(skill_type: SkillType | None) -> SkillType | None:
     if skill_type is SkillType.WORKFLOW:
-        raise typer.BadParameter("a workflow has no bundle")
+        raise typer.BadParameter("a workflow has no bundle: write its workflow.json (docs/workflows.md)")
     return skill_type
 
 
@@ -78,7 +80,9 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
 def check(
     directories: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR", help="Task folders or archives, or folders of them.", show_default=False),
+        typer.Argument(
+            metavar="DIR", help="Task folders or archives, workflow.json files, or folders of them.", show_default=False
+        ),
     ],
     as_json: Json = False,
 ) -> None:

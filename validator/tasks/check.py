@@ -6,11 +6,14 @@ from typing import NamedTuple
 from validator.protocol.archives import ArchiveError
 from validator.protocol.bundles import read_bundle
 from validator.protocol.canonical import sha256_hex
+from validator.protocol.scoring_version import SkillType
 from validator.protocol.strict_json import JsonError
 from validator.protocol.task import Task, parse_task
 from validator.protocol.text import printable
+from validator.protocol.workflow_task import task_sha256
 from validator.tasks.checks import faults
-from validator.tasks.folder import TASK_NAME, find_tasks, label, read_parts
+from validator.tasks.folder import TASK_NAME, WORKFLOW_NAME, find_tasks, label, read_parts
+from validator.tasks.goals import find_goals, read_goal
 from validator.tasks.source import TaskError
 
 
@@ -38,18 +41,19 @@ def check_folder(path: Path) -> list[Problem]:
 
 
 def check_tasks(root: Path) -> list[CheckedTask]:
-    """Return every task folder and archive at or below `root` with its problems. Blocks.
+    """Return every task folder, archive and `workflow.json` at or below `root` with its problems. Blocks.
 
-    Reported is what makes a task refused, all of it at once, and besides: no task at all (then `root` itself stands in
-    the list), two tasks of a type with the same bundle (only the first is served), and a manifest hash that no answer
-    could meet.
+    Reported is what makes a task refused (of a `workflow.json` its first fault, else all at once), and besides: no task
+    at all (then `root` itself stands in the list), the same task twice (of a type with the same bundle, or the same
+    workflow: only the first is served), and a manifest hash that no answer could meet.
 
     Raises:
         TaskError: `root` cannot be listed.
     """
     seen: dict[tuple[str, str], str] = {}
-    checked = [CheckedTask(path, tuple(_check_task(path, _shown(path, root), seen))) for path in find_tasks(root)]
-    return checked or [CheckedTask(root, (f"holds no folder with a {TASK_NAME} and no task archive",))]
+    checks = dict.fromkeys(find_tasks(root), _check_task) | dict.fromkeys(find_goals(root), _check_goal)
+    checked = [CheckedTask(path, tuple(checks[path](path, _shown(path, root), seen))) for path in sorted(checks)]
+    return checked or [CheckedTask(root, (f"holds no {TASK_NAME}, no task archive and no {WORKFLOW_NAME}",))]
 
 
 def _shown(path: Path, root: Path) -> str:
@@ -71,6 +75,15 @@ def _check_task(path: Path, name: str, seen: dict[tuple[str, str], str]) -> list
     if first != name:
         found.append(f"the same bundle as `{first}`: it is never served - at `bundle_sha256`")
     return found
+
+
+def _check_goal(path: Path, name: str, seen: dict[tuple[str, str], str]) -> list[str]:
+    try:
+        task = read_goal(path)
+    except TaskError as error:
+        return [error.detail]
+    first = seen.setdefault((SkillType.WORKFLOW, task_sha256(task)), name)
+    return [] if first == name else [f"the same task as `{first}`: it is never served"]
 
 
 def _unmeetable(task: Task, bundle: bytes) -> list[str]:

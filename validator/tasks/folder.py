@@ -15,6 +15,7 @@ from validator.tasks.source import SourcedTask, TaskError
 
 TASK_NAME: Final = "task.json"
 BUNDLE_NAME: Final = "bundle.tar.gz"
+WORKFLOW_NAME: Final = "workflow.json"
 ARCHIVE_ENDINGS: Final = (".tar.gz", ".tgz")
 _ARCHIVE_BYTES = limits.MAX_TASK_BODY + limits.MAX_BUNDLE_COMPRESSED + limits.MIB
 _ARCHIVE_ENTRIES = 16
@@ -102,7 +103,7 @@ def find_tasks(root: Path) -> list[Path]:
         TaskError: `root` cannot be listed.
     """
     if root.is_file():
-        return [root]
+        return [] if root.name == WORKFLOW_NAME else [root]
     found: list[Path] = []
     try:
         with os.scandir(root):

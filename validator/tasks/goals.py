@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
 import structlog
 
@@ -12,11 +12,10 @@ from validator.protocol import limits
 from validator.protocol.strict_json import JsonError
 from validator.protocol.text import printable
 from validator.protocol.workflow_task import WorkflowTask, parse_workflow_task, task_sha256
-from validator.tasks.folder import read_bounded
+from validator.tasks.folder import WORKFLOW_NAME, read_bounded
 from validator.tasks.rotation import Rotation
 from validator.tasks.source import TaskError
 
-WORKFLOW_NAME: Final = "workflow.json"
 _log = structlog.get_logger()
 
 
@@ -69,7 +68,12 @@ class DirectoryGoals:
 
 
 def find_goals(root: Path) -> list[Path]:
-    """Return every `workflow.json` at or below `root`, sorted; hidden folders and links to folders are left out."""
+    """Return every `workflow.json` at or below `root`, sorted; hidden folders and links to folders are left out.
+
+    A `root` that is such a file is the only one.
+    """
+    if root.is_file() and root.name == WORKFLOW_NAME:
+        return [root]
     found = []
     for folder, names, files in os.walk(root):
         names[:] = [name for name in names if not name.startswith(".")]
