@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -63,8 +64,8 @@ def test_the_demo_keeps_its_promises(demo: tuple[dict[str, Any], str]) -> None:
     for miner in miners:
         by_kind.setdefault(miner["behaviour"], []).append(miner)
     assert len(miners) >= 12
-    assert (result["rounds"], result["settled"], result["tasks"]) == (12, 12, 144)
-    assert result["full_groups"] == 144
+    assert (result["rounds"], result["settled"], result["tasks"]) == (12, 12, 168)
+    assert result["full_groups"] == 168
 
     vector = result["submission"]["vector"]
     assert math.isclose(math.fsum(vector.values()) + result["submission"]["unallocated"], 1, abs_tol=1e-9)
@@ -87,9 +88,22 @@ def test_the_demo_keeps_its_promises(demo: tuple[dict[str, Any], str]) -> None:
             assert (miner["score"], miner["weight"]) == (0, 0)
             assert miner["reasons"]
             assert set(miner["reasons"]) <= allowed
+    planners = {kind: by_kind[kind] for kind in ("skilled", "hasty", "forgetful", "confused")}
+    worth = {
+        kind: [statistics.mean(miner[field] or 0.0 for miner in found) for field in ("score", "mean_workflow")]
+        for kind, found in planners.items()
+    }
+    for kind in ("hasty", "forgetful"):
+        assert worth["skilled"][0] > worth[kind][0], worth
+        assert worth["skilled"][1] > worth[kind][1], worth
+    assert worth["confused"] == [0, 0]
+    assert {reason for miner in planners["confused"] for reason in miner["reasons"]} == {"parse_plan"}
+    assert sum(miner["reasons"].get("workflow_deferred", 0) for miner in planners["skilled"]) > 0
+    assert result["plans"] > 60
+    assert math.isclose(result["planners_weight"], 0.25, abs_tol=0.05)
     assert not any(miner["flags"] for kind in ("thorough", "partial", "slow") for miner in by_kind[kind])
     assert sum(miner["promotions"] for miner in miners) > 0
-    assert any(most >= many == 60 for most, many in zip(result["most_open"], result["dispatches"], strict=True)), (
+    assert any(most >= many == 70 for most, many in zip(result["most_open"], result["dispatches"], strict=True)), (
         "in no round were all dispatches open at once"
     )
 

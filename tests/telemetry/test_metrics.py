@@ -28,6 +28,17 @@ def test_dispatches_are_counted_by_reason_and_timed(metrics: Metrics) -> None:
     assert value(metrics, "dispatch_seconds_sum") == 2.0
 
 
+def test_runs_of_plans_are_counted_with_what_they_took(metrics: Metrics) -> None:
+    assert value(metrics, "workflow_runs_total", reason="quality_deferred") == 0
+    for reason, cost in (("quality_judged", 0.02), ("quality_judged", 0.01), ("quality_deferred", 0.0)):
+        metrics.observe(Event.WORKFLOW_RAN, {"reason": reason, "cost_tao": cost, "seconds": 1.5})
+    metrics.observe(Event.WORKFLOW_RAN, {"reason": "quality_judged", "cost_tao": -1.0, "seconds": 1.5})
+    assert value(metrics, "workflow_runs_total", reason="quality_judged") == 2
+    assert value(metrics, "workflow_runs_total", reason="quality_deferred") == 1
+    assert value(metrics, "workflow_cost_tao_total") == pytest.approx(0.03)
+    assert value(metrics, "workflow_seconds_count") == 3
+
+
 async def test_rounds_settle_or_end_otherwise() -> None:
     clock = VirtualClock()
     metrics = Metrics(clock, "0.1.0")

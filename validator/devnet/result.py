@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from validator.chain.subnet import SimulatedSubnet
 from validator.devnet.roster import Resident
 from validator.protocol.reasons import Reason
+from validator.protocol.scoring_version import SkillType
 from validator.rounds.listening import RoundEnd
 from validator.scoring.means import mean
 from validator.scoring.weights import score_weights
@@ -15,11 +16,15 @@ from validator.store import Store
 from validator.store.records import FlagDetail, ScoreRecord, WeightsRecord
 
 _ALL = 1_000_000
+_RAN = (Reason.ACCEPTED, Reason.WORKFLOW_DEFERRED)
 
 
 @dataclass(frozen=True, slots=True)
 class MinerResult:
-    """One line of the final table; means are None where nothing had a value, `on_chain` is a share of all weights."""
+    """One line of the final table; means are None where nothing had a value, `on_chain` is a share of all weights.
+
+    `mean_workflow` is over the plans that were run and judged.
+    """
 
     hotkey: str
     name: str
@@ -27,6 +32,7 @@ class MinerResult:
     tasks: int
     mean_quality: float | None
     mean_consensus: float | None
+    mean_workflow: float | None
     reputation: float
     flags: int
     score: float
@@ -45,6 +51,8 @@ class NetworkResult:
         settled: how many of them were settled.
         tasks: tasks of the settled rounds.
         full_groups: tasks with groups of 3+2.
+        plans: plans that were run.
+        planners_weight: of the last vector, what those get who answer workflow tasks.
         most_open: most requests open at once, per round.
         dispatches: planned dispatches, per round.
         miners: by score, descending.
@@ -58,6 +66,8 @@ class NetworkResult:
     settled: int
     tasks: int
     full_groups: int
+    plans: int
+    planners_weight: float
     most_open: Sequence[int]
     dispatches: Sequence[int]
     miners: Sequence[MinerResult]
@@ -98,6 +108,7 @@ async def read_result(
             ]
         )
     plan = score_weights(windows)
+    planners = [hotkey for hotkey, resident in residents.items() if SkillType.WORKFLOW in resident.skill_types]
     chain = _on_chain(subnet, validator)
     miners = [
         MinerResult(
@@ -107,6 +118,7 @@ async def read_result(
             tasks=len(scores[hotkey]),
             mean_quality=_mean([s.outcome.emission.quality for s in scores[hotkey] if s.outcome.emission]),
             mean_consensus=_mean([s.outcome.consensus for s in scores[hotkey] if s.outcome.components]),
+            mean_workflow=_mean([s.outcome.workflow.score.score for s in scores[hotkey] if s.outcome.workflow]),
             reputation=_mean([value for (key, _), value in reputations.items() if key == hotkey]) or 0.5,
             flags=standing.get(hotkey, 0),
             score=plan.scores.get(hotkey, 0.0),
@@ -122,6 +134,8 @@ async def read_result(
         settled=sum(end.outcome is not None for end in ends),
         tasks=sum(len(end.outcome.groups) for end in ends if end.outcome),
         full_groups=sum(group.mode == "full" for end in ends if end.outcome for group in end.outcome.groups),
+        plans=sum(record.outcome.reason in _RAN for h in planners for record in scores[h]),
+        planners_weight=math.fsum(miner.weight for miner in miners if miner.hotkey in planners),
         most_open=[end.returned.most_open for end in ends if end.returned],
         dispatches=[len(end.outcome.members) for end in ends if end.outcome],
         miners=sorted(miners, key=lambda miner: (-miner.score, miner.name)),

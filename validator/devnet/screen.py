@@ -21,6 +21,7 @@ _COLUMNS: Final = (
     "tasks",
     "mean Q",
     "mean cons.",
+    "mean S",
     "reputation",
     "flags",
     "score",
@@ -110,6 +111,11 @@ def print_result(result: NetworkResult, console: Console) -> None:
         f"rotation promoted an auditor {sum(miner.promotions for miner in result.miners)} times.",
         soft_wrap=True,
     )
+    console.print(
+        f"{result.plans} workflow plans were run on local services; their planners got "
+        f"{result.planners_weight:.1%} of the weights.",
+        soft_wrap=True,
+    )
 
 
 def _row(miner: MinerResult) -> tuple[str, ...]:
@@ -119,6 +125,7 @@ def _row(miner: MinerResult) -> tuple[str, ...]:
         str(miner.tasks),
         _number(miner.mean_quality),
         _number(miner.mean_consensus),
+        _number(miner.mean_workflow),
         f"{miner.reputation:.3f}",
         str(miner.flags),
         f"{miner.score:.4f}",

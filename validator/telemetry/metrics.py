@@ -46,6 +46,11 @@ class Metrics:
         )
         self.open_dispatches = self._gauge("open_dispatches", "Requests to miners that are open now.")
         self.gate_seconds = self._histogram("gate_seconds", "Time to judge one answer.", _QUICK)
+        self.workflow_runs = self._counter(
+            "workflow_runs", "Plans that were run, by whether they were judged.", "reason"
+        )
+        self.workflow_cost = self._counter("workflow_cost_tao", "TAO that the runs of plans took.")
+        self.workflow_seconds = self._histogram("workflow_seconds", "From a run's first step to its last.")
         self.rounds = self._counter("rounds", "Rounds that ended, by reason.", "reason")
         self.round_seconds = self._histogram("round_seconds", "From snapshot to settlement.")
         self.last_settled = self._gauge("last_settled_timestamp_seconds", "When a round was settled last; 0: never.")
@@ -67,6 +72,7 @@ class Metrics:
         self._begin_at_zero()
         self._handlers: dict[str, Callable[[Mapping[str, Any]], None]] = {
             Event.DISPATCH: self._dispatch,
+            Event.WORKFLOW_RAN: self._run,
             Event.ROUND_SETTLED: self._round,
             Event.ROUND_ENDED: self._round,
             Event.WEIGHTS_SUBMITTED: self._weights,
@@ -108,6 +114,11 @@ class Metrics:
         if fields.get("seconds") is not None:
             self.dispatch_seconds.observe(fields["seconds"])
 
+    def _run(self, fields: Mapping[str, Any]) -> None:
+        self.workflow_cost.inc(fields["cost_tao"])
+        self.workflow_runs.labels(str(Reason(fields["reason"]))).inc()
+        self.workflow_seconds.observe(fields["seconds"])
+
     def _round(self, fields: Mapping[str, Any]) -> None:
         reason = Reason(fields["reason"])
         self.rounds.labels(str(reason)).inc()
@@ -137,6 +148,8 @@ class Metrics:
         """Make every labelled series exist from the start, so that alerts can tell 0 from absent."""
         for reason in _DISPATCH:
             self.dispatches.labels(str(reason))
+        for reason in (Reason.QUALITY_JUDGED, Reason.QUALITY_DEFERRED):
+            self.workflow_runs.labels(str(reason))
         for reason in _ROUND:
             self.rounds.labels(str(reason))
         for reason in (Reason.WEIGHTS_SENT, Reason.WEIGHTS_REJECTED, Reason.WEIGHTS_UNKNOWN):
