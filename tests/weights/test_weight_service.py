@@ -145,18 +145,39 @@ async def test_an_outage_to_the_epochs_end_costs_the_epoch_rather_than_spilling_
     assert blocks(await world.records()) == [(1, "confirmed", 34)]
 
 
-async def test_a_refusal_is_final_for_the_epoch(store: Store) -> None:
-    class Refusing(SimulatedChain):
-        async def parameters(self) -> Any:
-            return (await super().parameters())._replace(min_stake_tao=0.0)
+class Refusing(SimulatedChain):
+    """Hides that its subnet asks for more stake than there is."""
 
+    async def parameters(self) -> Any:
+        return (await super().parameters())._replace(min_stake_tao=0.0)
+
+
+async def test_the_third_refusal_is_final_for_the_epoch_even_after_a_restart(store: Store) -> None:
     world = build(store, chain=Refusing, min_stake_tao=500.0)
     await give_scores(store, world.subnet, {"miner0": 1.0})
+    sent = count_submissions(world)
     async with running(world):
+        await world.until_block(17)
+    lines = world.events(Event.WEIGHTS_SUBMITTED)
+    async with running(restarted(world)):
         await world.until_block(19)
     (record,) = await world.records()
     assert (record.state, record.message) == ("rejected", "NotEnoughStakeToSetWeights")
-    assert world.events(Event.WEIGHTS_SUBMITTED)[0]["reason"] == "weights_rejected"
+    assert (sent, record.attempts) == ([14, 15, 16], 3)
+    assert [(line["attempt"], line["reason"]) for line in lines] == [(n, "weights_rejected") for n in (1, 2, 3)]
+
+
+async def test_what_is_refused_once_is_sent_again_in_the_same_epoch(store: Store) -> None:
+    world = build(store, chain=Refusing, min_stake_tao=500.0)
+    await give_scores(store, world.subnet, {"miner0": 1.0})
+    sent = count_submissions(world)
+    async with running(world):
+        await world.until_block(14)
+        world.subnet.set_stake(ME, 1_000.0)
+        await world.until_block(19)
+    (record,) = await world.records()
+    assert (record.state, record.block, record.attempts, record.message) == ("confirmed", 15, 2, None)
+    assert sent == [14, 15]
 
 
 async def test_a_restart_in_the_same_epoch_sends_nothing_again(store: Store) -> None:

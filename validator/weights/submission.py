@@ -15,7 +15,7 @@ from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import AlreadyPreparedError, WrongStateError
 from validator.store.records import WeightMark, WeightsRecord, WeightsState
-from validator.store.repositories.weights import PlannedWeights
+from validator.store.repositories.weights import PlannedWeights, refused_for_good
 from validator.telemetry import Event
 from validator.weights.plan import Vector
 from validator.weights.sight import Sight
@@ -63,10 +63,10 @@ class Submitter:
     timeout_s: float
 
     async def done(self, epoch: int) -> bool:
-        """Whether the chain has answered for the epoch: taken or refused, both are final."""
+        """Whether nothing more is sent for the epoch: its weights were taken, or refused too often."""
         async with self.store.read() as tx:
             record = await tx.weights.of_epoch(self.netuid, self.mechid, epoch)
-        return record is not None and record.state in ("confirmed", "rejected")
+        return record is not None and (record.state == "confirmed" or refused_for_good(record))
 
     async def submit(self, sight: Sight, vector: Vector, valid_blocks: int) -> Fate | None:
         """Write the submission down, send it, write down what became of it; None if somebody else was faster.

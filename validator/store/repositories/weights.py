@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Row, func, select, update
+from sqlalchemy import Row, and_, func, or_, select, update
 
 from validator.store.errors import AlreadyPreparedError, WrongStateError
 from validator.store.records import WeightsRecord, WeightsState
@@ -12,6 +12,8 @@ from validator.store.repositories.base import Repository
 from validator.store.tables import weight_submissions
 
 _W = weight_submissions.c
+# What was refused never comes into force, and the cause may pass (a nonce, a full pool, a limit missed by a block).
+_MAX_REFUSED: Final = 3  # attempts, of which the last was refused
 
 
 class PlannedWeights(NamedTuple):
@@ -30,13 +32,19 @@ class PlannedWeights(NamedTuple):
     sent: Mapping[int, int]
 
 
+def refused_for_good(record: WeightsRecord) -> bool:
+    """Whether the chain refused the epoch's weights so often that they are not sent again."""
+    return record.state == "rejected" and record.attempts >= _MAX_REFUSED
+
+
 class WeightSubmissions(Repository):
     """One submission per (netuid, mechid, epoch)."""
 
     async def prepare(self, netuid: int, mechid: int, epoch: int, plan: PlannedWeights, at: datetime) -> WeightsRecord:
         """Write down what is about to be signed.
 
-        The epoch's row, if it is `prepared` or `expired`, gets the new plan; prepared rows of earlier epochs expire.
+        The epoch's row, if it is `prepared`, `expired` or `rejected` less than three attempts in, gets the new plan;
+        prepared rows of earlier epochs expire.
 
         Args:
             netuid: the subnet.
@@ -46,14 +54,16 @@ class WeightSubmissions(Repository):
             at: now.
 
         Raises:
-            AlreadyPreparedError: the epoch has a submission that may be or is on chain, or was refused.
+            AlreadyPreparedError: the epoch has a submission that may be or is on chain, or was refused for good.
         """
         key = {"netuid": netuid, "mechid": mechid, "epoch": epoch}
         earlier = update(weight_submissions).where(_W.netuid == netuid, _W.mechid == mechid, _W.epoch < epoch)
         await self._changed(earlier.where(_W.state == "prepared").values(state="expired", updated_at=at))
         row = {**key, "state": "prepared", **_columns(plan), "updated_at": at}
         if not await self._insert_new(weight_submissions, {**row, "attempts": 0, "created_at": at}):
-            again = update(weight_submissions).filter_by(**key).where(_W.state.in_(("prepared", "expired")))
+            refused = and_(_W.state == "rejected", _W.attempts < _MAX_REFUSED)
+            free = or_(_W.state.in_(("prepared", "expired")), refused)
+            again = update(weight_submissions).filter_by(**key).where(free)
             if not await self._changed(again.values(row)):
                 raise AlreadyPreparedError(f"netuid {netuid}, mechanism {mechid}, epoch {epoch}")
         found = await self.of_epoch(netuid, mechid, epoch)
@@ -85,7 +95,9 @@ class WeightSubmissions(Repository):
             "signed_block": signed_block,
             "lifetime": lifetime,
             "expiry_block": signed_block + lifetime,
+            "block": None,
             "message": None,
+            "extrinsic": None,
             "updated_at": at,
         }
         if not await self._changed(mine.values(values)):
