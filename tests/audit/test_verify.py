@@ -270,6 +270,12 @@ WRONG: dict[str, tuple[str, str, Change]] = {
         "groups[0]",
         lambda d: _first(d, "miners", 0)["reputations"].update(declarative=0.1),  # type: ignore[attr-defined]
     ),
+    "a past nobody knows of": (
+        "input",
+        "miners[0].reputations",
+        lambda d: _first(d, "miners", 0)["reputations"].update(agent_composition=0.9),  # type: ignore[attr-defined]
+    ),
+    "a flag nobody raised": ("input", "miners[0].flags", lambda d: _first(d, "miners", 0).update(flags=1)),
     "another task": ("input", "tasks[0].task_id", lambda d: _first(d, "tasks", 0).update(source_sha256="0" * 64)),
     "another salt": ("input", "salt_commitment", lambda d: d.update(salt_commitment="0" * 64)),
     "an answer left out": ("answers", "", lambda d: d["rejections"].pop()),  # type: ignore[attr-defined]

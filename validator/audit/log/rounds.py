@@ -7,6 +7,7 @@ from validator.audit.log.faults import FaultError
 from validator.audit.log.lines import Line, LineReader
 from validator.audit.log.proofs import check_proofs
 from validator.audit.log.report import Checked
+from validator.audit.log.standing import Standing
 from validator.groups.draws import round_seed, task_id
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import Receipt, RoundEnd, outcome_line, plan_line
@@ -19,7 +20,7 @@ from validator.scorers import Scorer, UnknownScoringVersionError, scorer
 from validator.scoring.run_checks import submission_fault
 
 
-def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes | None) -> Checked:
+def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes | None, standing: Standing) -> Checked:
     """Read a round's lines and compute again what follows from them.
 
     Args:
@@ -27,6 +28,7 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
         receipt: of the round.
         end: its round.
         salt: of the round's epoch, None while it is not public.
+        standing: what the rounds before came to; takes in what this one comes to.
 
     Raises:
         FaultError: a line is missing, was changed, or does not follow from the others.
@@ -42,12 +44,16 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
         return Checked(end.state, pending=not planned.drawn)
     if planned.drawn:
         _check_plan(planned, end, version)
+    place = standing.fault(planned.frozen)
+    if place is not None:
+        raise FaultError(planned.input_line, "input", end.round_id, "is not what the rounds before came to", place)
     if lines.answers is None or lines.outcome is None:
         return Checked(end.state, pending=not planned.drawn)
     answers = read_answers(reader, end, lines.answers)
     check_answers(planned, answers, end)
     outcome, found = read_outcome(reader, end, lines.outcome)
     _check_outcome(planned, answers, outcome, found, end, version)
+    standing.add(outcome)
     proofs = check_proofs(reader, end, receipt.validator_hotkey, planned, answers, outcome)
     return Checked(
         end.state,

@@ -10,11 +10,13 @@ from validator.audit.log.faults import FaultError
 from validator.audit.log.lines import MAX_RECEIPT, START, LineReader, require_audit_file
 from validator.audit.log.report import Verified
 from validator.audit.log.rounds import check_round
+from validator.audit.log.standing import Standing
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.receipt import Receipt
 from validator.protocol.strict_json import JsonError, decode
 
 _PREFIX: Final = b'{"receipt":'
+_SALTS: Final = b'"salts":[{'  # in canonical form; without it there is nothing to find
 
 
 def verify_file(path: Path, hotkey: str | None = None, progress: Callable[[int], None] = lambda _: None) -> Verified:
@@ -41,7 +43,7 @@ def public_salts(file: BinaryIO) -> Mapping[str, bytes]:
     """Return commitment to salt, of every salt in the file. Unchecked lines may say anything: a salt proves itself."""
     found: dict[str, bytes] = {}
     while raw := file.readline(MAX_RECEIPT):
-        if not raw.startswith(START):
+        if not raw.startswith(START) or _SALTS not in raw:
             continue
         try:
             receipt = decode(raw.rstrip()[len(_PREFIX) : -1], Receipt, limit=MAX_RECEIPT)
@@ -57,14 +59,16 @@ def _verify(reader: LineReader, chain: Chain, salts: Mapping[str, bytes], progre
     counted: Counter[str] = Counter()
     rounds: Counter[str] = Counter()
     first_round = last_round = None
+    standing = Standing()
     while (found := reader.next("receipt", None)) is not None:
         if found.kind != "receipt":
             raise FaultError(
                 found.number, found.kind, None, "no receipt names this line: repeated, out of order or added"
             )
         receipt = chain.add(found)
+        standing.whole = standing.whole or receipt.first_round == "0"
         if receipt.round is not None:
-            checked = check_round(reader, receipt, receipt.round, salts.get(receipt.commitment or ""))
+            checked = check_round(reader, receipt, receipt.round, salts.get(receipt.commitment or ""), standing)
             rounds[checked.state] += 1
             counted.update(
                 tasks=checked.tasks, answers=checked.answers, proofs=checked.proofs, pending=int(checked.pending)

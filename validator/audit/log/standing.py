@@ -1,0 +1,68 @@
+"""What a log says of its miners from round to round: only outcomes change it (SPEC 9, 10)."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from validator.protocol.round import AgreementPair, MinerState, RoundInput, RoundOutcome
+from validator.protocol.scoring_version import COLLUSION_WINDOW, SkillType
+
+
+@dataclass(slots=True)
+class _Known:
+    """One miner, as the rounds read so far leave it. `flags` is the most there can be: operators clear some."""
+
+    reputations: dict[SkillType, float] = field(default_factory=dict)
+    agreements: defaultdict[SkillType, tuple[AgreementPair, ...]] = field(default_factory=lambda: defaultdict(tuple))
+    flags: int = 0
+
+
+@dataclass(slots=True)
+class Standing:
+    """Reputations, collusion windows and flags of the miners of a log.
+
+    Attributes:
+        whole: the log begins with the first round, so that nobody can have a past which it does not tell.
+    """
+
+    whole: bool = False
+    _known: dict[str, _Known] = field(default_factory=dict)
+
+    def fault(self, frozen: RoundInput) -> str | None:
+        """Return the first place in a round's input that does not follow from the rounds before it; learn the rest."""
+        for i, miner in enumerate(frozen.miners):
+            known = self._of(miner.hotkey) or self._known.setdefault(miner.hotkey, _told(miner))
+            wrong = _difference(known, miner)
+            if wrong is not None:
+                return f"miners[{i}].{wrong}"
+            known.flags = miner.flags
+        return None
+
+    def add(self, outcome: RoundOutcome) -> None:
+        """Take in what a round came to; miners that no input has told of yet stay unknown."""
+        for event in outcome.reputation:
+            if known := self._of(event.hotkey):
+                known.reputations[event.skill_type] = event.after
+        for sample in outcome.samples:
+            known = self._of(sample.hotkey)
+            if known and sample.counted and sample.with_primaries is not None and sample.with_auditors is not None:
+                pair = AgreementPair(sample.with_primaries, sample.with_auditors)
+                known.agreements[sample.skill_type] = (*known.agreements[sample.skill_type], pair)[-COLLUSION_WINDOW:]
+        for flag in outcome.flags:
+            if known := self._of(flag.hotkey):
+                known.flags += 1
+                known.agreements[flag.skill_type] = ()  # D-9
+
+    def _of(self, hotkey: str) -> _Known | None:
+        return self._known.setdefault(hotkey, _Known()) if self.whole else self._known.get(hotkey)
+
+
+def _told(miner: MinerState) -> _Known:
+    return _Known(dict(miner.reputations), defaultdict(tuple, miner.agreements), miner.flags)
+
+
+def _difference(known: _Known, miner: MinerState) -> str | None:
+    if miner.reputations != known.reputations:
+        return "reputations"
+    if miner.agreements != {kind: window for kind, window in known.agreements.items() if window}:
+        return "agreements"
+    return "flags" if miner.flags > known.flags else None
