@@ -7,13 +7,20 @@ from collections.abc import Iterable
 import msgspec
 import pytest
 from explained import ASSORTED_ROUNDS, HOTKEYS, assorted
+from planned import MINERS, PLANNED_ROUNDS, planned
 from sqlalchemy import select, update
 from world import World
 
-from validator.audit.explain import NothingToExplainError, RoundExplanation, explain_miner, explain_round
+from validator.audit.explain import (
+    NothingToExplainError,
+    RoundExplanation,
+    WorkflowExplanation,
+    explain_miner,
+    explain_round,
+)
 from validator.audit.explain.who import AmbiguousMinerError, NotAMinerError, find_hotkey
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundOutcome
+from validator.protocol.round import MemberOutcome, RoundOutcome
 from validator.protocol.scoring_version import SCORE_WINDOW, SkillType
 from validator.scoring.weights import score_weights, type_score
 from validator.store import Store, Transaction
@@ -51,6 +58,9 @@ def check_numbers(outcome: RoundOutcome, explained: Iterable[RoundExplanation]) 
             assert task.as_stored
             assert task.entry == (member.window_entry if member else None)
             assert (task.gates is not None) == (task.selection.place not in ("excluded", "not_drawn"))
+            if isinstance(task, WorkflowExplanation):
+                check_workflow(task, member)
+                continue
             if task.consensus is not None:
                 total = 0.0
                 for part in task.consensus.components:
@@ -63,6 +73,36 @@ def check_numbers(outcome: RoundOutcome, explained: Iterable[RoundExplanation]) 
         events = [event for event in outcome.reputation if event.hotkey == one.miner.hotkey]
         assert sum(len(change.steps) for change in one.reputation) == len(events)
     assert scored == {}  # nobody's score was left out
+
+
+def check_workflow(task: WorkflowExplanation, member: MemberOutcome | None) -> None:
+    outcome = member.workflow if member else None
+    assert (task.worth is None) == (task.measured is None) == (outcome is None)
+    assert (task.run is None) == (task.quality is None)
+    if outcome is not None:
+        assert task.worth is not None
+        assert task.quality is not None
+        total = 0.0
+        for part in task.worth.parts:
+            total += part.contribution
+        assert total == task.worth.score == outcome.score.score
+        assert task.quality.value == outcome.measured.output_quality
+
+
+async def test_every_number_of_a_workflow_is_the_one_that_was_scored(store: Store) -> None:
+    await planned(store)
+    runs = []
+    async with store.read() as tx:
+        for round_id in range(PLANNED_ROUNDS):
+            stored = await tx.rounds.get(round_id)
+            assert stored is not None
+            assert stored.outcome is not None
+            explained = [await explain_round(tx, round_id, hotkey) for hotkey in HOTKEYS[:MINERS]]
+            check_numbers(stored.outcome, explained)
+            assert {len(one.tasks) for one in explained} == {2}
+            runs += [task.run for one in explained for task in one.tasks if isinstance(task, WorkflowExplanation)]
+    assert {len(run.steps) for run in runs if run is not None} == {2, 3}
+    assert sum(run is None for run in runs) == 2 * PLANNED_ROUNDS  # the plan with a cycle
 
 
 async def check_weights(tx: Transaction, explained: list[RoundExplanation]) -> None:

@@ -39,8 +39,9 @@ WINDOWS: Final = Windows((1, 9), (0.5, 5))
 HOTKEYS: Final = tuple(Signer.from_uri(f"//Miner//{number}", "ed25519").hotkey for number in range(16))
 NUMBERS: Final = {hotkey: number for number, hotkey in enumerate(HOTKEYS)}
 ROUND_S: Final = 20.0
-ASSORTED_ROUNDS: Final = 4
+ASSORTED_ROUNDS: Final = 5
 COHORT_ROUNDS: Final = 6
+_TURNS: Final = 40
 
 INJECTION = Finding("f1", "prompt_injection", "high", "Hidden orders.", "docs/readme.md#L2", (), "system prompt")
 SHELL = Finding("f2", "excessive_capability", "medium", "Starts programs.", "s1::./a.py#L1", (), "/bin/sh")
@@ -120,13 +121,15 @@ class ExplainedWorld(World):
         running = asyncio.ensure_future(work)
         while not running.done():
             await asyncio.wait([running], timeout=0.001)
+            for _ in range(_TURNS):  # whoever was woken gets to look at the clock before it runs on
+                await asyncio.sleep(0)
             if self.clock._sleepers:  # time runs on only while somebody waits for it, however slow the machine
                 await self.clock.advance(0.25)
         return await running
 
 
 async def assorted(store: Store) -> ExplainedWorld:
-    """Play four rounds of all types with a little of everything; the last one is the one to explain."""
+    """Play five rounds of all types with a little of everything; the last one is the one to explain."""
     world = ExplainedWorld(store, MemorySource(_assorted_tasks()), _assorted_script, DECLARED)
     for _ in range(ASSORTED_ROUNDS - 1):
         await world.play()

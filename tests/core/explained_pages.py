@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 import structlog
 from explained import ASSORTED_ROUNDS, COHORT_ROUNDS, HOTKEYS, assorted, cohort
+from planned import CYCLE, GOOD, GREEDY, SHAKY, SLOW, planned
 from world import World
 
 from validator.store import Store, open_store
@@ -15,7 +16,11 @@ from validator.store import Store, open_store
 GOLDEN: Final = Path(__file__).parents[1] / "golden" / "explain"
 OPERATORS: Final = Path(__file__).parents[2] / "docs" / "operators.md"
 _MARK: Final = "<!-- example: tests/golden/explain/flagged.txt -->\n\n```\n"
-SCENARIOS: Final[dict[str, Callable[[Store], Awaitable[World]]]] = {"assorted": assorted, "cohort": cohort}
+SCENARIOS: Final[dict[str, Callable[[Store], Awaitable[World]]]] = {
+    "assorted": assorted,
+    "cohort": cohort,
+    "planned": planned,
+}
 _LAST, _FLAGGED = str(ASSORTED_ROUNDS - 1), str(COHORT_ROUNDS - 1)
 
 
@@ -28,18 +33,34 @@ class Example(NamedTuple):
 
 EXAMPLES: Final[dict[str, Example]] = {
     "winner": Example("assorted", (_LAST, HOTKEYS[4])),  # a group of three without truth, and D-7, beside it
-    "auditor": Example("assorted", (_LAST, HOTKEYS[5])),  # not drawn, and in flight, beside it
+    "auditor": Example("assorted", ("3", HOTKEYS[5])),  # not drawn, and in flight, beside it
     "excluded": Example("assorted", (_LAST, HOTKEYS[7])),
-    "gate-failure": Example("assorted", (_LAST, HOTKEYS[6])),
+    "gate-failure": Example("assorted", ("3", HOTKEYS[6])),
     "flagged": Example("cohort", (_FLAGGED, HOTKEYS[0])),
     "early-answer": Example("assorted", (_LAST, HOTKEYS[1])),  # a group of four, and quality alone, beside it
     "no-verdict": Example("assorted", (_LAST, HOTKEYS[2])),  # D-7, and a status other than 200
     "void-task": Example("assorted", (_LAST, HOTKEYS[0])),
-    "two-roles": Example("assorted", ("0", HOTKEYS[1])),
+    "two-roles": Example("assorted", ("0", HOTKEYS[2])),
     "no-declaration": Example("assorted", (_LAST, HOTKEYS[8])),
+    "workflow-good": Example("planned", ("0", HOTKEYS[GOOD])),  # rag, and a checklist beside it
+    "workflow-timeout": Example("planned", ("0", HOTKEYS[SLOW])),
+    "workflow-cycle": Example("planned", ("0", HOTKEYS[CYCLE])),
+    "workflow-retry": Example("planned", ("0", HOTKEYS[SHAKY])),  # an unplanned one, and criteria that were missed
+    "workflow-overcharged": Example("planned", ("0", HOTKEYS[GREEDY])),
+    "workflow-deferred": Example("planned", ("1", HOTKEYS[GOOD])),  # and a data_transform beside it
+    "workflow-miner": Example("planned", (HOTKEYS[SLOW],)),
     "miner": Example("assorted", (HOTKEYS[6],)),
 }
-IN_JSON: Final = ("winner", "auditor", "excluded", "gate-failure", "flagged", "miner")
+IN_JSON: Final = (
+    "winner",
+    "auditor",
+    "excluded",
+    "gate-failure",
+    "flagged",
+    "miner",
+    "workflow-good",
+    "workflow-cycle",
+)
 
 
 def make_store(scenario: str, folder: Path) -> Path:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from validator.cli.explain_page import Page
 from validator.cli.explain_task import ROLES, write_task
+from validator.cli.explain_workflow import write_workflow
 from validator.cli.output import Column, cell
 from validator.protocol.scoring_version import (
     COLLUSION_AUDITORS_BELOW,
@@ -21,10 +22,15 @@ if TYPE_CHECKING:
 
 def print_round_explanation(explained: "RoundExplanation") -> None:
     """Print why the round was worth to the miner what it was."""
+    from validator.audit.explain import AssessmentExplanation
+
     page = Page()
     _write_header(page, explained)
     for task in explained.tasks:
-        write_task(page, task, explained.miner.hotkey)
+        if isinstance(task, AssessmentExplanation):
+            write_task(page, task, explained.miner.hotkey)
+        else:
+            write_workflow(page, task, explained.miner.hotkey)
     if explained.reputation or explained.collusion or explained.windows:
         page.section("What the round left behind")
         for change in explained.reputation:

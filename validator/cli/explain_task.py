@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from validator.audit.explain.emission import Product
     from validator.audit.explain.gates import Gates
     from validator.audit.explain.quality import Quality
+    from validator.audit.explain.round import TaskExplanation
     from validator.audit.explain.selection import Selection
     from validator.audit.explain.task import Group
     from validator.cli.explain_page import Page
@@ -30,11 +31,11 @@ _KEY: Final = 8
 
 def write_task(page: "Page", task: "AssessmentExplanation", hotkey: str) -> None:
     """Write how the miner `hotkey` came to the task, what became of its answer, and what that was worth."""
-    page.section(f"{task.skill_type}, slot {task.slot}: {ROLES[task.selection.place]}{_worth(task)}")
-    page.line(f"task {task.task_id}, {task.provenance} truth, {_ended(task)}", indent=0)
-    _write_selection(page, task.selection)
+    page.section(f"{task.skill_type}, slot {task.slot}: {ROLES[task.selection.place]}{worth(task)}")
+    page.line(f"task {task.task_id}, {task.provenance} truth, {ended(task)}", indent=0)
+    write_selection(page, task.selection)
     if task.gates is not None:
-        _write_gates(page, task.gates)
+        write_gates(page, task.gates)
     if task.group is not None and task.gates is not None:
         _write_group(page, task.group, hotkey)
     if task.consensus is not None and task.group is not None:
@@ -52,17 +53,20 @@ def write_task(page: "Page", task: "AssessmentExplanation", hotkey: str) -> None
         page.line("scoring this task again gives other numbers than are stored; run `validator replay`", style="red")
 
 
-def _worth(task: "AssessmentExplanation") -> str:
+def worth(task: "TaskExplanation") -> str:
+    """Return what the task was worth, for a heading."""
     if task.gates is None:
         return ""
     return f", {'nothing counts' if task.entry is None else cell(task.entry)}"
 
 
-def _ended(task: "AssessmentExplanation") -> str:
+def ended(task: "TaskExplanation") -> str:
+    """Return how the task ended."""
     return str(task.state) if task.reason == task.state else f"{task.state} ({task.reason})"
 
 
-def _write_selection(page: "Page", chosen: "Selection") -> None:
+def write_selection(page: "Page", chosen: "Selection") -> None:
+    """Write why the miner got its place."""
     page.heading("Why " + ROLES[chosen.place])
     page.line(chosen.why)
     if chosen.meaning is not None:
@@ -90,7 +94,8 @@ def _draws(chosen: "Selection") -> Sequence[tuple[str, str | None]]:
     return ("rank", chosen.rank_draw), ("auditor", chosen.auditor_draw)
 
 
-def _write_gates(page: "Page", gates: "Gates") -> None:
+def write_gates(page: "Page", gates: "Gates") -> None:
+    """Write how the answer went through the gates."""
     page.heading("Gates")
     window = f"window {gates.t_min:g} to {gates.deadline:g} s as {gates.role}"
     if gates.seconds is None:
@@ -135,7 +140,7 @@ def _write_group(page: "Page", group: "Group", hotkey: str) -> None:
             (
                 ">" if m.hotkey == hotkey else "",
                 m.role,
-                _short(m.hotkey),
+                short(m.hotkey),
                 m.uid,
                 m.verdict,
                 m.risk_score,
@@ -150,7 +155,7 @@ def _write_group(page: "Page", group: "Group", hotkey: str) -> None:
 
 def _write_consensus(page: "Page", consensus: "Consensus", group: "Group") -> None:
     page.heading(f"Consensus {consensus.score:.4f}")
-    _write_parts(
+    write_parts(
         page,
         "component",
         [(part.name, part.weight, part.value, part.contribution, part.why) for part in consensus.components],
@@ -180,7 +185,7 @@ def _write_consensus(page: "Page", consensus: "Consensus", group: "Group") -> No
                         if part
                     ),
                     finding.key[:_KEY],
-                    ", ".join(f"{roles[who]}:{_short(who)}" for who in finding.reported_by),
+                    ", ".join(f"{roles[who]}:{short(who)}" for who in finding.reported_by),
                 )
                 for finding in consensus.findings[: 2 * LISTED]
             ),
@@ -200,7 +205,7 @@ def _write_difference(page: "Page", name: str, difference: "Difference") -> None
 
 def _write_quality(page: "Page", quality: "Quality") -> None:
     page.heading(f"Quality Q = {quality.quality:.4f}")
-    _write_parts(
+    write_parts(
         page,
         "axis",
         [
@@ -222,7 +227,8 @@ def _write_quality(page: "Page", quality: "Quality") -> None:
         )
 
 
-def _write_parts(page: "Page", name: str, rows: Sequence[tuple[str, float, float | None, float | None, str]]) -> None:
+def write_parts(page: "Page", name: str, rows: Sequence[tuple[str, float, float | None, float | None, str]]) -> None:
+    """Write parts with their weights, and what each adds."""
     columns = (
         Column(name),
         Column("weight", right=True),
@@ -244,7 +250,8 @@ def _write_emission(page: "Page", product: "Product") -> None:
     )
 
 
-def _short(hotkey: str) -> str:
+def short(hotkey: str) -> str:
+    """Return the beginning of a hotkey."""
     from validator.audit.explain.words import short
 
     return short(hotkey)

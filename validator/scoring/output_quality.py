@@ -45,15 +45,25 @@ def code_quality(passed: int, total: int, findings: int) -> float:
 
 def rouge_l(reference: str, text: str) -> float:
     """Return ROUGE-L F1 over words: 2 · longest common subsequence / (words of both); 0 without common words."""
+    common, expected, given = words_shared(reference, text)
+    return 2 * common / (expected + given) if common else 0.0
+
+
+def words_shared(reference: str, text: str) -> tuple[int, int, int]:
+    """Return the length of the longest common subsequence of words, the words of the reference, those of the text."""
     numbers: dict[str, int] = {}
     expected, given = ([numbers.setdefault(word, len(numbers)) for word in words(side)] for side in (reference, text))
-    common = int(LCSseq.similarity(expected, given))
-    return 2 * common / (len(expected) + len(given)) if common else 0.0
+    return int(LCSseq.similarity(expected, given)), len(expected), len(given)
 
 
 def checklist_share(checklist: tuple[Criterion, ...], output: StepOutput) -> float:
     """Return the share of criteria that the output meets."""
-    return sum(_meets(criterion, output) for criterion in checklist) / len(checklist)
+    return sum(criteria_met(checklist, output)) / len(checklist)
+
+
+def criteria_met(checklist: tuple[Criterion, ...], output: StepOutput) -> tuple[bool, ...]:
+    """Return for each criterion whether the output meets it."""
+    return tuple(_meets(criterion, output) for criterion in checklist)
 
 
 def json_share(expected: Any, output: StepOutput) -> float:
@@ -62,12 +72,21 @@ def json_share(expected: Any, output: StepOutput) -> float:
     Equal is what has the same canonical bytes: 1 and 1.0 are one number, as they are in every signature; a number, its
     text and a truth value are three things; objects have no order.
     """
-    given = json_of(output)
-    if _equal(expected, given):
+    if _equal(expected, json_of(output)):
         return 1.0
-    if not (isinstance(expected, dict) and isinstance(given, dict)):
-        return 0.0
-    return sum(_equal(value, given.get(key, _ABSENT)) for key, value in expected.items()) / len(expected)
+    met = keys_met(expected, output)
+    return sum(met.values()) / len(met) if met else 0.0
+
+
+def keys_met(expected: Any, output: StepOutput) -> dict[str, bool] | None:
+    """Return for each key of the expected object whether its value is equal, None where equal or not is all there is.
+
+    That is where not both are objects, or the two are the same.
+    """
+    given = json_of(output)
+    if not (isinstance(expected, dict) and isinstance(given, dict)) or _equal(expected, given):
+        return None
+    return {key: _equal(value, given.get(key, _ABSENT)) for key, value in expected.items()}
 
 
 def text_of(output: StepOutput) -> str:

@@ -7,13 +7,14 @@ from validator.audit.views.meanings import gate_of, meaning_of
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundTask, Submission
-from validator.protocol.scoring_version import TYPE_RULES
+from validator.protocol.scoring_version import is_runtime
 from validator.protocol.sssa import Document
 from validator.scoring.quality import part_of_window
 from validator.store.records import DispatchRecord, DispatchState
 
 NAMES: Final = ("deadline", "parse", "validity", "manifest", "traces", "probes")
 _RUNTIME_PRIMARIES_ONLY: Final = frozenset({4, 5})
+_OF_PLANS: Final = frozenset({1, 2, 3})
 
 GateResult = Literal["passed", "failed", "not_reached", "not_applicable"]
 
@@ -37,6 +38,7 @@ class Gates(Document, frozen=True):
         seconds: first byte sent to last byte received; None where nothing was sent.
         t_min, deadline: the role's window in seconds.
         part: f of SPEC 6: where in the window the answer came; below 0 it was early.
+        sssa_sha256: of the attestation, or of the plan.
         gates: 1 to 6 in order.
         semantic_subset: gate 7; None where it does not apply (D-21).
     """
@@ -63,7 +65,7 @@ def explain_gates(task: RoundTask, record: DispatchRecord, submission: Submissio
     """Return the dispatch's way; `submission` is None unless the answer passed."""
     window = task.windows.of(record.role)
     judged = record.reason in (Reason.ACCEPTED, Reason.ACCEPTED_EARLY)
-    runtime_primary = record.role == "primary" and TYPE_RULES[task.skill_type].runtime
+    applying = _applying(task, record.role)
     return Gates(
         role=record.role,
         state=record.state,
@@ -79,14 +81,21 @@ def explain_gates(task: RoundTask, record: DispatchRecord, submission: Submissio
         http_status=record.http_status,
         body_bytes=record.body_bytes,
         sssa_sha256=record.sssa_sha256,
-        gates=_gates(gate_of(record.reason), passed=judged, runtime_primary=runtime_primary),
+        gates=_gates(gate_of(record.reason), passed=judged, applying=applying),
         semantic_subset=submission.semantic_subset if submission else None,
     )
 
 
-def _gates(failed: int | None, *, passed: bool, runtime_primary: bool) -> tuple[Gate, ...]:
+def _applying(task: RoundTask, role: Role) -> frozenset[int]:
+    if task.workflow is not None:
+        return _OF_PLANS
+    numbers = frozenset(range(1, len(NAMES) + 1))
+    return numbers if role == "primary" and is_runtime(task.skill_type) else numbers - _RUNTIME_PRIMARIES_ONLY
+
+
+def _gates(failed: int | None, *, passed: bool, applying: frozenset[int]) -> tuple[Gate, ...]:
     return tuple(
-        Gate(number, name, _result(number, failed, passed=passed, applies=runtime_primary))
+        Gate(number, name, _result(number, failed, passed=passed, applies=number in applying))
         for number, name in enumerate(NAMES, 1)
     )
 
@@ -96,4 +105,4 @@ def _result(number: int, failed: int | None, *, passed: bool, applies: bool) -> 
         return "failed"
     if not passed and (failed is None or number > failed):
         return "not_reached"
-    return "not_applicable" if number in _RUNTIME_PRIMARIES_ONLY and not applies else "passed"
+    return "passed" if applies else "not_applicable"

@@ -3,11 +3,13 @@
 from collections import Counter
 from datetime import UTC, datetime
 
+from validator.audit.explain.facts import TaskFacts
 from validator.audit.explain.standing import Collusion, ReputationChange, explain_collusion, explain_reputation
-from validator.audit.explain.task import AssessmentExplanation, TaskFacts, explain_task
+from validator.audit.explain.task import AssessmentExplanation, explain_task
 from validator.audit.explain.who import find_hotkey
 from validator.audit.explain.window import TypeWindow, WeightEffect, explain_weight, explain_windows
 from validator.audit.explain.words import count
+from validator.audit.explain.workflow import WorkflowExplanation, explain_workflow
 from validator.audit.views.meanings import meaning_of
 from validator.audit.views.rounds import MAX_ROUND_ID
 from validator.groups.planning import PlannedTask, plan_tasks
@@ -17,6 +19,8 @@ from validator.protocol.scoring_version import SCORING_VERSION, SkillType
 from validator.protocol.sssa import Document
 from validator.store import Transaction
 from validator.store.records import RoundRecord
+
+TaskExplanation = AssessmentExplanation | WorkflowExplanation
 
 
 class NothingToExplainError(ValidatorError):
@@ -77,7 +81,7 @@ class RoundExplanation(Document, frozen=True):
 
     round: RoundFacts
     miner: MinerFacts
-    tasks: tuple[AssessmentExplanation, ...]
+    tasks: tuple[TaskExplanation, ...]
     not_candidate: tuple[NotACandidate, ...]
     reputation: tuple[ReputationChange, ...]
     collusion: tuple[Collusion, ...]
@@ -143,14 +147,14 @@ async def _settled(tx: Transaction, round_id: int) -> tuple[RoundRecord, RoundIn
 
 async def _tasks(
     tx: Transaction, frozen: RoundInput, planned: tuple[PlannedTask, ...], outcome: RoundOutcome, hotkey: str
-) -> tuple[AssessmentExplanation, ...]:
+) -> tuple[TaskExplanation, ...]:
     round_id = int(frozen.round_id)
     mine = [one for one in planned if any(c.hotkey == hotkey for c in one.candidates)]
     records = {record.task_id: record for record in await tx.tasks.of_round(round_id)}
     dispatches = await tx.dispatches.of_round(round_id)
     results = await tx.submissions.results(round_id, [one.task.task_id for one in mine])
     groups = {group.task_id: group for group in outcome.groups}
-    found = []
+    found: list[TaskExplanation] = []
     for one in mine:
         task_id = one.task.task_id
         facts = TaskFacts(
@@ -162,7 +166,8 @@ async def _tasks(
             dispatches=[dispatch for dispatch in dispatches if dispatch.key.task_id == task_id],
             results=results,
         )
-        explained = explain_task(frozen, facts, hotkey)
+        goal = one.task.workflow
+        explained = explain_workflow(frozen, facts, goal, hotkey) if goal else explain_task(frozen, facts, hotkey)
         found += [explained] if explained else []
     return tuple(found)
 

@@ -1,21 +1,20 @@
 """One assessment task as one miner met it: from the group's selection to what entered its window."""
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from validator.audit.explain.consensus import Consensus, explain_consensus
 from validator.audit.explain.emission import Product, explain_emission
+from validator.audit.explain.facts import TaskFacts
 from validator.audit.explain.gates import Gates, explain_gates
 from validator.audit.explain.quality import Quality, explain_quality
 from validator.audit.explain.selection import Selection, explain_selection
 from validator.audit.views.meanings import meaning_of
-from validator.groups.planning import PlannedTask
 from validator.protocol.answer import Role
-from validator.protocol.round import GroupOutcome, MemberOutcome, Mode, RoundInput, RoundResults
+from validator.protocol.round import MemberOutcome, Mode, RoundInput
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.sssa import Document
 from validator.scoring.task import answer_facts, compare_answers, score_task
-from validator.store.records import DispatchRecord, TaskState
+from validator.store.records import TaskState
 
 
 class MemberLine(Document, frozen=True):
@@ -79,18 +78,6 @@ class AssessmentExplanation(Document, frozen=True, tag_field="kind", tag="assess
     entry_reason: str | None
     entry_meaning: str | None
     as_stored: bool
-
-
-class TaskFacts(NamedTuple):
-    """What is stored of one task of a settled round."""
-
-    position: int
-    state: TaskState
-    planned: PlannedTask
-    outcome: GroupOutcome
-    members: Sequence[MemberOutcome]
-    dispatches: Sequence[DispatchRecord]
-    results: RoundResults
 
 
 def explain_task(frozen: RoundInput, facts: TaskFacts, hotkey: str) -> AssessmentExplanation | None:

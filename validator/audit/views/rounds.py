@@ -19,6 +19,7 @@ from validator.protocol.round import (
     Mode,
     ReputationEvent,
     ReputationKind,
+    WorkflowOutcome,
 )
 from validator.protocol.scoring_version import SkillType
 from validator.store import Transaction
@@ -44,12 +45,14 @@ class DispatchView:
     Attributes:
         uid: in the round's metagraph.
         rank: place in the group: primaries by rank, then auditors by draw.
-        reason: of the gates, or of scoring where that came to something else (D-7); None while it is not judged.
+        reason: of the gates, or of scoring where that came to something else (D-7, a deferred quality); None while it
+            is not judged.
         seconds: first byte sent to last byte received.
         quality: Q (SPEC 6).
         consensus: SPEC 4; 1 where fewer than three answers were valid, None for a failed gate.
         emission: what entered the score window: 0 for a failed gate, None where nothing did (D-7).
         factors: everything that made the emission.
+        workflow: what the run of a plan was measured at and is worth; None for assessments, and while it is deferred.
     """
 
     hotkey: str
@@ -74,6 +77,7 @@ class DispatchView:
     agreement_with_auditors: float | None
     components: Components | None
     factors: Emission | None
+    workflow: WorkflowOutcome | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +186,13 @@ def _dispatch(
         agreement_with_auditors=score.agreement_with_auditors if score else None,
         components=score.components if score else None,
         factors=emission,
+        workflow=score.workflow if score else None,
     )
 
 
 def _reason(record: DispatchRecord, score: MemberOutcome | None) -> str | None:
-    """Return the gates' reason, or the score's where the answer passed and yet enters nothing (D-7)."""
-    if score is not None and score.reason == Reason.VOID_NO_VERDICT:
+    """Return the gates' reason, or the score's where the answer passed and yet enters nothing."""
+    if score is not None and score.reason in (Reason.VOID_NO_VERDICT, Reason.WORKFLOW_DEFERRED):
         return score.reason
     return record.reason
 

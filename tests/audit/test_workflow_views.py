@@ -1,0 +1,34 @@
+"""The listing of a round with workflow tasks: measured values instead of verdicts, deferred ones named."""
+
+import pytest
+from explained import HOTKEYS
+from planned import CYCLE, GOOD, MINERS, planned
+
+from validator.audit.views import round_view
+from validator.cli.round_text import print_round
+from validator.store import Store
+
+
+async def test_a_round_of_workflows_is_listed_by_what_was_measured(
+    store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    await planned(store)
+    async with store.read() as tx:
+        first, second = await round_view(tx, 0), await round_view(tx, 1)
+    assert first is not None
+    assert second is not None
+    lines = {line.hotkey: line for line in first.tasks[0].dispatches}
+    good = lines[HOTKEYS[GOOD]].workflow
+    assert good is not None
+    assert lines[HOTKEYS[GOOD]].emission == good.score.score
+    assert (lines[HOTKEYS[CYCLE]].reason, lines[HOTKEYS[CYCLE]].workflow) == ("parse_plan", None)
+    deferred = [line.reason for line in second.tasks[0].dispatches]
+    assert deferred.count("workflow_deferred") == MINERS - 1
+    capsys.readouterr()
+    print_round(first)
+    page = capsys.readouterr().out
+    assert f"goal {first.tasks[0].bundle_sha256}" in page
+    assert "4 plans were run" in page
+    own = next(line for line in page.splitlines() if HOTKEYS[GOOD] in line and "accepted" in line)
+    assert {"2", "of", "1.0000", "0.02", "2.500", "0.9887"} <= set(own.split())
