@@ -24,7 +24,7 @@ from validator.sources import VirtualClock
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["crash_child"])
 _MOST_KILLS = 4  # in one epoch: each may cost a submission's lifetime, and the epoch must have room for another
-_AT_ANY_MOMENT = 0.03  # the chance at each look, of which there are some hundred in an epoch
+_AT_ANY_MOMENT = 0.02  # the chance at each look, a millisecond apart, from the process's first call on
 _POOL = (0, 0, 1, 2, 3, None)  # blocks until inclusion; None: the pool loses it
 
 
@@ -43,6 +43,7 @@ class ScriptedChain:
     Attributes:
         waiting: calls that wait for a block.
         busy: other calls under way.
+        calls: all that ever came.
         connections: who serves the open ones.
     """
 
@@ -54,6 +55,7 @@ class ScriptedChain:
     sent: list[Sent] = field(default_factory=list)
     waiting: int = 0
     busy: int = 0
+    calls: int = 0
     connections: set[asyncio.Task[None] | None] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -75,6 +77,7 @@ class ScriptedChain:
             await asyncio.gather(*(task for task in self.connections if task is not None), return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.calls += 1
         task = asyncio.current_task()
         self.connections.add(task)
         try:
@@ -140,7 +143,7 @@ class Figures:
 async def kill_at_random(chain: ScriptedChain, life: Life, kills: int) -> Figures:
     """Let processes live and be killed until there were so many kills; then let two more epochs end in peace."""
     figures, chance, in_epoch = Figures(), chain.chance, Counter[int]()
-    process, fate, born = None, "", 0
+    process, fate, born, calls = None, "", 0, 0
     tempo = chain.subnet.rules.tempo + 1
     end: int | None = None
     while end is None or chain.subnet.blocks.number() < end:
@@ -155,11 +158,11 @@ async def kill_at_random(chain: ScriptedChain, life: Life, kills: int) -> Figure
             end = (epoch + 2) * tempo
         if process is None:
             process, fate = _born(life, chance, calm=end is not None or in_epoch[epoch] >= _MOST_KILLS)
-            born = epoch
+            born, calls = epoch, chain.calls  # before its first call it has done nothing that could be half done
         elif fate == "calm" and end is None and epoch > born:
             await _end(process)  # far from any submission: not one of the kills that count
             process = None
-        elif fate == "any moment" and chance.random() < _AT_ANY_MOMENT:
+        elif fate == "any moment" and chain.calls > calls and chance.random() < _AT_ANY_MOMENT:
             await _end(process)
         elif chain.waiting and not chain.busy:
             await chain.clock.advance(1.0)

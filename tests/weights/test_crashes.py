@@ -18,7 +18,7 @@ RACERS = int(os.environ.get("CRASH_RACERS", "3"))
 TEMPO = 59
 
 
-async def world_of(store_url: str, folder: Path, *, faulty: bool = True, seed: int = 1) -> tuple[ScriptedChain, Life]:
+async def world_of(store_url: str, folder: Path, *, faulty: bool = True) -> tuple[ScriptedChain, Life]:
     clock = VirtualClock(START)
     rules = SubnetRules(
         seed="crash", genesis=int(START.timestamp()), block_time_s=1.0, tempo=TEMPO, weights_rate_limit=5
@@ -30,7 +30,7 @@ async def world_of(store_url: str, folder: Path, *, faulty: bool = True, seed: i
     async with open_store(store_url, create=True) as store:
         await give_scores(store, subnet, {f"miner{number}": 1.0 + number for number in range(8)})
     life = Life(store_url, str(folder / "chain"), str(folder / "stop-file"), ME)
-    return ScriptedChain(subnet, clock, ME, random.Random(seed), faulty), life
+    return ScriptedChain(subnet, clock, ME, random.Random(store_url.partition(":")[0]), faulty), life
 
 
 async def test_kills_around_the_submission_neither_double_nor_lose_an_epoch(store_url: str, tmp_path: Path) -> None:
