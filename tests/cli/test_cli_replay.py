@@ -110,3 +110,12 @@ def test_a_store_that_goes_away_is_an_error_of_one_line(clean: Example) -> None:
         done = validator("replay", "--all", "--jobs", jobs, "--config", str(clean.config))
         assert done.returncode == 3
         assert done.stderr.count("The database could not be opened") == len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "command", [("replay",), ("replay", "--since"), ("audit", "export", "--since"), ("rounds", "list", "--before")]
+)
+def test_a_round_beyond_every_store_is_bad_input(example: Example, command: tuple[str, ...]) -> None:
+    ran = called(*command, "9" * 30, "--config", str(example.config))
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "Invalid value" in ran.stderr

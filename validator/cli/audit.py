@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from validator.cli.options import Config, Json
+from validator.cli.options import MAX_ROUND, Config, Json
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The log of receipts: export it, verify an export.")
 
@@ -14,7 +14,9 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The log of 
 def export(
     since: Annotated[
         int | None,
-        typer.Option(metavar="ROUND", min=0, help="Start with this round's receipt.", show_default=False),
+        typer.Option(
+            metavar="ROUND", min=0, max=MAX_ROUND, help="Start with this round's receipt.", show_default=False
+        ),
     ] = None,
     out: Annotated[
         Path | None,

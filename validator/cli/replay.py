@@ -4,14 +4,16 @@ from typing import Annotated
 
 import typer
 
-from validator.cli.options import Config
+from validator.cli.options import MAX_ROUND, Config
 
 MAX_JOBS = 64
 
 
 def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
-    round_id: Annotated[int | None, typer.Argument(metavar="[ROUND]", min=0, help="One round.")] = None,
-    since: Annotated[int | None, typer.Option(metavar="ROUND", min=0, help="This round and all later ones.")] = None,
+    round_id: Annotated[int | None, typer.Argument(metavar="[ROUND]", min=0, max=MAX_ROUND, help="One round.")] = None,
+    since: Annotated[
+        int | None, typer.Option(metavar="ROUND", min=0, max=MAX_ROUND, help="This round and all later ones.")
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All rounds.")] = False,
     jobs: Annotated[int, typer.Option(min=1, max=MAX_JOBS, help="Processes.")] = 1,
     config: Config = None,
