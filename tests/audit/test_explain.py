@@ -22,7 +22,7 @@ from validator.audit.explain.who import AmbiguousMinerError, NotAMinerError, fin
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MemberOutcome, RoundOutcome
 from validator.protocol.scoring_version import SCORE_WINDOW, SkillType
-from validator.scoring.weights import score_weights, type_score
+from validator.scoring.weights import ASSESSMENTS, WORKFLOWS, Share, mechanism_weights, score_weights, type_score
 from validator.store import Store, Transaction
 from validator.store.records import WindowEntry
 from validator.store.tables import dispatches
@@ -39,12 +39,12 @@ async def test_every_number_is_the_one_that_was_scored(store: Store) -> None:
             assert stored.outcome is not None
             explained = [await explain_round(tx, round_id, hotkey) for hotkey in HOTKEYS[:9]]
             check_numbers(stored.outcome, explained)
-        await check_weights(tx, [one for one in explained if one.weight is not None])
+        await check_weights(tx, [one for one in explained if one.weights])
         with pytest.raises(NothingToExplainError, match="nobody known"):
             await explain_round(tx, LAST, HOTKEYS[12])
         validator = await explain_round(tx, LAST, "0")
     assert validator.miner.is_validator
-    assert (validator.tasks, validator.weight) == ((), None)
+    assert (validator.tasks, validator.weights) == ((), ())
     assert {other.why for other in validator.not_candidate} == {"it is the validator that ran the round"}
     assert world.posts > 0
 
@@ -105,15 +105,26 @@ async def test_every_number_of_a_workflow_is_the_one_that_was_scored(store: Stor
     assert sum(run is None for run in runs) == 2 * PLANNED_ROUNDS  # the plan with a cycle
 
 
+async def test_weights_are_those_of_the_mechanism_that_pays_for_the_type(store: Store) -> None:
+    await planned(store)
+    kinds = {0: (Share(ASSESSMENTS, 1.0),), 1: (Share(WORKFLOWS, 1.0),)}
+    async with store.read() as tx:
+        found = await explain_round(tx, PLANNED_ROUNDS - 1, HOTKEYS[0], kinds)
+        plan = mechanism_weights(await tx.windows.all(), kinds[1])
+    (weight,) = found.weights
+    assert (weight.mechid, weight.weight) == (1, plan.weights[HOTKEYS[0]])
+    assert weight.score_without != weight.score == plan.scores[HOTKEYS[0]]
+
+
 async def check_weights(tx: Transaction, explained: list[RoundExplanation]) -> None:
     """The last round's weights are those of the windows as they are now."""
     windows = await tx.windows.all()
     plan = score_weights(windows)
     assert explained
     for one in explained:
-        assert one.weight is not None
-        assert one.weight.score == plan.scores[one.miner.hotkey]
-        assert one.weight.weight == plan.weights.get(one.miner.hotkey, 0.0)
+        (weight,) = one.weights
+        assert weight.score == plan.scores[one.miner.hotkey]
+        assert weight.weight == plan.weights.get(one.miner.hotkey, 0.0)
         for window in one.windows:
             values = windows[one.miner.hotkey][window.skill_type]
             assert (window.length, window.score_after) == (len(values), type_score(values))
@@ -136,7 +147,7 @@ async def test_an_entry_leaves_the_window_when_a_hundred_newer_ones_have_come(st
         after = await explain_round(tx, 0, hotkey)
     assert after.windows[0].entries[0].task_id == task
     assert after.windows[0].entries[0].position_now is None
-    assert after.weight == before.weight  # as of that round, whatever came later
+    assert after.weights == before.weights  # as of that round, whatever came later
 
 
 async def test_stored_answers_that_score_otherwise_are_noticed(store: Store) -> None:

@@ -31,6 +31,7 @@ def explain(
     from validator.cli.explain_round import print_round_explanation
     from validator.cli.output import print_json
     from validator.cli.session import ask_store
+    from validator.weights.plan import mechanisms
 
     try:
         match about:
@@ -39,7 +40,9 @@ def explain(
                 print_json(miner) if as_json else print_miner_explanation(miner)
             case [first, who]:
                 round_id = _round_id(first)
-                found = ask_store(config, lambda tx, _: explain_round(tx, round_id, who))
+                found = ask_store(
+                    config, lambda tx, settings: explain_round(tx, round_id, who, mechanisms(settings.weights))
+                )
                 print_json(found) if as_json else print_round_explanation(found)
             case _:
                 raise typer.BadParameter("write a round's id and a miner, or only a miner")

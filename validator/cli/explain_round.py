@@ -39,8 +39,8 @@ def print_round_explanation(explained: "RoundExplanation") -> None:
             _write_collusion(page, sample)
         for window in explained.windows:
             _write_window(page, window)
-        if explained.weight is not None:
-            _write_weight(page, explained.weight)
+        for weight in explained.weights:
+            _write_weight(page, weight)
     page.write()
 
 
@@ -122,7 +122,8 @@ def _write_window(page: Page, window: "TypeWindow") -> None:
 
 
 def _write_weight(page: Page, weight: "WeightEffect") -> None:
-    page.heading(f"Weight when the round had settled: {weight.weight:.4f}")
+    mechanism = f" in mechanism {weight.mechid}" if weight.mechid else ""
+    page.heading(f"Weight{mechanism} when the round had settled: {weight.weight:.4f}")
     page.line(
         f"score {weight.score:.4f}; without this round's entries of the miner the score would have been "
         f"{weight.score_without:.4f} and the weight {weight.weight_without:.4f}"

@@ -7,7 +7,14 @@ from validator.audit.explain.facts import TaskFacts
 from validator.audit.explain.standing import Collusion, ReputationChange, explain_collusion, explain_reputation
 from validator.audit.explain.task import AssessmentExplanation, explain_task
 from validator.audit.explain.who import find_hotkey
-from validator.audit.explain.window import TypeWindow, WeightEffect, explain_weight, explain_windows
+from validator.audit.explain.window import (
+    UNMIXED,
+    Mechanisms,
+    TypeWindow,
+    WeightEffect,
+    explain_weight,
+    explain_windows,
+)
 from validator.audit.explain.words import count
 from validator.audit.explain.workflow import WorkflowExplanation, explain_workflow
 from validator.audit.views.meanings import meaning_of
@@ -76,7 +83,7 @@ class RoundExplanation(Document, frozen=True):
         tasks: those for which it was a candidate, in plan order.
         not_candidate: the other types of the round, and why.
         reputation, collusion, windows: per type.
-        weight: None where the round added nothing to its windows.
+        weights: per mechanism whose windows of the miner the round added to.
     """
 
     round: RoundFacts
@@ -86,13 +93,14 @@ class RoundExplanation(Document, frozen=True):
     reputation: tuple[ReputationChange, ...]
     collusion: tuple[Collusion, ...]
     windows: tuple[TypeWindow, ...]
-    weight: WeightEffect | None
+    weights: tuple[WeightEffect, ...]
 
 
-async def explain_round(tx: Transaction, round_id: int, who: str) -> RoundExplanation:
+async def explain_round(tx: Transaction, round_id: int, who: str, mechanisms: Mechanisms = UNMIXED) -> RoundExplanation:
     """Return what the round did to `who`: a hotkey, the beginning of one, or a uid of the round's metagraph.
 
-    Only this round is read, and the windows as they were when it had settled.
+    Only this round is read, and the windows as they were when it had settled. `mechanisms` says which kinds
+    of task each mechanism of the subnet pays for.
 
     Raises:
         NothingToExplainError: no such round or hotkey, or the round was not settled, or cannot be read any more.
@@ -119,7 +127,7 @@ async def explain_round(tx: Transaction, round_id: int, who: str) -> RoundExplan
         reputation=explain_reputation(types, hotkey, state, outcome),
         collusion=explain_collusion(frozen, hotkey, state, outcome),
         windows=windows,
-        weight=await explain_weight(tx, frozen, hotkey, windows),
+        weights=await explain_weight(tx, frozen, hotkey, windows, mechanisms),
     )
 
 

@@ -9,10 +9,12 @@ from validator.protocol.round import RoundInput
 from validator.protocol.scoring_version import SCORE_WINDOW
 from validator.protocol.sssa import Document
 from validator.scoring.means import mean
-from validator.scoring.weights import WINDOW_TYPES, score_weights, type_score, warm_up
+from validator.scoring.weights import WINDOW_TYPES, Share, WeightPlan, mechanism_weights, type_score, warm_up
 from validator.store import Transaction
 from validator.store.records import WindowEntry
 
+Mechanisms = Mapping[int, Sequence[Share]]
+UNMIXED: Mechanisms = {0: (Share(WINDOW_TYPES, 1.0),)}  # every type counts alike
 _MORE = 50  # more than the entries that one round adds to a pair
 
 
@@ -53,9 +55,11 @@ class WeightEffect(Document, frozen=True):
     """The miner's score and weight when the round had settled, and what they would have been without its entries.
 
     Weights are among the hotkeys that were registered in the round's metagraph, the cap applied. What other miners
-    earned in the round counts on both sides.
+    earned in the round counts on both sides. Where a mechanism pays for several kinds of task that have
+    scores, a score is the sum of the miner's part of each kind times the kind's share.
     """
 
+    mechid: int
     score: float
     score_without: float
     weight: float
@@ -100,12 +104,15 @@ def _without(entries: Sequence[WindowEntry], round_id: int) -> list[float]:
 
 
 async def explain_weight(
-    tx: Transaction, frozen: RoundInput, hotkey: str, changed: Sequence[TypeWindow]
-) -> WeightEffect | None:
-    """Return the effect of the round's entries, None if the miner had none or was not registered."""
+    tx: Transaction, frozen: RoundInput, hotkey: str, changed: Sequence[TypeWindow], mechanisms: Mechanisms
+) -> tuple[WeightEffect, ...]:
+    """Return the effect of the round's entries on each mechanism that pays for their types, by its id.
+
+    Empty if the miner had no entries or was not registered.
+    """
     registered = {neuron.hotkey for neuron in frozen.snapshot.neurons} - {frozen.validator_hotkey}
     if not changed or hotkey not in registered:
-        return None
+        return ()
     round_id = int(frozen.round_id)
     end = await tx.windows.end_of(round_id)
     windows: dict[str, Mapping[str, Sequence[float]]] = {
@@ -115,8 +122,17 @@ async def explain_weight(
     for window in changed:
         entries = await tx.windows.newest(hotkey, window.skill_type, SCORE_WINDOW + _MORE, end)
         own[window.skill_type] = _without(entries, round_id)
-    after, without = score_weights(windows), score_weights({**windows, hotkey: own})
+    touched = {window.skill_type for window in changed}
+    return tuple(
+        _effect(mechid, hotkey, mechanism_weights(windows, kinds), mechanism_weights({**windows, hotkey: own}, kinds))
+        for mechid, kinds in mechanisms.items()
+        if any(touched & {*kind.types} for kind in kinds)
+    )
+
+
+def _effect(mechid: int, hotkey: str, after: WeightPlan, without: WeightPlan) -> WeightEffect:
     return WeightEffect(
+        mechid=mechid,
         score=after.scores[hotkey],
         score_without=without.scores[hotkey],
         weight=after.weights.get(hotkey, 0.0),
