@@ -195,7 +195,7 @@ def test_what_cannot_be_served(tmp_path: Path) -> None:
         ([".", "--hotkey-uri", "//Alice", "--validator", "5x"], 2, "5x is no ss58 address"),
         ([".", "--hotkey-uri", "//Alice", "--host", "192.0.2.1"], 3, "192.0.2.1"),
         (["."], 2, "no settings file"),
-        ([".", "--config", "my.toml"], 3, "The hotkey cannot be used: hotkey `default` of wallet `nobody`"),
+        ([".", "--config", "my.toml"], 11, "hotkey `default` of wallet `nobody`"),
     ):
         done = called("tasks", "serve", *words, "--port", "0", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (code, ""), words
