@@ -57,10 +57,13 @@ def judge(known: Known, slot: Slot, *, hidden: bool) -> Finding:
     """
     mark, update = known.mark, slot.last_update
     again = mark is not None and slot.registered_at > mark.block
-    if mark is not None and not again and update == mark.last_update:
+    known_one = mark is not None and not again and update == mark.last_update
+    if known_one and not slot.untold:
         return Finding.SAME
     if known.newest is not None and explains(known.newest, slot, hidden=hidden):
         return Finding.OURS
+    if mark is not None and not again and slot.untold:
+        return Finding.SAME
     if mark is None:
         return Finding.FRESH
     if again:
@@ -72,21 +75,24 @@ def explains(record: WeightsRecord, slot: Slot, *, hidden: bool) -> bool:
     """Whether the slot's last update can be this submission.
 
     It must lie between signing and expiry. Weights in the open must be those that were sent; hidden ones are told by
-    the update alone, unless there are two commitments where one was sent.
+    the update alone, unless there are two commitments where one was sent. Where the chain keeps no block of it, the
+    weights or the commitment are all that tells.
     """
     update = slot.last_update
     if record.signed_block is None or record.state == "confirmed":
         return False
+    since = [block for block in slot.commits if block >= record.signed_block]
+    if slot.untold:
+        arrived = len(since) == 1 if hidden else record.sent is not None and same_weights(slot.weights, record.sent)
+        return record.state in OPEN and arrived
     bounded = record.state != "submitted" and record.expiry_block is not None
-    if update < record.signed_block or (bounded and update > (record.expiry_block or 0)):
-        return False
-    if update <= slot.registered_at:
+    late = bounded and update > (record.expiry_block or 0)
+    if late or update < record.signed_block or update <= slot.registered_at:
         return False
     if record.sent is None:
         return record.state in OPEN
     if not hidden:
         return same_weights(slot.weights, record.sent)
-    since = [block for block in slot.commits if block >= record.signed_block]
     return record.state in OPEN and len(since) <= 1
 
 

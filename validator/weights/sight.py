@@ -23,6 +23,7 @@ class Slot(NamedTuple):
         registered_at: block of its registration.
         commits: blocks of commitments that are not revealed.
         weights: target uid to u16, in force.
+        untold: whether the chain may keep no block of its updates: it does not for a mechanism younger than the neuron.
     """
 
     neuron: Neuron
@@ -30,6 +31,7 @@ class Slot(NamedTuple):
     registered_at: int
     commits: Sequence[int]
     weights: Mapping[int, int]
+    untold: bool = False
 
 
 class Sight(NamedTuple):
@@ -73,12 +75,15 @@ class Eyes:
         me = snapshot.by_hotkey(self.hotkey)
         if me is None or self.mechid >= parameters.mechanisms:
             return Sight(snapshot, parameters, None)
+        updated = await self.read(chain.last_update(self.mechid, me.uid))
+        registered = await self.read(chain.registered_at(me.uid))
         slot = Slot(
             me,
-            await self.read(chain.last_update(self.mechid, me.uid)),
-            await self.read(chain.registered_at(me.uid)),
+            updated,
+            registered,
             await self.read(chain.commits(self.mechid)),
             await self.read(chain.weights(self.mechid, me.uid)),
+            untold=self.mechid > 0 and updated <= registered,
         )
         return Sight(snapshot, parameters, slot)
 

@@ -96,12 +96,14 @@ class Watch:
             return
         identity = {"netuid": self.netuid, "mechid": self.eyes.mechid}
         mark = WeightMark(slot.neuron.uid, slot.last_update, max(sight.snapshot.block, slot.last_update))
+        # Where the chain keeps no block of it, the head at signing comes closest.
+        block = max(slot.last_update, (known.newest.signed_block if known.newest else None) or 0)
         async with self.store.begin() as tx:
             if finding is Finding.OURS and known.newest is not None:
-                await tx.weights.update(known.newest.id, "confirmed", now, block=slot.last_update)
+                await tx.weights.update(known.newest.id, "confirmed", now, block=block)
             await tx.weight_guard.set_mark(self.netuid, self.eyes.mechid, self.eyes.hotkey, mark, now)
         if finding is Finding.OURS and known.newest is not None:
-            _log.info(Event.WEIGHTS_FOUND, **identity, epoch=known.newest.epoch, block=slot.last_update)
+            _log.info(Event.WEIGHTS_FOUND, **identity, epoch=known.newest.epoch, block=block)
         else:
             _log.info(Event.WEIGHTS_MARKED, **identity, block=slot.last_update, uid=mark.uid, detail=finding.value)
 
