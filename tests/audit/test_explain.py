@@ -194,14 +194,14 @@ async def test_a_miner_s_summary_adds_up(store: Store) -> None:
             await explain_miner(tx, "99", 100, now)
     assert sum(one.tasks for one in miner.types) == len(scores)
     assert miner.score == score_weights(windows).scores[HOTKEYS[6]]
-    assert miner.weight == score_weights(windows).weights[HOTKEYS[6]]
+    assert miner.weights == {0: score_weights(windows).weights[HOTKEYS[6]]}
     python = next(one for one in miner.types if one.skill_type == SkillType.EXECUTABLE_PYTHON)
     assert (python.declared, python.failure_rate, python.mean_emission) == (True, 1.0, 0.0)
     assert all(point.failed for point in python.points)
     assert {failure.reason for failure in miner.failures} == {Reason.PARSE_SCHEMA}
     assert all(failure.detail for failure in miner.failures)
     assert (lately.hotkey, lately.rounds) == (HOTKEYS[6], (LAST,))
-    assert (never.types, never.failures, never.score, never.weight) == ((), (), 0.0, 0.0)
+    assert (never.types, never.failures, never.score, never.weights) == ((), (), 0.0, {0: 0.0})
     assert json.loads(msgspec.json.encode(miner))["hotkey"] == HOTKEYS[6]
 
 

@@ -36,7 +36,10 @@ def explain(
     try:
         match about:
             case [who]:
-                miner = ask_store(config, lambda tx, _: explain_miner(tx, who, last, datetime.now(UTC)))
+                miner = ask_store(
+                    config,
+                    lambda tx, settings: explain_miner(tx, who, last, datetime.now(UTC), mechanisms(settings.weights)),
+                )
                 print_json(miner) if as_json else print_miner_explanation(miner)
             case [first, who]:
                 round_id = _round_id(first)

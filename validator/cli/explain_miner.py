@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from validator.cli.explain_page import Page
-from validator.cli.output import Column, cell
+from validator.cli.output import NONE, Column
 
 if TYPE_CHECKING:
     from validator.audit.explain import MinerExplanation
@@ -23,7 +23,9 @@ def print_miner_explanation(explained: "MinerExplanation") -> None:
     uid = f"uid {explained.uid}" if explained.registered else "not registered any more"
     ejected = ", ejected" if explained.ejected else ""
     page.line(f"{uid}; collusion flags {explained.flags}{ejected}", indent=0)
-    page.line(f"score {explained.score:.4f}, weight {cell(explained.weight)} from the windows as they are", indent=0)
+    of_mechanisms = [f"{weight:.4f} (mechanism {mechid})" for mechid, weight in explained.weights.items()]
+    weights = ", ".join(of_mechanisms) or NONE
+    page.line(f"score {explained.score:.4f}, weight {weights} from the windows as they are", indent=0)
     rounds = explained.rounds
     if rounds:
         page.line(f"below: the last {len(rounds)} rounds in which it was scored, {rounds[-1]} to {rounds[0]}", indent=0)

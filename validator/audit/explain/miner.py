@@ -6,11 +6,12 @@ from typing import Final
 
 from validator.audit.explain.round import NothingToExplainError
 from validator.audit.explain.who import find_hotkey
+from validator.audit.explain.window import UNMIXED, Mechanisms
 from validator.audit.views.meanings import gate_of, meaning_of
 from validator.protocol.scoring_version import EJECTING_FLAGS, SLOTS_PER_TYPE, START_REPUTATION, SkillType
 from validator.protocol.sssa import Document
 from validator.scoring.means import mean
-from validator.scoring.weights import WINDOW_TYPES, miner_score, score_weights, type_score
+from validator.scoring.weights import WINDOW_TYPES, mechanism_weights, miner_score, type_score
 from validator.store import Transaction
 from validator.store.records import DispatchKey, ScoreRecord
 from validator.store.repositories.capabilities import usable_types
@@ -70,7 +71,8 @@ class MinerExplanation(Document, frozen=True):
         uid: of the last sight; `registered` says whether the newest stored metagraph names the hotkey.
         rounds: ids of the rounds looked at, newest first: the last ones in which the miner was scored.
         flags: standing; `ejected` from three on.
-        score, weight: from the windows as they are now, among those registered now; weight None if it is not.
+        score: sum over the types, from the windows as they are now.
+        weights: by mechanism, among those registered now; empty if it is not.
         failures: the newest of the rounds looked at.
     """
 
@@ -81,13 +83,17 @@ class MinerExplanation(Document, frozen=True):
     flags: int
     ejected: bool
     score: float
-    weight: float | None
+    weights: dict[int, float]
     types: tuple[TypeSummary, ...]
     failures: tuple[Failure, ...]
 
 
-async def explain_miner(tx: Transaction, who: str, last: int, now: datetime) -> MinerExplanation:
+async def explain_miner(
+    tx: Transaction, who: str, last: int, now: datetime, mechanisms: Mechanisms = UNMIXED
+) -> MinerExplanation:
     """Return the last `last` rounds of `who`: a hotkey, the beginning of one, or a uid of the newest metagraph.
+
+    `mechanisms` says which kinds of task each mechanism pays, by which shares.
 
     Raises:
         NothingToExplainError: nobody known is meant.
@@ -103,7 +109,8 @@ async def explain_miner(tx: Transaction, who: str, last: int, now: datetime) -> 
     scores = tuple(score for score in scores if score.round_id in rounds)
     windows = await tx.windows.all()
     here = {one for one, _, is_here in seen if is_here}
-    weights = score_weights({one: windows[one] for one in windows if one in here}).weights
+    paid = {one: windows[one] for one in windows if one in here}
+    plans = {mechid: mechanism_weights(paid, kinds) for mechid, kinds in mechanisms.items()}
     flags = (await tx.flags.standing()).get(hotkey, 0)
     types = await _types(tx, hotkey, scores, windows.get(hotkey, {}), now)
     return MinerExplanation(
@@ -114,7 +121,7 @@ async def explain_miner(tx: Transaction, who: str, last: int, now: datetime) -> 
         flags=flags,
         ejected=flags >= EJECTING_FLAGS,
         score=miner_score(windows.get(hotkey, {})),
-        weight=weights.get(hotkey, 0.0) if registered else None,
+        weights={mechid: plan.weights.get(hotkey, 0.0) for mechid, plan in plans.items()} if registered else {},
         types=types,
         failures=await _failures(tx, hotkey, scores),
     )
