@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 UV := $(BIN)/uv
 ROUNDS ?= 18
 
-.PHONY: help setup demo test hostile crash-test replay-test test-chain lint format reference lock clean
+.PHONY: help setup demo test bench hostile crash-test replay-test test-chain lint format reference lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
