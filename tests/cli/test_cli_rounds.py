@@ -71,6 +71,7 @@ DISPATCH_KEYS = [
     "agreement_with_auditors",
     "components",
     "factors",
+    "workflow",
 ]
 
 
@@ -101,7 +102,8 @@ def test_rounds_can_be_paged(example: Example) -> None:
     assert [one["round_id"] for one in answered("rounds", "list", "--limit", "1", *where)["rounds"]] == [1]
     assert [one["round_id"] for one in answered("rounds", "list", "--before", "1", *where)["rounds"]] == [0]
     assert answered("rounds", "list", "--before", "0", *where) == {"rounds": []}
-    assert len(answered("rounds", "list", "--before", str(10**30), *where)["rounds"]) == 2
+    assert len(answered("rounds", "list", "--before", str(2**53 - 1), *where)["rounds"]) == 2
+    assert called("rounds", "list", "--before", str(2**53), *where).returncode == 2
 
 
 def test_rounds_as_a_table(example: Example) -> None:
