@@ -47,8 +47,18 @@ def write_task(page: "Page", task: "AssessmentExplanation", hotkey: str) -> None
     if task.emission is not None:
         _write_emission(page, task.emission)
     elif task.gates is not None:
-        page.heading("What entered the score window")
-        page.line(f"{'nothing' if task.entry is None else cell(task.entry)}: {task.entry_meaning or task.meaning}")
+        write_entry(page, task)
+    write_check(page, task)
+
+
+def write_entry(page: "Page", task: "TaskExplanation") -> None:
+    """Write what entered the window of a member whose answer was not scored."""
+    page.heading("What entered the score window")
+    page.line(f"{'nothing' if task.entry is None else cell(task.entry)}: {task.entry_meaning or task.meaning}")
+
+
+def write_check(page: "Page", task: "TaskExplanation") -> None:
+    """Warn where the stored numbers are not those that the task is worth."""
     if not task.as_stored:
         page.line("scoring this task again gives other numbers than are stored; run `validator replay`", style="red")
 

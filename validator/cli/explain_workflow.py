@@ -2,8 +2,18 @@
 
 from typing import TYPE_CHECKING, Final
 
-from validator.cli.explain_task import ROLES, ended, short, worth, write_gates, write_parts, write_selection
-from validator.cli.output import Column, cell
+from validator.cli.explain_task import (
+    ROLES,
+    ended,
+    short,
+    worth,
+    write_check,
+    write_entry,
+    write_gates,
+    write_parts,
+    write_selection,
+)
+from validator.cli.output import Column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,10 +48,8 @@ def write_workflow(page: "Page", task: "WorkflowExplanation", hotkey: str) -> No
     if task.worth is not None:
         _write_worth(page, task.worth)
     elif task.gates is not None:
-        page.heading("What entered the score window")
-        page.line(f"{'nothing' if task.entry is None else cell(task.entry)}: {task.entry_meaning or task.meaning}")
-    if not task.as_stored:
-        page.line("scoring this task again gives other numbers than are stored; run `validator replay`", style="red")
+        write_entry(page, task)
+    write_check(page, task)
 
 
 def _write_group(page: "Page", group: "PlannerGroup", hotkey: str) -> None:

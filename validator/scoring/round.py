@@ -33,7 +33,7 @@ def score_round(frozen: RoundInput, plan: RoundPlan, results: RoundResults) -> R
         if task.task_id in void:
             groups.append(_void_group(group, void[task.task_id]))
             continue
-        outcome = _plans(task, group, results) if task.workflow else _score(task, group, frozen.snapshot.epoch, results)
+        outcome = score_group(task, group, frozen.snapshot.epoch, results)
         groups.append(outcome.group)
         scored.append((task, outcome))
     samples, flags = collusion_round(frozen, scored)
@@ -48,23 +48,20 @@ def score_round(frozen: RoundInput, plan: RoundPlan, results: RoundResults) -> R
     )
 
 
-def _score(task: RoundTask, group: GroupPlan, epoch: int, results: RoundResults) -> ScoredTask:
-    return score_task(
-        task,
-        group,
-        epoch,
-        [s for s in results.submissions if s.task_id == task.task_id],
-        [r for r in results.rejections if r.task_id == task.task_id],
-    )
+def score_group(task: RoundTask, group: GroupPlan, epoch: int, results: RoundResults) -> ScoredTask:
+    """Return what one task of a round comes to, an assessment or a workflow.
 
-
-def _plans(task: RoundTask, group: GroupPlan, results: RoundResults) -> ScoredTask:
-    return score_plans(
-        task,
-        group,
-        [s for s in results.workflows if s.task_id == task.task_id],
-        [r for r in results.rejections if r.task_id == task.task_id],
-    )
+    Args:
+        task: not void.
+        group: as planned.
+        epoch: the round's.
+        results: of the round; what belongs to other tasks is left out.
+    """
+    rejections = [r for r in results.rejections if r.task_id == task.task_id]
+    if task.workflow is not None:
+        return score_plans(task, group, [s for s in results.workflows if s.task_id == task.task_id], rejections)
+    submissions = [s for s in results.submissions if s.task_id == task.task_id]
+    return score_task(task, group, epoch, submissions, rejections)
 
 
 def _void_group(plan: GroupPlan, reason: str) -> GroupOutcome:

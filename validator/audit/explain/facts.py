@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from validator.groups.planning import PlannedTask
-from validator.protocol.round import GroupOutcome, MemberOutcome, RoundResults
+from validator.protocol.round import GroupOutcome, MemberOutcome, RoundInput, RoundResults
+from validator.scoring.round import score_group
 from validator.store.records import DispatchRecord, TaskState
 
 
@@ -18,3 +19,19 @@ class TaskFacts(NamedTuple):
     members: Sequence[MemberOutcome]
     dispatches: Sequence[DispatchRecord]
     results: RoundResults
+
+    def member(self, hotkey: str) -> MemberOutcome | None:
+        """Return what the task came to for `hotkey`, None if that was no member, or the task is void."""
+        return _of(hotkey, self.members)
+
+    def as_stored(self, frozen: RoundInput, hotkey: str) -> bool:
+        """Whether scoring the task again gives exactly what is stored of `hotkey`."""
+        stored = self.member(hotkey)
+        if stored is None:
+            return True
+        again = score_group(self.planned.task, self.planned.group, frozen.snapshot.epoch, self.results)
+        return stored == _of(hotkey, again.members)
+
+
+def _of(hotkey: str, members: Sequence[MemberOutcome]) -> MemberOutcome | None:
+    return next((member for member in members if member.hotkey == hotkey), None)

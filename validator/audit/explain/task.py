@@ -10,10 +10,10 @@ from validator.audit.explain.quality import Quality, explain_quality
 from validator.audit.explain.selection import Selection, explain_selection
 from validator.audit.views.meanings import meaning_of
 from validator.protocol.answer import Role
-from validator.protocol.round import MemberOutcome, Mode, RoundInput
+from validator.protocol.round import Mode, RoundInput
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.sssa import Document
-from validator.scoring.task import answer_facts, compare_answers, score_task
+from validator.scoring.task import answer_facts, compare_answers
 from validator.store.records import TaskState
 
 
@@ -89,7 +89,7 @@ def explain_task(frozen: RoundInput, facts: TaskFacts, hotkey: str) -> Assessmen
     submissions = [s for s in facts.results.submissions if s.task_id == task.task_id]
     own = next((s for s in submissions if s.hotkey == hotkey), None)
     record = next((d for d in facts.dispatches if d.key.hotkey == hotkey), None)
-    scored = next((m for m in facts.members if m.hotkey == hotkey), None)
+    scored = facts.member(hotkey)
     compared = compare_answers(task, facts.planned.group, submissions)
     answer = None
     if own is not None and scored is not None and compared.standard is not None:
@@ -114,20 +114,8 @@ def explain_task(frozen: RoundInput, facts: TaskFacts, hotkey: str) -> Assessmen
         entry=scored.window_entry if scored else None,
         entry_reason=scored.reason if scored else None,
         entry_meaning=meaning_of(scored.reason) if scored else None,
-        as_stored=scored is None or scored == _again(frozen, facts, hotkey),
+        as_stored=facts.as_stored(frozen, hotkey),
     )
-
-
-def _again(frozen: RoundInput, facts: TaskFacts, hotkey: str) -> MemberOutcome | None:
-    task_id = facts.planned.task.task_id
-    again = score_task(
-        facts.planned.task,
-        facts.planned.group,
-        frozen.snapshot.epoch,
-        [s for s in facts.results.submissions if s.task_id == task_id],
-        [r for r in facts.results.rejections if r.task_id == task_id],
-    )
-    return next((member for member in again.members if member.hotkey == hotkey), None)
 
 
 def _group(frozen: RoundInput, facts: TaskFacts) -> Group:

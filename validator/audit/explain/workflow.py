@@ -1,7 +1,5 @@
 """One workflow task as one miner met it: its plan, the run step by step, and what that was worth (SPEC 12)."""
 
-from typing import NamedTuple
-
 from validator.audit.explain.facts import TaskFacts
 from validator.audit.explain.gates import Gates, explain_gates
 from validator.audit.explain.run import Run, explain_run
@@ -9,11 +7,10 @@ from validator.audit.explain.selection import Selection, explain_selection
 from validator.audit.explain.worth import Measure, OutputQuality, Worth, explain_measured, explain_output, explain_worth
 from validator.audit.views.meanings import meaning_of
 from validator.protocol.answer import Role
-from validator.protocol.round import MemberOutcome, Mode, RoundInput, RoundTask, WorkflowSubmission
+from validator.protocol.round import MemberOutcome, Mode, RoundInput
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.sssa import Document
 from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring.plans import score_plans
 from validator.store.records import TaskState
 
 
@@ -79,11 +76,6 @@ class WorkflowExplanation(Document, frozen=True, tag_field="kind", tag="workflow
     as_stored: bool
 
 
-class _Own(NamedTuple):
-    submission: WorkflowSubmission | None
-    outcome: MemberOutcome | None
-
-
 def explain_workflow(
     frozen: RoundInput, facts: TaskFacts, workflow: WorkflowTask, hotkey: str
 ) -> WorkflowExplanation | None:
@@ -93,7 +85,8 @@ def explain_workflow(
         return None
     task = facts.planned.task
     record = next((d for d in facts.dispatches if d.key.hotkey == hotkey), None)
-    submission, scored = own = _own(task, facts, hotkey)
+    ran = (s for s in facts.results.workflows if (s.task_id, s.hotkey) == (task.task_id, hotkey))
+    submission, scored = next(ran, None), facts.member(hotkey)
     outcome = scored.workflow if scored else None
     return WorkflowExplanation(
         task_id=task.task_id,
@@ -116,26 +109,8 @@ def explain_workflow(
         entry=scored.window_entry if scored else None,
         entry_reason=scored.reason if scored else None,
         entry_meaning=meaning_of(scored.reason) if scored else None,
-        as_stored=_as_stored(facts, own, hotkey),
+        as_stored=facts.as_stored(frozen, hotkey),
     )
-
-
-def _own(task: RoundTask, facts: TaskFacts, hotkey: str) -> _Own:
-    ran = (s for s in facts.results.workflows if (s.task_id, s.hotkey) == (task.task_id, hotkey))
-    return _Own(next(ran, None), next((m for m in facts.members if m.hotkey == hotkey), None))
-
-
-def _as_stored(facts: TaskFacts, own: _Own, hotkey: str) -> bool:
-    if own.outcome is None:
-        return True
-    task_id = facts.planned.task.task_id
-    again = score_plans(
-        facts.planned.task,
-        facts.planned.group,
-        [s for s in facts.results.workflows if s.task_id == task_id],
-        [r for r in facts.results.rejections if r.task_id == task_id],
-    )
-    return own.outcome == next((member for member in again.members if member.hotkey == hotkey), None)
 
 
 def _group(frozen: RoundInput, facts: TaskFacts) -> PlannerGroup:
