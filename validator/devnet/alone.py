@@ -16,8 +16,9 @@ from validator.daemon.world import real_chain
 from validator.devnet.miner.analyses import AnalysisPool
 from validator.devnet.miner.behaviours import behaviour_of
 from validator.devnet.miner.kit import Kit
-from validator.devnet.miner.server import HOST, LocalMiner
+from validator.devnet.miner.server import LocalMiner
 from validator.devnet.roster import Resident
+from validator.devnet.serving import HOST
 from validator.devnet.tracing.policy import RunPolicy, Tracer
 from validator.protocol.errors import ValidatorError
 from validator.protocol.round import Axon, MetagraphSnapshot

@@ -4,27 +4,22 @@ import asyncio
 from collections.abc import Container
 from typing import Final
 
-import msgspec
 from aiohttp import web
 
-from validator.devnet.miner.guard import RequestGuard
-from validator.devnet.miner.server import HOST, say_why
 from validator.devnet.services.catalogue import BY_NAME, Action, Service
 from validator.devnet.services.faults import fault_of
 from validator.devnet.services.params import ParamsError
+from validator.devnet.serving import LocalServer, answer, refusal
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.limits import MAX_PLAN_DEPTH, MIB
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Signature
 from validator.protocol.strict_json import JsonError, decode
-from validator.protocol.text import printable
 from validator.protocol.workflow_run import StepAnswer, StepRequest, check_output
 from validator.sources import Clock
 
 _READ_S: Final = 10.0
 _HANG_S: Final = 60.0
-_SHUTDOWN_S: Final = 0.5
-_JSON: Final = "application/json"
 
 
 class StepService:
@@ -46,43 +41,35 @@ class StepService:
         self._signer = signer
         self._clock = clock
         self._seed = seed
-        self._guard = RequestGuard(self.hotkey, callers, clock)
-        app = web.Application(client_max_size=MIB, middlewares=[say_why])
-        app.add_routes([web.post("/v1/steps", self._steps)])
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_S, auto_decompress=False)
+        routes = [web.post("/v1/steps", self._steps)]
+        self._server = LocalServer(self.hotkey, callers, clock, routes, max_body=MIB, read_s=_READ_S)
 
     async def start(self) -> str:
         """Listen on a free loopback port and return the url that a task names."""
-        await self._runner.setup()
-        await web.TCPSite(self._runner, HOST, 0).start()
-        host, port = self._runner.addresses[0][:2]
+        host, port = await self._server.start()
         return f"http://{host}:{port}"
 
     async def close(self) -> None:
         """Stop listening; open requests are cut off after half a second."""
-        await self._runner.cleanup()
+        await self._server.close()
 
     async def _steps(self, request: web.Request) -> web.StreamResponse:
-        self._guard.admit(request.headers)
-        async with asyncio.timeout(_READ_S):
-            body = await request.read()
-        await asyncio.to_thread(self._guard.verify, request.headers, body, request.method, request.raw_path)
+        body = await self._server.body(request)
         try:
             step = decode(body, StepRequest, limit=MIB, depth=2 * MAX_PLAN_DEPTH)
             action = self._action(step)
         except (JsonError, ParamsError) as error:
-            return _refused(400, str(error))
+            return refusal(400, str(error))
         fault = "none" if self._seed is None else fault_of(self._seed, step)
         if fault == "breaks" and request.transport is not None:
             request.transport.abort()
         if fault in {"breaks", "fails"}:
-            return _refused(503, "out of order")
+            return refusal(503, "out of order")
         await self._clock.sleep(_HANG_S if fault == "hangs" else action.seconds)
         try:
-            answer = await asyncio.to_thread(self._work, action, step, body)
+            return answer(await asyncio.to_thread(self._work, action, step, body))
         except (JsonError, ParamsError) as error:
-            return _refused(422, str(error))
-        return web.Response(body=answer, content_type=_JSON)
+            return refusal(422, str(error))
 
     def _action(self, step: StepRequest) -> Action:
         action = BY_NAME.get((self._service, step.action))
@@ -92,13 +79,8 @@ class StepService:
             raise ParamsError(f"this costs {action.cost_tao:g} TAO - at `max_cost_tao`")
         return action
 
-    def _work(self, action: Action, step: StepRequest, request: bytes) -> bytes:
+    def _work(self, action: Action, step: StepRequest, request: bytes) -> StepAnswer:
         output = action.perform(step.params)
         check_output(output)
         unsigned = Signature(self.hotkey, "sr25519", "")
-        answer = StepAnswer(sha256_hex(request), output, action.cost_tao, unsigned)
-        return msgspec.json.encode(self._signer.sign_document(answer))
-
-
-def _refused(status: int, reason: str) -> web.Response:
-    return web.Response(body=msgspec.json.encode({"error": printable(reason)}), status=status, content_type=_JSON)
+        return self._signer.sign_document(StepAnswer(sha256_hex(request), output, action.cost_tao, unsigned))

@@ -1,4 +1,4 @@
-"""Who may ask a local miner: btauth/1, bound to its hotkey, from validators it knows (SPEC 13)."""
+"""Who may ask a local server: btauth/1, bound to its hotkey, from callers it knows (SPEC 13)."""
 
 from collections.abc import Container, Mapping
 from typing import Final
@@ -21,25 +21,25 @@ class RequestGuard:
 
     Args:
         hotkey: the receiver that requests must be bound to.
-        validators: the hotkeys that are answered.
+        callers: the hotkeys that are answered.
         clock: for freshness (10 s back, 2 s ahead).
     """
 
-    def __init__(self, hotkey: str, validators: Container[str], clock: Clock) -> None:
+    def __init__(self, hotkey: str, callers: Container[str], clock: Clock) -> None:
         self._verifier = RequestVerifier(hotkey, clock)
-        self._validators = validators
+        self._callers = callers
 
     def admit(self, headers: Mapping[str, str]) -> None:
-        """Refuse, before the body is read, who does not even claim to be one of the validators.
+        """Refuse, before the body is read, who does not even claim to be one of the callers.
 
         Raises:
             CallerRefusedError: another hotkey, or none.
         """
-        if headers.get(HOTKEY_HEADER, "") not in self._validators:
+        if headers.get(HOTKEY_HEADER, "") not in self._callers:
             raise CallerRefusedError
 
     def verify(self, headers: Mapping[str, str], body: bytes, method: str, target: str) -> str:
-        """Return the validator's hotkey that signed this request.
+        """Return the caller's hotkey that signed this request.
 
         Args:
             headers: as received.
@@ -49,9 +49,9 @@ class RequestGuard:
 
         Raises:
             AuthRefusedError: headers missing or malformed, another receiver, stale, replayed, or a wrong signature.
-            CallerRefusedError: signed by somebody else than the validators.
+            CallerRefusedError: signed by somebody else than the callers.
         """
         caller = self._verifier.verify(headers, method, target, body)
-        if caller.hotkey not in self._validators:
+        if caller.hotkey not in self._callers:
             raise CallerRefusedError
         return caller.hotkey
