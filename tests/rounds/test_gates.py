@@ -2,6 +2,9 @@
 
 import base64
 import json
+import math
+import unicodedata
+from typing import Literal
 
 import msgspec
 import pytest
@@ -19,11 +22,14 @@ from builders import (
 )
 
 from validator.protocol import limits
+from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.archives import pack
+from validator.protocol.bundles import IndexEntry
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Rejection, RoundTask, Submission
 from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
+from validator.protocol.task import Windows
 from validator.protocol.traces import read_traces
 from validator.rounds.judge import Judged, judge
 from validator.rounds.semantics import with_semantics
@@ -62,6 +68,13 @@ def test_an_early_answer_counts_but_says_so() -> None:
     judged = judge(expect(PYTHON), body(), 0.5)
     assert judged.reason == Reason.ACCEPTED_EARLY
     assert isinstance(judged.result, Submission)
+
+
+@pytest.mark.parametrize(("role", "opens"), [("primary", 1.0), ("auditor", 0.5)])
+def test_an_answer_at_the_opening_of_its_window_is_not_early(role: Role, opens: float) -> None:
+    task = make_task(windows=Windows((1, 10), (0.5, 5)))
+    at, before = (judge(expect(task, role), body(task), seconds) for seconds in (opens, math.nextafter(opens, 0)))
+    assert (at.reason, before.reason) == (Reason.ACCEPTED, Reason.ACCEPTED_EARLY)
 
 
 WRONG_FIELDS = [
@@ -222,6 +235,16 @@ def test_the_canary_must_be_reported_at_its_line() -> None:
 def test_evidence_resolves_only_inside_the_bundle(ref: str, resolves: bool) -> None:
     judged = judge(expect(RAG), msgspec.json.encode(make_answer(RAG, (finding(ref=ref),))), 2)
     assert submission(judged).checks.evidence_resolves is resolves
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_place_is_found_however_its_path_is_composed(form: Literal["NFC", "NFD"]) -> None:
+    path = "docs/résumé.md"
+    task = make_task(SkillType.RAG_KNOWLEDGE, canary="docs/readme.md", index=(IndexEntry(path, 20, 2),))
+    task = msgspec.structs.replace(task, canary=CanarySpec(path))
+    marker = finding("canary_match", unicodedata.normalize(form, path) + "#L2")
+    checks = submission(judge(expect(task), msgspec.json.encode(make_answer(task, (marker,))), 2)).checks
+    assert (checks.evidence_resolves, checks.canary) == (True, True)
 
 
 def test_semantic_subset_needs_two_primaries_and_measures_the_majority() -> None:

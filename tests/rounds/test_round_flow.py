@@ -20,7 +20,7 @@ from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round
 from validator.scorers import SCORERS, Scorer
 from validator.scoring.round import score_round, window_entries
-from validator.store import Store
+from validator.store import Store, open_store
 from validator.store.errors import AlreadySettledError
 from validator.tasks.memory import MemorySource
 
@@ -160,6 +160,29 @@ async def test_a_crash_in_the_middle_voids_only_the_tasks_it_hit(store: Store) -
     assert not {member.task_id for member in stored.outcome.members} & slow
 
 
+class Unplugged:
+    """The chain of a machine whose network went away after the snapshot."""
+
+    def __init__(self, world: World) -> None:
+        self.snapshot = world.chain.snapshot
+
+    async def head(self) -> None:
+        raise ChainUnreachableError("unplugged")
+
+
+@pytest.mark.parametrize("status", [200, 503])
+async def test_a_round_that_one_miner_answered_is_settled_although_we_are_offline_now(
+    sqlite_url: str, status: int
+) -> None:
+    async with open_store(sqlite_url, create=True) as store:
+        world = World(store)
+        reached = min(world.signers)
+        world.script = lambda signer, _: ScriptedReply(b"{}", status=status, connects=signer.hotkey == reached)
+        world.service.chain = Unplugged(world)  # type: ignore[assignment]
+        end = await on_virtual_time(world, world.service.one_round())
+    assert (end.reason, end.outcome is None) == (Reason.SETTLED, False)
+
+
 async def test_a_round_that_reached_nobody_is_void_only_if_we_were_offline(store: Store) -> None:
     world = World(store, script=lambda _s, _d: ScriptedReply(connects=False))
     end = await on_virtual_time(world, world.service.one_round())
@@ -167,16 +190,7 @@ async def test_a_round_that_reached_nobody_is_void_only_if_we_were_offline(store
     assert end.outcome is not None
     assert {member.window_entry for member in end.outcome.members} == {0.0}
 
-    class Unplugged:
-        """The chain of a machine whose network went away after the snapshot."""
-
-        def __init__(self) -> None:
-            self.snapshot = world.chain.snapshot
-
-        async def head(self) -> None:
-            raise ChainUnreachableError("unplugged")
-
-    world.service.chain = Unplugged()  # type: ignore[assignment]
+    world.service.chain = Unplugged(world)  # type: ignore[assignment]
     end = await on_virtual_time(world, world.service.one_round())
     assert (end.reason, end.outcome) == (Reason.VOID_OFFLINE, None)
     async with store.read() as tx:

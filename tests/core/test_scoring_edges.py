@@ -1,0 +1,28 @@
+"""Where a rule of the scoring has an edge, which side of it a value on the edge falls (SPEC 5 to 10)."""
+
+import math
+
+import pytest
+
+from validator.protocol.scoring_version import ASSESSED_TYPES, BASE_TRACES, TYPE_RULES, SkillType
+from validator.scoring.emission import tier
+from validator.scoring.semantics import reference_signatures
+
+RAG = SkillType.RAG_KNOWLEDGE
+
+
+@pytest.mark.parametrize("skill_type", ASSESSED_TYPES)
+@pytest.mark.parametrize(
+    ("multiple", "below", "reached"), [(1.0, 0.5, 1.0), (1.125, 1.0, 1.4), (1.5, 1.4, 2.0)], ids=str
+)
+def test_a_tier_is_reached_at_its_bound(skill_type: SkillType, multiple: float, below: float, reached: float) -> None:
+    bound = multiple * TYPE_RULES[skill_type].baseline
+    assert (tier(skill_type, math.nextafter(bound, 0.0)), tier(skill_type, bound)) == (below, reached)
+
+
+@pytest.mark.parametrize(("seen_by", "primaries", "counts"), [(1, 2, False), (2, 3, True), (2, 4, False), (3, 4, True)])
+def test_half_of_the_primaries_are_no_majority(seen_by: int, primaries: int, counts: bool) -> None:
+    seen, unseen = frozenset({b"one"}), frozenset[bytes]()
+    traces = [dict.fromkeys(BASE_TRACES, seen if i < seen_by else unseen) for i in range(primaries)]
+    reference = reference_signatures(traces)
+    assert reference == dict.fromkeys(BASE_TRACES, seen if counts else unseen)
