@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes
+from validator.protocol.json_shape import nesting_exceeds
 from validator.protocol.strict_json import (
     DuplicateKeyError,
     JsonError,
@@ -16,7 +17,6 @@ from validator.protocol.strict_json import (
     TooDeepError,
     TooLargeError,
     decode_plain,
-    nesting_exceeds,
 )
 
 numbers = st.one_of(

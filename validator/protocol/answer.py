@@ -68,7 +68,7 @@ def parse_answer(data: bytes, *, limit: int) -> Answer:
     Raises:
         JsonError: not an answer, or over a limit; the text names the field.
     """
-    answer = decode(data, Answer, limit=limit)
+    answer = decode(data, Answer, limit=limit, values=limits.MAX_ANSWER_VALUES)
     try:
         check_sssa(answer.sssa)
     except SchemaError as error:

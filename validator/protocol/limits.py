@@ -16,6 +16,10 @@ MAX_CVES: Final = 20_000
 MAX_STRING: Final = 4_096  # code points
 MAX_DESCRIPTION: Final = 16_384  # code points
 MAX_JSON_DEPTH: Final = 32  # the root is 1
+# Values of a JSON document, empty lists and objects counted twice: `[],[],…` takes 25 times its bytes of memory.
+# The fullest legal answer has 62,000 and one trace hash per 76 bytes of a body of 16 MiB.
+MAX_ANSWER_VALUES: Final = 300_000
+MAX_JSON_VALUES: Final = 2_000_000  # every other document
 
 # Trace bundles (SPEC 5)
 MAX_TRACES_COMPRESSED: Final = 8 * MIB

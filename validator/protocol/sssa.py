@@ -145,7 +145,7 @@ def parse_sssa(data: bytes, *, limit: int = limits.MAX_BODY) -> Sssa:
     Raises:
         JsonError: not an SSSA of schema 1.0, or over a limit; the text names the field.
     """
-    sssa = decode(data, Sssa, limit=limit)
+    sssa = decode(data, Sssa, limit=limit, values=limits.MAX_ANSWER_VALUES)
     check_sssa(sssa)
     return sssa
 
