@@ -23,8 +23,8 @@ $(VENV)/.ready: requirements/setup.txt requirements/dev.txt pyproject.toml
 demo: setup  ## Run the local network: simulated chain, real miners, HTTP and signatures
 	$(BIN)/validator devnet --config config/demo.toml --rounds $(ROUNDS)
 
-test: setup  ## Run every test, on SQLite and on a real Postgres
-	$(BIN)/pytest
+test: setup  ## Run every test, on SQLite and on a real Postgres, a process per core
+	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 crash-test: setup  ## 200 kills around the submission of weights on each database, ten processes in a race; prints the figures
 	CRASH_KILLS=200 CRASH_RACERS=10 $(BIN)/pytest tests/weights/test_crashes.py -s --timeout 3600

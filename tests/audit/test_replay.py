@@ -49,7 +49,7 @@ def mixed(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
 @pytest.fixture
 async def settled(store_url: str) -> AsyncIterator[Store]:
     """A store with one settled round."""
-    async with open_store(store_url, create=True) as store:
+    async with open_store(store_url) as store:
         world = World(store, script=mixed)
         await on_virtual_time(world, world.service.one_round())
         yield store

@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from cli_store import Example, copied, example_in, validator
+from cli_store import Example, called, copied, example_in, validator
 
 
 @pytest.fixture(scope="module")
@@ -26,14 +26,14 @@ def test_an_export_verifies_with_nothing_but_the_file(exported: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "holds: log of 5" in done.stdout
     assert "draw pending: 1 rounds" in done.stdout
-    found = json.loads(validator("audit", "verify", str(exported), "--json").stdout)
+    found = json.loads(called("audit", "verify", str(exported), "--json").stdout)
     assert (found["ok"], found["first"], found["pending"]) == (True, 0, 1)
     assert f"log of {found['hotkey']}" in done.stdout
     assert found["head"] in done.stdout
 
 
 def test_standard_output_carries_the_same_bytes(exported: Path, example: Example) -> None:
-    done = validator("audit", "export", "--config", str(example.config))
+    done = called("audit", "export", "--config", str(example.config))
     assert done.stdout == exported.read_text()
 
 
@@ -42,21 +42,21 @@ def test_a_touched_file_names_the_place(exported: Path, tmp_path: Path) -> None:
     lines = exported.read_bytes().splitlines(keepends=True)
     lines[3] = lines[3].replace(b"primaries", b"Primaries", 1)
     touched.write_bytes(b"".join(lines))
-    done = validator("audit", "verify", str(touched))
+    done = called("audit", "verify", str(touched))
     assert done.returncode == 1
     assert "line 4, plan of round 0: was changed" in done.stdout
-    fault = json.loads(validator("audit", "verify", str(touched), "--json").stdout)["fault"]
+    fault = json.loads(called("audit", "verify", str(touched), "--json").stdout)["fault"]
     assert (fault["line"], fault["kind"], fault["round_id"]) == (4, "plan", "0")
 
 
 def test_what_is_no_log_and_what_is_not_there_is_bad_input(tmp_path: Path, example: Example) -> None:
     other = tmp_path / "other.json"
     other.write_text("{}\n")
-    done = validator("audit", "verify", str(other))
+    done = called("audit", "verify", str(other))
     assert (done.returncode, "Not an audit file" in done.stderr) == (2, True)
-    assert validator("audit", "verify", str(tmp_path / "none")).returncode == 2
-    assert validator("audit", "verify", str(other), "--hotkey", "nobody").returncode == 2
-    done = validator("audit", "export", "--config", str(example.config), "--since", "9", "--out", str(tmp_path / "x"))
+    assert called("audit", "verify", str(tmp_path / "none")).returncode == 2
+    assert called("audit", "verify", str(other), "--hotkey", "nobody").returncode == 2
+    done = called("audit", "export", "--config", str(example.config), "--since", "9", "--out", str(tmp_path / "x"))
     assert (done.returncode, "round 9 has no receipt" in done.stderr) == (1, True)
 
 
@@ -69,12 +69,12 @@ def test_a_stored_proof_is_shown_exported_and_verified(exported: Path, example: 
     assert "# Consensus Proof" in page.stdout
     file = tmp_path / "proof.json"
     where = ("--config", str(example.config), "--out", str(file))
-    assert validator("proof", "export", note["task_id"], *where).returncode == 0
-    told = json.loads(validator("proof", "verify", str(file), "--json").stdout)
+    assert called("proof", "export", note["task_id"], *where).returncode == 0
+    told = json.loads(called("proof", "verify", str(file), "--json").stdout)
     assert (told["checksum"], told["hotkey"]) == (note["checksum"], receipt["validator_hotkey"])
-    done = validator("proof", "export", note["task_id"], "--format", "markdown", "--config", str(example.config))
+    done = called("proof", "export", note["task_id"], "--format", "markdown", "--config", str(example.config))
     assert done.stdout.startswith("# Consensus Proof")
-    done = validator("proof", "show", "none", "--config", str(example.config))
+    done = called("proof", "show", "none", "--config", str(example.config))
     assert (done.returncode, "there is no proof of a task none" in done.stderr) == (1, True)
 
 
@@ -83,7 +83,7 @@ def test_an_export_of_a_damaged_store_names_the_round_and_leaves_no_file(example
     with sqlite3.connect(own.database) as connection:
         connection.execute("UPDATE groups SET primaries = '[]'")
     file = tmp_path / "log.jsonl"
-    done = validator("audit", "export", "--config", str(own.config), "--out", str(file))
+    done = called("audit", "export", "--config", str(own.config), "--out", str(file))
     assert done.returncode == 3
     assert "round 0: the stored plan is not what its receipt was written for" in done.stderr
     assert list(tmp_path.glob("log*")) == []

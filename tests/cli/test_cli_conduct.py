@@ -164,7 +164,7 @@ def test_clearing_needs_a_reason_and_happens_once(own_example: Example) -> None:
     assert len(empty.stderr.splitlines()) == 1
     assert len(answered("flags", "list", *where)["flags"]) == 1
 
-    done = validator("flags", "clear", FLAGGED, "--reason", "same base image", *where)
+    done = called("flags", "clear", FLAGGED, "--reason", "same base image", *where)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"cleared 1 flag of {FLAGGED}\n", "")
     flag = answered("flags", "show", FLAGGED, *where)["flags"][0]["flag"]
     assert (flag["standing"], flag["cleared_reason"]) == (False, "same base image")

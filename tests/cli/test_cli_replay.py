@@ -38,7 +38,7 @@ def test_equal_rounds_are_summed_up_and_an_open_one_is_said_to_be_open(clean: Ex
         "round 1: open, not settled yet; nothing was scored\n"
         "2 rounds: 1 equal, 0 different, 1 without scores (1 open)\n" + GATES
     )
-    one = validator("replay", "0", "--config", str(clean.config))
+    one = called("replay", "0", "--config", str(clean.config))
     assert (one.returncode, one.stdout) == (0, "1 rounds: 1 equal, 0 different, 0 without scores\n" + GATES)
     since = called("replay", "--since", "1", "--config", str(clean.config))
     assert (since.returncode, since.stdout.splitlines()[-1]) == (
@@ -66,7 +66,7 @@ def test_a_difference_is_named_and_ends_with_one(clean: Example) -> None:
         connection.execute("UPDATE scores SET consensus = 0.5 WHERE emission > 0")
         connection.execute("DELETE FROM answers WHERE hotkey = (SELECT min(hotkey) FROM answers)")
     connection.close()
-    done = validator("replay", "--all", "--config", str(clean.config))
+    done = called("replay", "--all", "--config", str(clean.config))
     assert (done.returncode, done.stderr) == (1, "")
     lines = done.stdout.splitlines()
     assert lines[0].startswith("round 0: scores[")

@@ -204,7 +204,7 @@ def test_what_is_no_round_id(example: Example, which: str) -> None:
 
 
 def test_json_is_one_document_on_one_line(example: Example) -> None:
-    done = validator("rounds", "list", "--json", "--config", str(example.config))
+    done = called("rounds", "list", "--json", "--config", str(example.config))
     assert (done.returncode, done.stderr) == (0, "")
     assert [one["round_id"] for one in json.loads(done.stdout)["rounds"]] == [1, 0]
     assert done.stdout.count("\n") == 1

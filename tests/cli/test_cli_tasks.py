@@ -130,7 +130,7 @@ def test_every_problem_gets_a_line(skill: Path, tmp_path: Path) -> None:
     (tmp_path / "all/bad/task.json").write_text(json.dumps(document))
     (tmp_path / "all/worse\x1b[31m").mkdir()
     (tmp_path / "all/worse\x1b[31m/task.json").write_text("{")
-    done = validator("tasks", "check", "all", cwd=tmp_path)
+    done = called("tasks", "check", "all", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, "")
     *problems, total = done.stdout.splitlines()
     assert total == "3 tasks, 4 problems"
@@ -207,7 +207,7 @@ def test_a_workflow_is_checked_like_any_task(tmp_path: Path) -> None:
     folder = tmp_path / "tasks" / "cat"
     folder.mkdir(parents=True)
     (folder / "workflow.json").write_text(json.dumps(task_document()))
-    sound = validator("tasks", "check", "tasks", cwd=tmp_path)
+    sound = called("tasks", "check", "tasks", cwd=tmp_path)
     assert (sound.returncode, sound.stdout, sound.stderr) == (0, "1 tasks, 0 problems\n", "")
     (folder / "workflow.json").write_text(json.dumps(task_document(goal=" ")))
     broken = called("tasks", "check", "tasks/cat/workflow.json", cwd=tmp_path)

@@ -1,12 +1,12 @@
-"""Every case of the specification, through the stable commands, as a script would run them."""
+"""Every case of the specification, through the stable commands: as a script runs them, each command once."""
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_store import PROGRAM, called
 
 VECTORS = Path(__file__).parent.parent / "vectors"
 COMMANDS = {
@@ -22,7 +22,8 @@ COMMANDS = {
 
 
 def run(arguments: list[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from validator.cli import main; main()", *arguments]
+    """As a script does."""
+    command = [*PROGRAM, *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=120)
 
 
@@ -98,7 +99,7 @@ def test_bad_input_names_file_field_and_fault_and_the_others_are_scored(
     good = cases(COMMANDS_BY_WORDS[command])[0]
     fine = tmp_path / "good.json"
     fine.write_text(json.dumps(json.loads(good.read_text())["input"]))
-    done = run([*command.split(), str(bad), str(tmp_path / "absent.json"), str(fine)])
+    done = called(*command.split(), str(bad), str(tmp_path / "absent.json"), str(fine))
     assert done.returncode == 2
     assert len(done.stdout.splitlines()) == 1
     complaint, absent = done.stderr.splitlines()

@@ -74,7 +74,7 @@ async def test_the_window_holds_the_newest_30(store: Store) -> None:
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=st.lists(st.floats(0, 1), max_size=COLLUSION_WINDOW + 10), flagged_after=st.integers(0, 40))
 async def test_a_flag_consumes_everything_before_it(sqlite_url: str, values: list[float], flagged_after: int) -> None:
-    async with open_store(sqlite_url, create=True) as store:
+    async with open_store(sqlite_url) as store:
         async with store.read() as tx:
             first = await tx.rounds.next_id()
         hotkey = f"miner-{first}"
@@ -179,7 +179,7 @@ probabilities = st.floats(0, 1)
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.tuples(st.sampled_from(HOTKEYS), probabilities), max_size=20))
 async def test_replaying_the_events_gives_the_reputations(sqlite_url: str, steps: list[tuple[str, float]]) -> None:
-    async with open_store(sqlite_url, create=True) as store:
+    async with open_store(sqlite_url) as store:
         async with store.read() as tx:
             round_id, standing = await tx.rounds.next_id(), await tx.reputations.all()
         await _skipped_rounds(store, round_id, 1)

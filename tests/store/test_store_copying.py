@@ -29,7 +29,9 @@ async def urls(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str
     """A store with a round and a flag, and an empty place."""
     kinds = request.param.split(" to ")
     source = request.getfixturevalue(f"{kinds[0]}_url")
-    target = f"sqlite:///{tmp_path}/copy.sqlite" if kinds[1] == "sqlite" else request.getfixturevalue("postgres_url")
+    target = (
+        f"sqlite:///{tmp_path}/copy.sqlite" if kinds[1] == "sqlite" else request.getfixturevalue("empty_postgres_url")
+    )
     async with open_store(source, create=True) as store:
         world = World(store)
         await on_virtual_time(world, world.service.one_round())
@@ -103,16 +105,16 @@ async def test_a_copy_that_comes_out_otherwise_is_not_kept(
     assert await everything(source) == await everything(target)
 
 
-async def test_a_target_in_use_and_a_source_without_tables_are_refused(sqlite_url: str, tmp_path: Path) -> None:
+async def test_a_target_in_use_and_a_source_without_tables_are_refused(empty_sqlite_url: str, tmp_path: Path) -> None:
     other = f"sqlite:///{tmp_path}/other.sqlite"
     with pytest.raises(SchemaStateError):
-        await copy_store(sqlite_url, other, lambda _table, _rows: None)
+        await copy_store(empty_sqlite_url, other, lambda _table, _rows: None)
     assert await schema_state(other) == "empty"
-    async with open_store(sqlite_url, create=True), open_store(other, create=True, writer=True):
+    async with open_store(empty_sqlite_url, create=True), open_store(other, create=True, writer=True):
         with pytest.raises(StoreLockedError):
-            await copy_store(sqlite_url, other, lambda _table, _rows: None)
+            await copy_store(empty_sqlite_url, other, lambda _table, _rows: None)
     with pytest.raises(StoreUnreachableError):
-        await copy_store(sqlite_url, "sqlite:////nowhere/at/all.sqlite", lambda _table, _rows: None)
+        await copy_store(empty_sqlite_url, "sqlite:////nowhere/at/all.sqlite", lambda _table, _rows: None)
 
 
 def test_the_odd_text_would_be_refused_by_the_column() -> None:

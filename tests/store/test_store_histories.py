@@ -74,7 +74,7 @@ async def test_a_task_without_any_verdict_did_happen(store: Store) -> None:
 
 
 async def test_dispatches_are_counted_over_30_rounds_and_roles_over_100(sqlite_url: str) -> None:
-    async with open_store(sqlite_url, create=True) as store:
+    async with open_store(sqlite_url) as store:
         for round_id in range(MAX_ROLES + 3):
             await play_round(store, round_id, {PYTHON: (A,) if round_id % 3 else (B, C, D, A)}, failing=frozenset({A}))
         async with store.read() as tx:

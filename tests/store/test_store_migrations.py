@@ -51,32 +51,32 @@ async def test_the_comparison_would_see_a_difference(store: Store) -> None:
         assert "pepper" in str(await tx.connection.run_sync(_differences))
 
 
-async def test_upgrading_twice_changes_nothing(store_url: str) -> None:
-    assert await upgrade(store_url) == "empty"
-    async with open_store(store_url) as store, store.begin() as tx:
+async def test_upgrading_twice_changes_nothing(empty_store_url: str) -> None:
+    assert await upgrade(empty_store_url) == "empty"
+    async with open_store(empty_store_url) as store, store.begin() as tx:
         await tx.connection.execute(text("INSERT INTO miners VALUES ('5F', 1, 2, 3)"))
-    assert await upgrade(store_url) == "current"
-    async with open_store(store_url) as store, store.read() as tx:
+    assert await upgrade(empty_store_url) == "current"
+    async with open_store(empty_store_url) as store, store.read() as tx:
         assert (await tx.connection.execute(text("SELECT hotkey FROM miners"))).scalars().all() == ["5F"]
 
 
 @pytest.mark.parametrize("revision", ["r0001", "r0002", "r0003", "r0004"])
-async def test_every_older_version_can_be_upgraded_and_keeps_its_rows(store_url: str, revision: str) -> None:
-    await _migrate_to(store_url, revision)
-    parsed = parse_url(store_url)
+async def test_every_older_version_can_be_upgraded_and_keeps_its_rows(empty_store_url: str, revision: str) -> None:
+    await _migrate_to(empty_store_url, revision)
+    parsed = parse_url(empty_store_url)
     engine = make_engine(parsed, pooled=False)
     async with writing(engine).begin() as connection:
         await connection.execute(text("INSERT INTO miners VALUES ('5F', 1, 2, 3)"))
     await engine.dispose()
-    assert await upgrade(store_url) == "behind"
-    async with open_store(store_url) as store, store.read() as tx:
+    assert await upgrade(empty_store_url) == "behind"
+    async with open_store(empty_store_url) as store, store.read() as tx:
         assert [row.hotkey for row in await tx.connection.execute(text("SELECT hotkey FROM miners"))] == ["5F"]
         assert await tx.connection.run_sync(_differences) == []
 
 
-async def test_weights_of_older_versions_that_may_have_left_are_unknown(store_url: str) -> None:
-    await _migrate_to(store_url, "r0004")
-    engine = make_engine(parse_url(store_url), pooled=False)
+async def test_weights_of_older_versions_that_may_have_left_are_unknown(empty_store_url: str) -> None:
+    await _migrate_to(empty_store_url, "r0004")
+    engine = make_engine(parse_url(empty_store_url), pooled=False)
     async with writing(engine).begin() as connection:
         for number, state in enumerate(("prepared", "confirmed")):
             await connection.execute(
@@ -87,8 +87,8 @@ async def test_weights_of_older_versions_that_may_have_left_are_unknown(store_ur
                 )
             )
     await engine.dispose()
-    await upgrade(store_url)
-    async with open_store(store_url) as store, store.read() as tx:
+    await upgrade(empty_store_url)
+    async with open_store(empty_store_url) as store, store.read() as tx:
         sent, taken = await tx.weights.get(0), await tx.weights.get(1)
     assert sent is not None
     assert taken is not None
@@ -96,25 +96,25 @@ async def test_weights_of_older_versions_that_may_have_left_are_unknown(store_ur
     assert (taken.state, taken.attempts, taken.block, taken.sent) == ("confirmed", 1, 14, None)
 
 
-async def test_an_upgrade_that_fails_leaves_nothing_behind(store_url: str) -> None:
-    parsed = parse_url(store_url)
+async def test_an_upgrade_that_fails_leaves_nothing_behind(empty_store_url: str) -> None:
+    parsed = parse_url(empty_store_url)
     create_file(parsed)
     engine = make_engine(parsed, pooled=False)
     async with writing(engine).begin() as connection:
         await connection.execute(text("CREATE VIEW window_entries AS SELECT 1 AS other"))
     with pytest.raises(StoreUnreachableError, match="window_entries"):
-        await upgrade(store_url)
-    assert await schema_state(store_url) == "empty"
+        await upgrade(empty_store_url)
+    assert await schema_state(empty_store_url) == "empty"
     async with engine.connect() as connection:
         names = await connection.run_sync(lambda sync: inspect(sync).get_table_names())
     await engine.dispose()
     assert names == []
 
 
-async def test_nothing_is_upgraded_under_a_running_validator(store_url: str) -> None:
-    async with open_store(store_url, writer=True, create=True):
+async def test_nothing_is_upgraded_under_a_running_validator(empty_store_url: str) -> None:
+    async with open_store(empty_store_url, writer=True, create=True):
         with pytest.raises(StoreLockedError, match="stop it first"):
-            await upgrade(store_url)
+            await upgrade(empty_store_url)
 
 
 def test_the_wheel_brings_its_migrations(tmp_path: Path) -> None:

@@ -21,36 +21,36 @@ async def _set_version(url: str, version: str) -> None:
         await tx.connection.execute(text("UPDATE schema_version SET version_num = :v"), {"v": version})
 
 
-async def test_an_empty_database_is_refused_unless_it_may_be_created(store_url: str) -> None:
+async def test_an_empty_database_is_refused_unless_it_may_be_created(empty_store_url: str) -> None:
     with pytest.raises(SchemaStateError, match="validator db upgrade"):
-        await open_store(store_url)
-    assert await schema_state(store_url) == "empty"
-    async with open_store(store_url, create=True) as store, store.read() as tx:
+        await open_store(empty_store_url)
+    assert await schema_state(empty_store_url) == "empty"
+    async with open_store(empty_store_url, create=True) as store, store.read() as tx:
         assert await tx.rounds.next_id() == 0
-    assert await schema_state(store_url) == "current"
+    assert await schema_state(empty_store_url) == "current"
 
 
 @pytest.mark.parametrize(("version", "state"), [("r0001", "behind"), ("r9999", "ahead")])
-async def test_tables_of_another_version_are_refused(store_url: str, version: str, state: str) -> None:
-    await upgrade(store_url)
-    await _set_version(store_url, version)
-    assert await schema_state(store_url) == state
+async def test_tables_of_another_version_are_refused(empty_store_url: str, version: str, state: str) -> None:
+    await upgrade(empty_store_url)
+    await _set_version(empty_store_url, version)
+    assert await schema_state(empty_store_url) == state
     for create in (False, True):
         with pytest.raises(SchemaStateError, match="validator db upgrade"):
-            await open_store(store_url, create=create)
+            await open_store(empty_store_url, create=create)
 
 
-async def test_a_newer_database_is_not_upgraded(store_url: str) -> None:
-    await upgrade(store_url)
-    await _set_version(store_url, "r9999")
+async def test_a_newer_database_is_not_upgraded(empty_store_url: str) -> None:
+    await upgrade(empty_store_url)
+    await _set_version(empty_store_url, "r9999")
     with pytest.raises(SchemaStateError, match="newer than this program"):
-        await upgrade(store_url)
+        await upgrade(empty_store_url)
 
 
-async def test_a_file_that_is_only_looked_at_is_not_made(sqlite_url: str, tmp_path: Path) -> None:
-    assert await schema_state(sqlite_url) == "empty"
+async def test_a_file_that_is_only_looked_at_is_not_made(empty_sqlite_url: str, tmp_path: Path) -> None:
+    assert await schema_state(empty_sqlite_url) == "empty"
     with pytest.raises(SchemaStateError):
-        await open_store(sqlite_url)
+        await open_store(empty_sqlite_url)
     assert os.listdir(tmp_path) == []  # noqa: PTH208 - a listing, not a walk
 
 
@@ -95,9 +95,9 @@ async def test_no_password_shows_when_postgres_is_away(url: str) -> None:
         assert "/db" in str(caught.value)
 
 
-async def test_a_store_shows_neither_user_nor_password(postgres_url: str) -> None:
-    secret = postgres_url.replace("postgres:@", "postgres:hunter2@")
-    assert secret != postgres_url
+async def test_a_store_shows_neither_user_nor_password(empty_postgres_url: str) -> None:
+    secret = empty_postgres_url.replace("postgres:@", "postgres:hunter2@")
+    assert secret != empty_postgres_url
     async with open_store(secret, create=True) as store:
         assert "hunter2" not in repr(store) + store.location
         assert "postgres:" not in store.location
@@ -125,8 +125,8 @@ async def test_a_damaged_database_is_refused(tmp_path: Path) -> None:
         await open_store(f"sqlite:///{tmp_path}/damaged", create=True)
 
 
-async def test_sqlite_is_durable_private_and_checked(sqlite_url: str, tmp_path: Path) -> None:
-    async with open_store(sqlite_url, create=True) as store, store.begin() as tx:
+async def test_sqlite_is_durable_private_and_checked(empty_sqlite_url: str, tmp_path: Path) -> None:
+    async with open_store(empty_sqlite_url, create=True) as store, store.begin() as tx:
         pragmas = {
             name: (await tx.connection.execute(text(f"PRAGMA {name}"))).scalar()
             for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout", "locking_mode")
@@ -142,44 +142,44 @@ async def test_sqlite_is_durable_private_and_checked(sqlite_url: str, tmp_path: 
     assert stat.S_IMODE((tmp_path / "store.sqlite").stat().st_mode) == 0o600
 
 
-async def test_another_maker_of_sqlite_connections_can_be_given(sqlite_url: str) -> None:
+async def test_another_maker_of_sqlite_connections_can_be_given(empty_sqlite_url: str) -> None:
     made: list[dict[str, Any]] = []
 
     async def maker(*args: Any, **kwargs: Any) -> aiosqlite.Connection:
         made.append(kwargs)
         return await aiosqlite.connect(*args, **kwargs)
 
-    async with open_store(sqlite_url, create=True, async_creator_fn=maker) as store, store.begin() as tx:
+    async with open_store(empty_sqlite_url, create=True, async_creator_fn=maker) as store, store.begin() as tx:
         assert await tx.rounds.next_id() == 0
     assert len(made) == 2  # for the tables and for the store itself: a file that is not there has no state to read
     assert all(kwargs["isolation_level"] is None for kwargs in made)
 
 
-async def test_postgres_takes_no_maker_of_sqlite_connections(postgres_url: str) -> None:
+async def test_postgres_takes_no_maker_of_sqlite_connections(empty_postgres_url: str) -> None:
     async def maker() -> None:
         raise AssertionError("never called")
 
     with pytest.raises(StoreUrlError, match="SQLite only"):
-        await open_store(postgres_url, create=True, async_creator_fn=maker)
+        await open_store(empty_postgres_url, create=True, async_creator_fn=maker)
 
 
-async def test_closing_twice_is_harmless(store_url: str) -> None:
-    store = await open_store(store_url, writer=True, create=True)
+async def test_closing_twice_is_harmless(empty_store_url: str) -> None:
+    store = await open_store(empty_store_url, writer=True, create=True)
     await store.close()
     await store.close()
-    async with open_store(store_url, writer=True):
+    async with open_store(empty_store_url, writer=True):
         pass
 
 
-async def test_a_transaction_is_not_nested(store_url: str) -> None:
-    async with open_store(store_url, create=True) as store, store.begin():
+async def test_a_transaction_is_not_nested(empty_store_url: str) -> None:
+    async with open_store(empty_store_url, create=True) as store, store.begin():
         with pytest.raises(StoreError, match="already"):
             async with store.begin():
                 pass
 
 
-async def test_a_database_can_be_copied_while_it_is_written(sqlite_url: str, tmp_path: Path) -> None:
-    async with open_store(sqlite_url, writer=True, create=True) as store, store.begin() as tx:
+async def test_a_database_can_be_copied_while_it_is_written(empty_sqlite_url: str, tmp_path: Path) -> None:
+    async with open_store(empty_sqlite_url, writer=True, create=True) as store, store.begin() as tx:
         await tx.salts.add(b"x" * 32, sha256_hex(b"x" * 32))
         with sqlite3.connect(tmp_path / "store.sqlite") as source, sqlite3.connect(tmp_path / "copy.sqlite") as copy:
             source.backup(copy)
@@ -200,17 +200,17 @@ async def test_a_database_of_others_is_not_taken_over(tmp_path: Path) -> None:
     assert file.read_bytes() == before
 
 
-async def test_a_reader_at_the_door_does_not_keep_the_writer_out(sqlite_url: str) -> None:
+async def test_a_reader_at_the_door_does_not_keep_the_writer_out(empty_sqlite_url: str) -> None:
     """Looking at an empty file never locks out whoever makes the tables."""
 
     async def look() -> None:
         for _ in range(30):
             with suppress(SchemaStateError, StoreUnreachableError):
-                store = await open_store(sqlite_url)
+                store = await open_store(empty_sqlite_url)
                 await store.close()
 
     async def make() -> None:
-        async with open_store(sqlite_url, writer=True, create=True) as store, store.read() as tx:
+        async with open_store(empty_sqlite_url, writer=True, create=True) as store, store.read() as tx:
             assert await tx.rounds.next_id() == 0
 
     await asyncio.gather(look(), look(), make())

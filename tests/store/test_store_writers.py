@@ -26,7 +26,7 @@ SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE locktype = 'advisory
 
 
 async def test_there_is_one_writer(store_url: str) -> None:
-    async with open_store(store_url, writer=True, create=True):
+    async with open_store(store_url, writer=True):
         with pytest.raises(StoreLockedError, match="stop it first, or give this one a store of its own"):
             await open_store(store_url, writer=True)
     async with open_store(store_url, writer=True):
@@ -35,7 +35,7 @@ async def test_there_is_one_writer(store_url: str) -> None:
 
 async def test_two_names_of_one_file_are_one_store(sqlite_url: str) -> None:
     path = sqlite_url.removeprefix("sqlite:///")
-    async with open_store(sqlite_url, writer=True, create=True):
+    async with open_store(sqlite_url, writer=True):
         link = f"{path}-link"
         os.symlink(path, link)  # noqa: PTH211 - no path object needed
         with pytest.raises(StoreLockedError, match=r"process [0-9]+ writes to store\.sqlite"):
@@ -43,7 +43,7 @@ async def test_two_names_of_one_file_are_one_store(sqlite_url: str) -> None:
 
 
 async def test_a_killed_writer_leaves_no_lock(store_url: str) -> None:
-    async with open_store(store_url, create=True):
+    async with open_store(store_url):
         pass
     other = await asyncio.create_subprocess_exec(
         sys.executable, "-c", HOLD_THE_LOCK, store_url, stdout=asyncio.subprocess.PIPE
@@ -66,7 +66,7 @@ async def test_a_killed_writer_leaves_no_lock(store_url: str) -> None:
 
 
 async def test_readers_and_administrators_need_no_lock(store_url: str) -> None:
-    async with open_store(store_url, writer=True, create=True) as writer, open_store(store_url) as other:
+    async with open_store(store_url, writer=True) as writer, open_store(store_url) as other:
         async with other.begin() as tx:
             await tx.salts.add(b"x" * 32, sha256_hex(b"x" * 32))
         async with writer.read() as tx:
@@ -74,7 +74,7 @@ async def test_readers_and_administrators_need_no_lock(store_url: str) -> None:
 
 
 async def test_a_writer_that_lost_its_session_stops_writing(postgres_url: str) -> None:
-    async with open_store(postgres_url, writer=True, create=True) as writer, open_store(postgres_url) as other:
+    async with open_store(postgres_url, writer=True) as writer, open_store(postgres_url) as other:
         async with writer.begin():
             pass
         async with other.begin() as tx:
@@ -89,7 +89,7 @@ async def test_a_writer_that_lost_its_session_stops_writing(postgres_url: str) -
 
 async def test_write_transactions_of_two_programs_do_not_overlap(store_url: str) -> None:
     trail: list[str] = []
-    async with open_store(store_url, create=True) as one, open_store(store_url) as two:
+    async with open_store(store_url) as one, open_store(store_url) as two:
         inside = asyncio.Event()
 
         async def first() -> None:
@@ -114,7 +114,7 @@ async def test_write_transactions_of_two_programs_do_not_overlap(store_url: str)
 async def test_waiting_for_another_program_ends(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("validator.store.connect.BUSY_MS", 50)
     monkeypatch.setattr("validator.store.locks.BUSY_MS", 50)
-    async with open_store(store_url, create=True) as one, open_store(store_url) as two, one.begin():
+    async with open_store(store_url) as one, open_store(store_url) as two, one.begin():
         with pytest.raises(StoreBusyError):
             async with two.begin():
                 pass

@@ -27,7 +27,7 @@ async def world_of(store_url: str, folder: Path, *, faulty: bool = True) -> tupl
     subnet.register(ME, stake_tao=100.0, validator_permit=True)
     for number in range(8):
         subnet.register(f"miner{number}")
-    async with open_store(store_url, create=True) as store:
+    async with open_store(store_url) as store:
         await give_scores(store, subnet, {f"miner{number}": 1.0 + number for number in range(8)})
     life = Life(store_url, str(folder / "chain"), str(folder / "stop-file"), ME)
     return ScriptedChain(subnet, clock, ME, random.Random(store_url.partition(":")[0]), faulty), life

@@ -229,7 +229,7 @@ def test_a_daemon_that_finds_a_stranger_ends_with_its_own_code_and_unlock_clears
     save_state(SubnetState("1", rules, (slot,)), tmp_path / "chain.json")
 
     async def mark_an_older_one() -> None:
-        async with open_store(store_url, create=True) as store, store.begin() as tx:
+        async with open_store(store_url) as store, store.begin() as tx:
             await tx.weight_guard.set_mark(1, 0, me, WeightMark(0, 700, 800), START)
 
     asyncio.run(mark_an_older_one())

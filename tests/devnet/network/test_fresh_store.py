@@ -18,31 +18,31 @@ async def use(url: str) -> None:
         await world.preparer.prepare(await world.chain.snapshot())
 
 
-async def test_nothing_is_moved_where_nothing_is(sqlite_url: str) -> None:
-    assert await set_aside(sqlite_url) is None
-    async with open_store(sqlite_url, create=True):
+async def test_nothing_is_moved_where_nothing_is(empty_sqlite_url: str) -> None:
+    assert await set_aside(empty_sqlite_url) is None
+    async with open_store(empty_sqlite_url, create=True):
         pass
-    assert await set_aside(sqlite_url) is None
+    assert await set_aside(empty_sqlite_url) is None
 
 
-async def test_an_earlier_run_is_set_aside_whole(sqlite_url: str, tmp_path: Path) -> None:
+async def test_an_earlier_run_is_set_aside_whole(empty_sqlite_url: str, tmp_path: Path) -> None:
     for _ in range(2):
-        await use(sqlite_url)
-        assert await set_aside(sqlite_url) == tmp_path / "store.sqlite.previous"
+        await use(empty_sqlite_url)
+        assert await set_aside(empty_sqlite_url) == tmp_path / "store.sqlite.previous"
         assert not (tmp_path / "store.sqlite").exists()
     async with open_store(f"sqlite:///{tmp_path}/store.sqlite.previous") as store, store.read() as tx:
         assert await tx.rounds.next_id() == 1
 
 
-async def test_a_store_in_use_is_left_alone(sqlite_url: str, tmp_path: Path) -> None:
-    await use(sqlite_url)
-    async with open_store(sqlite_url, writer=True):
+async def test_a_store_in_use_is_left_alone(empty_sqlite_url: str, tmp_path: Path) -> None:
+    await use(empty_sqlite_url)
+    async with open_store(empty_sqlite_url, writer=True):
         with pytest.raises(StoreLockedError):
-            await set_aside(sqlite_url)
+            await set_aside(empty_sqlite_url)
     assert (tmp_path / "store.sqlite").exists()
 
 
-async def test_a_used_postgres_is_refused(postgres_url: str) -> None:
-    await use(postgres_url)
+async def test_a_used_postgres_is_refused(empty_postgres_url: str) -> None:
+    await use(empty_postgres_url)
     with pytest.raises(UsedStoreError):
-        await set_aside(postgres_url)
+        await set_aside(empty_postgres_url)
