@@ -194,21 +194,22 @@ async def test_stopping_in_mid_submission_leaves_a_row_that_says_unknown(store: 
     assert blocks(await world.records()) == [(0, "unknown", None)]
 
 
-async def test_the_last_write_outlives_a_second_cancellation(store: Store) -> None:
+async def test_the_last_write_is_complete_and_told_once_when_a_cancellation_surfaces(store: Store) -> None:
     world = build(store)
     await give_scores(store, world.subnet, ONE)
     world.chain.faults.lost_answers = 1
     async with running(world):
         await world.until_block(14)
         assert world.task is not None
-        world.task.cancel()
-        for _ in range(3):
-            await asyncio.sleep(0)
-        world.task.cancel()
+        async with store.begin():  # the last write waits for this one
+            for _ in range(2):
+                world.task.cancel()
+                for _ in range(5):
+                    await asyncio.sleep(0)
+            assert not world.task.done()
         await asyncio.gather(world.task, return_exceptions=True)
-        async with store.begin():  # write transactions queue in order: the last write is before this one
-            pass
-    assert blocks(await world.records()) == [(0, "unknown", None)]
+        assert blocks(await world.records()) == [(0, "unknown", None)]
+        assert [line["reason"] for line in world.events(Event.WEIGHTS_SUBMITTED)] == ["weights_unknown"]
 
 
 async def test_committed_weights_are_told_by_the_update(store: Store) -> None:

@@ -20,6 +20,7 @@ _CODES: Final[Mapping[str, Exit]] = {
     "validator.chain.wallet.HotkeyEncryptedError": Exit.HOTKEY_ENCRYPTED,
     "validator.chain.wallet.HotkeyMissingError": Exit.HOTKEY_MISSING,
     "validator.chain.wallet.WalletError": Exit.NOT_READY,
+    "validator.daemon.signals.StoppedAtStartError": Exit.NOT_STARTED,
     "validator.devnet.alone.ListeningError": Exit.NOT_READY,
     "validator.devnet.alone.MissingExtraError": Exit.NOT_READY,
     "validator.store.errors.EmptyReasonError": Exit.INPUT,

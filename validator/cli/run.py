@@ -14,8 +14,13 @@ def run(
     ] = False,
 ) -> None:
     """Run the validator until SIGTERM; exit 0 when the round in hand was finished, 4 when it was cut off."""
+    from validator.daemon.signals import Signals
+
+    signals = Signals()
+    signals.listen()  # first of all: the imports take a second
+
     from validator.cli.session import settings_of
     from validator.daemon.main import run_daemon
 
     settings = settings_of(config)
-    raise typer.Exit(run_daemon(settings.without_signing() if dry_run else settings))
+    raise typer.Exit(run_daemon(settings.without_signing() if dry_run else settings, signals))

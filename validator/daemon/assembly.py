@@ -97,12 +97,12 @@ class Daemon:
             await asyncio.wait({rounds, at_once}, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
             if rounds.done():
                 await rounds
-                return True
-            return False
         finally:
             for task in (rounds, asked, at_once):
                 task.cancel()
+            # A settling that is on its way ends first.
             await asyncio.gather(rounds, asked, at_once, return_exceptions=True)
+        return not self.rounds.in_hand
 
 
 async def _unless_stopped(work: Callable[[], Awaitable[None]], stop: Stop) -> None:

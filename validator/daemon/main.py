@@ -10,7 +10,7 @@ from validator import __version__
 from validator.daemon.assembly import assembled
 from validator.daemon.exits import Exit
 from validator.daemon.preconditions import check_start
-from validator.daemon.stop import Stop
+from validator.daemon.signals import Signals, StoppedAtStartError
 from validator.daemon.world import World, build_world
 from validator.protocol.scoring_version import SCORING_VERSION
 from validator.settings import Settings
@@ -19,10 +19,15 @@ from validator.telemetry import Event, Metrics, configure_logging
 _log = structlog.get_logger()
 
 
-def run_daemon(settings: Settings) -> int:
+def run_daemon(settings: Settings, signals: Signals) -> int:
     """Run the validator until SIGTERM or SIGINT and return the exit code.
 
+    Args:
+        settings: the operator's.
+        signals: listening already.
+
     Raises:
+        StoppedAtStartError: a signal came before the start was complete.
         ValidatorError: a part cannot start; the text says which and why.
     """
     # A second's worth of imports: now, not in the event loop at the first request.
@@ -30,24 +35,29 @@ def run_daemon(settings: Settings) -> int:
     world = build_world(settings)
     metrics = Metrics(world.clock, __version__)
     configure_logging(settings.log.level, settings.log.format, observe=metrics.observe)
-    return asyncio.run(_run(settings, world, metrics))
+    return asyncio.run(_run(settings, world, metrics, signals))
 
 
-async def _run(settings: Settings, world: World, metrics: Metrics) -> int:
-    stop = Stop()
-    stop.listen()
+async def _run(settings: Settings, world: World, metrics: Metrics, signals: Signals) -> int:
+    signals.starting()
     started = world.clock.monotonic()
-    async with assembled(settings, world, metrics) as daemon:
-        await check_start(world.chain, world.clock, settings, world.signer.hotkey)
-        _log.info(
-            Event.DAEMON_STARTED,
-            version=__version__,
-            scoring_version=SCORING_VERSION,
-            hotkey=world.signer.hotkey,
-            settings=settings.public(),
-            python=platform.python_version(),
-        )
-        finished = await daemon.run(stop)
+    try:
+        async with assembled(settings, world, metrics) as daemon:
+            await check_start(world.chain, world.clock, settings, world.signer.hotkey)
+            signals.started(settings.rounds.grace_s)
+            _log.info(
+                Event.DAEMON_STARTED,
+                version=__version__,
+                scoring_version=SCORING_VERSION,
+                hotkey=world.signer.hotkey,
+                settings=settings.public(),
+                python=platform.python_version(),
+            )
+            finished = await daemon.run(signals.stop)
+    except asyncio.CancelledError:
+        if signals.stopped_at_start:
+            raise StoppedAtStartError from None
+        raise
     seconds = round(world.clock.monotonic() - started, 3)
     _log.info(Event.DAEMON_STOPPED, finished=finished, seconds=seconds)
     return Exit.FINE if finished else Exit.CUT_OFF

@@ -18,6 +18,7 @@ from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import DamagedError
 from validator.store.records import DispatchRecord, StoredRound
+from validator.store.unbroken import unbroken
 
 _log = structlog.get_logger()
 
@@ -53,7 +54,6 @@ async def resume_rounds(
 async def _resume(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     store: Store, clock: Clock, signer: Signer, gates: Gatekeeper, reachable: Reachable, stored: StoredRound
 ) -> None:
-    round_id = stored.record.round_id
     if stored.input is None:
         await _abandon(store, clock, signer, stored, Reason.ABANDONED_INPUT)
         return
@@ -63,18 +63,24 @@ async def _resume(  # noqa: PLR0913, PLR0917 - the round, and what ends it
         await _abandon(store, clock, signer, stored, Reason.ABANDONED_VERSION)
         return
     returned = await _returned(store, gates, stored.input)
-    if not returned.any_response and not await reachable():
-        await void_round(store, clock, signer, stored.input, plan, Reason.VOID_OFFLINE)
-        outcome = None
-    else:
-        outcome = await settle_round(store, clock, signer, stored.input, plan, returned)
-    _log.warning(
-        "round_resumed",
-        round_id=str(round_id),
-        settled=outcome is not None,
-        void_tasks=len(returned.void),
-        tasks=len(plan.groups),
-    )
+    offline = not returned.any_response and not await reachable()
+    frozen = stored.input
+
+    async def end() -> None:
+        if offline:
+            await void_round(store, clock, signer, frozen, plan, Reason.VOID_OFFLINE)
+            outcome = None
+        else:
+            outcome = await settle_round(store, clock, signer, frozen, plan, returned)
+        _log.warning(
+            "round_resumed",
+            round_id=frozen.round_id,
+            settled=outcome is not None,
+            void_tasks=len(returned.void),
+            tasks=len(plan.groups),
+        )
+
+    await unbroken(end())
 
 
 async def _abandon(store: Store, clock: Clock, signer: Signer, stored: StoredRound, reason: Reason) -> None:

@@ -22,6 +22,7 @@ from validator.rounds.standing import RoundsPausedError, Standing
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreLockLostError
+from validator.store.unbroken import unbroken
 from validator.tasks.source import TaskSource
 
 _RETRY_S = 5.0
@@ -41,6 +42,9 @@ class RoundService:
         refresh_s: how often miners are asked what they can do.
         standing: looks at every snapshot before a round begins on it.
         listeners: told when rounds start and end.
+
+    Attributes:
+        in_hand: whether there is a round to finish, one that a crash left included.
     """
 
     store: Store
@@ -57,17 +61,26 @@ class RoundService:
     standing: Standing
     listeners: Sequence[RoundListener] = ()
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    in_hand: bool = field(init=False, default=False)
     _refreshed: float | None = None
     _lost_at: float | None = None
 
     async def run(self) -> None:
-        """Finish what a crash left, then run rounds until `stopping` is set; the round in hand is finished first."""
+        """Finish what a crash left, then run rounds until `stopping` is set; the round in hand is finished first.
+
+        Cancelled, it leaves the round in hand to the next start, unless its settling had begun: then that ends first.
+        """
         while not self.stopping.is_set():
             started = self.clock.monotonic()
             pause = self.interval_s
+            self.in_hand = True
             try:
                 await resume_rounds(self.store, self.clock, self.signer, self.gates, self._reachable)
                 await self.one_round()
+            except asyncio.CancelledError as cancelled:
+                if cancelled.__cause__ is not None:
+                    _log.exception("round_failed", reason=str(Reason.BUG_INTERNAL))
+                raise
             except ChainError as error:
                 self._chain_lost(error)
                 pause = _RETRY_S
@@ -78,6 +91,7 @@ class RoundService:
             except Exception:  # noqa: BLE001 - one bad round must not end months of good ones; the next start resumes it
                 _log.exception("round_failed", reason=str(Reason.BUG_INTERNAL))
                 pause = max(self.interval_s, _RETRY_S)
+            self.in_hand = False
             await self._pause(started + pause - self.clock.monotonic())
 
     async def one_round(self) -> RoundEnd:
@@ -106,12 +120,19 @@ class RoundService:
         for listener in self.listeners:
             listener.started(prepared)
         returned = await self.dispatcher.dispatch(prepared)
-        # the last write of a round must not be lost to a cancellation
-        reason, outcome = await asyncio.shield(self._settle(prepared, returned))
+        offline = not returned.any_response and not await self._reachable()
+        # the last write of a round must not be lost to a cancellation, nor what is told of it
+        return await unbroken(self._finish(prepared, returned, started, offline=offline))
+
+    async def _finish(self, prepared: Prepared, returned: Returned, started: float, *, offline: bool) -> RoundEnd:
+        reason, outcome = await self._settle(prepared, returned, offline=offline)
+        self.in_hand = False
         return self._end(RoundEnd(prepared.frozen.round_id, reason, self._since(started), outcome, returned))
 
-    async def _settle(self, prepared: Prepared, returned: Returned) -> tuple[Reason, RoundOutcome | None]:
-        if not returned.any_response and not await self._reachable():
+    async def _settle(
+        self, prepared: Prepared, returned: Returned, *, offline: bool
+    ) -> tuple[Reason, RoundOutcome | None]:
+        if offline:
             await void_round(self.store, self.clock, self.signer, prepared.frozen, prepared.plan, Reason.VOID_OFFLINE)
             return Reason.VOID_OFFLINE, None
         outcome = await settle_round(self.store, self.clock, self.signer, prepared.frozen, prepared.plan, returned)

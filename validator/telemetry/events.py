@@ -27,6 +27,11 @@ class Event(StrEnum):
     DAEMON_STARTED = "daemon_started", "All parts run.", "version scoring_version hotkey settings python"
     DAEMON_STOPPING = "daemon_stopping", "Asked to stop: the round in hand may finish within the grace time.", "grace_s"
     DAEMON_STOPPED = "daemon_stopped", "Everything is closed.", "finished seconds"
+    DAEMON_CUT_OFF = (
+        "daemon_cut_off",
+        "The time to stop is over: the process ends where it stands, and the next start takes up what was open.",
+        "requests",
+    )
     PRECONDITION = (
         "precondition",
         "What the chain asks of this validator's weights, a line for each at the start; a reason: none can be sent.",

@@ -1,6 +1,5 @@
 """One submission: written down, signed and sent, and its fate written down."""
 
-import asyncio
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -16,6 +15,7 @@ from validator.store import Store
 from validator.store.errors import AlreadyPreparedError, WrongStateError
 from validator.store.records import WeightMark, WeightsRecord, WeightsState
 from validator.store.repositories.weights import PlannedWeights, refused_for_good
+from validator.store.unbroken import unbroken
 from validator.telemetry import Event
 from validator.weights.plan import Vector
 from validator.weights.sight import Sight
@@ -98,10 +98,8 @@ class Submitter:
             fate = Fate("prepared", Reason.WEIGHTS_CHAIN_DOWN, printable(str(error), _MAX_MESSAGE))
             raise
         finally:
-            # Also when this task is cancelled: what is known must be written.
-            await asyncio.shield(self._note(prepared, sight, fate))
-            if fate.state != "prepared":
-                self._log_fate(sight, vector, fate, prepared.attempts + 1, self.clock.monotonic() - started)
+            # Also when this task is cancelled: what is known must be written, and told once.
+            await unbroken(self._note(prepared, sight, vector, fate, started))
         return fate
 
     async def _send(self, vector: Vector, valid_blocks: int) -> Fate:
@@ -119,7 +117,12 @@ class Submitter:
             return Fate("unknown", Reason.WEIGHTS_UNKNOWN, message or "taken, in a block not told", None)
         return Fate("confirmed", Reason.WEIGHTS_SENT, message, result.block, result.extrinsic)
 
-    async def _note(self, submission: WeightsRecord, sight: Sight, fate: Fate) -> None:
+    async def _note(self, submission: WeightsRecord, sight: Sight, vector: Vector, fate: Fate, started: float) -> None:
+        await self._write(submission, sight, fate)
+        if fate.state != "prepared":
+            self._log_fate(sight, vector, fate, submission.attempts + 1, self.clock.monotonic() - started)
+
+    async def _write(self, submission: WeightsRecord, sight: Sight, fate: Fate) -> None:
         now, message = self.clock.now(), fate.message or None
         async with self.store.begin() as tx:
             if fate.state == "unknown":

@@ -1,0 +1,197 @@
+"""`validator run` and signals: a start that is stopped says so; a second one waits for nothing, and nothing is lost."""
+
+import asyncio
+import signal
+import sqlite3
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+from aiohttp import web
+from daemon_process import Miners, Site, honest
+from wallet_files import write_hotkey
+from world import VALIDATOR
+
+from validator.daemon.exits import Exit
+from validator.daemon.signals import StoppedAtStartError
+from validator.protocol.answer import Dispatch
+from validator.protocol.signatures import Signer
+from validator.protocol.task import Windows
+from validator.store import open_store
+from validator.store.records import StoredRound
+
+WINDOWS = Windows((0, 30), (0, 30))
+
+
+@pytest.fixture
+async def miners() -> AsyncIterator[Miners]:
+    miners = Miners()
+    await miners.start()
+    yield miners
+    await miners.close()
+
+
+async def until(condition: Callable[[], bool | Awaitable[bool]], site: Site) -> None:
+    """Wait for the thing itself; if it does not come the daemon's log says why."""
+    try:
+        async with asyncio.timeout(60):
+            while not (seen if isinstance(seen := condition(), bool) else await seen):  # noqa: ASYNC110 - another process
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        pytest.fail(site.log.read_text()[-4000:])
+
+
+def logged(site: Site, event: str) -> int:
+    return site.log.read_text().count(f'"{event}"')
+
+
+async def the_round(url: str, round_id: int) -> StoredRound:
+    async with open_store(url) as store, store.read() as tx:
+        stored = await tx.rounds.get(round_id)
+    assert stored is not None
+    return stored
+
+
+async def stopped_at_start(process: asyncio.subprocess.Process, site: Site) -> None:
+    assert await asyncio.wait_for(process.wait(), 30) == Exit.NOT_STARTED, site.log.read_text()
+    assert site.log.read_text() == f"{StoppedAtStartError()}\n"
+
+
+async def test_a_signal_while_it_imports(miners: Miners, sqlite_url: str, tmp_path: Path) -> None:
+    site = Site(tmp_path, sqlite_url, miners, WINDOWS)
+    async with site.daemon() as process:
+        status = Path(f"/proc/{process.pid}/status")
+
+        def listens() -> bool:
+            caught = int(status.read_text().partition("SigCgt:")[2].split()[0], 16)
+            return bool(caught >> (signal.SIGTERM - 1) & 1)
+
+        await until(listens, site)
+        process.send_signal(signal.SIGTERM)
+        await stopped_at_start(process, site)
+
+
+async def test_a_signal_while_it_waits_for_the_store(miners: Miners, sqlite_url: str, tmp_path: Path) -> None:
+    site = Site(tmp_path, sqlite_url, miners, WINDOWS)
+    file = Path(sqlite_url.removeprefix("sqlite:///"))
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    async with site.daemon() as process:
+        lock = file.with_name(file.name + ".lock")
+        await until(lambda: lock.exists() and lock.read_text() == f"{process.pid}\n", site)
+        process.send_signal(signal.SIGINT)
+        await stopped_at_start(process, site)
+    other.close()
+    async with site.daemon() as process:
+        await until(lambda: logged(site, "daemon_started") == 1, site)
+
+
+async def test_a_signal_while_no_chain_answers(miners: Miners, sqlite_url: str, tmp_path: Path) -> None:
+    asked = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    site = Site(tmp_path, sqlite_url, miners, WINDOWS)
+    write_hotkey(tmp_path / "wallets", VALIDATOR)
+    endpoint = f'kind = "bittensor"\nendpoints = ["ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"]'
+    settings = site.config.read_text().replace('uri = "//Validator"', f'path = "{tmp_path}/wallets"')
+    settings = settings.replace(f'kind = "simulated"\nstate = "{tmp_path}/chain.json"', endpoint)
+    site.config.write_text(settings.replace("allow_private_axons = true", ""))
+    async with site.daemon() as process:
+        await asyncio.wait_for(asked.wait(), 60)
+        process.send_signal(signal.SIGTERM)
+        await stopped_at_start(process, site)
+    server.close()
+
+
+@asynccontextmanager
+async def held_up(url: str) -> AsyncIterator[Callable[[], bool]]:
+    """Keep rounds from being settled; yields a function that says whether a settling waits."""
+    if not url.startswith("sqlite"):
+        other = psycopg.connect(url)
+        other.execute("LOCK TABLE receipts IN SHARE MODE")
+        waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'receipts'::regclass"
+        yield lambda: (other.execute(waiting).fetchone() or (0,))[0] > 0
+        other.close()
+        return
+    writer = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    yield lambda: True
+    writer.close()
+
+
+async def test_a_second_signal_does_not_wait_for_the_store_and_the_round_is_settled_once_later(
+    miners: Miners, store_url: str, tmp_path: Path
+) -> None:
+    site = Site(tmp_path, store_url, miners, WINDOWS)
+    asked, release = asyncio.Event(), asyncio.Event()
+
+    async def slow(signer: Signer, dispatch: Dispatch, request: web.Request) -> bytes:
+        asked.set()
+        await release.wait()
+        return await honest(signer, dispatch, request)
+
+    miners.answerer = slow
+    async with site.daemon() as process:
+        await asyncio.wait_for(asked.wait(), 60)
+        async with held_up(store_url) as waits:
+            process.send_signal(signal.SIGTERM)
+            await until(lambda: logged(site, "daemon_stopping") == 1, site)
+            release.set()
+            await until(waits, site)
+            process.send_signal(signal.SIGTERM)
+            assert await asyncio.wait_for(process.wait(), 30) == Exit.CUT_OFF, site.log.read_text()
+            assert logged(site, "daemon_cut_off") + logged(site, "daemon_stopped") == 1
+            assert logged(site, "round_settled") == 0
+    assert (await the_round(store_url, 0)).record.state == "open"
+    async with site.daemon() as process:
+        await until(lambda: logged(site, "round_settled") > 0, site)
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), 30) == Exit.FINE
+    resumed = await the_round(store_url, 0)
+    assert resumed.record.state in {"settled", "void"}
+    async with open_store(store_url) as store, store.read() as tx:
+        entries = await tx.windows.of_round(0)
+    assert len({(entry.hotkey, entry.task_id) for entry in entries}) == len(entries)
+
+
+COMPUTING = """
+from validator.cli import main
+from validator.rounds import settle
+
+def forever(*_):
+    print('"computing"', flush=True)
+    while True:
+        pass
+
+settle._score = forever
+main()
+"""
+
+
+async def test_a_second_signal_does_not_wait_for_a_thread_that_computes(
+    miners: Miners, sqlite_url: str, tmp_path: Path
+) -> None:
+    site = Site(tmp_path, sqlite_url, miners, WINDOWS)
+    with site.log.open("ab") as log:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", COMPUTING, "run", "--config", str(site.config), stdout=log, stderr=log
+        )
+    try:
+        await until(lambda: logged(site, "computing") == 1, site)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            process.send_signal(number)
+        assert await asyncio.wait_for(process.wait(), 30) == Exit.CUT_OFF, site.log.read_text()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert logged(site, "daemon_cut_off") == 1
+    assert (await the_round(sqlite_url, 0)).record.state == "open"

@@ -1,0 +1,125 @@
+"""SIGTERM and SIGINT of the daemon, and how long they may take, whatever the process is doing.
+
+The interpreter writes a signal to a socket as it arrives, and a thread of its own reads there: neither a frozen event
+loop nor threads, transactions or processes that are slow to end can hold up what it asks for.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, NoReturn
+
+from validator.daemon.exits import Exit
+from validator.daemon.stop import Stop
+from validator.protocol.errors import ValidatorError
+
+AT_ONCE_S: Final = 1.0  # from the second request to the end of the process
+CLOSING_S: Final = 10.0  # the same from the end of the grace time
+_SAYING_S: Final = 0.25
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+class StoppedAtStartError(ValidatorError):
+    """Asked to stop before the start was complete."""
+
+
+class Signals:
+    """Takes SIGTERM and SIGINT as requests to stop, and sees to it that the process ends in time.
+
+    While the daemon starts, one request ends it. Afterwards the first one gives the round in hand the grace time, the
+    second one all that is open a second; more change nothing. When the time is over the process ends where it stands:
+    what a transaction has not committed by then is not in the store.
+    """
+
+    def __init__(self) -> None:
+        self.stop = Stop()
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._starting: asyncio.Task[object] | None = None
+        self._grace_s: float | None = None
+        self._requests = 0
+        self._deadline: float | None = None
+        self._reading, self._writing = socket.socketpair()
+
+    def listen(self) -> None:
+        """Begin, from the main thread, for as long as the process lives: its very end can hang as well."""
+        self._writing.setblocking(False)
+        for number in _SIGNALS:
+            signal.signal(number, lambda _number, _frame: None)  # without a handler nothing is written
+        signal.set_wakeup_fd(self._writing.fileno(), warn_on_full_buffer=False)
+        threading.Thread(target=self._watch, name="signals", daemon=True).start()
+
+    def starting(self) -> None:
+        """Note that the running task starts the daemon: from now on a request cancels it."""
+        with self._lock:
+            self._loop, self._starting = asyncio.get_running_loop(), asyncio.current_task()
+
+    def started(self, grace_s: float) -> None:
+        """Note that the daemon has started; `grace_s` is how long a round in hand may take to finish.
+
+        Raises:
+            CancelledError: there was a request meanwhile.
+        """
+        with self._lock:
+            if self._requests:
+                raise asyncio.CancelledError
+            self._grace_s = grace_s
+
+    @property
+    def stopped_at_start(self) -> bool:
+        """Whether there was a request before the daemon had started."""
+        return self._grace_s is None and self._requests > 0
+
+    def _watch(self) -> None:
+        while True:
+            self._reading.settimeout(None if self._deadline is None else max(0.001, self._deadline - time.monotonic()))
+            try:
+                arrived = self._reading.recv(64)
+            except TimeoutError:
+                self._end()
+            for _ in (number for number in arrived if number in _SIGNALS):
+                with self._lock:
+                    self._take()
+
+    def _take(self) -> None:
+        self._requests += 1
+        if self._grace_s is None:
+            if self._loop is None or self._starting is None:
+                self._end()
+            self._on_loop(self._loop, self._starting.cancel)
+            limit = AT_ONCE_S
+        else:
+            self._on_loop(self._loop, self.stop.request)
+            limit = self._grace_s + CLOSING_S if self._requests == 1 else AT_ONCE_S
+        ends = time.monotonic() + limit
+        self._deadline = ends if self._deadline is None else min(ends, self._deadline)
+
+    @staticmethod
+    def _on_loop(loop: asyncio.AbstractEventLoop | None, call: Callable[[], object]) -> None:
+        if loop is not None:
+            with suppress(RuntimeError):  # it is closed: nothing is left to tell
+                loop.call_soon_threadsafe(call)
+
+    def _end(self) -> NoReturn:
+        # In a thread: whoever reads what we write may have stopped reading, and the log's lock is held over that.
+        saying = threading.Thread(target=self._say, daemon=True)
+        saying.start()
+        saying.join(_SAYING_S)
+        os._exit(Exit.NOT_STARTED if self.stopped_at_start else Exit.CUT_OFF)
+
+    def _say(self) -> None:
+        if self.stopped_at_start:
+            sys.stderr.write(f"{StoppedAtStartError()}\n")
+            sys.stderr.flush()
+            return
+        import structlog  # noqa: PLC0415 - signals are listened to before anything that is slow to import
+
+        from validator.telemetry.events import Event  # noqa: PLC0415
+
+        structlog.get_logger().warning(Event.DAEMON_CUT_OFF, requests=self._requests)
