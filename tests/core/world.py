@@ -4,7 +4,6 @@ import asyncio
 import base64
 import json
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -53,6 +52,7 @@ from validator.store import Store
 from validator.tasks.goals import GoalSource, MemoryGoals
 from validator.tasks.memory import MemorySource
 from validator.tasks.source import SourcedTask, TaskSource
+from validator.workers.interface import Here, Workers
 from validator.workflows.services import StepClient
 
 T = TypeVar("T")
@@ -112,6 +112,7 @@ class World:
         planner: Planner | None = None,
         crypto: str = "sr25519",
         tempo: int = 20,
+        workers: Workers | None = None,
     ) -> None:
         self.store = store
         self.clock = VirtualClock()
@@ -130,7 +131,7 @@ class World:
             self.subnet.register(signer.hotkey, axon=Axon("127.0.0.1", 9000 + number))
         self.chain = SimulatedChain(self.subnet, VALIDATOR.hotkey)
         self.source = source or MemorySource(tasks_of_all_types())
-        self.gates = Gatekeeper(lambda: ThreadPoolExecutor(1))
+        self.gates = Gatekeeper(workers or Here(), store)
         self.client = ScriptedMinerClient(self._reply, self.clock)
         random = SeededRandom("world")
         self.preparer = Preparer(

@@ -28,6 +28,7 @@ from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
 from validator.telemetry import Metrics
 from validator.web.health import HealthService
+from validator.workers.interface import Here
 
 BLOCK_S = 12.0
 TEMPO = 9  # epochs of 10 blocks: 0-9, 10-19, …
@@ -131,7 +132,16 @@ def _subnet() -> tuple[VirtualClock, SimulatedSubnet]:
 async def _running(
     store_url: str, clock: VirtualClock, subnet: SimulatedSubnet, chain: Chain, rounds: dict[str, Any]
 ) -> AsyncIterator[Running]:
-    world = World(chain, MemorySource(tasks_of_all_types()), MemoryGoals(), VALIDATOR, clock, SeededRandom("d"), None)
+    world = World(
+        chain=chain,
+        source=MemorySource(tasks_of_all_types()),
+        goals=MemoryGoals(),
+        signer=VALIDATOR,
+        clock=clock,
+        random=SeededRandom("d"),
+        canary=None,
+        workers=Here(),
+    )
     metrics = Metrics(clock, "0")
 
     def observe(_logger: Any, _level: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -105,7 +105,14 @@ def test_odd_events_are_passed_over(metrics: Metrics, name: str, fields: dict[st
 def test_the_text_form_is_valid_and_its_labels_are_bounded(metrics: Metrics) -> None:
     for event in Event:
         for reason in Reason:
-            fields = {"reason": str(reason), "seconds": 1.0, "hotkey": "5abc", "flags": ["5abc"], "block": 1}
+            fields = {
+                "reason": str(reason),
+                "reached": "5abc" if reason.gate else "cpu",
+                "seconds": 1.0,
+                "hotkey": "5abc",
+                "flags": ["5abc"],
+                "block": 1,
+            }
             metrics.observe(event, fields)
     families = list(text_string_to_metric_families(metrics.render().decode()))
     series = [sample for family in families for sample in family.samples]
@@ -117,6 +124,7 @@ def test_the_text_form_is_valid_and_its_labels_are_bounded(metrics: Metrics) -> 
         "event",
         "kind",
         "le",
+        "reached",
     }
     assert len(series) < 700
     assert all(family.name.startswith("validator_") and family.documentation.endswith(".") for family in families)

@@ -1,7 +1,6 @@
 """Plans on real services over HTTP, honest and not: each outcome is measured and scored as SPEC 12 says."""
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -30,8 +29,7 @@ async def run(script: dict[str, list[Answer]], nodes: list[dict[str, Any]]) -> t
     async with services.serving() as url, step_client() as client:
         task = task_at(url)
         plan = make_plan(task, nodes, totals={"estimated_cost": 1.0, "estimated_latency": 1.0})
-        with ThreadPoolExecutor(2) as threads:
-            record = await run_plan(task, plan, client, SystemClock(), run_id="run-1", threads=threads)
+        record = await run_plan(task, plan, client, SystemClock(), run_id="run-1")
         return record, measure(task, plan, record, 1.0), services
 
 

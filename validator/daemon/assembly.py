@@ -2,10 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 import structlog
 
@@ -34,7 +33,6 @@ from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
 from validator.workflows.http import HttpStepClient
 
-_PLAN_THREADS: Final = 2
 _log = structlog.get_logger()
 
 
@@ -148,6 +146,7 @@ async def assembled(
     async with AsyncExitStack() as stack:
         stack.push_async_callback(world.chain.close)
         stack.push_async_callback(world.source.close)
+        stack.push_async_callback(world.workers.close)
         store = await stack.enter_async_context(open_store(settings.store.url.reveal(), writer=True, create=True))
         dispatcher = _dispatcher(settings, world, store, stack)
         health = HealthState(world.clock, settings.rounds.interval_s, __version__)
@@ -163,12 +162,10 @@ def _dispatcher(settings: Settings, world: World, store: Store, stack: AsyncExit
         world.signer, max_open=settings.rounds.max_open, connect_timeout_s=connect_s, allow_private=private
     )
     stack.push_async_callback(client.close)
-    gates = Gatekeeper()
-    stack.push_async_callback(gates.close)
     services = HttpStepClient(world.signer, connect_timeout_s=connect_s, allow_private=private)
     stack.push_async_callback(services.close)
-    threads = stack.enter_context(ThreadPoolExecutor(_PLAN_THREADS, thread_name_prefix="plans"))
-    return Dispatcher(client, store, world.clock, gates, PlanRunner(services, world.clock, threads))
+    gates = Gatekeeper(world.workers, store)
+    return Dispatcher(client, store, world.clock, gates, PlanRunner(services, world.clock, world.workers))
 
 
 def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
@@ -185,7 +182,7 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
         source=world.source,
         clock=world.clock,
         signer=world.signer,
-        directory=CapabilityDirectory(dispatcher.client, store, world.clock, world.signer.hotkey),
+        directory=CapabilityDirectory(dispatcher.client, store, world.clock, world.signer.hotkey, world.workers),
         preparer=Preparer(
             store=store,
             desk=TaskDesk(world.source, world.canary, world.random, world.goals),

@@ -20,11 +20,20 @@ from validator.tasks.directory import DirectorySource
 from validator.tasks.goals import DirectoryGoals, GoalSource
 from validator.tasks.http import HttpSource
 from validator.tasks.source import TaskSource
+from validator.workers.interface import Workers
+from validator.workers.pool import WorkerPool
 
 if TYPE_CHECKING:
     from validator.chain.bittensor import BittensorChain
 
 _STAKE_TAO: Final = 1_000.0
+_PRELOAD: Final = (
+    "validator.rounds.judge",
+    "validator.rounds.plans",
+    "validator.workflows.answers",
+    "validator.protocol.capabilities",
+    "validator.tasks.accepting",
+)
 
 
 class WorldError(ValidatorError):
@@ -39,6 +48,7 @@ class World:
         chain, source, signer, clock, random: what their names say.
         goals: where workflow tasks come from.
         canary: makes canary tasks; None for rounds without them.
+        workers: where what strangers send is judged.
     """
 
     chain: Chain
@@ -48,6 +58,7 @@ class World:
     clock: Clock
     random: RandomBytes
     canary: CanaryMaker | None
+    workers: Workers
 
 
 def build_world(settings: Settings) -> World:
@@ -58,15 +69,22 @@ def build_world(settings: Settings) -> World:
     """
     clock, random = SystemClock(), SystemRandom()
     signer = load_signer(settings.wallet)
+    workers = judging_workers()
     return World(
         chain=_chain(settings, signer, clock),
-        source=_source(settings, signer, clock),
+        source=_source(settings, signer, clock, workers),
         goals=DirectoryGoals(settings.tasks.directory),
         signer=signer,
         clock=clock,
         random=random,
         canary=partial(make_canary, random=random) if settings.tasks.canaries else None,
+        workers=workers,
     )
+
+
+def judging_workers() -> WorkerPool:
+    """Return a pool for what strangers send; no process runs yet."""
+    return WorkerPool(preload=_PRELOAD)
 
 
 def real_chain(settings: Settings, signer: Signer, clock: Clock) -> "BittensorChain":
@@ -105,8 +123,8 @@ def _new_subnet(settings: Settings, file: Path, signer: Signer, clock: Clock) ->
     SimulatedSubnet.create(rules, clock, file).register(signer.hotkey, stake_tao=_STAKE_TAO, validator_permit=True)
 
 
-def _source(settings: Settings, signer: Signer, clock: Clock) -> TaskSource:
+def _source(settings: Settings, signer: Signer, clock: Clock, workers: Workers) -> TaskSource:
     tasks = settings.tasks
     if tasks.server_url is not None and tasks.server_hotkey is not None:
-        return HttpSource(tasks.server_url, tasks.server_hotkey, signer, clock)
+        return HttpSource(tasks.server_url, tasks.server_hotkey, signer, clock, workers=workers)
     return DirectorySource(tasks.directory)

@@ -11,7 +11,7 @@ from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.daemon.assembly import Daemon, assembled
 from validator.daemon.stop import Stop
-from validator.daemon.world import World
+from validator.daemon.world import World, judging_workers
 from validator.devnet.fresh import set_aside
 from validator.devnet.goals import local_goals
 from validator.devnet.library import WINDOWS, Library, build_library
@@ -133,6 +133,7 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
             clock=clock,
             random=random,
             canary=_canary_maker(random, canaries) if settings.tasks.canaries else None,
+            workers=judging_workers(),
         )
         director = _Director(population, options.rounds)
         daemon = await stack.enter_async_context(assembled(settings, world, listeners=(watcher, director)))

@@ -1,8 +1,9 @@
 """Who can do what: the capability documents of all registered miners (SPEC 13)."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Final, NamedTuple
 
 import msgspec
@@ -17,6 +18,7 @@ from validator.protocol.times import parse_time
 from validator.sources import Clock
 from validator.store import Store
 from validator.telemetry.events import Event
+from validator.workers.interface import Here, TooCostlyError, Whose, Workers
 
 PATH: Final = "/v1/capabilities"
 DEADLINE_S: Final = 5.0
@@ -50,12 +52,14 @@ class CapabilityDirectory:
         store: where the documents are kept, as the signed bytes that came.
         clock: for validity and the log.
         hotkey: the validator's own, which is not asked.
+        workers: where documents are read.
     """
 
     client: MinerClient
     store: Store
     clock: Clock
     hotkey: str
+    workers: Workers = field(default_factory=Here)
 
     async def refresh(self, snapshot: MetagraphSnapshot) -> Refreshed:
         """Ask every registered miner that has an axon, and store what is valid.
@@ -82,9 +86,10 @@ class CapabilityDirectory:
             reply = await self.client.get(Call(hotkey, axon, PATH, b"", DEADLINE_S, MAX_CAPABILITIES_BODY))
         body = _content(reply)
         now = self.clock.now()
+        call = partial(parse_capabilities, body, hotkey=hotkey, now=now)
         try:
-            document = parse_capabilities(body, hotkey=hotkey, now=now)
-        except JsonError:
+            document = await self.workers.run(Whose(hotkey), lambda: call, urgent=True)
+        except (JsonError, TooCostlyError):
             return None
         issued, expires = parse_time(document.issued_at, "issued_at"), parse_time(document.expires_at, "expires_at")
         return _Fetched(hotkey, body, issued, expires, now)

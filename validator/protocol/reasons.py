@@ -59,6 +59,11 @@ class Reason(StrEnum):
         2,
     )
 
+    PARSE_TOO_COSTLY = (
+        "parse_too_costly",
+        "Judging the answer went over its budget of time or memory, and once more over four times as much (D-27).",
+        2,
+    )
     PARSE_PLAN = "parse_plan", "The plan is no directed acyclic graph of 1 to 10 steps that could be run.", 2
 
     # Gate 3: validity

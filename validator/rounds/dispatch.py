@@ -9,6 +9,7 @@ import structlog
 
 from validator.miners.calls import Call, MinerClient, Reply
 from validator.miners.dispatch import dispatch_bodies
+from validator.outgoing.body import Body
 from validator.protocol.answer import Role, answer_limit
 from validator.protocol.limits import MAX_PLAN_BODY
 from validator.protocol.reasons import Reason
@@ -50,6 +51,7 @@ class Dispatcher:
         client, store, clock: what it uses.
         gates: where answers are judged.
         runner: where accepted plans are run.
+        storing: held while an answer is read and stored.
     """
 
     client: MinerClient
@@ -57,6 +59,7 @@ class Dispatcher:
     clock: Clock
     gates: Gatekeeper
     runner: PlanRunner
+    storing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def dispatch(self, prepared: Prepared) -> Returned:
         """Send every planned dispatch at once; return when each has answered, failed or run into its deadline.
@@ -131,13 +134,19 @@ class Dispatcher:
         if reply.body is None or reply.seconds is None or reply.status is None:
             raise RuntimeError("a reply without a reason has a body, a time and a status")
         with reply.body as received:
-            raw = await asyncio.to_thread(received.read)
-        async with self.store.begin() as tx:
-            await tx.dispatches.answered(key, reply.seconds, reply.status, raw, self.clock.now())
-        if expected.task.workflow is None:
-            return await self.gates.judge(expected, raw, reply.seconds)
-        plan = await self.gates.judge_plan(expected, raw, reply.seconds)
+            await self._keep(key, received, reply.seconds, reply.status)
+            if expected.task.workflow is None:
+                return await self.gates.judge(key, expected, received.read, reply.seconds)
+            plan = await self.gates.judge_plan(key, expected, received.read, reply.seconds)
         return plan if isinstance(plan, Judged) else await self._run(key, expected, plan, reply.seconds)
+
+    async def _keep(self, key: DispatchKey, received: Body, seconds: float, status: int) -> None:
+        """Store an answer; one at a time is in memory, however many wait for the store."""
+        at = self.clock.now()
+        async with self.storing:
+            raw = await asyncio.to_thread(received.read)
+            async with self.store.begin() as tx:
+                await tx.dispatches.answered(key, seconds, status, raw, at)
 
     async def _run(self, key: DispatchKey, expected: Expected, plan: AcceptedPlan, seconds: float) -> Judged:
         """Run a plan and keep what came of it at once: a run costs, and a crash must not make it happen twice."""

@@ -41,14 +41,14 @@ class Judged:
         reason: its reason code.
         detail: one printable line for the operator, perhaps empty.
         signatures: for gate 7; None unless a runtime primary passed.
-        had_body: whether there was a body to look at.
+        stored: whether the store has it already.
     """
 
     result: Submission | WorkflowSubmission | Rejection
     reason: Reason
     detail: str = ""
     signatures: PackedSignatures | None = None
-    had_body: bool = True
+    stored: bool = False
 
 
 def judge(expected: Expected, body: bytes, seconds: float) -> Judged:
@@ -67,13 +67,13 @@ def judge(expected: Expected, body: bytes, seconds: float) -> Judged:
 
 def reject_answer(expected: Expected, reason: Reason, seconds: float, detail: str = "") -> Judged:
     """Return the judgement of a body that failed a gate."""
-    return replace(reject(expected, reason, seconds, detail), had_body=True)
+    return replace(reject(expected, reason, seconds, detail), stored=False)
 
 
 def reject(expected: Expected, reason: Reason, seconds: float | None, detail: str = "") -> Judged:
-    """Return the judgement of a dispatch that failed before there was a body to look at."""
+    """Return the judgement of a dispatch that the store has as failed: without a body, or too costly to judge."""
     rejection = Rejection(expected.task.task_id, expected.hotkey, expected.role, str(reason), seconds)
-    return Judged(rejection, reason, detail, had_body=False)
+    return Judged(rejection, reason, detail, stored=True)
 
 
 def _submission(case: Case) -> Submission:

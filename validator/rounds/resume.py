@@ -16,7 +16,7 @@ from validator.rounds.settle import Key, Returned, planned_lines, round_end, set
 from validator.scorers import UnknownScoringVersionError, scorer
 from validator.sources import Clock
 from validator.store import Store
-from validator.store.errors import DamagedError
+from validator.store.errors import DamagedError, StoreError
 from validator.store.records import DispatchRecord, StoredRound
 from validator.store.unbroken import unbroken
 
@@ -153,7 +153,13 @@ async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, reco
         body = await tx.dispatches.answer_body(record.key)
     if body is None or record.seconds is None:
         return Reason.BUG_INTERNAL
-    if task.workflow is None:
-        return await gates.judge(expected, body, record.seconds)
-    plan = await gates.judge_plan(expected, body, record.seconds)
+    try:
+        if task.workflow is None:
+            return await gates.judge(record.key, expected, lambda: body, record.seconds)
+        plan = await gates.judge_plan(record.key, expected, lambda: body, record.seconds)
+    except StoreError:
+        raise
+    except Exception:  # noqa: BLE001 - a fault of ours over one answer must not keep the round open for ever
+        _log.exception("dispatch_failed", round_id=frozen.round_id, task_id=task.task_id, hotkey=record.key.hotkey)
+        return Reason.BUG_INTERNAL
     return plan if isinstance(plan, Judged) else Reason.BUG_CRASH

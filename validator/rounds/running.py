@@ -1,6 +1,5 @@
 """Running an accepted plan and judging its output (SPEC 12)."""
 
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
 import structlog
@@ -11,6 +10,7 @@ from validator.rounds.gates import Expected
 from validator.rounds.plans import AcceptedPlan
 from validator.scoring.workflow_runs import measure, result_of
 from validator.sources import Clock
+from validator.workers.interface import Here, Workers
 from validator.workflows.executor import run_plan
 from validator.workflows.quality import CodeSandbox, NoSandbox, judge_output
 from validator.workflows.services import StepClient
@@ -25,13 +25,13 @@ class PlanRunner:
     Args:
         services: how their steps are called.
         clock: all times are its.
-        threads: where services' answers are judged; None: on the event loop, as virtual time needs it.
+        workers: where services' answers are judged.
         sandbox: where code is judged.
     """
 
     services: StepClient
     clock: Clock
-    threads: Executor | None = None
+    workers: Workers = field(default_factory=Here)
     sandbox: CodeSandbox = field(default_factory=NoSandbox)
 
     async def run(
@@ -46,7 +46,7 @@ class PlanRunner:
         if task is None:
             raise ValueError("no workflow")
         run_id = run_id_of(expected.task.task_id, expected.hotkey)
-        run = await run_plan(task, plan, self.services, self.clock, run_id=run_id, threads=self.threads)
+        run = await run_plan(task, plan, self.services, self.clock, run_id=run_id, workers=self.workers)
         quality = await judge_output(task, result_of(plan, run), self.sandbox)
         measured = measure(task, plan, run, 0.0)
         _log.info(

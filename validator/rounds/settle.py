@@ -171,11 +171,11 @@ def _score(version: Scorer, signer: Signer, frozen: RoundInput, plan: RoundPlan,
 
 
 async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundResults, returned: Returned) -> None:
-    """Store what the gates said of each answer that arrived; failures without a body are stored already."""
+    """Store what the gates said of each answer, but for what was stored when it happened."""
     passed: tuple[Submission | WorkflowSubmission, ...] = (*results.submissions, *results.workflows)
     submissions = {(s.task_id, s.hotkey): s for s in passed}
     for (task_id, hotkey), judged in returned.judged.items():
-        if judged.had_body and task_id not in returned.void:
+        if not judged.stored and task_id not in returned.void:
             key = DispatchKey(int(frozen.round_id), task_id, hotkey)
             submission = submissions.get((task_id, hotkey))
             await tx.dispatches.judged(key, judged.reason, submission, detail=judged.detail)

@@ -1,8 +1,8 @@
 """Tasks from a task server. Truth is money: whatever is unsigned, stale or wrong in any way is refused (SPEC 13)."""
 
-import asyncio
+from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -11,20 +11,20 @@ from yarl import URL
 
 from validator.outgoing.signing import RequestSigner
 from validator.protocol import limits
-from validator.protocol.canonical import sha256_hex
 from validator.protocol.scoring_version import SkillType
-from validator.protocol.signatures import Signer, verify_document
-from validator.protocol.strict_json import JsonError, SchemaError, decode
+from validator.protocol.signatures import Signer
 from validator.protocol.task import Task
 from validator.sources import Clock
+from validator.tasks.accepting import Asked, accept_bundle, accept_tasks
 from validator.tasks.auth import NONCE_HEADER, nanoseconds
-from validator.tasks.checks import sourced_task
-from validator.tasks.source import SourcedTask, TaskError, TaskSourceError
-from validator.tasks.wire import BUNDLES_PATH, TASKS_PATH, TasksAnswer, check_fresh, tasks_target
+from validator.tasks.source import SourcedTask, TaskSourceError
+from validator.tasks.wire import BUNDLES_PATH, TASKS_PATH, tasks_target
+from validator.workers.interface import Here, TooCostlyError, Whose, Workers
 
 _OK: Final = 200
 _TRIES: Final = 3
 _CHUNK: Final = 64 * 1024
+T = TypeVar("T")
 
 
 class _ConnectionFailedError(TaskSourceError):
@@ -43,13 +43,21 @@ class HttpSource:
         signer: the hotkey that asks.
         clock: for nonces and the freshness of answers.
         timeout_s: for one try, from connecting to the last byte.
+        workers: where answers and bundles are read; None: on the event loop.
 
     Raises:
         TaskSourceError: `base_url` is not of that form.
     """
 
-    def __init__(
-        self, base_url: str, server_hotkey: str, signer: Signer, clock: Clock, *, timeout_s: float = 30.0
+    def __init__(  # noqa: PLR0913 - settings, and what it works with
+        self,
+        base_url: str,
+        server_hotkey: str,
+        signer: Signer,
+        clock: Clock,
+        *,
+        timeout_s: float = 30.0,
+        workers: Workers | None = None,
     ) -> None:
         self._base = _checked_base(base_url)
         self._server_hotkey = server_hotkey
@@ -57,6 +65,7 @@ class HttpSource:
         self._clock = clock
         self._timeout = aiohttp.ClientTimeout(total=timeout_s, connect=min(timeout_s, 10.0))
         self._session: aiohttp.ClientSession | None = None
+        self._workers = workers or Here()
 
     async def fetch(self, skill_type: SkillType, count: int, exclude: frozenset[str]) -> list[SourcedTask]:
         """Return up to `count` tasks; see `TaskSource`. Of `exclude` at most 256 are named to the server.
@@ -65,7 +74,8 @@ class HttpSource:
             TaskSourceError: unreachable, or anything in the answer or a bundle is wrong: then none of it is used.
         """
         body, nonce = await self._get(tasks_target(skill_type, count, exclude), limits.MAX_TASKS_BODY)
-        tasks = await asyncio.to_thread(self._accept, body, nonce, skill_type, count)
+        asked = Asked(self._server_hotkey, nonce, skill_type, count, self._clock.now())
+        tasks = await self._read(partial(accept_tasks, body, asked))
         return [await self._with_bundle(task) for task in tasks]
 
     async def reachable(self) -> bool:
@@ -82,28 +92,16 @@ class HttpSource:
             await self._session.close()
             self._session = None
 
-    def _accept(self, body: bytes, nonce: str, skill_type: SkillType, count: int) -> tuple[Task, ...]:
-        try:
-            answer = decode(body, TasksAnswer, limit=limits.MAX_TASKS_BODY)
-            if not verify_document(answer, self._server_hotkey):
-                raise SchemaError("not signed by the pinned server hotkey - at `signature`")
-            if answer.request_nonce != nonce:
-                raise SchemaError("the answer to another request - at `request_nonce`")
-            check_fresh(answer, self._clock.now())
-            if len(answer.tasks) > count:
-                raise SchemaError(f"{len(answer.tasks)} tasks, asked for {count} - at `tasks`")
-            if any(task.skill_type is not skill_type for task in answer.tasks):
-                raise SchemaError("a task of another skill type - at `tasks`")
-            if len({task.bundle_sha256.lower() for task in answer.tasks}) != len(answer.tasks):
-                raise SchemaError("the same bundle twice - at `tasks`")
-        except JsonError as error:
-            raise TaskSourceError(f"task list: {error.detail}") from None
-        return answer.tasks
-
     async def _with_bundle(self, task: Task) -> SourcedTask:
         sha256 = task.bundle_sha256.lower()
         bundle, _ = await self._get(BUNDLES_PATH + sha256, limits.MAX_BUNDLE_COMPRESSED)
-        return await asyncio.to_thread(_checked, task, bundle)
+        return await self._read(partial(accept_bundle, task, bundle))
+
+    async def _read(self, call: Callable[[], T]) -> T:
+        try:
+            return await self._workers.run(Whose(self._server_hotkey), lambda: call)
+        except TooCostlyError as error:
+            raise TaskSourceError(str(error)) from None
 
     async def _get(self, target: str, limit: int) -> tuple[bytes, str]:
         """Return the body of a 200 response to a signed request, and the request's nonce."""
@@ -158,15 +156,6 @@ async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:
             raise TaskSourceError(f"the answer is larger than {limit} bytes")
         parts.append(chunk)
     return b"".join(parts)
-
-
-def _checked(task: Task, bundle: bytes) -> SourcedTask:
-    if sha256_hex(bundle) != task.bundle_sha256.lower():
-        raise TaskSourceError("a bundle does not hash to what its task says - at `bundle_sha256`")
-    try:
-        return sourced_task(task, bundle)
-    except TaskError as error:
-        raise TaskSourceError(f"task: {error.detail}") from None
 
 
 def _checked_base(text: str) -> str:

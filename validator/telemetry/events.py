@@ -60,10 +60,20 @@ class Event(StrEnum):
         "An error of the validator: the task is void.",
         f"{_ROUND} task_id hotkey exception",
     )
-    GATES_RESTARTED = (
-        "gates_restarted",
-        "The process that judges answers was killed and started again; the answer in hand is judged once more.",
-        "task_id hotkey",
+    JUDGING_BUDGET = (
+        "judging_budget",
+        "What judging one answer may cost from now on: CPU seconds, measured in a worker, and bytes of memory.",
+        "cpu_s memory",
+    )
+    WORKER_ENDED = (
+        "worker_ended",
+        "A worker died, or ran out of what one answer may cost; the call is made `again` once, then given up.",
+        "task_id hotkey reached detail again cpu_s memory",
+    )
+    WORKERS_UNAVAILABLE = (
+        "workers_unavailable",
+        "No worker process can be started; answers wait until one can.",
+        "reason",
     )
     ROUND_SETTLED = (
         "round_settled",

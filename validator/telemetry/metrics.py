@@ -5,7 +5,7 @@ the log level. What no event tells is set where it happens.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest
@@ -14,6 +14,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.scoring_version import SCORING_VERSION, SkillType
 from validator.sources import Clock
 from validator.telemetry.events import Event
+from validator.workers.interface import Reached
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS: Final = (0.1, 0.3, 1, 3, 10, 30, 90, 150, 300, 600, 900, 1200)
@@ -24,6 +25,7 @@ _DISPATCH: Final = tuple(
     if reason.gate or reason in (Reason.ACCEPTED, Reason.ACCEPTED_EARLY, Reason.BUG_INTERNAL)
 )
 _ROUND: Final = (Reason.SETTLED, Reason.SKIPPED_NO_TASKS, Reason.SKIPPED_NO_CANDIDATES, Reason.VOID_OFFLINE)
+_REACHED: Final[tuple[str, ...]] = get_args(Reached)
 _WEIGHTS: Final = tuple(reason for reason in Reason if reason.startswith("weights_"))
 
 
@@ -46,6 +48,9 @@ class Metrics:
         )
         self.open_dispatches = self._gauge("open_dispatches", "Requests to miners that are open now.")
         self.gate_seconds = self._histogram("gate_seconds", "Time to judge one answer.", _QUICK)
+        self.workers_ended = self._counter(
+            "workers_ended", "Workers that died or ran out of what one answer may cost, by which.", "reached"
+        )
         self.workflow_runs = self._counter(
             "workflow_runs", "Plans that were run, by whether they were judged.", "reason"
         )
@@ -73,6 +78,7 @@ class Metrics:
         self._handlers: dict[str, Callable[[Mapping[str, Any]], None]] = {
             Event.DISPATCH: self._dispatch,
             Event.WORKFLOW_RAN: self._run,
+            Event.WORKER_ENDED: self._worker,
             Event.ROUND_SETTLED: self._round,
             Event.ROUND_ENDED: self._round,
             Event.WEIGHTS_SUBMITTED: self._weights,
@@ -119,6 +125,10 @@ class Metrics:
         self.workflow_runs.labels(str(Reason(fields["reason"]))).inc()
         self.workflow_seconds.observe(fields["seconds"])
 
+    def _worker(self, fields: Mapping[str, Any]) -> None:
+        if fields["reached"] in _REACHED:
+            self.workers_ended.labels(fields["reached"]).inc()
+
     def _round(self, fields: Mapping[str, Any]) -> None:
         reason = Reason(fields["reason"])
         self.rounds.labels(str(reason)).inc()
@@ -148,6 +158,8 @@ class Metrics:
         """Make every labelled series exist from the start, so that alerts can tell 0 from absent."""
         for reason in _DISPATCH:
             self.dispatches.labels(str(reason))
+        for reached in _REACHED:
+            self.workers_ended.labels(reached)
         for reason in (Reason.QUALITY_JUDGED, Reason.QUALITY_DEFERRED):
             self.workflow_runs.labels(str(reason))
         for reason in _ROUND:

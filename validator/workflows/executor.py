@@ -1,7 +1,6 @@
 """Running a plan: every step as soon as what it waits for is there, the whole bounded in money and time (SPEC 12)."""
 
 import asyncio
-from concurrent.futures import Executor
 
 from validator.chain.within import within
 from validator.protocol.canonical import digest
@@ -13,6 +12,7 @@ from validator.protocol.workflow_run import RunRecord
 from validator.protocol.workflow_task import Tool, WorkflowTask
 from validator.scoring.workflow_runs import ceiling_of
 from validator.sources import Clock
+from validator.workers.interface import Here, Workers
 from validator.workflows.budget import Budget
 from validator.workflows.services import StepClient
 from validator.workflows.step import Step, Surroundings
@@ -25,7 +25,7 @@ async def run_plan(  # noqa: PLR0913 - what is run, and with what
     clock: Clock,
     *,
     run_id: str,
-    threads: Executor | None = None,
+    workers: Workers | None = None,
 ) -> RunRecord:
     """Run a plan that passed its gates; return what was measured.
 
@@ -38,12 +38,12 @@ async def run_plan(  # noqa: PLR0913 - what is run, and with what
         services: how steps are called.
         clock: all times are its.
         run_id: unique for every run of any plan; services see it.
-        threads: where answers are judged (up to 50 ms each, which other runs would wait for); None: on the event loop.
+        workers: where answers are judged (up to 50 ms each, which other runs would wait for); None: on the event loop.
 
     Raises:
         ExceptionGroup: an error of the validator, whatever services do.
     """
-    around = Surroundings(run_id, services, clock, clock.monotonic(), Budget(ceiling_of(task, plan)), threads)
+    around = Surroundings(run_id, services, clock, clock.monotonic(), Budget(ceiling_of(task, plan)), workers or Here())
     steps = {node.id: Step(node, _tool(task, node)) for node in plan.nodes}
     try:
         limit_s = RUN_FACTOR * task.constraints.max_latency_seconds

@@ -1,9 +1,8 @@
 """One step of a run: its attempts, one after the other (SPEC 12)."""
 
-import asyncio
 from collections.abc import Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -15,6 +14,7 @@ from validator.protocol.workflow_plan import PlanNode
 from validator.protocol.workflow_run import Attempt, StepOutput, StepRecord, StepRequest
 from validator.protocol.workflow_task import Tool
 from validator.sources import Clock
+from validator.workers.interface import TooCostlyError, Whose, Workers
 from validator.workflows.answers import Judged, judge_answer
 from validator.workflows.budget import Budget
 from validator.workflows.references import UnresolvedError, resolve
@@ -33,7 +33,7 @@ class Surroundings:
         clock: all times are its.
         started: its monotonic time when the run began.
         budget: what may be spent.
-        threads: where answers are judged; None judges them on the event loop.
+        workers: where answers are judged.
     """
 
     run_id: str
@@ -41,18 +41,19 @@ class Surroundings:
     clock: Clock
     started: float
     budget: Budget
-    threads: Executor | None = None
+    workers: Workers
 
     def moment(self) -> float:
         """Return the seconds since the run began."""
         return self.clock.monotonic() - self.started
 
     async def judged(self, body: bytes, request: bytes, hotkey: str, most: float) -> Judged:
-        """Return what `judge_answer` makes of a body."""
-        if self.threads is None:
-            return judge_answer(body, request, hotkey, most)
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.threads, judge_answer, body, request, hotkey, most)
+        """Return what `judge_answer` makes of a body; one that is too costly to judge is no answer."""
+        call = partial(judge_answer, body, request, hotkey, most)
+        try:
+            return await self.workers.run(Whose(hotkey, self.run_id), lambda: call, urgent=True)
+        except TooCostlyError as error:
+            return Judged(Reason.STEP_SCHEMA, None, str(error))
 
 
 @dataclass(slots=True)

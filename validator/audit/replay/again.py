@@ -13,6 +13,7 @@ from validator.audit.replay.compare import Difference
 from validator.audit.replay.plain import compared
 from validator.audit.replay.report import Bodies
 from validator.protocol.answer import Role
+from validator.protocol.reasons import Reason
 from validator.protocol.round import Rejection, RoundInput, Submission, WorkflowSubmission
 from validator.protocol.scoring_version import is_runtime
 from validator.store import DispatchKey, Transaction
@@ -47,7 +48,8 @@ async def judge_again(
 ) -> tuple[Bodies, tuple[Difference, ...]]:
     """Return how many answers could be judged again, and where the judgements differ from the stored ones.
 
-    Bodies are read one after the other: a round's answers together may be larger than the memory.
+    Bodies are read one after the other: a round's answers together may be larger than the memory. What was too costly
+    to judge is never judged again: the stored reason stands (D-27).
 
     Args:
         tx: for the bodies.
@@ -64,6 +66,9 @@ async def judge_again(
     for record in records:
         if record.body_bytes is None or record.seconds is None:
             continue
+        if record.reason == Reason.PARSE_TOO_COSTLY:
+            counted["too_costly"] += 1
+            continue
         try:
             body = await tx.dispatches.answer_body(record.key)
         except DamagedError as error:
@@ -76,7 +81,12 @@ async def judge_again(
             damaged.append(Difference(_path(record.key), f"stored {len(body)} bytes, received {record.body_bytes}"))
         gates.judge(record.key, record.role, body, record.seconds, stored.get(record.key))
         counted["judged"] += 1
-    bodies = Bodies(judged=counted["judged"], pruned=counted["pruned"], dispatches=len(records))
+    bodies = Bodies(
+        judged=counted["judged"],
+        pruned=counted["pruned"],
+        too_costly=counted["too_costly"],
+        dispatches=len(records),
+    )
     again = gates.judgements()
     return bodies, (*damaged, *_differences(frozen, stored, again))
 
