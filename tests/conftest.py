@@ -17,11 +17,21 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 
 from validator.store import Store, open_store, upgrade
 
+# How long an example takes says more about the machine than about the code; one that fails can be run again as it was.
+settings.register_profile("suite", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
+
 _TEMPLATE = "made_once"
 _numbers = itertools.count(1)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than cores: a third of the time, tests wait for a disk, a process, a time limit."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(scope="session")

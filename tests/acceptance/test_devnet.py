@@ -120,19 +120,6 @@ def test_the_demo_replays_byte_for_byte_on_the_other_database_too(
 
 
 @pytest.mark.timeout(300)
-def test_a_cohort_that_turns_is_flagged_and_nobody_else(tmp_path: Path) -> None:
-    result = devnet(tmp_path, "--scenario", "collusion", "--rounds", "14")
-    names = {miner["hotkey"]: miner["behaviour"] for miner in result["miners"]}
-    flagged = {detail["record"]["flag"]["hotkey"] for detail in result["flags"]}
-    assert {names[hotkey] for hotkey in flagged} == {"cohort"}
-    assert len(flagged) >= 2
-    for detail in result["flags"]:
-        assert len(detail["samples"]) >= 5
-        assert detail["record"]["flag"]["mean_with_primaries"] > 0.9
-        assert detail["record"]["flag"]["mean_with_auditors"] < 0.6
-
-
-@pytest.mark.timeout(300)
 def test_the_log_of_the_demo_verifies_anywhere_to_the_last_draw(
     demo: tuple[dict[str, Any], str], tmp_path: Path
 ) -> None:

@@ -110,7 +110,7 @@ def test_any_changed_byte_is_found_in_its_line(whole: bytes, verify: Verify) -> 
         assert fault_of(verify, bytes(damaged)).line == whole.count(b"\n", 0, place) + 1, (place, bit)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_other_byte_in_any_place_is_found_in_its_line(whole: bytes, verify: Verify, data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(whole) - 1))

@@ -101,5 +101,5 @@ class UidReuse(RuleBasedStateMachine):
         assert sum(incentives) <= 1 + 1e-12
 
 
-UidReuse.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+UidReuse.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
 test_uid_reuse = UidReuse.TestCase

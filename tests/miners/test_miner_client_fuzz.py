@@ -61,7 +61,7 @@ async def exchange(pieces: Sequence[bytes], *, tls: bool) -> None:
                 assert b"HTTP/1." in b"".join(pieces)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(RESPONSES, st.booleans())
 def test_any_bytes_end_in_one_reply(pieces: list[bytes], tls: bool) -> None:
     asyncio.run(exchange(pieces, tls=tls))

@@ -71,7 +71,7 @@ async def test_the_window_holds_the_newest_30(store: Store) -> None:
     assert [pair.with_primaries for pair in window] == values[1:]
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=st.lists(st.floats(0, 1), max_size=COLLUSION_WINDOW + 10), flagged_after=st.integers(0, 40))
 async def test_a_flag_consumes_everything_before_it(sqlite_url: str, values: list[float], flagged_after: int) -> None:
     async with open_store(sqlite_url) as store:
@@ -176,7 +176,7 @@ async def test_an_event_that_does_not_follow_is_refused_with_all_the_others(
 probabilities = st.floats(0, 1)
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.tuples(st.sampled_from(HOTKEYS), probabilities), max_size=20))
 async def test_replaying_the_events_gives_the_reputations(sqlite_url: str, steps: list[tuple[str, float]]) -> None:
     async with open_store(sqlite_url) as store:

@@ -108,7 +108,7 @@ def _expected(rounds: Rounds, failing: frozenset[str]) -> dict[tuple[str, SkillT
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgres"])
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rounds=st.lists(one_round, max_size=4), failing=st.frozensets(st.sampled_from(HOTKEYS)))
 async def test_histories_are_what_a_plain_count_gives(
     request: pytest.FixtureRequest, database: str, rounds: Rounds, failing: frozenset[str]

@@ -62,7 +62,7 @@ batches = st.lists(
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgres"])
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(added=batches)
 async def test_windows_are_the_tail_of_what_was_added(
     request: pytest.FixtureRequest, database: str, added: list[list[tuple[str, str, float]]]

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 from workflow_builders import make_workflow, task_document
@@ -57,7 +57,6 @@ async def test_excluded_goals_come_only_where_nothing_else_is_left(goals: GoalSo
     assert sorted(await served(goals, 4, frozenset(HASHES))) == sorted(HASHES)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 6), st.sets(st.sampled_from(HASHES))), max_size=8))
 async def test_no_fetch_repeats_itself_or_starves(fetches: list[tuple[int, set[str]]]) -> None:
     goals = MemoryGoals(TASKS)

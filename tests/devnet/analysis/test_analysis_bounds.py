@@ -30,6 +30,9 @@ DEEP = {
     "one line": b"x = '" + b"a" * 300_000 + b"'",
 }
 
+# More Python than is parsed, in few statements: what counts is its size.
+BULK = {f"a{n:02}.py": b"x = '" + b"a" * 300_000 + b"'\n" for n in range(12)}
+
 
 @pytest.mark.parametrize("name", DEEP)
 def test_python_that_breaks_parsers_is_a_finding(name: str) -> None:
@@ -73,9 +76,9 @@ def test_findings_are_capped_and_the_worst_are_kept() -> None:
 
 
 def test_what_is_not_read_is_said() -> None:
-    padding = {f"pad{n:02}.py": b"x = 1\n" * 50_000 for n in range(12)}
-    analysis = analyse(padding, PYTHON)
-    assert any("beyond what is read" in f.description for f in analysis.findings)
+    statements = {f"pad{n}.py": b"x = 1\n" * 50_000 for n in range(2)}
+    assert BEYOND in {f.description for f in analyse(statements, PYTHON).findings}
+    assert any("beyond what is read" in f.description for f in analyse(BULK, PYTHON).findings)
     script = analyse({"main.sh": b"true;" * bounds.MAX_SHELL_TOKENS}, SCRIPT)
     assert [f.description for f in script.findings] == [BEYOND]
     document = analyse({"docs/a.md": b"word\n" * bounds.MAX_TEXT_FILE}, KNOWLEDGE)
@@ -86,8 +89,7 @@ def test_what_is_not_read_is_said() -> None:
 
 
 def test_telling_files_are_read_before_bulk() -> None:
-    bulk = {f"a{n:02}.py": b"x = 1\n" * 50_000 for n in range(12)}
-    analysis = analyse({**bulk, "z.py": b"import base64\nexec(base64.b64decode(input()))\n"}, PYTHON)
+    analysis = analyse({**BULK, "z.py": b"import base64\nexec(base64.b64decode(input()))\n"}, PYTHON)
     assert analysis.findings[0].evidence_ref == "z.py#L2-L2"
 
 
@@ -113,7 +115,7 @@ def test_overlapping_children_are_analysed_once() -> None:
 
 def test_children_share_one_budget() -> None:
     children = ",".join(f'{{"name":"c{n}","skill_type":"executable_python","path":"c{n}"}}' for n in range(20))
-    files = {f"c{n}/main.py": b"x = 1\n" * 30_000 for n in range(20)}
+    files = {f"c{n}/main.py": b"x = '" + b"a" * 180_000 + b"'\n" for n in range(20)}
     files["composition.json"] = f'{{"name":"x","children":[{children}]}}'.encode()
     texts = [f.description for f in analyse(files, TEAM).findings if f.evidence_ref.endswith("main.py#L1-L1")]
     assert len(texts) > 10

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
@@ -117,7 +117,6 @@ def test_what_is_not_written_in_it_cannot_be_read(goal: str, fault: str) -> None
     assert fault in refused.value.detail
 
 
-@settings(deadline=None)
 @given(
     st.text(max_size=60) | st.lists(st.sampled_from(["tidy it", "join them", "read the table", "\n\n"])).map(". ".join)
 )
@@ -145,7 +144,6 @@ def goal_with(text: str) -> WorkflowGoal:
     return WorkflowGoal(text, "agent", 1, Constraints(1.0, 60.0, None), tools)
 
 
-@settings(deadline=None)
 @given(written_goals(), st.sampled_from(sorted(set(HABITS) - {"confused"})))
 def test_every_goal_makes_a_plan_that_can_be_run_whatever_the_habits(text: str, name: str) -> None:
     plan = plan_for(text, name)
@@ -156,7 +154,6 @@ def test_every_goal_makes_a_plan_that_can_be_run_whatever_the_habits(text: str, 
         assert (node.service, node.action) in BY_NAME
 
 
-@settings(deadline=None)
 @given(written_goals())
 def test_the_confused_run_in_circles(text: str) -> None:
     with pytest.raises(PlanError):

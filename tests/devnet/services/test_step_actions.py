@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from validator.devnet.services.catalogue import ACTIONS, BY_NAME, SERVICES, Action, Service
@@ -154,7 +154,6 @@ def test_every_param_is_needed(action: Action) -> None:
             action.perform({key: value for key, value in good.items() if key != name})
 
 
-@settings(deadline=None)
 @given(st.sampled_from(ACTIONS), st.dictionaries(st.sampled_from(NAMES), JSON, max_size=4))
 def test_no_params_crash_an_action(action: Action, changes: dict[str, Any]) -> None:
     try:
