@@ -2,6 +2,7 @@
 
 import logging
 import os
+from functools import cache
 from pathlib import Path
 from typing import Final, Literal
 
@@ -140,9 +141,15 @@ def _run(connection: Connection) -> None:
             raise SchemaStateError(f"the upgrade would break a reference of table {broken[0]}; nothing was changed")
 
 
+@cache
+def _scripts() -> ScriptDirectory:
+    """Return the migrations; they do not change while the program runs, and reading them takes most of an opening."""
+    return ScriptDirectory(str(MIGRATIONS))
+
+
 def _state(connection: Connection) -> SchemaState:
     found = set(MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE}).get_current_heads())
-    scripts = ScriptDirectory(str(MIGRATIONS))
+    scripts = _scripts()
     if not found:
         if foreign := sorted(set(inspect(connection).get_table_names()) - {VERSION_TABLE}):
             raise SchemaStateError(f"the database holds tables that are not ours ({printable(', '.join(foreign), 80)})")
