@@ -1,17 +1,17 @@
 """RFC 8785 bytes (JSON canonicalisation) and digests over them."""
 
 import hashlib
+from math import isfinite
 from typing import Any
 
 import msgspec
-import rfc8785
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_SAFE_INTEGER
 
 _SORTED = msgspec.json.Encoder(order="sorted")
-# Between these msgspec and ECMAScript write a non-integral float alike.
-_FLOAT_LOW, _FLOAT_HIGH = 1e-5, 1e16
+# msgspec writes floats from 1e-5 to 1e16 without an exponent, ECMAScript those from 1e-6 to 1e21.
+_EXPONENT_BELOW, _FIXED_FROM, _FIXED_BELOW, _EXPONENT_FROM = 1e-6, 1e-5, 1e16, 1e21
 
 
 class NotCanonicalError(ValidatorError):
@@ -25,12 +25,14 @@ def canonical_bytes(value: Any) -> bytes:
         NotCanonicalError: an integer outside ±(2**53 - 1), a NaN or infinity, a lone surrogate, a key that is no
             string.
     """
-    plain = msgspec.to_builtins(value)
-    if _msgspec_agrees(plain):
-        return _SORTED.encode(plain)
+    return canonical_plain(msgspec.to_builtins(value))
+
+
+def canonical_plain(plain: Any) -> bytes:
+    """Return the RFC 8785 bytes of plain JSON data; see `canonical_bytes`, which takes structs as well."""
     try:
-        return rfc8785.dumps(plain)
-    except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as error:
+        return _SORTED.encode(plain) if _msgspec_agrees(plain) else msgspec.json.encode(_prepared(plain))
+    except (UnicodeEncodeError, RecursionError) as error:
         raise NotCanonicalError(str(error)) from error
 
 
@@ -44,16 +46,74 @@ def digest(value: Any) -> str:
     return sha256_hex(canonical_bytes(value))
 
 
-def _msgspec_agrees(value: Any) -> bool:
-    """Whether msgspec's sorted encoding of `value` is certain to equal RFC 8785's (a property test holds this)."""
-    if isinstance(value, str):
-        return value.isascii() and value.isprintable()
-    if isinstance(value, dict):
-        return all(isinstance(k, str) and _msgspec_agrees(k) and _msgspec_agrees(v) for k, v in value.items())
-    if isinstance(value, list):
-        return all(map(_msgspec_agrees, value))
-    if isinstance(value, float):
-        return _FLOAT_LOW < abs(value) < _FLOAT_HIGH and not value.is_integer()
-    if isinstance(value, int):
-        return -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER
-    return value is None
+def _msgspec_agrees(plain: Any) -> bool:
+    """Whether msgspec's sorted encoding is RFC 8785's (a property test holds this). Strings they always write alike."""
+    containers: list[Any] = [[plain]]
+    for container in containers:  # grows on the way
+        if type(container) is dict and not _sorts_alike(container):
+            return False
+        for value in container.values() if type(container) is dict else container:
+            kind = type(value)
+            if kind is str or value is None or kind is bool:
+                continue
+            if kind is dict or kind is list:
+                containers.append(value)
+            elif kind is int:
+                if not -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
+                    return False
+            elif kind is not float or not _written_alike(value):
+                return False
+    return True
+
+
+def _sorts_alike(keys: dict[Any, Any]) -> bool:
+    """Whether code points and UTF-16 units order the keys alike: they do below the surrogates."""
+    try:
+        text = "".join(keys)
+    except TypeError:
+        return False
+    return text.isascii() or max(text) < "\ud800"
+
+
+def _written_alike(value: float) -> bool:
+    size = abs(value)
+    return (_FIXED_FROM <= size < _FIXED_BELOW or 0.0 < size < _EXPONENT_BELOW) and not value.is_integer()
+
+
+def _prepared(plain: Any) -> Any:
+    """Return `plain` with keys in order and everything written that msgspec would write in another way."""
+    if isinstance(plain, str):
+        return plain
+    if isinstance(plain, float):
+        return plain if _written_alike(plain) else _number(plain)
+    if isinstance(plain, dict):
+        ordered = sorted(plain) if _sorts_alike(plain) else sorted(plain, key=_utf16_units)
+        return {key: _prepared(plain[key]) for key in ordered}
+    if isinstance(plain, (list, tuple)):
+        return [_prepared(value) for value in plain]
+    if isinstance(plain, int) and not -MAX_SAFE_INTEGER <= plain <= MAX_SAFE_INTEGER:
+        raise NotCanonicalError("an integer outside ±(2**53 - 1)")
+    return plain
+
+
+def _utf16_units(key: Any) -> bytes:
+    if not isinstance(key, str):
+        raise NotCanonicalError("a key that is no string")
+    return key.encode("utf-16-be")
+
+
+def _number(value: float) -> Any:
+    """Return the float as ECMAScript writes it: Python finds the same digits and may place the point otherwise."""
+    size = abs(value)
+    if size <= MAX_SAFE_INTEGER and value.is_integer():
+        return int(value)
+    if not isfinite(value):
+        raise NotCanonicalError(f"{value} is no number of JSON")
+    written = repr(size)
+    if size < _FIXED_FROM:  # x.ye-06
+        written = "0.00000" + written[:-4].replace(".", "")
+    elif size < _FIXED_BELOW:
+        written = written.removesuffix(".0")
+    elif size < _EXPONENT_FROM:  # x.ye+16 to x.ye+20
+        written = written[:-4].replace(".", "").ljust(int(written[-2:]) + 1, "0")
+    return msgspec.Raw((written if value > 0 else f"-{written}").encode())

@@ -16,7 +16,12 @@ def has_more_values(data: bytes, most: int) -> bool:
 
     Every value but the first stands behind a comma or behind the bracket that opens a list or an object.
     """
-    return _could_hold(data) > most and _could_hold(_outside_strings(data)) > most
+    return _could_hold(data) > most and count_values(data) > most
+
+
+def count_values(data: bytes) -> int:
+    """Return the number of values, keys not counted and empty lists and objects counted twice."""
+    return _could_hold(_outside_strings(data))
 
 
 def nesting_exceeds(data: bytes, depth: int) -> bool:

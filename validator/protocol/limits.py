@@ -25,6 +25,13 @@ MAX_JSON_VALUES: Final = 2_000_000  # every other document
 MAX_TRACES_COMPRESSED: Final = 8 * MIB
 MAX_TRACES_EXPANDED: Final = 16 * MIB  # sum of file sizes
 MAX_TRACE_RECORDS: Final = 200_000
+MAX_TRACE_LINE: Final = MIB  # a command line is long at 128 KiB
+MAX_TRACE_VALUES: Final = 2_000_000  # in all lines, counted as MAX_JSON_VALUES is: ten in each of 200,000 records
+
+# Archives of either kind. Packers write one gzip member, block packers one per 64 KiB; every member costs a start.
+MAX_GZIP_MEMBERS: Final = 4_096
+MAX_TAR_RECORD: Final = 16 * 1024  # a header's extension: a long name, extended attributes
+MAX_TAR_GLOBALS: Final = 64  # keywords for all entries: every entry copies them
 
 # Skill bundles (SPEC 13)
 MAX_BUNDLE_COMPRESSED: Final = 8 * MIB

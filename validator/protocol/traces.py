@@ -3,15 +3,19 @@
 import base64
 import binascii
 import hashlib
+import io
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from validator.protocol import limits
 from validator.protocol.answer import ProbeEvidence
 from validator.protocol.archives import ArchiveError, ArchiveTooLargeError, unpack
-from validator.protocol.canonical import NotCanonicalError, canonical_bytes
+from validator.protocol.bundles import count_lines
+from validator.protocol.canonical import NotCanonicalError, canonical_plain
 from validator.protocol.errors import ValidatorError
+from validator.protocol.json_shape import count_values, nesting_exceeds
 from validator.protocol.scoring_version import SkillType, trace_names
-from validator.protocol.strict_json import JsonError, decode_plain
+from validator.protocol.strict_json import JsonError, parse_untyped
 
 SIGNATURE_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "network": ("domain", "dst_port", "proto"),
@@ -108,7 +112,7 @@ def signature_of(name: str, record: dict[str, Any]) -> list[Any]:
 
 def signature_digest(name: str, record: dict[str, Any]) -> bytes:
     """Return the first 16 bytes of the sha256 of the signature's canonical bytes: equal sets, a bounded size."""
-    return hashlib.sha256(canonical_bytes(signature_of(name, record))).digest()[:16]
+    return hashlib.sha256(canonical_plain(signature_of(name, record))).digest()[:16]
 
 
 class _Reader:
@@ -118,6 +122,7 @@ class _Reader:
         self.required = trace_names(skill_type)
         self.probes = probes
         self.records = 0
+        self.values = 0
         self.hashes: dict[str, str] = {}
         self.signatures: dict[str, frozenset[bytes]] = {}
         self.shell_commands: set[str] = set()
@@ -127,15 +132,10 @@ class _Reader:
         name = file_name.removesuffix(".jsonl")
         if name == file_name or name not in self.required:
             raise TracesError("a file that is none of " + ", ".join(f"{n}.jsonl" for n in self.required))
-        lines = content.split(b"\n")
-        if lines[-1] == b"":
-            lines.pop()
-        self.records += len(lines)
-        if self.records > limits.MAX_TRACE_RECORDS:
-            raise TracesTooLargeError(f"more than {limits.MAX_TRACE_RECORDS} records")
+        self._count(content)
         ordered: list[tuple[float, bytes]] = []
         signatures: set[bytes] = set()
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(io.BytesIO(content), start=1):
             record, canonical = _record(line, name, number)
             ordered.append((record["ts"], canonical))
             signatures.add(signature_digest(name, record))
@@ -143,15 +143,25 @@ class _Reader:
             if name == "shell_commands" and isinstance(record.get("cmd"), str):
                 self.shell_commands.add(record["cmd"])
         ordered.sort()
-        self.hashes[name] = "sha256:" + hashlib.sha256(b"\n".join(line for _, line in ordered)).hexdigest()
+        self.hashes[name] = "sha256:" + _hash_lines(line for _, line in ordered)
         self.signatures[name] = frozenset(signatures)
+
+    def _count(self, content: bytes) -> None:
+        """Refuse a file that takes the bundle over its records or values before any line of it is parsed."""
+        records = count_lines(content)
+        self.records += records
+        if self.records > limits.MAX_TRACE_RECORDS:
+            raise TracesTooLargeError(f"more than {limits.MAX_TRACE_RECORDS} records")
+        self.values += count_values(content)
+        if self.values > limits.MAX_TRACE_VALUES:
+            raise TracesTooLargeError(f"more than {limits.MAX_TRACE_VALUES} values in all records")
 
     def _look_for_probes(self, name: str, record: dict[str, Any]) -> None:
         if name == "fs" and record.get("path") == self.probes.file_path:
             self.seen = self.seen._replace(fs=True)
         elif name == "network" and record.get("domain") == self.probes.dns_host:
             self.seen = self.seen._replace(network=True)
-        elif name == "process" and self.probes.process_echo in str(record.get("cmd")):
+        elif name == "process" and not self.seen.process and self.probes.process_echo in str(record.get("cmd")):
             self.seen = self.seen._replace(process=True)
 
     def result(self) -> Traces:
@@ -160,11 +170,23 @@ class _Reader:
         return Traces(self.hashes, self.signatures, frozenset(self.shell_commands), self.seen)
 
 
+def _hash_lines(lines: Iterator[bytes]) -> str:
+    whole = hashlib.sha256(next(lines, b""))
+    for line in lines:
+        whole.update(b"\n")
+        whole.update(line)
+    return whole.hexdigest()
+
+
 def _record(line: bytes, name: str, number: int) -> tuple[dict[str, Any], bytes]:
     where = f"{name}.jsonl line {number}"
+    if len(line) > limits.MAX_TRACE_LINE:
+        raise TracesTooLargeError(f"{where}: {len(line)} bytes, at most {limits.MAX_TRACE_LINE}")
+    if nesting_exceeds(line, limits.MAX_JSON_DEPTH):
+        raise TracesError(f"{where}: more than {limits.MAX_JSON_DEPTH} levels")
     try:
-        record = decode_plain(line, limit=limits.MAX_TRACES_EXPANDED)
-        canonical = canonical_bytes(record)
+        record = parse_untyped(line)
+        canonical = canonical_plain(record)  # refuses the infinities that the parser lets through
     except (JsonError, NotCanonicalError) as error:
         raise TracesError(f"{where}: {error}") from None
     if not isinstance(record, dict) or type(record.get("ts")) not in (int, float):

@@ -3,7 +3,6 @@
 Gate 7 never stops anything; it needs the whole group and lives in `semantics.py`.
 """
 
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -12,6 +11,7 @@ from validator.protocol.answer import Answer, Role, answer_limit, parse_answer
 from validator.protocol.bundles import evidence_resolves
 from validator.protocol.capabilities import SandboxImage
 from validator.protocol.evidence import EvidenceRef, parse_evidence_ref
+from validator.protocol.nfc import nfc
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Checks, RoundTask
@@ -164,7 +164,7 @@ def checks_of(case: Case) -> Checks:
 def _place(evidence_ref: str) -> EvidenceRef:
     """Return the place with its path in NFC, as bundle names are."""
     ref = parse_evidence_ref(evidence_ref)
-    return ref._replace(path=unicodedata.normalize("NFC", ref.path))
+    return ref._replace(path=nfc(ref.path))
 
 
 def _reports_canary(sssa: Sssa, path: str, lines: dict[str, int]) -> bool:

@@ -2,10 +2,10 @@
 
 import hashlib
 import re
-import unicodedata
 from urllib.parse import unquote
 
 from validator.protocol.evidence import parse_evidence_ref
+from validator.protocol.nfc import nfc
 from validator.protocol.sssa import Finding
 
 _SPACE = " \t\n\v\f\r"
@@ -32,7 +32,7 @@ def key_parts(finding: Finding) -> tuple[str, str, str, str, str]:
     if finding.category == "dependency_cve":
         evidence, target = "", package_of(target)
     cves = ",".join(sorted({cve.upper() for cve in finding.cve_ids}))
-    return finding.category, finding.severity, evidence, cves, _nfc(escape(target))
+    return finding.category, finding.severity, evidence, cves, nfc(escape(target))
 
 
 def normalised_evidence(evidence_ref: str) -> str:
@@ -41,7 +41,7 @@ def normalised_evidence(evidence_ref: str) -> str:
     Raises:
         EvidenceRefError: outside the grammar.
     """
-    return _nfc(escape(str(parse_evidence_ref(evidence_ref))))
+    return nfc(escape(str(parse_evidence_ref(evidence_ref))))
 
 
 def escape(text: str) -> str:
@@ -67,7 +67,3 @@ def normal_package(name: str) -> str:
 def _before_version(text: str) -> str:
     at = text.find("@", 1)
     return text if at < 0 else text[:at]
-
-
-def _nfc(text: str) -> str:
-    return unicodedata.normalize("NFC", text)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from validator.protocol import limits
 from validator.protocol.archives import ArchiveError, pack
 from validator.protocol.bundles import read_bundle
+from validator.protocol.nfc import nfc
 from validator.protocol.text import printable
 from validator.tasks.collecting import Candidate, Collection
 
@@ -60,7 +61,7 @@ def squeeze(files: Mapping[str, bytes], keep: Iterable[str], collection: Collect
 
 def clean_name(name: str) -> str | None:
     """Return the name as it can stand in a bundle (relative, NFC), None if it cannot."""
-    text = unicodedata.normalize("NFC", name)
+    text = nfc(name)
     segments = [segment for segment in text.split("/") if segment not in ("", ".")]
     bad = (
         text.startswith("/")
