@@ -9,6 +9,7 @@ import msgspec
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_SAFE_INTEGER
 
+_MOST_KEYS = 64  # msgspec sorts in quadratic time what is in order already
 _SORTED = msgspec.json.Encoder(order="sorted")
 # msgspec writes floats from 1e-5 to 1e16 without an exponent, ECMAScript those from 1e-6 to 1e21.
 _EXPONENT_BELOW, _FIXED_FROM, _FIXED_BELOW, _EXPONENT_FROM = 1e-6, 1e-5, 1e16, 1e21
@@ -67,7 +68,9 @@ def _msgspec_agrees(plain: Any) -> bool:
 
 
 def _sorts_alike(keys: dict[Any, Any]) -> bool:
-    """Whether code points and UTF-16 units order the keys alike: they do below the surrogates."""
+    """Whether msgspec may sort the keys: code points and UTF-16 units order them alike below the surrogates."""
+    if len(keys) > _MOST_KEYS:
+        return False
     try:
         text = "".join(keys)
     except TypeError:
@@ -87,8 +90,7 @@ def _prepared(plain: Any) -> Any:
     if isinstance(plain, float):
         return plain if _written_alike(plain) else _number(plain)
     if isinstance(plain, dict):
-        ordered = sorted(plain) if _sorts_alike(plain) else sorted(plain, key=_utf16_units)
-        return {key: _prepared(plain[key]) for key in ordered}
+        return {key: _prepared(plain[key]) for key in sorted(plain, key=_utf16_units)}
     if isinstance(plain, (list, tuple)):
         return [_prepared(value) for value in plain]
     if isinstance(plain, int) and not -MAX_SAFE_INTEGER <= plain <= MAX_SAFE_INTEGER:
