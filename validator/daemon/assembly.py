@@ -10,7 +10,7 @@ import structlog
 
 from validator import __version__
 from validator.daemon.stop import Stop
-from validator.daemon.upkeep import HeadWatch, HealthListener, LoopWatch, RetentionService
+from validator.daemon.upkeep import BudgetService, HeadWatch, HealthListener, LoopWatch, RetentionService
 from validator.daemon.world import World
 from validator.miners.client import HttpMinerClient
 from validator.miners.directory import CapabilityDirectory
@@ -205,6 +205,7 @@ def _beside(settings: Settings, world: World, store: Store, metrics: Metrics, he
         HealthService(settings.health, health, metrics, store_probe(store)),
         HeadWatch(world.chain, world.clock, health),
         LoopWatch(world.clock, metrics),
+        BudgetService(world.workers),
         RetentionService(store, world.clock, settings.store.retention_raw_days, settings.store.retention_bundles_days),
         *_weight_services(settings, world, store, metrics),
     )

@@ -1,13 +1,15 @@
 """Small services beside the rounds: retention, a watch on the event loop, and what feeds the health report."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 import structlog
 
 from validator.chain.base import Chain, ChainError
 from validator.protocol.text import printable
+from validator.rounds.dearest import dearest_cost
 from validator.rounds.listening import RoundEnd
 from validator.rounds.prepare import Prepared
 from validator.sources import Clock
@@ -15,6 +17,7 @@ from validator.store import Store
 from validator.store.errors import StoreBusyError
 from validator.telemetry import Event, Metrics
 from validator.web.state import HealthState
+from validator.workers.interface import TooCostlyError, Whose, Workers, WorkersError
 
 _PRUNE_EVERY_S: Final = 3600.0
 _PRUNE_ROWS: Final = 200
@@ -22,6 +25,8 @@ _LAG_EVERY_S: Final = 0.02  # often enough to see what blocks for longer than th
 _LAG_SHOWN_S: Final = 0.5
 _HEAD_EVERY_S: Final = 10.0
 _PROBLEM: Final = 300
+_BUDGET: Final = 10  # times the dearest legal answer
+_LEAST_CPU_S: Final = 10.0
 _log = structlog.get_logger()
 
 
@@ -83,6 +88,25 @@ class LoopWatch:
             self.metrics.loop_lag.observe(late)
             if late > _LAG_SHOWN_S:
                 _log.warning(Event.LOOP_LAG, seconds=round(late, 3))
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetService:
+    """Learns in a worker what the dearest legal answer costs here, and lets judging cost ten times as much (D-27)."""
+
+    workers: Workers
+
+    async def run(self) -> None:
+        """Measure once. Until then, and if it cannot be measured, the workers' own budget holds."""
+        if self.workers.budget is None:
+            return
+        try:
+            cost = await self.workers.run(Whose(""), lambda: partial(dearest_cost))
+        except (TooCostlyError, WorkersError):
+            return  # the workers have told it
+        budget = replace(self.workers.budget, cpu_s=max(_LEAST_CPU_S, _BUDGET * cost))
+        self.workers.budget = budget
+        _log.info(Event.JUDGING_BUDGET, cpu_s=round(budget.cpu_s, 3), memory=budget.memory)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,79 @@
+"""What judging may cost is measured on an answer at the limits (SPEC 5, D-27)."""
+
+import base64
+import time
+
+from structlog.testing import capture_logs
+
+from validator.daemon.upkeep import BudgetService
+from validator.protocol import limits
+from validator.protocol.answer import parse_answer
+from validator.protocol.archives import unpack
+from validator.protocol.reasons import Reason
+from validator.rounds.dearest import SHARE, dearest_answer, dearest_cost
+from validator.rounds.judge import judge
+from validator.workers.budget import Budget
+from validator.workers.interface import Here
+from validator.workers.pool import WorkerPool
+
+
+def test_the_whole_answer_is_legal_and_at_the_limits() -> None:
+    expected, body = dearest_answer(1)
+    assert judge(expected, body, 1.0).reason == Reason.ACCEPTED
+    answer = parse_answer(body, limit=limits.MAX_BODY_RUNTIME_PRIMARY)
+    analysis = answer.sssa.analysis
+    assert len(analysis.findings) == limits.MAX_FINDINGS
+    assert len(analysis.dependencies) == limits.MAX_DEPENDENCIES
+    assert len(answer.sssa.policy.rules) == limits.MAX_RULES
+    assert answer.trace_bundle is not None
+    files = dict(
+        unpack(
+            base64.b64decode(answer.trace_bundle),
+            expanded=limits.MAX_TRACES_EXPANDED,
+            file_size=limits.MAX_TRACES_EXPANDED,
+            entries=64,
+        )
+    )
+    assert sum(content.count(b"\n") for content in files.values()) == limits.MAX_TRACE_RECORDS
+    assert sum(map(len, files.values())) > 0.95 * limits.MAX_TRACES_EXPANDED
+
+
+def test_a_share_of_it_tells_what_the_whole_costs() -> None:
+    expected, body = dearest_answer(1)
+    told = min(dearest_cost() for _ in range(2))
+    began = time.process_time()
+    judge(expected, body, 1.0)
+    cost = time.process_time() - began
+    assert 0.5 < told / cost < 2.5
+    assert SHARE > 1
+
+
+async def test_the_budget_is_ten_times_as_much_and_told() -> None:
+    pool = WorkerPool(1, budget=Budget(cpu_s=60))
+    try:
+        with capture_logs() as told:
+            await BudgetService(pool).run()
+    finally:
+        await pool.close()
+    assert pool.budget is not None
+    assert 10 <= pool.budget.cpu_s < 600
+    assert pool.budget.cpu_s != 60
+    assert pool.budget.memory == Budget().memory
+    assert [(line["event"], line["memory"]) for line in told] == [("judging_budget", Budget().memory)]
+
+
+async def test_where_nothing_is_bounded_nothing_is_measured() -> None:
+    workers = Here()
+    await BudgetService(workers).run()
+    assert workers.budget is None
+
+
+async def test_a_machine_that_cannot_measure_keeps_the_budget_it_has() -> None:
+    pool = WorkerPool(1, budget=Budget(cpu_s=0.001))
+    try:
+        with capture_logs() as told:
+            await BudgetService(pool).run()
+    finally:
+        await pool.close()
+    assert pool.budget == Budget(cpu_s=0.001)
+    assert [line["event"] for line in told] == ["worker_ended", "worker_ended"]
