@@ -130,10 +130,12 @@ def plan_line(plan: RoundPlan) -> bytes:
 
 def answers_line(results: RoundResults) -> bytes:
     """Return the line of what came back: attestations by digest, each with a line of its own."""
-    plain = msgspec.to_builtins(results)
-    for submission in plain["submissions"]:
-        del submission["sssa"]
-    return line("answers", plain)
+    fields = {name: getattr(results, name) for name in results.__struct_fields__}
+    fields["submissions"] = [
+        {name: getattr(submission, name) for name in submission.__struct_fields__ if name != "sssa"}
+        for submission in results.submissions
+    ]
+    return line("answers", fields)
 
 
 def outcome_line(outcome: RoundOutcome) -> bytes:

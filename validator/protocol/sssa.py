@@ -35,8 +35,11 @@ _CVE_ID: Final = re.compile(r"CVE-[0-9]{4}-[0-9]{4,}|GHSA(-[0-9a-z]{4}){3}", re.
 LLM_USES: Final = frozenset({"finding_enrichment", "mitre_owasp_mapping", "cve_explanation"})
 
 
-class Document(Struct, frozen=True, forbid_unknown_fields=True):
-    """A closed wire document: unknown fields are refused, every field is present."""
+class Document(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """A closed wire document: unknown fields are refused, every field is present.
+
+    The garbage collector does not look at documents: they are trees, and many thousands may be held.
+    """
 
 
 class Skill(Document, frozen=True):

@@ -1,6 +1,8 @@
 """After a crash: settle what was answered, void what was not, never twice (SPEC 5, D-6)."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 import structlog
 
@@ -20,6 +22,7 @@ from validator.store.errors import DamagedError, StoreError
 from validator.store.records import DispatchRecord, StoredRound
 from validator.store.unbroken import unbroken
 
+_AT_A_TIME: Final = 4  # stored answers in memory
 _log = structlog.get_logger()
 
 
@@ -113,19 +116,22 @@ async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput) -> Retu
         records = await tx.dispatches.of_round(int(frozen.round_id))
     ran = await _runs(store, int(frozen.round_id))
     void = {record.key.task_id: Reason.BUG_CRASH for record in records if record.state in ("planned", "sent")}
-    judged: dict[Key, Judged] = {}
-    for record in records:
-        if record.key.task_id in void:
-            continue
+    turns = asyncio.Semaphore(_AT_A_TIME)
+
+    async def ended(record: DispatchRecord) -> Judged | Reason:
         submission = ran.get((record.key.task_id, record.key.hotkey))
         if submission is not None:
-            judged[record.key.task_id, record.key.hotkey] = Judged(submission, Reason.ACCEPTED)
-            continue
-        ended = await _judge_again(store, gates, frozen, record)
-        if isinstance(ended, Reason):
-            void[record.key.task_id] = ended
+            return Judged(submission, Reason.ACCEPTED)
+        async with turns:
+            return await _judge_again(store, gates, frozen, record)
+
+    counted = [record for record in records if record.key.task_id not in void]
+    judged: dict[Key, Judged] = {}
+    for record, end in zip(counted, await asyncio.gather(*map(ended, counted)), strict=True):
+        if isinstance(end, Reason):
+            void[record.key.task_id] = end
         else:
-            judged[record.key.task_id, record.key.hotkey] = ended
+            judged[record.key.task_id, record.key.hotkey] = end
     return Returned(judged, void, any_response=any(record.http_status is not None for record in records))
 
 

@@ -1,7 +1,9 @@
 """Settling: results to outcome by the pure core, then one transaction that stores it all (SPEC 4 to 11, D-6)."""
 
 import asyncio
-from collections.abc import Mapping
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -112,8 +114,9 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
         await void_round(store, clock, signer, frozen, plan, next(iter(returned.void.values())))
         return None
     version = scorer(frozen.scoring_version)
-    # A thread: hostile answers can be so long that scoring them takes a second.
-    scored = await asyncio.to_thread(_score, version, signer, frozen, plan, returned)
+    # A thread: hostile answers can be so long that scoring them takes a second for each group.
+    with _no_collection():
+        scored = await asyncio.to_thread(_score, version, signer, frozen, plan, returned)
     outcome, now = scored.outcome, clock.now()
     async with store.begin() as tx:
         await _write_judgements(tx, frozen, scored.results, returned)
@@ -155,6 +158,16 @@ def round_end(frozen: RoundInput, state: EndState, reason: Reason, lines: RoundL
 def planned_lines(frozen: RoundInput, plan: RoundPlan) -> RoundLines:
     """Return the digests of a round that was planned and came to nothing."""
     return RoundLines(input=line_digest(input_line(frozen)), plan=line_digest(plan_line(plan)))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Leave cyclic garbage for a while: among so many values each search stops every thread for up to 0.1 s."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _score(version: Scorer, signer: Signer, frozen: RoundInput, plan: RoundPlan, returned: Returned) -> Scored:
