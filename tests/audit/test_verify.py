@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from world import VALIDATOR, World, honest, on_virtual_time, tasks_of_all_types
 
 from validator.audit.log import FaultError, NotAnAuditFileError, verify_file
-from validator.audit.log.lines import MAX_LINE
 from validator.miners.scripted import ScriptedReply
 from validator.proofs.document import document_bytes, seal, verify_document
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import canonical_bytes, sha256_hex
+from validator.protocol.limits import MAX_LOG_LINE, MAX_RECEIPT
 from validator.protocol.receipt import Receipt, RoundEnd, wrapped
 from validator.protocol.signatures import Signer
 from validator.protocol.strict_json import decode_plain
@@ -157,7 +157,7 @@ def test_receipts_cut_away_at_an_end_leave_a_part_of_the_log(whole: bytes, tmp_p
         (lambda data: data + b'{"note":{}}\n', None, "no receipt names this line"),
         (lambda data: data + b'{"receipt":{}}\n', None, "missing required field"),
         (lambda data: data + b'{"receipt":' + b"[" * 100 + b"}\n", None, "64 levels"),
-        (lambda data: data + b'{"receipt":"' + b"x" * 2_000_000 + b'"}\n', None, "at most"),
+        (lambda data: data + b'{"receipt":"' + b"x" * 2_000_000 + b'"}\n', None, "longer than"),
     ],
 )
 def test_other_damage_is_told_in_words(
@@ -172,8 +172,8 @@ def test_a_line_without_end_is_not_read_whole(whole: bytes, tmp_path: Path) -> N
     path = tmp_path / "huge.jsonl"
     with path.open("wb") as file:
         file.write(whole)
-        file.truncate(len(whole) + 2 * MAX_LINE)
-    with pytest.raises(FaultError, match=f"longer than {MAX_LINE} bytes"):
+        file.truncate(len(whole) + 2 * MAX_RECEIPT)
+    with pytest.raises(FaultError, match=f"longer than {MAX_RECEIPT} bytes"):
         verify_file(path)
 
 
@@ -238,7 +238,7 @@ def with_document(whole: bytes, kind: str, change: Change) -> bytes:
     """A log in which the validator wrote round 0's document of this kind differently, and signed that."""
     lines = [data[:-1] for data in lines_of(whole)]
     place = next(i for i, data in enumerate(lines) if data.startswith(b'{"%s":' % kind.encode()))
-    document = decode_plain(lines[place][len(kind) + 4 : -1], limit=MAX_LINE)
+    document = decode_plain(lines[place][len(kind) + 4 : -1], limit=MAX_LOG_LINE)
     change(document)
     lines[place] = wrapped(kind, canonical_bytes(document))  # type: ignore[arg-type]
     digest = sha256_hex(lines[place])
@@ -291,6 +291,31 @@ def test_groups_and_scores_that_do_not_follow_are_found_out(whole: bytes, verify
     fault = fault_of(verify, with_document(whole, kind, change))
     assert fault.path == path
     assert fault.round_id == "0"
+
+
+@pytest.mark.parametrize(
+    ("bound", "what"),
+    [
+        ("rounds.MAX_LOG_TASKS", "input of round 0, tasks: 2 of them, at most 0"),
+        ("rounds.MAX_LOG_MINERS", "input of round 0, miners: 4 of them, at most 0"),
+        ("verify.MAX_LOG_HOTKEYS", "line 2, receipt: more than 0 miners in one file"),
+        ("verify.MAX_LOG_SALTS", "receipt: more than 0 salts in one file"),
+    ],
+)
+def test_more_than_any_log_has_is_refused(
+    whole: bytes, verify: Verify, bound: str, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"validator.audit.log.{bound}", 0)
+    assert what in str(fault_of(verify, whole))
+
+
+@pytest.mark.parametrize(("role", "most"), [("primaries", 3), ("auditors", 2)])
+def test_a_group_larger_than_any_is_refused_before_its_members_are_compared(
+    whole: bytes, verify: Verify, role: str, most: int
+) -> None:
+    larger = with_document(whole, "plan", lambda d: _first(d, "groups", 0).update({role: ["x"] * (most + 1)}))
+    fault = fault_of(verify, larger)
+    assert (fault.path, fault.what) == ("groups[0]", "more than 3 primaries or 2 auditors")
 
 
 def test_a_proof_that_does_not_follow_from_the_answers_is_found_out(whole: bytes, verify: Verify) -> None:

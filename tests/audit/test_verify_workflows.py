@@ -13,8 +13,8 @@ from planned import MINERS, planned
 from world import VALIDATOR
 
 from validator.audit.log import FaultError, verify_file
-from validator.audit.log.lines import MAX_LINE
 from validator.protocol.canonical import canonical_bytes, sha256_hex
+from validator.protocol.limits import MAX_LOG_LINE
 from validator.protocol.receipt import wrapped
 from validator.protocol.strict_json import decode_plain
 from validator.rounds.receipts import close_epoch
@@ -72,7 +72,7 @@ def with_answers(whole: bytes, change: Change) -> bytes:
     """A log in which the validator told round 0's answers otherwise, and signed that."""
     lines = whole.splitlines()
     place = next(i for i, data in enumerate(lines) if data.startswith(ANSWERS))
-    document = decode_plain(lines[place][len(ANSWERS) : -1], limit=MAX_LINE)
+    document = decode_plain(lines[place][len(ANSWERS) : -1], limit=MAX_LOG_LINE)
     change(document)
     lines[place] = wrapped("answers", canonical_bytes(document))
     previous, told = None, False

@@ -4,8 +4,10 @@ import math
 
 import pytest
 
-from validator.protocol.scoring_version import ASSESSED_TYPES, BASE_TRACES, TYPE_RULES, SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, BASE_TRACES, EPSILON_FLOOR, TYPE_RULES, SkillType
 from validator.scoring.emission import tier
+from validator.scoring.quality import quality
+from validator.scoring.reputation import event_of_consensus
 from validator.scoring.semantics import reference_signatures
 
 RAG = SkillType.RAG_KNOWLEDGE
@@ -26,3 +28,21 @@ def test_half_of_the_primaries_are_no_majority(seen_by: int, primaries: int, cou
     traces = [dict.fromkeys(BASE_TRACES, seen if i < seen_by else unseen) for i in range(primaries)]
     reference = reference_signatures(traces)
     assert reference == dict.fromkeys(BASE_TRACES, seen if counts else unseen)
+
+
+def test_evidence_at_the_floor_still_counts() -> None:
+    at, below = (quality(RAG, {"alpha": 1.0}, each) for each in (EPSILON_FLOOR, math.nextafter(EPSILON_FLOOR, 0.0)))
+    assert at > below == 0.0
+
+
+@pytest.mark.parametrize(
+    ("consensus", "event"),
+    [
+        (0.7, "consensus_high"),
+        (math.nextafter(0.7, 0.0), None),
+        (0.4, None),
+        (math.nextafter(0.4, 0.0), "consensus_low"),
+    ],
+)
+def test_a_consensus_on_a_bound_has_the_event_above_it(consensus: float, event: str | None) -> None:
+    assert event_of_consensus(consensus) == event

@@ -1,3 +1,5 @@
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,29 @@ def test_a_manifest_hash_that_nothing_has_is_a_problem(tmp_path: Path) -> None:
     (problem,) = check_folder(tmp_path / "a")
     assert problem.task == "a"
     assert "`truth.manifest_sha256`" in problem.fault
+
+
+def test_folders_deeper_than_the_interpreter_recurses_are_looked_through(tmp_path: Path) -> None:
+    (tmp_path / "c.tgz").write_bytes(b"")
+    deepest = tmp_path
+    for _ in range(sys.getrecursionlimit() + 100):
+        deepest /= "d"
+        deepest.mkdir()
+    goal = deepest / "workflow.json"
+    goal.write_text("{")
+    found = [task.path.name for task in check_tasks(tmp_path)]
+    goal.unlink()
+    os.removedirs(deepest)  # nobody else could: those who clean up recurse
+    assert found == ["c.tgz", "workflow.json"]
+
+
+def test_links_that_lead_in_circles_are_left_out(tmp_path: Path) -> None:
+    write_task(tmp_path / "a", numbered(1))
+    (tmp_path / "again").symlink_to(tmp_path)
+    (tmp_path / "self.tar.gz").symlink_to("self.tar.gz")
+    (tmp_path / "folder.tar.gz").symlink_to(tmp_path / "a")
+    problems = check_folder(tmp_path)
+    assert [(problem.task, "cannot be read" in problem.fault) for problem in problems] == [("self.tar.gz", True)]
 
 
 def test_nothing_to_check_is_a_problem(tmp_path: Path) -> None:

@@ -50,11 +50,13 @@ def verify(
     """Check an export with nothing but the file. Exit 1: it does not hold, and where; 2: it is no such file."""
     from validator.audit.log import FaultError, verify_file
     from validator.cli.audit_text import print_fault, print_verified
+    from validator.cli.cases import require_regular
     from validator.cli.errors import EXIT_NO
     from validator.cli.progress import progress
     from validator.cli.signing import checked_hotkeys
 
     checked_hotkeys(None if hotkey is None else [hotkey], "--hotkey")
+    require_regular(file)
     size = file.stat().st_size
     with progress("verifying", size) as advance:
         done = 0

@@ -42,7 +42,7 @@ def build(  # noqa: PLR0913, PLR0917 - the options of a command
     from validator.cli.output import write_bytes
     from validator.cli.signing import signer_of
     from validator.proofs.debate import debate_proof, parse_debate
-    from validator.proofs.document import document_bytes, proof_document, seal
+    from validator.proofs.document import document_bytes, proof_document, require_readable, seal
 
     proof = debate_proof(parse_debate(read_case(debate)))
     if form == "markdown":
@@ -50,7 +50,9 @@ def build(  # noqa: PLR0913, PLR0917 - the options of a command
         return
     signed = sign or hotkey_uri is not None
     document = seal(proof, signer_of(hotkey_uri, config)) if signed else proof_document(proof)
-    write_bytes(document_bytes(document), output)
+    data = document_bytes(document)
+    require_readable(data)
+    write_bytes(data, output)
 
 
 @app.command()

@@ -11,7 +11,8 @@ import msgspec
 from validator.proofs.checks import ProofError
 from validator.proofs.proof import ConsensusProof
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
-from validator.protocol.limits import MIB
+from validator.protocol.json_shape import has_more_values
+from validator.protocol.limits import MAX_JSON_VALUES, MIB
 from validator.protocol.signatures import Signer
 from validator.protocol.signatures import verify_document as is_signed_by
 from validator.protocol.sssa import Document, Signature
@@ -80,6 +81,18 @@ def seal(proof: ConsensusProof, signer: Signer) -> dict[str, Any]:
 def document_bytes(document: dict[str, Any]) -> bytes:
     """Return the document's file: RFC 8785 bytes and a line break."""
     return canonical_bytes(_exact(document)) + b"\n"
+
+
+def require_readable(data: bytes) -> None:
+    """Refuse a proof that nobody could check, because it is larger than what is read.
+
+    Raises:
+        ProofError: naming the bound.
+    """
+    if len(data) > MAX_DOCUMENT:
+        raise ProofError(f"it would have {len(data)} bytes, at most {MAX_DOCUMENT} can be checked")
+    if has_more_values(data, MAX_JSON_VALUES):
+        raise ProofError(f"it would hold more than {MAX_JSON_VALUES} values, which is the most that can be checked")
 
 
 def verify_document(data: bytes, hotkey: str | None = None) -> Verified:

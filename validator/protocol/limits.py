@@ -40,6 +40,15 @@ MAX_BUNDLE_FILE: Final = 16 * MIB
 MAX_BUNDLE_ENTRIES: Final = 4_096
 MAX_BUNDLE_RATIO: Final = 100
 
+# What a validator writes and anybody can check (docs/audit.md)
+MAX_RECEIPT: Final = MIB
+MAX_LOG_LINE: Final = 128 * MIB
+MAX_LOG_TASKS: Final = 64  # in one round
+MAX_LOG_MINERS: Final = 4_096  # in one round
+MAX_LOG_HOTKEYS: Final = 250_000  # in all rounds of a file
+MAX_LOG_SALTS: Final = 250_000
+MAX_CASE_MEMBERS: Final = 64  # of a group in `validator score consensus`, which compares each with each
+
 # Documents (SPEC 13)
 MAX_CAPABILITIES_BODY: Final = 64 * 1024
 MAX_CAPABILITIES_AGE_S: Final = 24 * 3600

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from validator.protocol.answer import Role
+from validator.protocol.limits import MAX_CASE_MEMBERS
 from validator.protocol.round import AgreementPair, ReputationKind
 from validator.protocol.sssa import Document, Finding, Sssa, Text, Unit, check_finding, check_sssa
 from validator.protocol.strict_json import SchemaError
@@ -37,7 +38,7 @@ class ConsensusCase(Document, frozen=True):
     """One task's group."""
 
     task_id: Text
-    members: tuple[GroupMember, ...]
+    members: Annotated[tuple[GroupMember, ...], Meta(max_length=MAX_CASE_MEMBERS)]
 
 
 class WeightsCase(Document, frozen=True):

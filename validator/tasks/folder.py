@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -107,13 +108,12 @@ def find_tasks(root: Path) -> list[Path]:
     found: list[Path] = []
     try:
         with os.scandir(root):
-            pass  # os.walk would call a folder that cannot be listed empty
-        for folder, names, files in os.walk(root):
+            pass  # below, a folder that cannot be listed is empty
+        for folder, names, files in folders(root):
             if TASK_NAME in files:
                 found.append(Path(folder))
                 names.clear()
                 continue
-            names[:] = [name for name in names if not name.startswith(".")]
             found += [
                 Path(folder, name) for name in files if name.endswith(ARCHIVE_ENDINGS) and not name.startswith(".")
             ]
@@ -121,3 +121,34 @@ def find_tasks(root: Path) -> list[Path]:
         reason = getattr(error, "strerror", None) or "bad name"
         raise TaskError(f"`{label(root)}` cannot be listed: {reason}") from None
     return sorted(found, key=lambda path: path.relative_to(root).as_posix())
+
+
+def folders(root: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield every folder at or below `root`, its folders and its other names, as `os.walk` does, however deep they are.
+
+    Hidden folders, links to folders and what cannot be listed are left out; names that are taken out of the list of
+    folders are not looked into.
+    """
+    waiting = [os.fspath(root)]
+    while waiting:
+        folder = waiting.pop()
+        names: list[str] = []
+        files: list[str] = []
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if not _is_folder(entry, links=True):
+                        files.append(entry.name)
+                    elif _is_folder(entry, links=False) and not entry.name.startswith("."):
+                        names.append(entry.name)
+        except OSError:
+            continue
+        yield folder, names, files
+        waiting += [os.path.join(folder, name) for name in names]  # noqa: PTH118 - tens of thousands of them
+
+
+def _is_folder(entry: os.DirEntry[str], *, links: bool) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=links)
+    except OSError:  # a link in a circle
+        return False

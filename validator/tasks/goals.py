@@ -1,7 +1,6 @@
 """Workflow tasks: `workflow.json` files below the operator's task folder, or goals in memory (SPEC 12)."""
 
 import asyncio
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
@@ -12,7 +11,7 @@ from validator.protocol import limits
 from validator.protocol.strict_json import JsonError
 from validator.protocol.text import printable
 from validator.protocol.workflow_task import WorkflowTask, parse_workflow_task, task_sha256
-from validator.tasks.folder import WORKFLOW_NAME, read_bounded
+from validator.tasks.folder import WORKFLOW_NAME, folders, read_bounded
 from validator.tasks.rotation import Rotation
 from validator.tasks.source import TaskError
 
@@ -75,8 +74,7 @@ def find_goals(root: Path) -> list[Path]:
     if root.is_file() and root.name == WORKFLOW_NAME:
         return [root]
     found = []
-    for folder, names, files in os.walk(root):
-        names[:] = [name for name in names if not name.startswith(".")]
+    for folder, _, files in folders(root):
         if WORKFLOW_NAME in files:
             found.append(Path(folder, WORKFLOW_NAME))
     return sorted(found, key=lambda path: path.relative_to(root).as_posix())

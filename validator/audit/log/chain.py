@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from validator.audit.log.faults import FaultError
-from validator.audit.log.lines import MAX_RECEIPT, Line, parse
+from validator.audit.log.lines import Line, parse
 from validator.audit.log.salts import SaltLog, WrongReceiptError
 from validator.protocol.canonical import canonical_bytes
+from validator.protocol.limits import MAX_RECEIPT
 from validator.protocol.receipt import Receipt, RoundEnd
 from validator.protocol.signatures import verify_document
 from validator.protocol.strict_json import SchemaError

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final, NamedTuple, TypeVar
 
 from validator.audit.log.faults import FaultError, NotAnAuditFileError
-from validator.protocol.limits import MAX_JSON_DEPTH, MIB
+from validator.protocol.limits import MAX_JSON_DEPTH, MAX_LOG_LINE, MAX_RECEIPT
 from validator.protocol.receipt import line_digest
 from validator.protocol.strict_json import JsonError, decode
 
 T = TypeVar("T")
-MAX_LINE: Final = 128 * MIB
-MAX_RECEIPT: Final = MIB
 DEPTH: Final = 2 * MAX_JSON_DEPTH  # a stranger's document of the deepest legal nesting stands deep within a line
 START: Final = b'{"receipt":{'
 _WRAPPER: Final = re.compile(rb'\{"([a-z]{1,16})":')
@@ -70,7 +68,8 @@ class LineReader:
         Raises:
             FaultError: too long, cut off, or no `{"kind":document}`.
         """
-        raw = self.file.readline(MAX_LINE + 1)
+        most = MAX_RECEIPT if expected == "receipt" else MAX_LOG_LINE
+        raw = self.file.readline(most + 1)
         if not raw:
             return None
         self.number += 1
@@ -80,8 +79,8 @@ class LineReader:
             return FaultError(self.number, expected, round_id, what)
 
         if not raw.endswith(b"\n"):
-            long = len(raw) > MAX_LINE
-            raise fault(f"longer than {MAX_LINE} bytes" if long else "the file ends inside this line: it was cut off")
+            long = len(raw) > most
+            raise fault(f"longer than {most} bytes" if long else "the file ends inside this line: it was cut off")
         if raw.endswith(b"\r\n"):
             raise fault("ends with CR LF; lines end with LF alone")
         data = raw[:-1]
@@ -110,7 +109,7 @@ class LineReader:
         return found
 
 
-def parse(found: Line, kind: type[T], document: bytes, round_id: str | None, limit: int = MAX_LINE) -> T:
+def parse(found: Line, kind: type[T], document: bytes, round_id: str | None, limit: int = MAX_LOG_LINE) -> T:
     """Return the line's document as a `kind`.
 
     Raises:

@@ -9,10 +9,11 @@ from validator.audit.log.proofs import check_proofs
 from validator.audit.log.report import Checked
 from validator.audit.log.standing import Standing
 from validator.groups.draws import round_seed, task_id
+from validator.protocol.limits import MAX_LOG_MINERS, MAX_LOG_TASKS
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import Receipt, RoundEnd, outcome_line, plan_line
 from validator.protocol.round import RoundOutcome, RoundTask, Submission
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.scoring_version import AUDITOR_SLOTS, PRIMARY_SLOTS, SkillType
 from validator.protocol.signatures import verify_document
 from validator.protocol.workflow_plan import goal_sha256
 from validator.protocol.workflow_task import task_sha256
@@ -38,6 +39,7 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
         return Checked(end.state)
     seed = None if salt is None else round_seed(salt, end.round_id, end.block_hash).hex()
     planned = read_planned(reader, end, lines.input, lines.plan, seed)
+    _check_sizes(planned, end)
     _check_input(planned, receipt, end)
     version = _scorer(planned, end)
     if version is None:
@@ -72,6 +74,20 @@ def _scorer(planned: Planned, end: RoundEnd) -> Scorer | None:
         if end.state == "abandoned":
             return None
         raise FaultError(planned.input_line, "input", end.round_id, str(error), "scoring_version") from None
+
+
+def _check_sizes(planned: Planned, end: RoundEnd) -> None:
+    """Refuse what no round has: groups are drawn from all miners for each task, and their members compared in pairs."""
+    for path, many, most in (
+        ("tasks", len(planned.frozen.tasks), MAX_LOG_TASKS),
+        ("miners", len(planned.frozen.miners), MAX_LOG_MINERS),
+    ):
+        if many > most:
+            raise FaultError(planned.input_line, "input", end.round_id, f"{many} of them, at most {most}", path)
+    for i, group in enumerate(planned.plan.groups):
+        if len(group.primaries) > PRIMARY_SLOTS or len(group.auditors) > AUDITOR_SLOTS:
+            what = f"more than {PRIMARY_SLOTS} primaries or {AUDITOR_SLOTS} auditors"
+            raise FaultError(planned.plan_line, "plan", end.round_id, what, f"groups[{i}]")
 
 
 def _check_input(planned: Planned, receipt: Receipt, end: RoundEnd) -> None:

@@ -27,6 +27,11 @@ class Standing:
     whole: bool = False
     _known: dict[str, _Known] = field(default_factory=dict)
 
+    @property
+    def known(self) -> int:
+        """How many miners the log told of."""
+        return len(self._known)
+
     def fault(self, frozen: RoundInput) -> str | None:
         """Return the first place in a round's input that does not follow from the rounds before it; learn the rest."""
         for i, miner in enumerate(frozen.miners):

@@ -7,11 +7,12 @@ from typing import BinaryIO, Final
 
 from validator.audit.log.chain import Chain
 from validator.audit.log.faults import FaultError
-from validator.audit.log.lines import MAX_RECEIPT, START, LineReader, require_audit_file
+from validator.audit.log.lines import START, LineReader, require_audit_file
 from validator.audit.log.report import Verified
 from validator.audit.log.rounds import check_round
 from validator.audit.log.standing import Standing
 from validator.protocol.canonical import sha256_hex
+from validator.protocol.limits import MAX_LOG_HOTKEYS, MAX_LOG_SALTS, MAX_RECEIPT
 from validator.protocol.receipt import Receipt
 from validator.protocol.strict_json import JsonError, decode
 
@@ -40,9 +41,17 @@ def verify_file(path: Path, hotkey: str | None = None, progress: Callable[[int],
 
 
 def public_salts(file: BinaryIO) -> Mapping[str, bytes]:
-    """Return commitment to salt, of every salt in the file. Unchecked lines may say anything: a salt proves itself."""
+    """Return commitment to salt, of every salt in the file. Unchecked lines may say anything: a salt proves itself.
+
+    Raises:
+        FaultError: there are more than any log has.
+    """
     found: dict[str, bytes] = {}
-    while raw := file.readline(MAX_RECEIPT):
+    number = 1
+    while raw := file.readline(MAX_RECEIPT + 1):
+        if len(found) > MAX_LOG_SALTS:
+            raise FaultError(number, "receipt", None, f"more than {MAX_LOG_SALTS} salts in one file")
+        number += raw.endswith(b"\n")
         if not raw.startswith(START) or _SALTS not in raw:
             continue
         try:
@@ -73,6 +82,8 @@ def _verify(reader: LineReader, chain: Chain, salts: Mapping[str, bytes], progre
             counted.update(
                 tasks=checked.tasks, answers=checked.answers, proofs=checked.proofs, pending=int(checked.pending)
             )
+            if standing.known > MAX_LOG_HOTKEYS:
+                raise FaultError(found.number, "receipt", None, f"more than {MAX_LOG_HOTKEYS} miners in one file")
             last_round = int(receipt.round.round_id)
             first_round = last_round if first_round is None else first_round
         progress(reader.offset)

@@ -1,0 +1,159 @@
+"""Commands that anybody may run on a stranger's file: bounded time and memory, one line that names file or field."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_store import PROGRAM, called
+
+from validator.protocol.limits import MAX_CASE_MEMBERS, MIB
+
+START = b'{"receipt":{"x":'
+READERS = [("audit", "verify"), ("proof", "verify"), ("proof", "build"), ("score", "keys"), ("groups", "select")]
+PEAK_MIB = 512
+DEBATE = Path(__file__).parents[2] / "docs" / "examples" / "debate.json"
+
+
+def refused(*arguments: str, code: int = 2) -> str:
+    """The one line, fit for a terminal, with which the command ends."""
+    done = called(*arguments)
+    lines = (done.stderr + done.stdout).splitlines()
+    assert (done.returncode, len(lines)) == (code, 1), lines
+    assert lines[0].isprintable()
+    return lines[0]
+
+
+@pytest.mark.parametrize("command", READERS, ids=" ".join)
+def test_a_pipe_is_refused_and_not_waited_for(command: tuple[str, ...], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert "is no regular file" in refused(*command, str(tmp_path / "pipe"))
+
+
+@pytest.mark.parametrize("command", READERS, ids=" ".join)
+def test_a_device_is_refused_and_not_read(command: tuple[str, ...]) -> None:
+    assert "is no regular file" in refused(*command, "/dev/zero")
+
+
+@pytest.mark.parametrize("command", READERS[1:], ids=" ".join)
+def test_a_file_of_ten_gigabytes_is_refused_by_its_size(command: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "large.json"
+    with path.open("wb") as file:
+        file.truncate(10 * 1024 * MIB)
+    assert "large.json: " in refused(*command, str(path))
+
+
+@pytest.mark.parametrize("command", READERS[1:], ids=" ".join)
+@pytest.mark.parametrize("name", ["absent\x1b[31m.json", "folder"])
+def test_what_is_no_file_is_named(command: tuple[str, ...], name: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    assert "absent" in (line := refused(*command, str(tmp_path / name))) or "directory" in line
+
+
+def test_a_group_of_too_many_members_is_refused_before_all_are_compared(tmp_path: Path) -> None:
+    members = [{"hotkey": f"h{i}", "role": "primary", "sssa": None} for i in range(MAX_CASE_MEMBERS + 1)]
+    path = tmp_path / "group.json"
+    path.write_text(json.dumps({"task_id": "t", "members": members}))
+    assert f"$.members: Expected `array` of length <= {MAX_CASE_MEMBERS}" in refused("score", "consensus", str(path))
+    path.write_text(json.dumps({"task_id": "t", "members": members[1:]}))
+    assert called("score", "consensus", str(path)).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("bound", "said"), [("MAX_JSON_VALUES", "more than 50 values"), ("MAX_DOCUMENT", "at most 50")]
+)
+def test_a_debate_whose_proof_nobody_could_check_is_not_built(
+    bound: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"validator.proofs.document.{bound}", 50)
+    assert said in refused("proof", "build", str(DEBATE), "--out", str(tmp_path / "proof.json"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def doubling(make: Callable[[int], bytes], n: int, path: Path, *command: str) -> float:
+    """How much more CPU time the command takes for twice as much."""
+    costs = []
+    for size in (n, 2 * n):
+        path.write_bytes(make(size))
+        times = []
+        for _ in range(2):
+            before = resource.getrusage(resource.RUSAGE_SELF)
+            called(*command, str(path))
+            after = resource.getrusage(resource.RUSAGE_SELF)
+            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        costs.append(min(times))
+    return costs[1] / costs[0]
+
+
+def of_samples(n: int) -> bytes:
+    return json.dumps(
+        {"samples": [{"with_primaries": 0.9, "with_auditors": 0.1, "auditor_agreement": None}] * n}
+    ).encode()
+
+
+def of_events(n: int) -> bytes:
+    return json.dumps({"start": 0.5, "events": ["rerun_pass", "violation"] * (n // 2)}).encode()
+
+
+def of_windows(n: int) -> bytes:
+    return json.dumps({"windows": {f"h{i}": {"declarative": [1, i % 7]} for i in range(n)}}).encode()
+
+
+def of_candidates(n: int) -> bytes:
+    one: dict[str, object] = {"reputation": 0.5, "collusion_flags": 0, "in_flight": 0, "max_concurrent": 1}
+    one |= {"dispatches": 0, "failures": 0, "recent_roles": ["auditor"] * 5}
+    pool = [one | {"hotkey": f"h{i}"} for i in range(n)]
+    fixed = {"round_id": "1", "task_id": "t", "seed": "ab" * 32, "skill_type": "declarative"}
+    return json.dumps(fixed | {"candidates": pool}).encode()
+
+
+LINEAR: list[tuple[Callable[[int], bytes], int, tuple[str, ...]]] = [
+    (lambda n: START + b'"' + b'\\"' * n, 2_000_000, ("audit", "verify")),
+    (lambda n: START + b"1}}\n" * n, 400_000, ("audit", "verify")),
+    (lambda n: b'{"receipt":{"salts":[{}]}}\n' * n, 8_000, ("audit", "verify")),
+    (lambda n: START + b"1}}\n" + b'{"receipt":{"salts":[{' * n, 400_000, ("audit", "verify")),
+    (lambda n: b'{"proof_id":' + b"[[]," * n, 400_000, ("proof", "verify")),
+    (of_samples, 40_000, ("score", "collusion")),
+    (of_events, 400_000, ("score", "reputation")),
+    (of_windows, 20_000, ("score", "weights")),
+    (of_candidates, 10_000, ("groups", "select")),
+]
+
+
+@pytest.mark.parametrize(("make", "n", "command"), LINEAR)
+def test_twice_as_much_costs_at_most_two_and_a_half_times(
+    make: Callable[[int], bytes], n: int, command: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert doubling(make, n, tmp_path / "file", *command) <= 2.5
+
+
+HOSTILE_64_MB: dict[str, tuple[bytes, tuple[str, ...]]] = {
+    "one line of an audit file": (START + b'"' + b'\\"' * (32 * MIB - 9), ("audit", "verify")),
+    "tiny lines of an audit file": (START + (b"1}}\n" + START) * (3 * MIB), ("audit", "verify")),
+    "brackets in a proof": (b'{"proof_id":' + b"[" * (64 * MIB - 12), ("proof", "verify")),
+    "one string in a case": (b'{"findings":"' + b"a" * (64 * MIB - 15) + b'"}', ("score", "keys")),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_64_MB)
+def test_a_hostile_file_of_64_mib_takes_bounded_memory(name: str, tmp_path: Path) -> None:
+    content, command = HOSTILE_64_MB[name]
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, *PROGRAM, *command, str(path)], capture_output=True, text=True, check=False
+    )
+    code, peak = map(int, done.stdout.splitlines()[-1].split())
+    assert code in (1, 2)
+    assert peak < PEAK_MIB * 1024
+
+
+MEASURED = """
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
