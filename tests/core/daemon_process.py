@@ -1,11 +1,13 @@
 """A real `validator run` in a process of its own, with miners of the test's over loopback HTTP."""
 
 import asyncio
+import json
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, Protocol
 
 import msgspec
 from aiohttp import web
@@ -30,6 +32,12 @@ Answerer = Callable[[Signer, Dispatch, web.Request], Awaitable[bytes | web.Strea
 
 async def honest(signer: Signer, dispatch: Dispatch, _request: web.Request) -> bytes:
     return msgspec.json.encode(answer_to(signer, dispatch))
+
+
+class Registered(Protocol):
+    """Who stands on chain with an address."""
+
+    axons: dict[str, Axon]
 
 
 class Miners:
@@ -83,11 +91,32 @@ class Miners:
 
 
 class Site:
-    """Everything a daemon needs on disk: settings, chain file, tasks."""
+    """Everything a daemon needs on disk: settings, chain file, tasks.
 
-    def __init__(self, folder: Path, store_url: str, miners: Miners, windows: Windows, health_port: int = 0) -> None:
+    Args:
+        folder: where all of it is kept.
+        store_url: of its database.
+        miners: who is registered.
+        windows: of every task.
+        health_port: where it tells of itself; 0: anywhere.
+        refresh_s: how often miners are asked what they can do.
+        goals: workflow tasks, as documents.
+    """
+
+    def __init__(  # noqa: PLR0913 - what tests vary
+        self,
+        folder: Path,
+        store_url: str,
+        miners: Registered,
+        windows: Windows,
+        health_port: int = 0,
+        *,
+        refresh_s: float = 900.0,
+        goals: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
         self.config = folder / "validator.toml"
         self.log = folder / "daemon.log"
+        self.health_port = health_port
         clock = SystemClock()
         rules = SubnetRules(seed="t", genesis=int(clock.now().timestamp()), block_time_s=0.5, tempo=20)
         subnet = SimulatedSubnet.create(rules, clock, folder / "chain.json")
@@ -96,6 +125,9 @@ class Site:
             subnet.register(hotkey, axon=axon)
         for number, task in enumerate(tasks_of_all_types(windows)):
             write_task(task, folder / "tasks" / f"{number:02}")
+        for number, goal in enumerate(goals):
+            (folder / "tasks" / f"goal{number}").mkdir()
+            (folder / "tasks" / f"goal{number}" / "workflow.json").write_text(json.dumps(goal))
         self.config.write_text(
             f"""
 [validator]
@@ -110,6 +142,7 @@ url = "{store_url}"
 [rounds]
 interval_s = 0.2
 grace_s = 20.0
+capabilities_refresh_s = {refresh_s}
 [tasks]
 directory = "{folder}/tasks"
 canaries = false

@@ -19,6 +19,7 @@ from validator.workers.interface import Reached
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS: Final = (0.1, 0.3, 1, 3, 10, 30, 90, 150, 300, 600, 900, 1200)
 _QUICK: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5)
+_LAG: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
 _DISPATCH: Final = tuple(
     reason
     for reason in Reason
@@ -73,7 +74,7 @@ class Metrics:
         self.weights_age = self._gauge("blocks_since_weights", "Blocks since this hotkey's last weights on chain.")
         self.weights_seconds = self._histogram("weights_seconds", "Time until the chain answered a submission.")
         self.pruned = self._counter("pruned_rows", "Rows that retention removed.", "kind")
-        self.loop_lag = self._histogram("loop_lag_seconds", "How late the event loop ran a timer.", _QUICK)
+        self.loop_lag = self._histogram("loop_lag_seconds", "How late the event loop ran a timer.", _LAG)
         self._begin_at_zero()
         self._handlers: dict[str, Callable[[Mapping[str, Any]], None]] = {
             Event.DISPATCH: self._dispatch,

@@ -1,0 +1,103 @@
+"""Looking at a running daemon from outside: memory of its whole tree, lag of its event loop."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import aiohttp
+
+_EVERY_S = 0.1
+
+
+def family(pid: int) -> list[int]:
+    """The process and all that descend from it."""
+    found = [pid]
+    for parent in found:
+        try:
+            for task in Path(f"/proc/{parent}/task").iterdir():
+                found += map(int, (task / "children").read_text().split())
+        except OSError:
+            continue  # it ended while it was looked at
+    return found
+
+
+def proportional_kb(pid: int) -> int:
+    """Memory of one process; what is shared with others counts by its share."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+
+
+@dataclass
+class Memory:
+    """What the daemon and all its processes held together, in MiB.
+
+    Attributes:
+        peak: the largest sum seen at one moment.
+        daemon: the largest part of the daemon itself.
+        processes: the most processes there were.
+    """
+
+    peak: float = 0.0
+    daemon: float = 0.0
+    processes: int = 0
+    looks: int = field(default=0, repr=False)
+
+    def look(self, pid: int) -> None:
+        pids = family(pid)
+        parts = [proportional_kb(one) / 1024 for one in pids]
+        self.looks += 1
+        self.peak = max(self.peak, sum(parts))
+        self.daemon = max(self.daemon, parts[0])
+        self.processes = max(self.processes, len(pids))
+
+
+@asynccontextmanager
+async def memory_watched(pid: int) -> AsyncIterator[Memory]:
+    """Look ten times a second until the block ends."""
+    memory = Memory()
+
+    async def look() -> None:
+        while True:
+            await asyncio.to_thread(memory.look, pid)
+            await asyncio.sleep(_EVERY_S)
+
+    looking = asyncio.create_task(look())
+    try:
+        yield memory
+    finally:
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+
+
+@dataclass(frozen=True)
+class Lag:
+    """How many timers of the daemon's event loop ran, and how many within each bound (seconds)."""
+
+    timers: int
+    within: dict[float, int]
+
+    def share_within(self, bound: float) -> float:
+        return self.within[bound] / self.timers
+
+    def bound_of(self, share: float) -> float:
+        """The smallest measured bound that holds for this share of the timers."""
+        return min(bound for bound, count in self.within.items() if count >= share * self.timers)
+
+
+def lag_of(metrics: str) -> Lag:
+    counts = {
+        float(line.split('le="')[1].split('"')[0]): int(float(line.split()[-1]))
+        for line in metrics.splitlines()
+        if line.startswith("validator_loop_lag_seconds_bucket")
+    }
+    return Lag(counts[float("inf")], counts)
+
+
+async def metrics_of(port: int) -> str:
+    async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{port}/metrics") as response:
+        return await response.text()
