@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 UV := $(BIN)/uv
 ROUNDS ?= 18
 
-.PHONY: help setup demo test bench hostile crash-test replay-test test-chain lint format reference lock clean
+.PHONY: help setup demo test bench hostile kill-test crash-test replay-test test-chain lint format reference lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -29,8 +29,11 @@ test: setup  ## Run every test, on SQLite and on a real Postgres, a process per 
 crash-test: setup  ## 200 kills around the submission of weights on each database, ten processes in a race; prints the figures
 	CRASH_KILLS=200 CRASH_RACERS=10 $(BIN)/pytest tests/weights/test_crashes.py -s --timeout 3600
 
-hostile: setup  ## A thousand hostile answers against a running daemon; prints memory and loop lag
-	HOSTILE_CASES=1000 $(BIN)/pytest tests/acceptance/test_hostile_answers.py -s --timeout 1800
+kill-test: setup  ## 20 kills -9 at random moments of whole rounds on each database; prints the figures
+	KILLS=$(or $(KILLS),20) $(BIN)/pytest tests/acceptance/test_kills.py -s --timeout 3600
+
+hostile: setup  ## Every kind of hostility against a running daemon, round after round; prints memory, lateness and loop lag
+	HOSTILE_ROUNDS=$(or $(HOSTILE_ROUNDS),16) $(BIN)/pytest tests/acceptance/test_hostile_answers.py -s --timeout 3600
 
 test-chain: setup  ## The contract of every chain; with SUBTENSOR_URL=ws://… on a subnet of its own on that node, too
 	$(BIN)/pytest tests/chain/test_chain_contract.py tests/chain/test_bittensor_chain.py --timeout 7200

@@ -23,7 +23,7 @@ from hostile.declarations import KEPT, REFUSED
 from hostile.kinds import Kind
 from hostile.population import Journal, Plan, Population, goal_documents
 from hostile.shown import unescaped
-from hostile.watch import Lag, Memory, lag_of, memory_watched, metrics_of
+from process_watch import Lag, Memory, lag_of, memory_watched, metrics_of
 from test_daemon_crash import reader, until
 
 from validator.protocol.reasons import Reason
@@ -91,7 +91,7 @@ async def watched_to_its_end(site: Site, url: str, journal: Journal) -> Watched:
             return len(rounds) >= ROUNDS if LONG else not unused(journal)
 
         async with memory_watched(process.pid) as memory:
-            await until(enough, site, seconds=240 + 40 * ROUNDS)
+            await until(enough, site, seconds=100 + 40 * ROUNDS)
             metrics = await metrics_of(site.health_port)
             process.send_signal(signal.SIGTERM)
             exit_code = await asyncio.wait_for(process.wait(), DEADLINE_S + 60)

@@ -12,6 +12,7 @@ from validator.protocol.reasons import Reason
 
 _DEEP = Reason.PARSE_TOO_DEEP
 _TWICE = Reason.PARSE_DUPLICATE_KEY
+_LARGE = Reason.PARSE_TOO_LARGE
 _ROOM = MAX_BODY - 64 * 1024  # for filling, beside an honest answer
 _HASH = b'"sha256:' + b"0" * 64 + b'"'
 
@@ -28,7 +29,7 @@ def hashes(count: int) -> bytes:
     return b"".join(b'"%d":%b,' % (number, _HASH) for number in range(count))
 
 
-@kind("json", "answer", SCHEMA, _DEEP, dear=True)
+@kind("json", "answer", SCHEMA, dear=True)
 async def string_that_never_ends(case: Case) -> Made:
     """Thirty brackets, then two million escaped quotes and no end: once a day of computing."""
     return unterminated(_ROOM)
@@ -41,13 +42,13 @@ async def string_that_never_ends_in_an_answer(case: Case) -> Made:
     return b'{"a":[' + brackets + b"0]," + case.body[1:-3] + b"\\\\" * (MIB // 2)
 
 
-@kind("json", "answer", SCHEMA, _DEEP, dear=True)
+@kind("json", "answer", _DEEP, dear=True)
 async def quotes_without_end(case: Case) -> Made:
     """Four megabytes of quotation marks with brackets between."""
     return b"[" * 33 + b'"]["' * (_ROOM // 4)
 
 
-@kind("json", "answer", SCHEMA, _TWICE, dear=True)
+@kind("json", "answer", _TWICE, dear=True)
 async def duplicate_at_the_end(case: Case) -> Made:
     """Fifty thousand keys in trace_hashes, the last of them twice: once minutes of computing."""
     last = b'"x":%b,"x":%b' % (_HASH, _HASH)
@@ -55,7 +56,7 @@ async def duplicate_at_the_end(case: Case) -> Made:
     return case.body.replace(b'"trace_hashes":{', b'"trace_hashes":{' + hashes(46_000) + last + comma, 1)
 
 
-@kind("json", "answer", SCHEMA, ACCEPTED, Reason.TRACES_HASH, dear=True)
+@kind("json", "answer", ACCEPTED, Reason.TRACES_HASH, dear=True)
 async def trace_hashes_by_the_ten_thousand(case: Case) -> Made:
     """Forty thousand entries in trace_hashes, rightly signed."""
     own = case.answer.sssa.evidence.trace_hashes
@@ -63,7 +64,7 @@ async def trace_hashes_by_the_ten_thousand(case: Case) -> Made:
     return msgspec.json.encode(case.changed("evidence", trace_hashes=many | own))
 
 
-@kind("json", "answer", SCHEMA, dear=True)
+@kind("json", "answer", _LARGE, dear=True)
 async def unknown_keys_by_the_hundred_thousand(case: Case) -> Made:
     """Four hundred thousand keys that no schema knows."""
     return b"{" + _wide() + case.body[1:]
@@ -74,19 +75,20 @@ def _wide() -> bytes:
     return b"".join(b'"%x":0,' % number for number in range(400_000))
 
 
-@kind("json", "answer", SCHEMA, dear=True)
+@kind("json", "answer", _LARGE, dear=True)
 async def empty_lists_by_the_million(case: Case) -> Made:
     """A list of more than a million empty lists where findings belong."""
     return case.body.replace(b'"findings":[', b'"findings":[' + b"[]," * (_ROOM // 3), 1)
 
 
-@kind("json", "answer", _DEEP, dear=True)
+@kind("json", "answer", _LARGE, dear=True)
 async def four_megabytes_deep(case: Case) -> Made:
     """Nothing but opening brackets."""
-    return case.rng.choice([b"[", b'{"a":', b'{"sssa":[']) * (_ROOM // 9)
+    opening = case.rng.choice([b"[", b'{"a":', b'{"sssa":['])
+    return opening * (_ROOM // len(opening))
 
 
-@kind("json", "answer", SCHEMA, _DEEP)
+@kind("json", "answer", _DEEP)
 async def deep_in_an_unknown_field(case: Case) -> Made:
     """A right answer with a well-formed field of 10,000 levels before it."""
     return b'{"x":' + b"[" * 10_000 + b"]" * 10_000 + b"," + case.body[1:]
@@ -119,7 +121,7 @@ async def integer_of_megabytes(case: Case) -> Made:
     return case.body.replace(b'"risk_score":0.1', b'"risk_score":' + b"9" * _ROOM)
 
 
-@kind("json", "answer", SCHEMA, ACCEPTED, dear=True)
+@kind("json", "answer", ACCEPTED, dear=True)
 async def fraction_of_megabytes(case: Case) -> Made:
     """The right number written with four million zeros behind it: legal JSON."""
     return case.body.replace(b'"risk_score":0.1', b'"risk_score":0.1' + b"0" * _ROOM)

@@ -101,3 +101,29 @@ def lag_of(metrics: str) -> Lag:
 async def metrics_of(port: int) -> str:
     async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{port}/metrics") as response:
         return await response.text()
+
+
+def marked(mark: str) -> list[int]:
+    """The processes that live with `mark` in their environment: a daemon, and whatever it left behind."""
+    return [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdecimal() and _bears(folder, mark)]
+
+
+def _bears(folder: Path, mark: str) -> bool:
+    try:
+        return mark.encode() in (folder / "environ").read_bytes()  # a zombie has none any more
+    except OSError:
+        return False
+
+
+async def gone(mark: str, seconds: float = 10.0) -> float:
+    """Wait until no process bears `mark`; return how long it took.
+
+    Raises:
+        TimeoutError: some still do.
+    """
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    async with asyncio.timeout(seconds):
+        while await asyncio.to_thread(marked, mark):
+            await asyncio.sleep(0.02)
+    return loop.time() - began
