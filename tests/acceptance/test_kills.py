@@ -90,10 +90,10 @@ async def test_kills_at_random_moments_neither_double_nor_lose_anything(
 async def one_life(site: Site, store: Store, figures: Figures, chance: random.Random) -> None:
     """Start the daemon, kill it alone at a random moment, and see all of it die."""
     event, times = chance.choice(MOMENTS)
-    before = site.log.read_text().count(event)
+    moment = site.log.read_text().count(event) + chance.randint(*times)
 
     async def its_moment() -> bool:
-        return process.returncode is not None or site.log.read_text().count(event) >= before + chance.randint(*times)
+        return process.returncode is not None or site.log.read_text().count(event) >= moment
 
     async with site.daemon() as process:
         await until(its_moment, site)
@@ -106,7 +106,7 @@ async def one_life(site: Site, store: Store, figures: Figures, chance: random.Ra
     if code == -signal.SIGKILL:  # Postgres may hold the lock of one that was killed for a moment
         figures.kills += 1
         figures.found_open += any(record.state == "open" for record in await listing(store))
-    figures.orphans_s = max(figures.orphans_s, await gone(site.mark))
+    figures.orphans_s = max(figures.orphans_s, await gone(process.pid))
 
 
 async def calm_end(site: Site, store: Store) -> None:
@@ -186,7 +186,9 @@ async def replayed(site: Site) -> dict[str, set[str]]:
 async def check_audit(site: Site) -> None:
     file = site.config.with_name("log.jsonl")
     await said(site, "audit", "export", "--out", str(file))
-    process = await asyncio.create_subprocess_exec(*_PROGRAM, "audit", "verify", str(file), stdout=asyncio.subprocess.PIPE)
+    process = await asyncio.create_subprocess_exec(
+        *_PROGRAM, "audit", "verify", str(file), stdout=asyncio.subprocess.PIPE
+    )
     out, _ = await process.communicate()
     assert process.returncode == 0, out.decode()
 

@@ -2,14 +2,12 @@
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
-from uuid import uuid4
 
 import msgspec
 from aiohttp import web
@@ -107,7 +105,6 @@ class Site:
     Attributes:
         config: its settings.
         log: where the daemons write.
-        mark: stands in the environment of its daemons and of all their processes.
     """
 
     def __init__(  # noqa: PLR0913 - what tests vary
@@ -124,7 +121,6 @@ class Site:
         self.config = folder / "validator.toml"
         self.log = folder / "daemon.log"
         self.health_port = health_port
-        self.mark = f"SITE_MARK={uuid4()}"
         clock = SystemClock()
         rules = SubnetRules(seed="t", genesis=int(clock.now().timestamp()), block_time_s=0.5, tempo=20)
         subnet = SimulatedSubnet.create(rules, clock, folder / "chain.json")
@@ -176,7 +172,7 @@ format = "json"
                 str(self.config),
                 stdout=log,
                 stderr=log,
-                env=os.environ | dict([self.mark.split("=")]),
+                start_new_session=True,  # its own: `process_watch.gone` looks for what is left of it
             )
         try:
             yield process

@@ -103,20 +103,21 @@ async def metrics_of(port: int) -> str:
         return await response.text()
 
 
-def marked(mark: str) -> list[int]:
-    """The processes that live with `mark` in their environment: a daemon, and whatever it left behind."""
-    return [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdecimal() and _bears(folder, mark)]
+def of_session(session: int) -> list[int]:
+    """The processes of a session that still live: a daemon that leads it, and whatever it left behind."""
+    return [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdecimal() and _in(folder, session)]
 
 
-def _bears(folder: Path, mark: str) -> bool:
+def _in(folder: Path, session: int) -> bool:
     try:
-        return mark.encode() in (folder / "environ").read_bytes()  # a zombie has none any more
+        state, _, _, own, *_ = (folder / "stat").read_text().rpartition(")")[2].split()
     except OSError:
         return False
+    return own == str(session) and state not in "ZX"
 
 
-async def gone(mark: str, seconds: float = 10.0) -> float:
-    """Wait until no process bears `mark`; return how long it took.
+async def gone(session: int, seconds: float = 10.0) -> float:
+    """Wait until no process of the session lives; return how long it took.
 
     Raises:
         TimeoutError: some still do.
@@ -124,6 +125,6 @@ async def gone(mark: str, seconds: float = 10.0) -> float:
     loop = asyncio.get_running_loop()
     began = loop.time()
     async with asyncio.timeout(seconds):
-        while await asyncio.to_thread(marked, mark):
+        while await asyncio.to_thread(of_session, session):  # noqa: ASYNC110 - another process has no event to wait for
             await asyncio.sleep(0.02)
     return loop.time() - began

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import cache
 
 from hostile.kinds import Case, Made, kind
-
 from validator.protocol.archives import pack
 from validator.protocol.limits import MAX_TRACES_COMPRESSED, MIB
 from validator.protocol.reasons import Reason
@@ -136,7 +135,13 @@ def _headers_in_a_row(type_: bytes, content: bytes) -> bytes:
 @kind("archives", "answer", _LARGE, _BROKEN, traced=True)
 async def pax_that_lies(case: Case) -> Made:
     """Pax records that change size, path, type of numbers or character set of what follows."""
-    lies = [{"size": "99999999999999999999"}, {"size": "-1"}, {"path": "../../x"}, {"size": "1e9"}, {"hdrcharset": "\x1b"}]
+    lies = [
+        {"size": "99999999999999999999"},
+        {"size": "-1"},
+        {"path": "../../x"},
+        {"size": "1e9"},
+        {"hdrcharset": "\x1b"},
+    ]
     lie = case.rng.choice([*lies, {"GNU.sparse.major": "1", "GNU.sparse.minor": "0"}, {"GNU.sparse.map": "0,9" * 999}])
     info = named("fs.jsonl", lambda info: setattr(info, "pax_headers", lie))
     return case.traced(squeezed(tar_of((info, _LINE))))
@@ -156,7 +161,15 @@ async def not_files(case: Case) -> Made:
 @kind("archives", "answer", _BROKEN, traced=True)
 async def names_that_lead_out(case: Case) -> Made:
     """Absolute names, `..`, backslashes, control characters, names that show otherwise than they are."""
-    names = ["/fs.jsonl", "../fs.jsonl", "a/../../fs.jsonl", "a\\fs.jsonl", "\x1b[2Jfs.jsonl", "a\u0301/fs.jsonl", "\u202ex"]
+    names = [
+        "/fs.jsonl",
+        "../fs.jsonl",
+        "a/../../fs.jsonl",
+        "a\\fs.jsonl",
+        "\x1b[2Jfs.jsonl",
+        "a\u0301/fs.jsonl",
+        "\u202ex",
+    ]
     return case.traced(squeezed(tar_of((named(case.rng.choice(names)), _LINE))))
 
 
@@ -182,7 +195,15 @@ async def broken_compression(case: Case) -> Made:
     good = pack({"fs.jsonl": _LINE})
     bent = bytearray(good)
     bent[len(bent) // 2] ^= 255
-    others = [good[:-9], bytes(bent), bz2.compress(good), zlib.compress(good), b"", good + b"x", case.rng.randbytes(999)]
+    others = [
+        good[:-9],
+        bytes(bent),
+        bz2.compress(good),
+        zlib.compress(good),
+        b"",
+        good + b"x",
+        case.rng.randbytes(999),
+    ]
     return case.traced(encoded(case.rng.choice(others)))
 
 

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import msgspec
+
 from hostile.kinds import ACCEPTED, SCHEMA, Case, Made, kind
 from hostile.strings import INJECTIONS, everything, injection
-
 from validator.protocol import limits
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
@@ -92,7 +92,18 @@ async def package_urls_of_escapes(case: Case) -> Made:
 @kind("attestation", "answer", SCHEMA)
 async def evidence_outside_the_grammar(case: Case) -> Made:
     """Evidence references with `..`, backslashes, lines that run backwards, endless digits or spans."""
-    refs = ["../a", "/etc/passwd", "a\\b", "a#L0", "a#L2-L1", "a#L" + "9" * 4_000, "-" * 4_000 + "::a", "::a", "#L1", "."]
+    refs = [
+        "../a",
+        "/etc/passwd",
+        "a\\b",
+        "a#L0",
+        "a#L2-L1",
+        "a#L" + "9" * 4_000,
+        "-" * 4_000 + "::a",
+        "::a",
+        "#L1",
+        ".",
+    ]
     plain = case.plain()
     plain["sssa"]["analysis"]["findings"][0]["evidence_ref"] = case.rng.choice(refs)
     return json.dumps(plain).encode()
@@ -101,7 +112,14 @@ async def evidence_outside_the_grammar(case: Case) -> Made:
 @kind("attestation", "answer", SCHEMA)
 async def cve_that_is_none(case: Case) -> Made:
     """CVE ids that are nearly ones, or made to keep a regular expression busy."""
-    ids = ["CVE-20-1", "CVE-2020-" + "1" * 4_000 + "x", "GHSA-", "CVE-2020-123\n", "\u0661" * 100, "GHSA" + "-aaaa" * 800]
+    ids = [
+        "CVE-20-1",
+        "CVE-2020-" + "1" * 4_000 + "x",
+        "GHSA-",
+        "CVE-2020-123\n",
+        "\u0661" * 100,
+        "GHSA" + "-aaaa" * 800,
+    ]
     plain = case.plain()
     plain["sssa"]["analysis"]["findings"][0]["cve_ids"] = [case.rng.choice(ids)]
     return json.dumps(plain).encode()
@@ -121,7 +139,9 @@ async def injections_everywhere(case: Case) -> Made:
         dependencies=tuple(Dependency(text, text, ()) for text in INJECTIONS),
     )
     case.answer = answer
-    evidence: dict[str, Any] = {"llm_evidence": LlmEvidence(everything(), injection(1), injection(2), "cve_explanation")}
+    evidence: dict[str, Any] = {
+        "llm_evidence": LlmEvidence(everything(), injection(1), injection(2), "cve_explanation")
+    }
     if case.runtime_primary and answer.sssa.evidence.sandbox_manifest is not None:
         digest = answer.sssa.evidence.sandbox_manifest.digest
         evidence["sandbox_manifest"] = SandboxManifest(everything(), digest, everything())

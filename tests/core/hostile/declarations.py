@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 from aiohttp import web
 from builders import IMAGE
+
 from hostile.documents import unterminated
 from hostile.kinds import Made, kind
 from hostile.strings import everything
-
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.limits import MAX_CAPABILITIES_BODY, MIB
 from validator.protocol.scoring_version import ASSESSED_TYPES, TYPE_RULES, SkillType

@@ -4,8 +4,8 @@ import json
 from functools import cache
 
 import msgspec
-from hostile.kinds import ACCEPTED, SCHEMA, Case, Made, kind
 
+from hostile.kinds import ACCEPTED, SCHEMA, Case, Made, kind
 from validator.protocol.answer import answer_limit
 from validator.protocol.limits import MAX_BODY, MIB
 from validator.protocol.reasons import Reason
@@ -160,7 +160,9 @@ async def lone_surrogates(case: Case) -> Made:
 async def other_encoding(case: Case) -> Made:
     """A byte order mark, UTF-16, UTF-32, or NUL bytes around the document."""
     text = case.body.decode()
-    return case.rng.choice([b"\xef\xbb\xbf" + case.body, text.encode("utf-16"), text.encode("utf-32"), case.body + b"\0"])
+    return case.rng.choice(
+        [b"\xef\xbb\xbf" + case.body, text.encode("utf-16"), text.encode("utf-32"), case.body + b"\0"]
+    )
 
 
 @kind("json", "answer", SCHEMA)

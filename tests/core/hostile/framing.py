@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Iterator
 
 from aiohttp import web
+
 from hostile.kinds import ACCEPTED, SCHEMA, Case, Made, kind
 from hostile.strings import INJECTIONS
-
 from validator.protocol.reasons import Reason
 
 _CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -62,7 +62,7 @@ class Kind:
 KINDS: Final[list[Kind]] = []
 
 
-def kind(  # noqa: PLR0913 - a kind's own facts
+def kind(
     subject: str,
     channel: Channel,
     *outcomes: str,

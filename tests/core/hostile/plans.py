@@ -6,12 +6,11 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
+from workflow_builders import plan_document, step
 
 from hostile.documents import unterminated
 from hostile.kinds import ACCEPTED, SCHEMA, Made, kind
 from hostile.strings import everything, injection
-from workflow_builders import plan_document, step
-
 from validator.protocol.limits import MAX_PARAMS, MAX_PLAN_BODY
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
@@ -157,7 +156,8 @@ async def outputs_multiplied(case: Planning) -> Made:
 @kind("plans", "plan", ACCEPTED, dear=True)
 async def params_of_combining_marks(case: Planning) -> Made:
     """Ten steps with as many params as allowed, of empty lists and of combining marks."""
-    marks, lists = "\u0301\u0316" * 3_500, [[]] * 5_000
+    marks = "\u0301\u0316" * 3_500
+    lists: list[list[int]] = [[]] * 5_000
     params: list[dict[str, Any]] = [{"q": marks}, {"q": lists}]
     return case.plan([step(f"s{number}", params[number % 2], timeout=3.0) for number in range(_STEPS)])
 

@@ -1,6 +1,7 @@
 """Miners, step services and declarers that mix hostility with honest answers, and note what they did to whom."""
 
 import asyncio
+import os
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -9,13 +10,13 @@ from typing import Any, Self
 
 import msgspec
 from aiohttp import web
+from workflow_builders import SERVICE, step
+from world import answer_to
+
 from hostile.declarations import Declaration, capabilities
 from hostile.kinds import Case, Kind, Made, is_runtime_primary, of_channel
 from hostile.plans import Planning
 from hostile.services import Serving
-from workflow_builders import SERVICE, step
-from world import answer_to
-
 from validator.protocol.answer import Dispatch
 from validator.protocol.limits import MIB
 from validator.protocol.round import Axon
@@ -24,7 +25,6 @@ from validator.protocol.workflow_plan import WorkflowDispatch
 from validator.protocol.workflow_run import StepOutput, StepRequest, run_id_of
 from validator.protocol.workflow_task import WorkflowTask
 
-import os
 DEV = bool(os.environ.get("DEV"))
 _LITTLE_S = 0.1
 _DEAR, _CHEAP, _HONEST = "dear", "cheap", "honest"
@@ -172,7 +172,11 @@ class Population:
     def _propose(self, signer: Signer) -> Handler:
         async def handle(request: web.Request) -> web.StreamResponse:
             dispatch = msgspec.json.decode(await request.read(), type=WorkflowDispatch)
-            kind = self._least_used([k for k in of_channel("plan") if not (k.dear and DEV)]) if self._rng.random() < 0.5 else None
+            kind = (
+                self._least_used([k for k in of_channel("plan") if not (k.dear and DEV)])
+                if self._rng.random() < 0.5
+                else None
+            )
             if kind is not None and kind.waits and int(dispatch.round_id) % self.plan.waiting_every:
                 kind = None
             self.journal.answers[dispatch.task_id, signer.hotkey] = kind

@@ -5,12 +5,12 @@ import random
 
 import msgspec
 from aiohttp import web
-from hostile.documents import unterminated
-from hostile.kinds import Made, kind
-from hostile.strings import everything
 from workflow_builders import SERVICE
 from workflow_world import TEXT, signed_answer
 
+from hostile.documents import unterminated
+from hostile.kinds import Made, kind
+from hostile.strings import everything
 from validator.protocol.limits import MAX_STEP_BODY, MAX_STEP_DATA, MAX_STEP_TEXT, MIB
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer

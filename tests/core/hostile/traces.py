@@ -8,10 +8,10 @@ from functools import cache
 from typing import Any
 
 import msgspec
+
 from hostile.archives import encoded
 from hostile.kinds import Case, Made, kind
 from hostile.strings import everything
-
 from validator.protocol.archives import pack
 from validator.protocol.limits import MAX_TRACES_EXPANDED
 from validator.protocol.reasons import Reason
@@ -186,7 +186,7 @@ async def broken_lines(case: Case) -> Made:
 @kind("traces", "answer", Reason.PROBES_ABSENT, traced=True)
 async def probes_left_out(case: Case) -> Made:
     """Empty traces, rightly hashed and signed: nothing was run."""
-    return case.traced_honestly({name: b"" for name in trace_names(case.dispatch.skill_type)})
+    return case.traced_honestly(dict.fromkeys(trace_names(case.dispatch.skill_type), b""))
 
 
 @kind("traces", "answer", Reason.PROBES_ABSENT, traced=True)
@@ -194,7 +194,7 @@ async def injections_in_traces(case: Case) -> Made:
     """Records full of escape codes and markup under odd types, rightly hashed and signed."""
     record = {"ts": 1, "path": everything(), "cmd": everything(), "domain": [everything()], "op": {everything(): None}}
     line = json.dumps(record).encode() + b"\n"
-    return case.traced_honestly({name: line for name in trace_names(case.dispatch.skill_type)})
+    return case.traced_honestly(dict.fromkeys(trace_names(case.dispatch.skill_type), line))
 
 
 @kind("traces", "answer", Reason.TRACES_MISSING, traced=True)

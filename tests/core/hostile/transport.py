@@ -4,8 +4,8 @@ import asyncio
 import gzip
 
 from aiohttp import web
-from hostile.kinds import ACCEPTED, SCHEMA, Case, Made, kind
 
+from hostile.kinds import ACCEPTED, SCHEMA, Case, Made, kind
 from validator.protocol.limits import MIB
 from validator.protocol.reasons import Reason
 
