@@ -48,13 +48,13 @@ class Planning:
         return msgspec.json.encode(self.document(nodes, edges, **changes))
 
 
-@kind("plans", "plan", SCHEMA, Reason.PARSE_TOO_DEEP, dear=True)
+@kind("plans", "plan", SCHEMA, dear=True)
 async def plan_that_never_ends(case: Planning) -> Made:
     """256 KiB of an open string of escaped quotes."""
     return unterminated(MAX_PLAN_BODY)
 
 
-@kind("plans", "plan", SCHEMA, dear=True)
+@kind("plans", "plan", Reason.PARSE_DUPLICATE_KEY, dear=True)
 async def plan_of_keys(case: Planning) -> Made:
     """Twenty thousand keys that no plan has, the last of them twice."""
     keys = b"".join(b'"%x":0,' % number for number in range(20_000))
