@@ -54,8 +54,9 @@ format: setup  ## Format and fix what can be fixed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-reference: setup  ## Write docs/reference again from the code
+reference: setup  ## Write docs/reference again from the code, and the table of hostility from the tests
 	$(BIN)/python -m validator.cli.reference
+	PYTHONPATH=tests/core $(BIN)/python -m hostile.table
 
 lock: setup  ## Lock requirements/*.in again, with hashes and without an index host
 	for name in setup build runtime devnet dev; do \

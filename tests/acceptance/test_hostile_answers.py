@@ -41,6 +41,7 @@ PLAN_S, RUN_S = DEADLINE_S / 2, DEADLINE_S / 3  # a run may take 1.5 times its l
 MOST_LATE_S = 10.0
 MOST_MIB = 600.0
 EARLY_S = 0.5
+SHOWN = {"injections everywhere", "unknown fields", "injected headers", "service that is not offered"}
 
 
 @dataclass
@@ -110,6 +111,7 @@ async def test_no_hostility_stops_the_daemon_or_costs_an_honest_miner(watched: W
     assert unescaped(watched.site.log.read_text()) == set()
     assert unescaped(watched.metrics) == set()
     assert '"round_failed"' not in watched.site.log.read_text()
+    assert await unescaped_by_commands(watched) == {}
     if LONG:
         check_bounds(watched, records)
 
@@ -121,6 +123,21 @@ def check_bounds(watched: Watched, records: list[RoundRecord]) -> None:
     assert watched.lag.share_within(0.25) >= 0.999
     for done in watched.journal.rounds.values():
         assert done["dear"] * 3 >= done.total() - 2
+
+
+async def unescaped_by_commands(watched: Watched) -> dict[str, set[str]]:
+    """What the pages about the answers that want to be shown still hold, by command."""
+    evil: dict[str, tuple[int, str]] = {}
+    async with watched.store.read() as tx:
+        for record in await tx.rounds.listing(1000):
+            for dispatch in await tx.dispatches.of_round(record.round_id):
+                kind = watched.journal.answers.get((dispatch.key.task_id, dispatch.key.hotkey))
+                if kind is not None and kind.name in SHOWN:
+                    evil[kind.name] = record.round_id, dispatch.key.hotkey
+    assert set(evil) == SHOWN
+    commands = [("explain", str(round_id), hotkey) for round_id, hotkey in evil.values()]
+    commands.append(("rounds", "show", str(next(iter(evil.values()))[0])))
+    return {" ".join(one): found for one in commands if (found := unescaped(await watched.site.said(*one)))}
 
 
 async def all_rounds(store: Store) -> list[RoundRecord]:

@@ -8,7 +8,6 @@ import json
 import os
 import random
 import signal
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from daemon_process import Miners, Site, honest
+from daemon_process import PROGRAM, Miners, Site, honest
 from process_watch import gone
 from test_daemon_crash import until
 
@@ -29,7 +28,6 @@ from validator.store.records import RoundRecord
 
 KILLS = int(os.environ.get("KILLS", "2"))
 DEADLINE_S = 15.0
-_PROGRAM = (sys.executable, "-c", "from validator.cli import main; main()")
 # What a life waits for in the log, how often, before it ends within a moment: while it starts, while it resumes, among
 # the sixty dispatches of a round or of a second one, at the last of them, at the settling.
 MOMENTS = (
@@ -177,7 +175,7 @@ def check_log(site: Site) -> None:
 async def replayed(site: Site) -> dict[str, set[str]]:
     """What `replay` says of the rounds, by their state."""
     verdicts: dict[str, set[str]] = {}
-    for line in (await said(site, "replay", "--all", "--json", "--jobs", "2")).splitlines():
+    for line in (await site.said("replay", "--all", "--json", "--jobs", "2")).splitlines():
         found = json.loads(line)
         verdicts.setdefault(found["state"], set()).add(found["verdict"])
     return verdicts
@@ -185,18 +183,9 @@ async def replayed(site: Site) -> dict[str, set[str]]:
 
 async def check_audit(site: Site) -> None:
     file = site.config.with_name("log.jsonl")
-    await said(site, "audit", "export", "--out", str(file))
+    await site.said("audit", "export", "--out", str(file))
     process = await asyncio.create_subprocess_exec(
-        *_PROGRAM, "audit", "verify", str(file), stdout=asyncio.subprocess.PIPE
+        *PROGRAM, "audit", "verify", str(file), stdout=asyncio.subprocess.PIPE
     )
     out, _ = await process.communicate()
     assert process.returncode == 0, out.decode()
-
-
-async def said(site: Site, *arguments: str) -> str:
-    command = (*_PROGRAM, *arguments, "--config", str(site.config))
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
-    out, err = await process.communicate()
-    assert process.returncode == 0, err.decode() + out.decode()[-3000:]
-    return out.decode()

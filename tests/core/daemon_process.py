@@ -27,6 +27,7 @@ from validator.protocol.times import format_time
 from validator.sources import SystemClock
 from validator.tasks.packing import write_task
 
+PROGRAM = (sys.executable, "-c", "from validator.cli import main; main()")
 Answerer = Callable[[Signer, Dispatch, web.Request], Awaitable[bytes | web.StreamResponse]]
 
 
@@ -159,14 +160,20 @@ format = "json"
 """
         )
 
+    async def said(self, *arguments: str) -> str:
+        """What a command prints about this site; it has to succeed."""
+        pipe, command = asyncio.subprocess.PIPE, [*PROGRAM, *arguments, "--config", str(self.config)]
+        process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
+        out, err = await process.communicate()
+        assert process.returncode == 0, err.decode() + out.decode()[-3000:]
+        return out.decode()
+
     @asynccontextmanager
     async def daemon(self) -> AsyncIterator[asyncio.subprocess.Process]:
         """A running daemon; killed at the end if it still runs."""
         with self.log.open("ab") as log:
             process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-c",
-                "from validator.cli import main; main()",
+                *PROGRAM,
                 "run",
                 "--config",
                 str(self.config),

@@ -46,7 +46,15 @@ class PlanRunner:
         if task is None:
             raise ValueError("no workflow")
         run_id = run_id_of(expected.task.task_id, expected.hotkey)
-        run = await run_plan(task, plan, self.services, self.clock, run_id=run_id, workers=self.workers)
+        run = await run_plan(
+            task,
+            plan,
+            self.services,
+            self.clock,
+            run_id=run_id,
+            plan_sha256=accepted.sha256,
+            workers=self.workers,
+        )
         quality = await judge_output(task, result_of(plan, run), self.sandbox)
         measured = measure(task, plan, run, 0.0)
         _log.info(

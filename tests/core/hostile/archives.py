@@ -66,19 +66,19 @@ async def bomb_of_a_hundred_megabytes(case: Case) -> Made:
     return case.traced(bomb())
 
 
-@kind("archives", "answer", _LARGE, _BROKEN, dear=True, traced=True)
+@kind("archives", "answer", _LARGE, dear=True, traced=True)
 async def empty_gzip_members(case: Case) -> Made:
     """Three hundred thousand gzip members with nothing in them: once minutes of computing."""
     return case.traced(members(300_000, b""))
 
 
-@kind("archives", "answer", _LARGE, _BROKEN, dear=True, traced=True)
+@kind("archives", "answer", _LARGE, dear=True, traced=True)
 async def gzip_members_of_one_byte(case: Case) -> Made:
     """Three hundred thousand gzip members with one byte in each."""
     return case.traced(members(290_000, b"\n"))
 
 
-@kind("archives", "answer", _LARGE, _BROKEN, dear=True, traced=True)
+@kind("archives", "answer", _BROKEN, dear=True, traced=True)
 async def gzip_padded_with_megabytes(case: Case) -> Made:
     """A gzip with eight megabytes of zero bytes behind it, each pair of members padded."""
     own = gzip.compress(b"")
@@ -91,14 +91,14 @@ async def too_large_compressed(case: Case) -> Made:
     return case.traced(encoded(bytes(MAX_TRACES_COMPRESSED + 1)))
 
 
-@kind("archives", "answer", _LARGE, _BROKEN, traced=True)
+@kind("archives", "answer", _LARGE, traced=True)
 async def entries_by_the_thousand(case: Case) -> Made:
     """Ten thousand folders."""
     folder = named("a", lambda info: setattr(info, "type", tarfile.DIRTYPE))
     return case.traced(squeezed(folder.tobuf() * 10_000))
 
 
-@kind("archives", "answer", _LARGE, _BROKEN, dear=True, traced=True)
+@kind("archives", "answer", _LARGE, dear=True, traced=True)
 async def pax_records_by_the_hundred_thousand(case: Case) -> Made:
     """A pax header of megabytes, full of records that nobody needs."""
     return case.traced(_pax())
@@ -112,13 +112,13 @@ def _pax() -> bytes:
     return squeezed(info.tobuf() + records + bytes(-len(records) % 512) + tar_of((named("fs.jsonl"), _LINE)))
 
 
-@kind("archives", "answer", _LARGE, _BROKEN, dear=True, traced=True)
+@kind("archives", "answer", _LARGE, dear=True, traced=True)
 async def pax_headers_in_a_row(case: Case) -> Made:
     """Pax headers one behind the other, each about the next."""
     return case.traced(_headers_in_a_row(tarfile.XHDTYPE, b"11 path=fs\n"))
 
 
-@kind("archives", "answer", _LARGE, _BROKEN, dear=True, traced=True)
+@kind("archives", "answer", _LARGE, dear=True, traced=True)
 async def long_names_in_a_row(case: Case) -> Made:
     """Long-name headers one behind the other, which readers follow by recursion."""
     return case.traced(_headers_in_a_row(tarfile.GNUTYPE_LONGNAME, b"fs.jsonl\0"))

@@ -99,37 +99,37 @@ def _same_time() -> bytes:
     return b"".join(b'{"path":"%s%d","ts":1}\n' % (b"/" * 40, _MOST - i) for i in range(_MOST))
 
 
-@kind("traces", "answer", _BROKEN, _LARGE, _HASH, dear=True, traced=True)
+@kind("traces", "answer", _LARGE, dear=True, traced=True)
 async def line_of_empty_lists(case: Case) -> Made:
     """One line of sixteen megabytes of empty lists, in a body of 23 kB."""
     return bundle(case, _line_of_lists)
 
 
-@kind("traces", "answer", _BROKEN, _LARGE, _HASH, dear=True, traced=True)
+@kind("traces", "answer", _LARGE, dear=True, traced=True)
 async def line_of_text(case: Case) -> Made:
     """One line of sixteen megabytes of letters with combining marks."""
     return bundle(case, _line_of_text)
 
 
-@kind("traces", "answer", _BROKEN, _LARGE, _HASH, dear=True, traced=True)
+@kind("traces", "answer", _LARGE, dear=True, traced=True)
 async def line_of_keys(case: Case) -> Made:
     """One line with a million and a half keys."""
     return bundle(case, _line_of_keys)
 
 
-@kind("traces", "answer", _BROKEN, _LARGE, dear=True, traced=True)
+@kind("traces", "answer", _LARGE, dear=True, traced=True)
 async def line_with_a_duplicate_at_its_end(case: Case) -> Made:
     """One line with a million and a half keys, the last of them twice."""
     return bundle(case, _line_of_duplicates)
 
 
-@kind("traces", "answer", _BROKEN, _LARGE, dear=True, traced=True)
+@kind("traces", "answer", _LARGE, dear=True, traced=True)
 async def line_that_never_ends(case: Case) -> Made:
     """One line of sixteen megabytes whose string stays open."""
     return bundle(case, _line_that_never_ends)
 
 
-@kind("traces", "answer", _BROKEN, _LARGE, dear=True, traced=True)
+@kind("traces", "answer", _LARGE, dear=True, traced=True)
 async def empty_lines_by_the_million(case: Case) -> Made:
     """Sixteen million empty lines."""
     return bundle(case, _empty_lines)
@@ -141,19 +141,19 @@ async def as_many_records_as_allowed(case: Case) -> Made:
     return bundle(case, _crowd)
 
 
-@kind("traces", "answer", _HASH, _LARGE, dear=True, traced=True)
+@kind("traces", "answer", _HASH, dear=True, traced=True)
 async def records_of_floats(case: Case) -> Made:
     """199,000 records of whole floats and foreign letters, the slow path of canonical JSON."""
     return bundle(case, _floats)
 
 
-@kind("traces", "answer", _HASH, _LARGE, dear=True, traced=True)
+@kind("traces", "answer", _LARGE, dear=True, traced=True)
 async def nested_records(case: Case) -> Made:
     """199,000 records nested as deep as is allowed."""
     return bundle(case, _nested)
 
 
-@kind("traces", "answer", _HASH, _LARGE, dear=True, traced=True)
+@kind("traces", "answer", _HASH, dear=True, traced=True)
 async def records_of_keys_in_reverse(case: Case) -> Made:
     """Records with all letters as keys in reverse, each to be sorted and escaped."""
     return bundle(case, _wide_records)
