@@ -1,5 +1,6 @@
 """Commands that anybody may run on a stranger's file: bounded time and memory, one line that names file or field."""
 
+import gc
 import json
 import os
 import resource
@@ -74,13 +75,14 @@ def test_a_debate_whose_proof_nobody_could_check_is_not_built(
     assert list(tmp_path.iterdir()) == []
 
 
-def doubling(make: Callable[[int], bytes], n: int, path: Path, *command: str) -> float:
-    """How much more CPU time the command takes for twice as much."""
+def doubled_twice(make: Callable[[int], bytes], n: int, path: Path, *command: str) -> float:
+    """How much more CPU time the command takes for four times as much: noise counts for less than in one doubling."""
     costs = []
-    for size in (n, 2 * n):
+    for size in (n // 2, 2 * n):
         path.write_bytes(make(size))
         times = []
-        for _ in range(2):
+        for _ in range(3):
+            gc.collect()
             before = resource.getrusage(resource.RUSAGE_SELF)
             called(*command, str(path))
             after = resource.getrusage(resource.RUSAGE_SELF)
@@ -99,18 +101,6 @@ def of_events(n: int) -> bytes:
     return json.dumps({"start": 0.5, "events": ["rerun_pass", "violation"] * (n // 2)}).encode()
 
 
-def of_windows(n: int) -> bytes:
-    return json.dumps({"windows": {f"h{i}": {"declarative": [1, i % 7]} for i in range(n)}}).encode()
-
-
-def of_candidates(n: int) -> bytes:
-    one: dict[str, object] = {"reputation": 0.5, "collusion_flags": 0, "in_flight": 0, "max_concurrent": 1}
-    one |= {"dispatches": 0, "failures": 0, "recent_roles": ["auditor"] * 5}
-    pool = [one | {"hotkey": f"h{i}"} for i in range(n)]
-    fixed = {"round_id": "1", "task_id": "t", "seed": "ab" * 32, "skill_type": "declarative"}
-    return json.dumps(fixed | {"candidates": pool}).encode()
-
-
 LINEAR: list[tuple[Callable[[int], bytes], int, tuple[str, ...]]] = [
     (lambda n: START + b'"' + b'\\"' * n, 2_000_000, ("audit", "verify")),
     (lambda n: START + b"1}}\n" * n, 400_000, ("audit", "verify")),
@@ -119,8 +109,6 @@ LINEAR: list[tuple[Callable[[int], bytes], int, tuple[str, ...]]] = [
     (lambda n: b'{"proof_id":' + b"[[]," * n, 400_000, ("proof", "verify")),
     (of_samples, 40_000, ("score", "collusion")),
     (of_events, 400_000, ("score", "reputation")),
-    (of_windows, 20_000, ("score", "weights")),
-    (of_candidates, 10_000, ("groups", "select")),
 ]
 
 
@@ -128,7 +116,7 @@ LINEAR: list[tuple[Callable[[int], bytes], int, tuple[str, ...]]] = [
 def test_twice_as_much_costs_at_most_two_and_a_half_times(
     make: Callable[[int], bytes], n: int, command: tuple[str, ...], tmp_path: Path
 ) -> None:
-    assert doubling(make, n, tmp_path / "file", *command) <= 2.5
+    assert doubled_twice(make, n, tmp_path / "file", *command) <= 2.5**2
 
 
 HOSTILE_64_MB: dict[str, tuple[bytes, tuple[str, ...]]] = {
