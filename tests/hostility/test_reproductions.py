@@ -4,8 +4,9 @@ import gzip
 import io
 import tarfile
 
+import msgspec
 import pytest
-from builders import expect, make_task
+from builders import expect, make_answer, make_task
 
 from validator.protocol.archives import ArchiveError
 from validator.protocol.bundles import read_bundle
@@ -52,8 +53,10 @@ def test_a_capability_document_whose_string_never_ends() -> None:
 
 @pytest.mark.parametrize("count", [16_000, 64_000])
 def test_a_duplicate_that_stands_last(count: int) -> None:
-    body = b'{"sssa":{"evidence":{"trace_hashes":{' + keys(count) + b',"0":1}}}}'
-    assert judge(expect(make_task(SkillType.RAG_KNOWLEDGE)), body, 5.0).reason == Reason.PARSE_DUPLICATE_KEY
+    task = make_task(SkillType.EXECUTABLE_PYTHON)
+    hashes = b"".join(b'"%d":"sha256:%064x",' % (i, i) for i in (*range(count), 0))
+    body = msgspec.json.encode(make_answer(task)).replace(b'"trace_hashes":{', b'"trace_hashes":{' + hashes)
+    assert judge(expect(task), body, 5.0).reason == Reason.PARSE_DUPLICATE_KEY
     with pytest.raises(DuplicateKeyError):
         decode_plain(b"{" + keys(count) + b',"0":1}', limit=4 << 20)
     bundle = trace(b'{"ts":1,' + keys(count) + b',"0":1}')

@@ -1,6 +1,7 @@
 """The reader of strangers' JSON, held against a slow and simple one."""
 
 import json
+from math import isinf
 from typing import Any
 
 import msgspec
@@ -18,7 +19,6 @@ from validator.protocol.strict_json import (
     JsonError,
     SchemaError,
     TooDeepError,
-    TooLargeError,
     _deepest,
     decode,
     decode_plain,
@@ -74,16 +74,20 @@ class _TwiceError(Exception):
 
 
 def simple(text: str) -> Any:
-    """Return what the standard library makes of it; ValueError for what it takes beyond JSON."""
+    """Return what the standard library makes of it; ValueError, before any other fault, for what is beyond JSON."""
+
+    def finite(number: str) -> float:
+        if isinf(float(number)):
+            raise ValueError(number)
+        return float(number)
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) != len(pairs):
             raise _TwiceError
         return dict(pairs)
 
-    value = json.loads(text, object_pairs_hook=unique)
-    json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
-    return value
+    json.dumps(json.loads(text, parse_float=finite), ensure_ascii=False).encode()
+    return json.loads(text, object_pairs_hook=unique)
 
 
 def depth_of(value: Any) -> int:
@@ -136,8 +140,8 @@ def test_many_dear_numbers_change_nothing_but_the_way_they_are_read(text: str) -
     for filler in ("[]", f"[{padding}]"):
         try:
             outcomes.append(repr(decode_plain(f"[{text},{filler}]".encode(), limit=10**6)[0]))
-        except JsonError as error:
-            outcomes.append(type(error).__name__)
+        except JsonError:
+            outcomes.append("refused")  # of several faults another may be named
     assert outcomes[0] == outcomes[1]
 
 
@@ -173,7 +177,8 @@ def test_a_struct_may_be_written_in_any_way(data: bytes) -> None:
         (GOOD.replace(b'"x":1.5', b'"x":1.5,"x":1.5'), DuplicateKeyError, ": x"),
         (GOOD.replace(b'"x":1.5', b'"x":1.5,"\\u0078":1.5'), DuplicateKeyError, ": x"),
         (GOOD.replace(b'"a":1', b'"a":1,"b":2,"a":1'), DuplicateKeyError, ": a"),
-        (GOOD.replace(b'"x":1.5', b'"x":"1","x":"1"'), DuplicateKeyError, ": x"),
+        (GOOD.replace(b'"x":1.5', b'"x":"1","x":"1"'), SchemaError, "inner"),
+        (GOOD.replace(b'"x":1.5', b'"x":1.5,"x":1.5,"y":' + b"[" * 40 + b"]" * 40), TooDeepError, "32 levels"),
         (GOOD.replace(b"1.5", b"[" * 32 + b"]" * 32), TooDeepError, "32 levels"),
         (GOOD.replace(b"1.5", b"[" * 60), TooDeepError, "32 levels"),
         (GOOD.replace(b"1.5", b"[[]]"), SchemaError, "inner"),
@@ -203,11 +208,13 @@ def test_a_type_without_open_fields_bounds_the_nesting_itself() -> None:
 
 
 def test_values_are_bounded_before_anything_is_built() -> None:
-    with pytest.raises(TooLargeError, match="2 values"):
+    with pytest.raises(SchemaError, match="2 values"):
         decode_plain(b"[1,2]", limit=100, values=2)
+    with pytest.raises(TooDeepError):
+        decode_plain(b"[[1,2]]", limit=100, values=2, depth=1)
     assert decode_plain(b"[1,2]", limit=100, values=3) == [1, 2]
     assert decode_plain(b'[",,,,[[[["]', limit=100, values=2) == [",,,,[[[["]
-    with pytest.raises(TooLargeError, match="values"):
+    with pytest.raises(SchemaError, match="values"):
         parse_answer(b"[" + b"[]," * limits.MAX_ANSWER_VALUES + b"1]", limit=limits.MAX_BODY)
 
 

@@ -1,13 +1,13 @@
 """JSON from strangers: bounded before it is parsed, closed schemas, no duplicate keys, at a linear cost (SPEC 2, 5).
 
-Which fault is named when there are several: too large (bytes, then values), too deep, no JSON or a duplicate key
-(whichever stands first), and last whatever does not fit the types.
+Which fault is named when there are several: too many bytes, too deep, then no JSON or too many values or what does not
+fit the types, and last a duplicate key. Stored reasons hang on this order: replay judges answers again.
 """
 
 import json
 from functools import lru_cache
 from math import inf
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import jiter
 import msgspec
@@ -69,14 +69,17 @@ def decode(data: bytes, kind: type[T], *, limit: int, depth: int = MAX_JSON_DEPT
     """
     if len(data) > limit:
         raise TooLargeError(f"{len(data)} bytes, at most {limit}")
-    if has_more_values(data, values):
-        raise TooLargeError(f"more than {values} values")
-    if _deepest(cast("Any", kind)) > depth and nesting_exceeds(data, depth):
+    crowded = has_more_values(data, values)
+    if (crowded or _deepest(cast("Any", kind)) > depth) and nesting_exceeds(data, depth):
         raise TooDeepError(f"more than {depth} levels")
+    if crowded:
+        raise SchemaError(f"more than {values} values")
     try:
         value = _decode(data, kind)
-    except (msgspec.MsgspecError, RecursionError, ValueError, OverflowError) as error:
-        _explain(data, depth, error)
+    except (SchemaError, msgspec.MsgspecError, RecursionError, ValueError, OverflowError) as error:
+        if isinstance(error, RecursionError) or nesting_exceeds(data, depth):
+            raise TooDeepError(f"more than {depth} levels") from None
+        raise error if isinstance(error, SchemaError) else SchemaError(printable(str(error))) from None
     # What an encoder would write is free of duplicate keys: they are looked for only in what is written otherwise.
     if msgspec.json.encode(value) != data:
         parse_untyped(data)
@@ -97,8 +100,12 @@ def parse_untyped(data: bytes) -> Any:
         DuplicateKeyError: an object has a key twice, however the two are escaped.
         SchemaError: no JSON in UTF-8, or a whole number of more than 4,300 digits.
     """
+    return _parse(data, unique=True)
+
+
+def _parse(data: bytes, *, unique: bool) -> Any:
     try:
-        return jiter.from_json(data, allow_inf_nan=False, cache_mode="keys", catch_duplicate_keys=True)
+        return jiter.from_json(data, allow_inf_nan=False, cache_mode="keys", catch_duplicate_keys=unique)
     except ValueError as error:
         said = str(error)
     if said.startswith(_DUPLICATE):
@@ -110,25 +117,10 @@ def parse_untyped(data: bytes) -> Any:
 def _decode(data: bytes, kind: type[T]) -> T:
     if data.count(b"e-") + data.count(b"E-") <= _DEAR_NUMBERS:
         return msgspec.json.decode(data, type=kind)
-    plain = parse_untyped(data)
+    plain = _parse(data, unique=False)
     for _ in json.JSONEncoder(allow_nan=False).iterencode(plain):
         pass
     return msgspec.convert(plain, kind)
-
-
-def _explain(data: bytes, depth: int, error: Exception) -> NoReturn:
-    """Raise what is wrong with a document that could not be decoded."""
-    if isinstance(error, JsonError):
-        raise error
-    if isinstance(error, RecursionError) or nesting_exceeds(data, depth):
-        raise TooDeepError(f"more than {depth} levels") from None
-    try:
-        parse_untyped(data)
-    except DuplicateKeyError:
-        raise
-    except SchemaError:
-        pass
-    raise SchemaError(printable(str(error))) from None
 
 
 @lru_cache(maxsize=256)
