@@ -38,7 +38,8 @@ hostile: setup  ## Every kind of hostility against a running daemon, round after
 test-chain: setup  ## The contract of every chain; with SUBTENSOR_URL=ws://… on a subnet of its own on that node, too
 	$(BIN)/pytest tests/chain/test_chain_contract.py tests/chain/test_bittensor_chain.py --timeout 7200
 
-bench: setup  ## How much longer a workflow takes over HTTP than its longest path
+bench: setup  ## What the dearest answers cost to judge; how much longer a workflow takes over HTTP than its longest path
+	$(BIN)/python benchmarks/dearest_answers.py
 	$(BIN)/python benchmarks/workflow_diamond.py
 
 replay-test: setup  ## Two long runs of the local network, replayed on both databases and every Python here
