@@ -12,12 +12,12 @@ help:  ## Show this list
 
 setup: $(VENV)/.ready  ## Make .venv with the locked dependencies
 
-$(VENV)/.ready: requirements/setup.txt requirements/dev.txt pyproject.toml
+$(VENV)/.ready: requirements/setup.txt requirements/dev.txt pyproject.toml localnet/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 …")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/setup.txt
 	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
-	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . --editable ./localnet
 	@touch $@
 
 demo: setup  ## Run the local network: simulated chain, real miners, HTTP and signatures
@@ -60,7 +60,7 @@ reference: setup  ## Write docs/reference again from the code, and the table of 
 	PYTHONPATH=tests/core $(BIN)/python -m hostile.table
 
 lock: setup  ## Lock requirements/*.in again, with hashes and without an index host
-	for name in setup build runtime devnet dev; do \
+	for name in setup build runtime localnet dev; do \
 	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	    requirements/$$name.in -o requirements/$$name.txt; done
 

@@ -1,7 +1,6 @@
 """One reference miner on a chain of its own choosing: for local networks on a real node."""
 
 import asyncio
-import importlib.util
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -10,16 +9,16 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import structlog
 
+from localnet.miner.analyses import AnalysisPool
+from localnet.miner.behaviours import behaviour_of
+from localnet.miner.kit import Kit
+from localnet.miner.server import LocalMiner
+from localnet.roster import Resident
+from localnet.serving import HOST
+from localnet.tracing.policy import RunPolicy, Tracer
 from validator.chain.base import ChainError, NotRegisteredError
 from validator.daemon.stop import Stop
 from validator.daemon.world import real_chain
-from validator.devnet.miner.analyses import AnalysisPool
-from validator.devnet.miner.behaviours import behaviour_of
-from validator.devnet.miner.kit import Kit
-from validator.devnet.miner.server import LocalMiner
-from validator.devnet.roster import Resident
-from validator.devnet.serving import HOST
-from validator.devnet.tracing.policy import RunPolicy, Tracer
 from validator.protocol.errors import ValidatorError
 from validator.protocol.round import Axon, MetagraphSnapshot
 from validator.protocol.signatures import Signer
@@ -34,16 +33,11 @@ if TYPE_CHECKING:
 Conduct = Literal[
     "thorough", "partial", "sloppy", "lazy", "slow", "garbage", "oversized", "wrong_signature", "replayed"
 ]
-NEEDED: Final = ("bandit", "packaging")
 _REFRESH_S: Final = 60.0
 _log = structlog.get_logger()
 
 
-class MissingExtraError(ValidatorError):
-    """The reference miner needs packages that are not installed."""
-
-
-class ListeningError(ValidatorError):
+class ListeningError(ValidatorError, OSError):
     """The miner cannot listen."""
 
 
@@ -95,17 +89,6 @@ class PermitHolders:
             self._hotkeys = frozenset(n.hotkey for n in snapshot.neurons if n.validator_permit)
 
 
-def check_extra() -> None:
-    """Refuse to start without what the analysis needs.
-
-    Raises:
-        MissingExtraError: naming the packages and how to install them.
-    """
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        raise MissingExtraError(f"{', '.join(missing)}; install sssa-validator[devnet] or requirements/devnet.txt")
-
-
 def address_to_announce(ip: str | None, port: int | None) -> Axon:
     """Return what `--external-ip` and `--external-port` say; port 0 stands for the port that is listened on.
 
@@ -152,10 +135,9 @@ async def run_miner(
             nothing.
 
     Raises:
-        MissingExtraError, ListeningError: it cannot start.
+        ListeningError: it cannot start.
         ChainError: no look at the chain at the start, no slot on the subnet, or the announcement was refused.
     """
-    check_extra()
     holders = PermitHolders(options.validators)
     async with AsyncExitStack() as stack:
         analyses = AnalysisPool()

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from validator.devnet.services.catalogue import ACTIONS, Service
-from validator.devnet.services.retrieval import PASSAGES
-from validator.devnet.services.text import shortened
+from localnet.services.catalogue import ACTIONS, Service
+from localnet.services.retrieval import PASSAGES
+from localnet.services.text import shortened
 from validator.protocol.task import Windows
 from validator.protocol.workflow_task import (
     Constraints,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from validator.devnet.bundles.written import WrittenBundle, written_bundles
+from localnet.bundles.written import WrittenBundle, written_bundles
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.task import Windows
 from validator.tasks.checks import sourced_task

@@ -6,21 +6,21 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
+from localnet.fresh import set_aside
+from localnet.goals import local_goals
+from localnet.library import WINDOWS, Library, build_library
+from localnet.miner.analyses import AnalysisPool
+from localnet.population import Population
+from localnet.result import NetworkResult, read_result
+from localnet.roster import Resident, collusion_roster, demo_roster
+from localnet.services.local import LocalServices
+from localnet.tracing.policy import RunPolicy, Tracer
 from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.daemon.assembly import Daemon, assembled
 from validator.daemon.stop import Stop
 from validator.daemon.world import World, judging_workers
-from validator.devnet.fresh import set_aside
-from validator.devnet.goals import local_goals
-from validator.devnet.library import WINDOWS, Library, build_library
-from validator.devnet.miner.analyses import AnalysisPool
-from validator.devnet.population import Population
-from validator.devnet.result import NetworkResult, read_result
-from validator.devnet.roster import Resident, collusion_roster, demo_roster
-from validator.devnet.services.local import LocalServices
-from validator.devnet.tracing.policy import RunPolicy, Tracer
 from validator.protocol.bundles import read_bundle
 from validator.protocol.errors import ValidatorError
 from validator.protocol.scoring_version import SkillType

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from validator.devnet.miner.assessment import Assessment, Response
-from validator.devnet.miner.behaviours import Behaviour
+from localnet.miner.assessment import Assessment, Response
+from localnet.miner.behaviours import Behaviour
 
 PACE_S: Final = 1.0  # within the first quarter of the local network's windows: it costs no early bonus
 

@@ -3,16 +3,16 @@
 import asyncio
 from dataclasses import dataclass, field
 
+from localnet.miner.analyses import AnalysisPool
+from localnet.miner.behaviours import behaviour_of
+from localnet.miner.kit import Kit
+from localnet.miner.server import LocalMiner
+from localnet.pace import Paced
+from localnet.planner.server import LocalPlanner
+from localnet.planner.skills import HABITS
+from localnet.roster import Resident
+from localnet.tracing.policy import Tracer
 from validator.chain.subnet import SimulatedSubnet
-from validator.devnet.miner.analyses import AnalysisPool
-from validator.devnet.miner.behaviours import behaviour_of
-from validator.devnet.miner.kit import Kit
-from validator.devnet.miner.server import LocalMiner
-from validator.devnet.pace import Paced
-from validator.devnet.planner.server import LocalPlanner
-from validator.devnet.planner.skills import HABITS
-from validator.devnet.roster import Resident
-from validator.devnet.tracing.policy import Tracer
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 from validator.sources import Clock

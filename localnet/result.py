@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from localnet.roster import Resident
 from validator.chain.subnet import SimulatedSubnet
-from validator.devnet.roster import Resident
 from validator.protocol.reasons import Reason
 from validator.protocol.scoring_version import SkillType
 from validator.rounds.listening import RoundEnd

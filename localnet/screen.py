@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
-from validator.devnet.result import MinerResult, NetworkResult
+from localnet.result import MinerResult, NetworkResult
 from validator.protocol.reasons import Reason
 from validator.rounds.listening import RoundEnd
 from validator.rounds.prepare import Prepared

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from validator.devnet.guard import AuthRefusedError, CallerRefusedError, RequestGuard
+from localnet.guard import AuthRefusedError, CallerRefusedError, RequestGuard
 from validator.protocol.text import printable
 from validator.sources import Clock
 

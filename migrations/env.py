@@ -1,4 +1,8 @@
-"""Run by Alembic; `validator.store.schema` hands it the connection and owns the transaction."""
+"""Run by Alembic; `validator.store.schema` hands it the connection and owns the transaction.
+
+The steps in versions/ are frozen: each names the one before it and plain column types, and imports nothing of the
+program.
+"""
 
 from alembic import context
 

@@ -6,20 +6,20 @@ from typing import Final
 
 import msgspec
 
-from validator.devnet.analysis.bounds import Budget
-from validator.devnet.analysis.canary import find_canary
-from validator.devnet.analysis.composition import Conclusion, children_of, read_children
-from validator.devnet.analysis.documents import is_document, read_documents
-from validator.devnet.analysis.manifest import manifest_findings, read_manifest
-from validator.devnet.analysis.mcp_manifest import MANIFEST, read_server
-from validator.devnet.analysis.policy import rules_for
-from validator.devnet.analysis.python_code import read_python
-from validator.devnet.analysis.requirements import declares_dependencies, read_dependencies
-from validator.devnet.analysis.result import Analysis, Report, found, merged
-from validator.devnet.analysis.secret_scan import read_settings
-from validator.devnet.analysis.shell_code import is_shell, read_shell
-from validator.devnet.analysis.source import SourceFile, addressable
-from validator.devnet.analysis.verdict import SEVERITIES, VERDICTS, risk_of, verdict_of
+from localnet.analysis.bounds import Budget
+from localnet.analysis.canary import find_canary
+from localnet.analysis.composition import Conclusion, children_of, read_children
+from localnet.analysis.documents import is_document, read_documents
+from localnet.analysis.manifest import manifest_findings, read_manifest
+from localnet.analysis.mcp_manifest import MANIFEST, read_server
+from localnet.analysis.policy import rules_for
+from localnet.analysis.python_code import read_python
+from localnet.analysis.requirements import declares_dependencies, read_dependencies
+from localnet.analysis.result import Analysis, Report, found, merged
+from localnet.analysis.secret_scan import read_settings
+from localnet.analysis.shell_code import is_shell, read_shell
+from localnet.analysis.source import SourceFile, addressable
+from localnet.analysis.verdict import SEVERITIES, VERDICTS, risk_of, verdict_of
 from validator.protocol import limits
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.scoring_version import TYPE_RULES, SkillType

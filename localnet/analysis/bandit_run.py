@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from validator.devnet.analysis.python_parse import quiet
-from validator.devnet.analysis.result import found
-from validator.devnet.analysis.source import SourceFile
+from localnet.analysis.python_parse import quiet
+from localnet.analysis.result import found
+from localnet.analysis.source import SourceFile
 from validator.protocol.sssa import Category, Finding, Severity
 
 # Asserts are no risk; imports and calls that the own rules judge in context would only be counted twice.

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from validator.devnet.analysis.result import Report, found
-from validator.devnet.analysis.source import SourceFile
+from localnet.analysis.result import Report, found
+from localnet.analysis.source import SourceFile
 
 
 def find_canary(sources: Iterable[SourceFile], marker: str | None) -> Report:

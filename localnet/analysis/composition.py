@@ -5,11 +5,11 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from validator.devnet.analysis.bounds import MAX_CHILDREN, MAX_DEPTH
-from validator.devnet.analysis.json_file import line_of, objects, read_object, string
-from validator.devnet.analysis.result import Analysis, Report, Use, found
-from validator.devnet.analysis.source import SourceFile
-from validator.devnet.analysis.verdict import VERDICTS
+from localnet.analysis.bounds import MAX_CHILDREN, MAX_DEPTH
+from localnet.analysis.json_file import line_of, objects, read_object, string
+from localnet.analysis.result import Analysis, Report, Use, found
+from localnet.analysis.source import SourceFile
+from localnet.analysis.verdict import VERDICTS
 from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.sssa import Finding, Severity, Verdict

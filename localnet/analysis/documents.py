@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from validator.devnet.analysis import capabilities as cap
-from validator.devnet.analysis.bounds import Budget
-from validator.devnet.analysis.hidden_text import hidden_comments, invisible_characters, invisible_styles
-from validator.devnet.analysis.injection import find_phrases
-from validator.devnet.analysis.links import hosts_in, suspicious_links
-from validator.devnet.analysis.result import BEYOND, Report, Use, found
-from validator.devnet.analysis.secret_scan import secrets_in
-from validator.devnet.analysis.source import SourceFile
+from localnet.analysis import capabilities as cap
+from localnet.analysis.bounds import Budget
+from localnet.analysis.hidden_text import hidden_comments, invisible_characters, invisible_styles
+from localnet.analysis.injection import find_phrases
+from localnet.analysis.links import hosts_in, suspicious_links
+from localnet.analysis.result import BEYOND, Report, Use, found
+from localnet.analysis.secret_scan import secrets_in
+from localnet.analysis.source import SourceFile
 from validator.protocol.sssa import Finding
 from validator.protocol.strict_json import JsonError, decode_plain
 

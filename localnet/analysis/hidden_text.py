@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from validator.devnet.analysis.injection import find_phrases
-from validator.devnet.analysis.result import found
-from validator.devnet.analysis.source import SourceFile
+from localnet.analysis.injection import find_phrases
+from localnet.analysis.result import found
+from localnet.analysis.source import SourceFile
 from validator.protocol.sssa import Finding
 
 _MAX_COMMENTS: Final = 500

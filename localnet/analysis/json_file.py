@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from validator.devnet.analysis.bounds import MAX_JSON
-from validator.devnet.analysis.source import SourceFile
+from localnet.analysis.bounds import MAX_JSON
+from localnet.analysis.source import SourceFile
 from validator.protocol.strict_json import JsonError, decode_plain
 
 

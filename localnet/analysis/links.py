@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from validator.devnet.analysis.policy import host_of
-from validator.devnet.analysis.result import found
-from validator.devnet.analysis.source import SourceFile
+from localnet.analysis.policy import host_of
+from localnet.analysis.result import found
+from localnet.analysis.source import SourceFile
 from validator.protocol.sssa import Finding
 from validator.protocol.text import printable
 

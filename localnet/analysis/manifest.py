@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from validator.devnet.analysis import capabilities as cap
-from validator.devnet.analysis.json_file import line_of, read_object, string
-from validator.devnet.analysis.result import Use, found
-from validator.devnet.analysis.source import SourceFile
+from localnet.analysis import capabilities as cap
+from localnet.analysis.json_file import line_of, read_object, string
+from localnet.analysis.result import Use, found
+from localnet.analysis.source import SourceFile
 from validator.protocol.scoring_version import TYPE_RULES, SkillType
 from validator.protocol.sssa import Finding
 from validator.protocol.text import printable

@@ -4,13 +4,13 @@ import ast
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from validator.devnet.analysis.bounds import MAX_TOOLS
-from validator.devnet.analysis.json_file import line_of, objects, read_object, string
-from validator.devnet.analysis.python_parse import UnreadableSourceError, dotted, parse, text_of
-from validator.devnet.analysis.result import Report, found
-from validator.devnet.analysis.source import SourceFile
-from validator.devnet.analysis.tool_text import faults_of
-from validator.devnet.analysis.verdict import SEVERITIES
+from localnet.analysis.bounds import MAX_TOOLS
+from localnet.analysis.json_file import line_of, objects, read_object, string
+from localnet.analysis.python_parse import UnreadableSourceError, dotted, parse, text_of
+from localnet.analysis.result import Report, found
+from localnet.analysis.source import SourceFile
+from localnet.analysis.tool_text import faults_of
+from localnet.analysis.verdict import SEVERITIES
 from validator.protocol.sssa import Finding
 from validator.protocol.text import printable
 

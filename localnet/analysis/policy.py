@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import urlsplit
 
-from validator.devnet.analysis import capabilities as cap
-from validator.devnet.analysis.bounds import MAX_PATTERNS
-from validator.devnet.analysis.result import Use
+from localnet.analysis import capabilities as cap
+from localnet.analysis.bounds import MAX_PATTERNS
+from localnet.analysis.result import Use
 from validator.protocol.sssa import Finding, Rule
 
 _MAX_PATTERN: Final = 256  # characters; what is longer is no pattern that anyone could enforce

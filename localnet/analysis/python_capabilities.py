@@ -4,11 +4,11 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from validator.devnet.analysis import capabilities as cap
-from validator.devnet.analysis.links import hosts_in
-from validator.devnet.analysis.python_parse import Names, keyword, text_of
-from validator.devnet.analysis.result import Use
-from validator.devnet.analysis.source import SourceFile
+from localnet.analysis import capabilities as cap
+from localnet.analysis.links import hosts_in
+from localnet.analysis.python_parse import Names, keyword, text_of
+from localnet.analysis.result import Use
+from localnet.analysis.source import SourceFile
 
 _MODULES: Final = {
     cap.NETWORK: (

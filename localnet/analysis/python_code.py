@@ -5,16 +5,16 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from validator.devnet.analysis.bandit_run import bandit_findings, effort
-from validator.devnet.analysis.bounds import BANDIT_EFFORT, Budget
-from validator.devnet.analysis.hidden_text import invisible_characters
-from validator.devnet.analysis.python_capabilities import uses_of
-from validator.devnet.analysis.python_parse import Names, Scope, UnreadableSourceError, parse, scopes_of
-from validator.devnet.analysis.python_sinks import sinks_of
-from validator.devnet.analysis.python_taint import find_leaks
-from validator.devnet.analysis.result import BEYOND, Report, found, merged
-from validator.devnet.analysis.secret_scan import secrets_in
-from validator.devnet.analysis.source import SourceFile
+from localnet.analysis.bandit_run import bandit_findings, effort
+from localnet.analysis.bounds import BANDIT_EFFORT, Budget
+from localnet.analysis.hidden_text import invisible_characters
+from localnet.analysis.python_capabilities import uses_of
+from localnet.analysis.python_parse import Names, Scope, UnreadableSourceError, parse, scopes_of
+from localnet.analysis.python_sinks import sinks_of
+from localnet.analysis.python_taint import find_leaks
+from localnet.analysis.result import BEYOND, Report, found, merged
+from localnet.analysis.secret_scan import secrets_in
+from localnet.analysis.source import SourceFile
 from validator.protocol.sssa import Finding
 
 _INTERESTING: Final = re.compile(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from validator.devnet.analysis.bounds import MAX_DOTTED, MAX_PYTHON_FILE, MAX_SYNTAX_DEPTH
+from localnet.analysis.bounds import MAX_DOTTED, MAX_PYTHON_FILE, MAX_SYNTAX_DEPTH
 
 _WARNINGS_LOCK = threading.Lock()  # catch_warnings changes the whole process
 

@@ -6,9 +6,9 @@ import binascii
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from validator.devnet.analysis.python_parse import Names, Scope, dotted, keyword, leading_text, text_of
-from validator.devnet.analysis.result import found
-from validator.devnet.analysis.source import SourceFile
+from localnet.analysis.python_parse import Names, Scope, dotted, keyword, leading_text, text_of
+from localnet.analysis.result import found
+from localnet.analysis.source import SourceFile
 from validator.protocol.sssa import Category, Finding, Severity
 
 _EVALUATORS: Final = frozenset({"eval", "exec", "builtins.eval", "builtins.exec"})

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from validator.devnet.analysis.links import urls_in
-from validator.devnet.analysis.python_parse import FUNCTIONS, Names, Scope, dotted, keyword, leading_text, text_of
+from localnet.analysis.links import urls_in
+from localnet.analysis.python_parse import FUNCTIONS, Names, Scope, dotted, keyword, leading_text, text_of
 
 _PASSES: Final = 6  # a value that changes hands more often than this is lost sight of
 _SECRET_NAME: Final = re.compile(r"(?i)secret|token|passw|credential|api_?key|private|aws_|session|auth|_key$|^key$")

@@ -13,10 +13,10 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from validator.devnet.advisories import advisories_for
-from validator.devnet.analysis.bounds import MAX_JSON, MAX_REQUIREMENT, MAX_REQUIREMENTS
-from validator.devnet.analysis.result import Report, found
-from validator.devnet.analysis.source import SourceFile
+from localnet.advisories import advisories_for
+from localnet.analysis.bounds import MAX_JSON, MAX_REQUIREMENT, MAX_REQUIREMENTS
+from localnet.analysis.result import Report, found
+from localnet.analysis.source import SourceFile
 from validator.protocol.sssa import Dependency, Finding
 
 _EXACT: Final = frozenset({"==", "==="})

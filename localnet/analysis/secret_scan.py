@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from validator.devnet.analysis.bounds import Budget
-from validator.devnet.analysis.result import Report, found
-from validator.devnet.analysis.source import SourceFile
+from localnet.analysis.bounds import Budget
+from localnet.analysis.result import Report, found
+from localnet.analysis.source import SourceFile
 from validator.protocol.sssa import Finding
 
 _KNOWN: Final = (

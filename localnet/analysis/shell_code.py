@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from validator.devnet.analysis import capabilities as cap
-from validator.devnet.analysis.bounds import MAX_COMMANDS, Budget
-from validator.devnet.analysis.hidden_text import invisible_characters
-from validator.devnet.analysis.links import hosts_in
-from validator.devnet.analysis.result import BEYOND, Report, Use, found, merged
-from validator.devnet.analysis.secret_scan import secrets_in
-from validator.devnet.analysis.shell_parser import Command, Pipeline, parse_script
-from validator.devnet.analysis.shell_rules import DOWNLOADERS, INTERPRETERS, SENDERS, hits_of, program_of
-from validator.devnet.analysis.source import SourceFile
+from localnet.analysis import capabilities as cap
+from localnet.analysis.bounds import MAX_COMMANDS, Budget
+from localnet.analysis.hidden_text import invisible_characters
+from localnet.analysis.links import hosts_in
+from localnet.analysis.result import BEYOND, Report, Use, found, merged
+from localnet.analysis.secret_scan import secrets_in
+from localnet.analysis.shell_parser import Command, Pipeline, parse_script
+from localnet.analysis.shell_rules import DOWNLOADERS, INTERPRETERS, SENDERS, hits_of, program_of
+from localnet.analysis.source import SourceFile
 from validator.protocol.limits import MAX_STRING
 from validator.protocol.sssa import Finding
 

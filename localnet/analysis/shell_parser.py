@@ -8,8 +8,8 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from validator.devnet.analysis.bounds import MAX_SHELL_TOKENS
-from validator.devnet.analysis.shell_words import Word, WordReader, traced
+from localnet.analysis.bounds import MAX_SHELL_TOKENS
+from localnet.analysis.shell_words import Word, WordReader, traced
 
 _BLANKS: Final = re.compile(r"(?:[ \t\r]|\\\n)+")
 _COMMENT: Final = re.compile(r"#[^\n]*")

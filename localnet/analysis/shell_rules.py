@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from validator.devnet.analysis.links import urls_in
-from validator.devnet.analysis.shell_parser import Command, Pipeline, parse_script
+from localnet.analysis.links import urls_in
+from localnet.analysis.shell_parser import Command, Pipeline, parse_script
 from validator.protocol.sssa import Category, Severity
 
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh"})

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from functools import cached_property
 
-from validator.devnet.analysis.bounds import MAX_TEXT_FILE
+from localnet.analysis.bounds import MAX_TEXT_FILE
 from validator.protocol.bundles import count_lines
 from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
 from validator.protocol.limits import MAX_STRING

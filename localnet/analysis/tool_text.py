@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from validator.devnet.analysis.injection import find_phrases, plain
+from localnet.analysis.injection import find_phrases, plain
 from validator.protocol.sssa import Severity
 
 

@@ -27,13 +27,13 @@ def devnet(
 
     from rich.console import Console
 
+    from localnet.network import Options, run_network
+    from localnet.result import NetworkResult
+    from localnet.screen import NEXT, Screen, print_result
     from validator.cli.output import print_json
     from validator.cli.session import settings_of
     from validator.daemon.exits import Exit
     from validator.daemon.stop import Stop
-    from validator.devnet.network import Options, run_network
-    from validator.devnet.result import NetworkResult
-    from validator.devnet.screen import NEXT, Screen, print_result
     from validator.telemetry import configure_logging
 
     settings = settings_of(config)

@@ -40,14 +40,13 @@ def run(  # noqa: PLR0913, PLR0917 - one for each option
     """Serve one reference miner with the hotkey of [wallet] until SIGTERM. It analyses bundles and executes none."""
     import asyncio
 
+    from localnet.alone import MinerOptions, address_to_announce, chain_for, run_miner
     from validator.chain.wallet import load_signer
     from validator.cli.session import settings_of
     from validator.daemon.stop import Stop
-    from validator.devnet.alone import MinerOptions, address_to_announce, chain_for, check_extra, run_miner
     from validator.sources import SystemClock
     from validator.telemetry import configure_logging
 
-    check_extra()
     settings = settings_of(config)
     configure_logging(settings.log.level, settings.log.format)
     announced = address_to_announce(external_ip, external_port) if announce else None

@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Final, NamedTuple, Protocol
 
-from validator.devnet.analysis.result import Analysis
+from localnet.analysis.result import Analysis
 from validator.protocol.scoring_version import SkillType
 
 Files = Mapping[str, bytes]
@@ -43,7 +43,7 @@ class _Key(NamedTuple):
 
 def analyse_bundle(files: Files, skill_type: SkillType, marker: str | None) -> Analysis:
     """Return the reference analysis; loads it first, which the caller's process never needs."""
-    from validator.devnet.analysis.analyse import analyse  # noqa: PLC0415 - loads bandit: in the workers only
+    from localnet.analysis.analyse import analyse  # noqa: PLC0415 - loads bandit: in the workers only
 
     return analyse(files, skill_type, canary_marker=marker)
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from validator.devnet.analysis.result import Analysis
-from validator.devnet.miner.declaration import sandbox_manifest
-from validator.devnet.miner.kit import Kit
-from validator.devnet.miner.requests import OpenedDispatch
-from validator.devnet.tracing.records import Records, pack_traces, trace_hashes
+from localnet.analysis.result import Analysis
+from localnet.miner.declaration import sandbox_manifest
+from localnet.miner.kit import Kit
+from localnet.miner.requests import OpenedDispatch
+from localnet.tracing.records import Records, pack_traces, trace_hashes
 from validator.protocol.answer import Answer, Dispatch
 from validator.protocol.probes import canary_marker
 from validator.protocol.scoring_version import TYPE_RULES

@@ -2,12 +2,12 @@
 
 from typing import Protocol
 
-from validator.devnet.miner.assessment import Assessment, Response
-from validator.devnet.miner.broken import Garbage, Oversized, Replayed, WrongSignature
-from validator.devnet.miner.careless import Lazy, Sloppy
-from validator.devnet.miner.cohort import Cohort
-from validator.devnet.miner.honest import Partial, Slow, Thorough
-from validator.devnet.roster import Resident
+from localnet.miner.assessment import Assessment, Response
+from localnet.miner.broken import Garbage, Oversized, Replayed, WrongSignature
+from localnet.miner.careless import Lazy, Sloppy
+from localnet.miner.cohort import Cohort
+from localnet.miner.honest import Partial, Slow, Thorough
+from localnet.roster import Resident
 
 
 class Behaviour(Protocol):

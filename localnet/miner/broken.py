@@ -5,9 +5,9 @@ from typing import Final
 
 import msgspec
 
-from validator.devnet.miner.assessment import Assessment, Response, encode
-from validator.devnet.miner.careless import NOTHING
-from validator.devnet.miner.draws import digest
+from localnet.miner.assessment import Assessment, Response, encode
+from localnet.miner.careless import NOTHING
+from localnet.miner.draws import digest
 from validator.protocol import limits
 from validator.protocol.answer import Answer, answer_limit
 from validator.protocol.signatures import Signer

@@ -6,9 +6,9 @@ from typing import Final, get_args
 
 import msgspec
 
-from validator.devnet.analysis.result import Analysis
-from validator.devnet.miner.assessment import Assessment, Response, encode
-from validator.devnet.miner.draws import draw, invented_places
+from localnet.analysis.result import Analysis
+from localnet.miner.assessment import Assessment, Response, encode
+from localnet.miner.draws import draw, invented_places
 from validator.protocol.sssa import Finding, Severity
 
 MISSED: Final = 2 / 3

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from validator.devnet.analysis.result import Analysis
-from validator.devnet.miner.assessment import Assessment, Response, encode
-from validator.devnet.miner.draws import draw, invented_places, pick
-from validator.devnet.miner.honest import Thorough
+from localnet.analysis.result import Analysis
+from localnet.miner.assessment import Assessment, Response, encode
+from localnet.miner.draws import draw, invented_places, pick
+from localnet.miner.honest import Thorough
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.sssa import Category, Finding, Rule, Severity, Verdict
 

@@ -15,7 +15,7 @@ from validator.protocol.times import format_time
 SOFTWARE: Final = "sssa-local-miner/1"
 TRACER_VERSION: Final = "1"
 VALIDITY: Final = timedelta(hours=12)
-_TRACED_CODE: Final = "validator.devnet.tracing.inside"
+_TRACED_CODE: Final = "localnet.tracing.inside"
 
 
 @cache

@@ -3,9 +3,9 @@
 import dataclasses
 from typing import Final
 
-from validator.devnet.analysis.result import Analysis
-from validator.devnet.miner.assessment import Assessment, Response, encode
-from validator.devnet.miner.draws import draw
+from localnet.analysis.result import Analysis
+from localnet.miner.assessment import Assessment, Response, encode
+from localnet.miner.draws import draw
 
 MISSED_BY_PARTIAL: Final = 0.25
 LATENESS: Final = 0.8

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from validator.devnet.miner.analyses import Analyser
-from validator.devnet.tracing.policy import Tracer
+from localnet.miner.analyses import Analyser
+from localnet.tracing.policy import Tracer
 from validator.protocol.signatures import Signer
 
 

@@ -7,13 +7,13 @@ from typing import Final
 import structlog
 from aiohttp import web
 
-from validator.devnet.miner.assessment import Assessment, Response
-from validator.devnet.miner.behaviours import Behaviour
-from validator.devnet.miner.declaration import declare
-from validator.devnet.miner.kit import Kit
-from validator.devnet.miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
-from validator.devnet.serving import HOST, JSON, LocalServer, answer, refusal
-from validator.devnet.tracing.records import TracingError
+from localnet.miner.assessment import Assessment, Response
+from localnet.miner.behaviours import Behaviour
+from localnet.miner.declaration import declare
+from localnet.miner.kit import Kit
+from localnet.miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
+from localnet.serving import HOST, JSON, LocalServer, answer, refusal
+from localnet.tracing.records import TracingError
 from validator.protocol.round import Axon
 from validator.protocol.scoring_version import ASSESSED_TYPES, DEFAULT_MAX_CONCURRENT, SkillType
 from validator.sources import Clock

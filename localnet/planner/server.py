@@ -5,10 +5,10 @@ from typing import Final
 
 from aiohttp import web
 
-from validator.devnet.miner.declaration import declare
-from validator.devnet.planner.reading import UnreadableGoalError, read_goal
-from validator.devnet.planner.skills import Habits, plan_steps
-from validator.devnet.serving import LocalServer, answer, refusal
+from localnet.miner.declaration import declare
+from localnet.planner.reading import UnreadableGoalError, read_goal
+from localnet.planner.skills import Habits, plan_steps
+from localnet.serving import LocalServer, answer, refusal
 from validator.protocol.limits import MAX_TASK_BODY
 from validator.protocol.round import Axon
 from validator.protocol.scoring_version import DEFAULT_MAX_CONCURRENT, SkillType

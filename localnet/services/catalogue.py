@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
-from validator.devnet.services import code, retrieval, text, transform
-from validator.devnet.services.params import Params
+from localnet.services import code, retrieval, text, transform
+from localnet.services.params import Params
 from validator.protocol.workflow_run import StepOutput
 
 Service = Literal["text", "code", "retrieval", "transform"]

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from validator.devnet.services.params import Params, ParamsError, text_of
+from localnet.services.params import Params, ParamsError, text_of
 from validator.protocol.workflow_run import StepOutput
 
 FUNCTIONS: Final = {

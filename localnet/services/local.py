@@ -2,9 +2,9 @@
 
 import asyncio
 
-from validator.devnet.goals import ServiceAddress
-from validator.devnet.services.catalogue import SERVICES, Service
-from validator.devnet.services.server import StepService
+from localnet.goals import ServiceAddress
+from localnet.services.catalogue import SERVICES, Service
+from localnet.services.server import StepService
 from validator.protocol.signatures import Signer
 from validator.sources import Clock
 

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from validator.devnet.services.params import Params, count_of, text_of
+from localnet.services.params import Params, count_of, text_of
 from validator.protocol.workflow_run import StepOutput
 
 _WORD: Final = re.compile(r"[a-z]{3,}")

@@ -6,10 +6,10 @@ from typing import Final
 
 from aiohttp import web
 
-from validator.devnet.services.catalogue import BY_NAME, Action, Service
-from validator.devnet.services.faults import fault_of
-from validator.devnet.services.params import ParamsError
-from validator.devnet.serving import LocalServer, answer, refusal
+from localnet.services.catalogue import BY_NAME, Action, Service
+from localnet.services.faults import fault_of
+from localnet.services.params import ParamsError
+from localnet.serving import LocalServer, answer, refusal
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.limits import MAX_PLAN_DEPTH, MIB
 from validator.protocol.signatures import Signer

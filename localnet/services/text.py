@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from typing import Final
 
-from validator.devnet.services.params import Params, count_of, text_of, texts_of
+from localnet.services.params import Params, count_of, text_of, texts_of
 from validator.protocol.workflow_run import StepOutput
 
 # Every sign is looked at once: what has no end is a sentence, too.

@@ -6,7 +6,7 @@ import math
 from itertools import islice
 from typing import Any, Final
 
-from validator.devnet.services.params import Params, ParamsError, rows_of, text_of
+from localnet.services.params import Params, ParamsError, rows_of, text_of
 from validator.protocol.workflow_run import StepOutput
 
 _MOST_ROWS: Final = 500

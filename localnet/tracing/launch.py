@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from validator.devnet.tracing.process import Launch
+from localnet.tracing.process import Launch
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.strict_json import JsonError, decode, decode_plain
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from validator.devnet.tracing.records import Record
+from localnet.tracing.records import Record
 from validator.protocol.strict_json import JsonError, decode_plain
 
 PROTOCOL_VERSION: Final = "2025-06-18"

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from validator.devnet.tracing.records import Record
+from localnet.tracing.records import Record
 
 SKILL = "/skill"
 HOME = "/home/skill"

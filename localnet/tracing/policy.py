@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 
-from validator.devnet.tracing.records import Records
-from validator.devnet.tracing.run import trace_bundle
+from localnet.tracing.records import Records
+from localnet.tracing.run import trace_bundle
 from validator.protocol.answer import ProbeEvidence
 from validator.protocol.scoring_version import SkillType
 

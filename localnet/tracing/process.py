@@ -15,8 +15,8 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 
 import validator
-from validator.devnet.tracing.places import Folder
-from validator.devnet.tracing.records import Record, Records, TracingError, is_record
+from localnet.tracing.places import Folder
+from localnet.tracing.records import Record, Records, TracingError, is_record
 from validator.protocol.answer import ProbeEvidence
 from validator.protocol.text import printable
 
@@ -31,7 +31,7 @@ _CHUNK: Final = 65_536
 _REAP_S: Final = 5.0
 _GOODBYE_S: Final = 0.5  # for a server whose stdin was closed
 _START: Final = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from validator.devnet.tracing.inside.bootstrap import main; "
+    "import sys; sys.path.insert(0, sys.argv[1]); from localnet.tracing.inside.bootstrap import main; "
     "del sys.path[0]; sys.dont_write_bytecode = True; main(sys.argv[2:])"
 )
 _PACKAGES: Final = str(Path(validator.__file__).resolve().parents[1])

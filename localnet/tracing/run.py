@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from validator.devnet.tracing.launch import below, launch_of, read_composition
-from validator.devnet.tracing.mcp import McpDialogue
-from validator.devnet.tracing.places import Folder
-from validator.devnet.tracing.process import Launch, Run, Timing, run_process
-from validator.devnet.tracing.records import Records, TracingError, empty_records, merge
-from validator.devnet.tracing.shell import SETUP, SETUP_NAME, ShellTrace
+from localnet.tracing.launch import below, launch_of, read_composition
+from localnet.tracing.mcp import McpDialogue
+from localnet.tracing.places import Folder
+from localnet.tracing.process import Launch, Run, Timing, run_process
+from localnet.tracing.records import Records, TracingError, empty_records, merge
+from localnet.tracing.shell import SETUP, SETUP_NAME, ShellTrace
 from validator.protocol.answer import ProbeEvidence
 from validator.protocol.probes import probe_values
 from validator.protocol.scoring_version import TYPE_RULES, SkillType

@@ -11,9 +11,9 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from validator.devnet.tracing.inside.audit import SECRET_FILES
-from validator.devnet.tracing.places import DECOYS, HOME, SKILL
-from validator.devnet.tracing.records import Record
+from localnet.tracing.inside.audit import SECRET_FILES
+from localnet.tracing.places import DECOYS, HOME, SKILL
+from localnet.tracing.records import Record
 
 SETUP: Final = b"""\
 PS4='+|$PWD|'

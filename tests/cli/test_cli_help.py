@@ -12,6 +12,7 @@ import typer
 from cli_store import called, validator
 
 from validator.cli import app
+from validator.cli.joined import loaded
 from validator.cli.reference import pages
 from validator.protocol.reasons import Reason
 from validator.settings import reference
@@ -21,7 +22,8 @@ REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 
 
 def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    for name, command in group.commands.items():
+    for name, listed in group.commands.items():
+        command = loaded(listed)
         yield (*path, name)
         if hasattr(command, "commands"):
             yield from commands(command, (*path, name))

@@ -1,7 +1,9 @@
 """Sections, decisions, codes, events, settings and commands: what the pages name exists, and what exists is told."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -15,7 +17,9 @@ GENERATED = DOCS / "reference"
 
 
 def source_text() -> str:
-    return "\n".join(path.read_text() for path in sorted(SOURCE.rglob("*.py")))
+    return "\n".join(
+        path.read_text() for folder in (SOURCE, ROOT / "localnet") for path in sorted(folder.rglob("*.py"))
+    )
 
 
 def test_every_section_and_decision_that_the_code_cites_is_in_the_specification() -> None:
@@ -65,16 +69,14 @@ def test_settings_that_the_pages_name_exist() -> None:
 def commands() -> set[str]:
     """Every command with a space before each level: ` score consensus`."""
     from validator.cli import app
+    from validator.cli.joined import loaded
 
-    def walk(group: typer.Typer, prefix: str) -> set[str]:
-        names = {command.name or getattr(command.callback, "__name__", "") for command in group.registered_commands}
-        found = {f"{prefix} {name}" for name in names}
-        for inner in group.registered_groups:
-            assert inner.typer_instance is not None
-            found |= {f"{prefix} {inner.name}"} | walk(inner.typer_instance, f"{prefix} {inner.name}")
-        return found
+    def walk(command: Any, name: str) -> Iterator[str]:
+        yield name
+        for inner, listed in getattr(command, "commands", {}).items():
+            yield from walk(loaded(listed), f"{name} {inner}")
 
-    return walk(app, "")
+    return set(walk(typer.main.get_command(app), ""))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-import zipfile
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +13,6 @@ from validator.store.errors import StoreLockedError, StoreUnreachableError
 from validator.store.schema import MIGRATIONS, VERSION_TABLE
 from validator.store.tables import metadata
 from validator.store.urls import parse_url
-
-PROJECT = Path(__file__).parents[2]
 
 
 def _differences(connection: Connection) -> list[Any]:
@@ -115,13 +111,3 @@ async def test_nothing_is_upgraded_under_a_running_validator(empty_store_url: st
     async with open_store(empty_store_url, writer=True, create=True):
         with pytest.raises(StoreLockedError, match="stop it first"):
             await upgrade(empty_store_url)
-
-
-def test_the_wheel_brings_its_migrations(tmp_path: Path) -> None:
-    from hatchling.builders.wheel import WheelBuilder
-
-    (wheel,) = WheelBuilder(str(PROJECT)).build(directory=str(tmp_path), versions=["standard"])
-    packed = {name for name in zipfile.ZipFile(wheel).namelist() if "/store/migrations/" in name}
-    here = {str(path.relative_to(PROJECT)) for path in MIGRATIONS.rglob("*") if path.suffix in (".py", ".mako")}
-    assert packed == here
-    assert len([name for name in packed if "/versions/r" in name]) >= 4

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from validator.telemetry.events import Event
 
-SOURCE = Path(__file__).parents[2] / "validator"
+ROOT = Path(__file__).parents[2]
+FILES = sorted(file for package in ("validator", "localnet") for file in (ROOT / package).rglob("*.py"))
 LEVELS = {"debug", "info", "warning", "error", "critical", "exception", "log"}
 LOGGERS = {"_log", "log", "_logger", "logger"}
 
@@ -20,7 +21,7 @@ class Call(NamedTuple):
 
 
 def logged() -> Iterator[Call]:
-    for file in sorted(SOURCE.rglob("*.py")):
+    for file in FILES:
         for node in ast.walk(ast.parse(file.read_text())):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
                 continue
@@ -28,7 +29,7 @@ def logged() -> Iterator[Call]:
             name = owner.id if isinstance(owner, ast.Name) else owner.attr if isinstance(owner, ast.Attribute) else ""
             if name in LOGGERS and node.func.attr in LEVELS:
                 yield Call(
-                    f"{file.relative_to(SOURCE)}:{node.lineno}",
+                    f"{file.relative_to(ROOT)}:{node.lineno}",
                     node.func.attr,
                     frozenset(_names(node.args[0])),
                     frozenset(keyword.arg for keyword in node.keywords if keyword.arg),

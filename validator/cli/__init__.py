@@ -11,12 +11,10 @@ import typer
 from validator.cli import (
     audit,
     db,
-    devnet,
     explain,
     flags,
     groups,
     health,
-    miner,
     miners,
     proof,
     replay,
@@ -26,10 +24,12 @@ from validator.cli import (
     tasks,
     weights,
 )
+from validator.cli.joined import Tree
 from validator.protocol.errors import ValidatorError
 
 app = typer.Typer(
     name="validator",
+    cls=Tree,
     help="Scores Signed Skill Safety Attestations and sets weights on a Bittensor subnet.",
     no_args_is_help=True,
     add_completion=False,
@@ -37,11 +37,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("run")(run.run)
-app.command("devnet")(devnet.devnet)
 app.command("replay")(replay.replay)
 app.add_typer(rounds.app, name="rounds")
 app.add_typer(miners.app, name="miners")
-app.add_typer(miner.app, name="miner")
 app.add_typer(flags.app, name="flags")
 app.add_typer(weights.app, name="weights")
 app.command("explain")(explain.explain)

@@ -14,6 +14,7 @@ from typing import Any, Final
 import typer
 
 from validator.cli import app
+from validator.cli.joined import loaded
 from validator.daemon.exits import Exit
 from validator.protocol.reasons import Reason
 from validator.scoring.reputation import event_of_failure
@@ -140,7 +141,8 @@ def _commands() -> Iterator[str]:
 
 
 def _walk(group: Any, context: Any, path: str, level: str) -> Iterator[str]:
-    for name, command in group.commands.items():
+    for name, listed in group.commands.items():
+        command = loaded(listed)
         here = f"{path} {name}"
         yield f"{level} {here}"
         yield command.help

@@ -1,4 +1,4 @@
-"""Which tables are there, and bringing them to this version (Alembic; the migrations are part of the package)."""
+"""Which tables are there, and bringing them to this version (Alembic)."""
 
 import logging
 import os
@@ -22,7 +22,11 @@ from validator.store.urls import StoreUrl, parse_url
 
 SchemaState = Literal["empty", "current", "behind", "ahead"]
 
-MIGRATIONS: Final = Path(__file__).parent / "migrations"
+_PACKAGE: Final = Path(__file__).parents[1]
+# A wheel brings the migrations inside the package; in a clone they lie beside it.
+MIGRATIONS: Final = next(
+    folder for folder in (_PACKAGE / "migrations", _PACKAGE.parent / "migrations") if (folder / "env.py").is_file()
+)
 VERSION_TABLE: Final = "schema_version"
 
 

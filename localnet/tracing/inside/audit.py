@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from validator.devnet.tracing.inside.recorder import Recorder
+    from localnet.tracing.inside.recorder import Recorder
 
 _SECRET_NAMES = (
     "SECRET",

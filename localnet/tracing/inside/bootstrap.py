@@ -10,11 +10,11 @@ import os
 import sys
 import time
 
-from validator.devnet.tracing.inside import isolation
-from validator.devnet.tracing.inside.audit import Auditor
-from validator.devnet.tracing.inside.probes import perform
-from validator.devnet.tracing.inside.recorder import Recorder
-from validator.devnet.tracing.inside.skills import become_script, run_function, run_server
+from localnet.tracing.inside import isolation
+from localnet.tracing.inside.audit import Auditor
+from localnet.tracing.inside.probes import perform
+from localnet.tracing.inside.recorder import Recorder
+from localnet.tracing.inside.skills import become_script, run_function, run_server
 
 _CHANNEL = 30  # above what a skill opens, below its limit
 _LINGER_S = 5.0

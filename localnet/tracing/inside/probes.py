@@ -6,7 +6,7 @@ import os
 
 TYPE_CHECKING = False  # importing typing would cost more than the whole module
 if TYPE_CHECKING:
-    from validator.devnet.tracing.inside.audit import Auditor
+    from localnet.tracing.inside.audit import Auditor
 
 _ECHO = "/bin/echo"
 

@@ -7,7 +7,7 @@ import sys
 
 TYPE_CHECKING = False  # importing typing would cost more than the whole module
 if TYPE_CHECKING:
-    from validator.devnet.tracing.inside.audit import Auditor
+    from localnet.tracing.inside.audit import Auditor
 
 BASH = "/bin/bash"
 _BASH_FD = 20

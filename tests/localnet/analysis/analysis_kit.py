@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from msgspec import json as wire
 
-from validator.devnet.analysis.analyse import analyse
-from validator.devnet.analysis.result import Analysis
+from localnet.analysis.analyse import analyse
+from localnet.analysis.result import Analysis
 from validator.protocol.bundles import evidence_resolves, index_bundle
 from validator.protocol.evidence import parse_evidence_ref
 from validator.protocol.scoring_version import SkillType

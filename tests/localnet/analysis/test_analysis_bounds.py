@@ -6,11 +6,11 @@ import threading
 import pytest
 from analysis_kit import KNOWLEDGE, PYTHON, SCRIPT, SERVER, TEAM, assert_fits_document
 
-from validator.devnet.analysis import bounds
-from validator.devnet.analysis.analyse import analyse
-from validator.devnet.analysis.bandit_run import effort
-from validator.devnet.analysis.python_parse import parse, scopes_of
-from validator.devnet.analysis.result import BEYOND
+from localnet.analysis import bounds
+from localnet.analysis.analyse import analyse
+from localnet.analysis.bandit_run import effort
+from localnet.analysis.python_parse import parse, scopes_of
+from localnet.analysis.result import BEYOND
 from validator.protocol import limits
 from validator.protocol.scoring_version import SkillType
 

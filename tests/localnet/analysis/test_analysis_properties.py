@@ -7,8 +7,8 @@ from analysis_kit import PROMPT, PYTHON, SCRIPT, SERVER, TEAM, assert_fits_docum
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from validator.devnet.analysis.analyse import analyse
-from validator.devnet.analysis.verdict import BLOCK_FROM, REVIEW_FROM
+from localnet.analysis.analyse import analyse
+from localnet.analysis.verdict import BLOCK_FROM, REVIEW_FROM
 from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 
 NAMES = st.sampled_from(

@@ -8,7 +8,7 @@ import warnings
 import pytest
 from analysis_kit import PYTHON, of_python
 
-from validator.devnet.analysis.analyse import analyse
+from localnet.analysis.analyse import analyse
 
 
 def test_bandit_sees_what_the_own_rules_do_not() -> None:
@@ -42,7 +42,7 @@ def test_the_process_is_left_as_it_was() -> None:
 
 def test_it_is_imported_only_when_python_is_analysed() -> None:
     code = (
-        "import sys\nfrom validator.devnet.analysis.analyse import analyse\n"
+        "import sys\nfrom localnet.analysis.analyse import analyse\n"
         "from validator.protocol.scoring_version import SkillType\n"
         "analyse({'a.md': b'x'}, SkillType.RAG_KNOWLEDGE)\nassert 'bandit' not in sys.modules\n"
         "analyse({'a.py': b'x'}, SkillType.EXECUTABLE_PYTHON)\nassert 'bandit' in sys.modules\n"

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from analysis_kit import TEAM, assert_fits_document
 
-from validator.devnet.analysis.analyse import analyse
+from localnet.analysis.analyse import analyse
 from validator.protocol.scoring_version import SkillType
 
 GOOD = {"name": "reader", "skill_type": "rag_knowledge", "path": "reader"}

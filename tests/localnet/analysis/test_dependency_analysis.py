@@ -2,8 +2,8 @@ import pytest
 from analysis_kit import PYTHON
 from packaging.version import Version
 
-from validator.devnet.advisories import TABLE, advisories_for
-from validator.devnet.analysis.analyse import analyse
+from localnet.advisories import TABLE, advisories_for
+from localnet.analysis.analyse import analyse
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from analysis_kit import PYTHON, assert_fits_document, manifest
 
-from validator.devnet.analysis.analyse import analyse
+from localnet.analysis.analyse import analyse
 
 
 def contents_of(distribution: str) -> dict[str, bytes]:

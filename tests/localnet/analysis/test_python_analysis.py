@@ -1,7 +1,7 @@
 import pytest
 from analysis_kit import PYTHON, findings_of, manifest, of_python, worst
 
-from validator.devnet.analysis.analyse import analyse
+from localnet.analysis.analyse import analyse
 
 
 @pytest.mark.parametrize(

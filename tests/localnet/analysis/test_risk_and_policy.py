@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.devnet.analysis.policy import host_of, rules_for
-from validator.devnet.analysis.result import Use, found
-from validator.devnet.analysis.verdict import SEVERITIES, risk_of, verdict_of
+from localnet.analysis.policy import host_of, rules_for
+from localnet.analysis.result import Use, found
+from localnet.analysis.verdict import SEVERITIES, risk_of, verdict_of
 from validator.protocol.sssa import Category, Finding, Severity
 
 CATEGORIES: tuple[Category, ...] = ("other", "dependency_cve", "tool_poisoning", "canary_match", "transitive_risk")

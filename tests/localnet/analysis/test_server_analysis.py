@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from analysis_kit import PYTHON, SERVER, assert_fits_document, findings_of
 
-from validator.devnet.analysis.analyse import analyse
-from validator.devnet.analysis.result import Analysis
+from localnet.analysis.analyse import analyse
+from localnet.analysis.result import Analysis
 
 GOOD = {"name": "get_weather", "description": "Returns the weather of a city.", "inputSchema": {"type": "object"}}
 POISON = [

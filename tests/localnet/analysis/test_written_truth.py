@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from analysis_kit import assert_fits_document
 
-from validator.devnet.analysis.analyse import analyse
-from validator.devnet.bundles.written import WrittenBundle, written_bundles
+from localnet.analysis.analyse import analyse
+from localnet.bundles.written import WrittenBundle, written_bundles
 from validator.protocol.bundles import evidence_resolves, index_bundle, read_bundle, with_canary
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.evidence import parse_evidence_ref

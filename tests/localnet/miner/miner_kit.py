@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from validator.devnet.analysis.result import Analysis
-from validator.devnet.miner.analyses import analyse_bundle
-from validator.devnet.miner.behaviours import Behaviour
-from validator.devnet.miner.declaration import sandbox_image
-from validator.devnet.miner.kit import Kit
-from validator.devnet.miner.server import LocalMiner
-from validator.devnet.tracing.policy import RunPolicy, Tracer
+from localnet.analysis.result import Analysis
+from localnet.miner.analyses import analyse_bundle
+from localnet.miner.behaviours import Behaviour
+from localnet.miner.declaration import sandbox_image
+from localnet.miner.kit import Kit
+from localnet.miner.server import LocalMiner
+from localnet.tracing.policy import RunPolicy, Tracer
 from validator.miners.client import Call, HttpMinerClient, Reply
 from validator.miners.dispatch import dispatch_bodies
 from validator.protocol.answer import Answer, CanarySpec, Role, answer_limit, parse_answer

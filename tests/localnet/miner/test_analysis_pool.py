@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from validator.devnet.analysis.result import Analysis
-from validator.devnet.bundles.written import written_bundles
-from validator.devnet.miner.analyses import AnalysisPool, analyse_bundle
-from validator.devnet.miner.careless import NOTHING
+from localnet.analysis.result import Analysis
+from localnet.bundles.written import written_bundles
+from localnet.miner.analyses import AnalysisPool, analyse_bundle
+from localnet.miner.careless import NOTHING
 from validator.protocol.scoring_version import SkillType
 
 DOCUMENT = SkillType.RAG_KNOWLEDGE

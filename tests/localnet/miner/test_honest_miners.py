@@ -4,11 +4,11 @@ from typing import get_args
 import pytest
 from miner_kit import RUNTIME, bench, job
 
-from validator.devnet.analysis.result import Analysis
-from validator.devnet.bundles.written import WrittenBundle, written_bundles
-from validator.devnet.miner.analyses import analyse_bundle
-from validator.devnet.miner.honest import LATENESS, Partial, Slow, Thorough, with_gaps
-from validator.devnet.tracing.policy import RunPolicy
+from localnet.analysis.result import Analysis
+from localnet.bundles.written import WrittenBundle, written_bundles
+from localnet.miner.analyses import analyse_bundle
+from localnet.miner.honest import LATENESS, Partial, Slow, Thorough, with_gaps
+from localnet.tracing.policy import RunPolicy
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Submission

@@ -10,9 +10,9 @@ import pytest
 from bittensor import http_auth
 from miner_kit import NONCE, RUNTIME, VALIDATOR, Bench, bench, job
 
-from validator.devnet.miner.declaration import sandbox_image
-from validator.devnet.miner.honest import Thorough
-from validator.devnet.miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
+from localnet.miner.declaration import sandbox_image
+from localnet.miner.honest import Thorough
+from localnet.miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
 from validator.miners.dispatch import dispatch_bodies
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import sha256_hex

@@ -16,23 +16,21 @@ from structlog.testing import capture_logs
 from subtensor_node import Node
 from wallet_files import write_hotkey
 
+from localnet.alone import (
+    AnnouncementError,
+    MinerOptions,
+    PermitHolders,
+    address_to_announce,
+    chain_for,
+    run_miner,
+)
+from localnet.miner.server import LocalMiner
 from validator.chain.base import NotRegisteredError
 from validator.chain.bittensor import BittensorChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.daemon.exits import Exit
 from validator.daemon.stop import Stop
-from validator.devnet.alone import (
-    AnnouncementError,
-    MinerOptions,
-    MissingExtraError,
-    PermitHolders,
-    address_to_announce,
-    chain_for,
-    check_extra,
-    run_miner,
-)
-from validator.devnet.miner.server import LocalMiner
 from validator.miners.client import HttpMinerClient
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
@@ -108,13 +106,6 @@ def test_a_miner_needs_the_real_chain_or_a_named_validator() -> None:
         chain = chain_for(real, MINER, SystemClock(), options)
         assert chain is not None
         assert (chain.endpoints, chain.netuid) == (("finney",), 7)
-
-
-def test_what_the_analysis_needs_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    check_extra()
-    monkeypatch.setattr("validator.devnet.alone.NEEDED", ("bandit", "no_such_package"))
-    with pytest.raises(MissingExtraError, match=r"no_such_package; install sssa-validator\[devnet\]"):
-        check_extra()
 
 
 def test_addresses_to_announce() -> None:

@@ -5,13 +5,13 @@ import pytest
 from miner_kit import Asked, bench, job
 from test_honest_miners import BUNDLES, analysis_of, submission
 
-from validator.devnet.miner.behaviours import Behaviour, behaviour_of
-from validator.devnet.miner.broken import Garbage, Oversized, Replayed, WrongSignature
-from validator.devnet.miner.careless import Lazy, Sloppy, careless
-from validator.devnet.miner.cohort import Cohort
-from validator.devnet.miner.honest import Partial, Slow, Thorough
-from validator.devnet.planner.skills import HABITS
-from validator.devnet.roster import Kind, Resident, demo_roster
+from localnet.miner.behaviours import Behaviour, behaviour_of
+from localnet.miner.broken import Garbage, Oversized, Replayed, WrongSignature
+from localnet.miner.careless import Lazy, Sloppy, careless
+from localnet.miner.cohort import Cohort
+from localnet.miner.honest import Partial, Slow, Thorough
+from localnet.planner.skills import HABITS
+from localnet.roster import Kind, Resident, demo_roster
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.scoring_version import SkillType

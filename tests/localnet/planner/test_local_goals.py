@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from validator.devnet.goals import ServiceAddress, local_goals
-from validator.devnet.library import WINDOWS
-from validator.devnet.planner.server import LocalPlanner
-from validator.devnet.planner.skills import HABITS
-from validator.devnet.services.catalogue import SERVICES, Service
-from validator.devnet.services.server import StepService
+from localnet.goals import ServiceAddress, local_goals
+from localnet.library import WINDOWS
+from localnet.planner.server import LocalPlanner
+from localnet.planner.skills import HABITS
+from localnet.services.catalogue import SERVICES, Service
+from localnet.services.server import StepService
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan, parse_plan, workflow_bodies

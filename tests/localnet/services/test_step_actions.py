@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.devnet.services.catalogue import ACTIONS, BY_NAME, SERVICES, Action, Service
-from validator.devnet.services.code import FUNCTIONS
-from validator.devnet.services.faults import fault_of
-from validator.devnet.services.params import ParamsError
-from validator.devnet.services.retrieval import PASSAGES
-from validator.devnet.services.text import shortened
+from localnet.services.catalogue import ACTIONS, BY_NAME, SERVICES, Action, Service
+from localnet.services.code import FUNCTIONS
+from localnet.services.faults import fault_of
+from localnet.services.params import ParamsError
+from localnet.services.retrieval import PASSAGES
+from localnet.services.text import shortened
 from validator.protocol.limits import MIB
 from validator.protocol.workflow_run import StepOutput, StepRequest
 

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 from bittensor import http_auth
 
-from validator.devnet.services.faults import Fault, fault_of
-from validator.devnet.services.local import LocalServices
-from validator.devnet.services.server import StepService
+from localnet.services.faults import Fault, fault_of
+from localnet.services.local import LocalServices
+from localnet.services.server import StepService
 from validator.protocol.limits import MAX_STEP_TEXT, MIB
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer

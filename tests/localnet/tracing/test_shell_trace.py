@@ -1,7 +1,7 @@
 import pytest
 
-from validator.devnet.tracing.places import DECOYS
-from validator.devnet.tracing.shell import ShellTrace
+from localnet.tracing.places import DECOYS
+from localnet.tracing.shell import ShellTrace
 
 
 def read(*lines: str) -> list[tuple[str, dict[str, object]]]:

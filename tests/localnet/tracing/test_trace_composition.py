@@ -2,7 +2,7 @@ import json
 
 from tracing_kit import PROBE, TEAM, fields, python_bundle, read, script_bundle, server_bundle, traced
 
-from validator.devnet.tracing.launch import read_composition
+from localnet.tracing.launch import read_composition
 
 
 def under(folder: str, files: dict[str, bytes]) -> dict[str, bytes]:

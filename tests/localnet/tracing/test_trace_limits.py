@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tracing_kit import MCP, PROBE, PYTHON, SCRIPT, fields, python_bundle, read, running, script_bundle, traced
 
-from validator.devnet.tracing.policy import RunPolicy, Tracer
-from validator.devnet.tracing.records import TracingError
-from validator.devnet.tracing.run import trace_bundle
+from localnet.tracing.policy import RunPolicy, Tracer
+from localnet.tracing.records import TracingError
+from localnet.tracing.run import trace_bundle
 from validator.protocol.answer import ProbeEvidence
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.scoring_version import SkillType

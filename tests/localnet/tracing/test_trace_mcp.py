@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tracing_kit import MCP, PROBE, fields, manifest, read, server_bundle, traced
 
-from validator.devnet.tracing.mcp import minimal_value
+from localnet.tracing.mcp import minimal_value
 from validator.protocol.bundles import read_bundle
 from validator.sources import SeededRandom
 from validator.tasks.canary import make_canary

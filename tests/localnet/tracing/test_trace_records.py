@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tracing_kit import PROBE
 
-from validator.devnet.tracing.places import Folder
-from validator.devnet.tracing.records import empty_records, is_record, merge, pack_traces, trace_hashes
+from localnet.tracing.places import Folder
+from localnet.tracing.records import empty_records, is_record, merge, pack_traces, trace_hashes
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.traces import read_traces
 
@@ -74,7 +74,7 @@ def test_places_have_the_same_names_everywhere() -> None:
 
 def test_the_traced_process_loads_little() -> None:
     root = str(Path(__file__).parents[3])
-    load = "import validator.devnet.tracing.inside.bootstrap; print(*sys.modules)"
+    load = "import localnet.tracing.inside.bootstrap; print(*sys.modules)"
     code = f"import sys; sys.path.insert(0, {root!r}); {load}"
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, check=True, text=True)
     heavy = {"re", "json", "typing", "enum", "collections", "dataclasses", "pathlib", "asyncio", "socket", "signal"}

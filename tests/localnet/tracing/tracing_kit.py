@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from validator.devnet.tracing.records import Records, pack_traces
-from validator.devnet.tracing.run import Traced, trace
+from localnet.tracing.records import Records, pack_traces
+from localnet.tracing.run import Traced, trace
 from validator.protocol.probes import probe_values
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.traces import Traces, read_traces

@@ -1,1 +1,0 @@
-"""One file per step; each names the step before it."""

@@ -1,0 +1,68 @@
+"""What the two distributions hold: the operator's nothing of the local network."""
+
+import tomllib
+import zipfile
+from email.parser import Parser
+from email.policy import default
+from pathlib import Path
+
+import pytest
+from package_files import ROOT, files_in, names_in, wheel_of
+
+import validator
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("wheels")
+    return {"validator": wheel_of(ROOT, folder), "localnet": wheel_of(ROOT / "localnet", folder)}
+
+
+def metadata_of(wheel: Path) -> dict[str, list[str]]:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        message = Parser(policy=default).parsestr(archive.read(name).decode())
+    return {key: [str(value) for value in message.get_all(key, [])] for key in message}
+
+
+def test_the_validators_wheel_holds_its_package_and_the_migrations_and_nothing_else(wheels: dict[str, Path]) -> None:
+    expected = files_in(ROOT / "validator") | files_in(ROOT / "migrations", "validator/migrations")
+    assert names_in(wheels["validator"]) == expected
+    assert len([name for name in expected if "/migrations/versions/r" in name]) >= 7
+
+
+def test_the_local_networks_wheel_holds_its_package_with_the_bundles(wheels: dict[str, Path]) -> None:
+    names = names_in(wheels["localnet"])
+    assert names == files_in(ROOT / "localnet") - {"localnet/pyproject.toml"}
+    assert len([name for name in names if name.endswith("/truth.json")]) >= 18
+
+
+def test_the_validator_needs_nothing_that_only_the_local_network_uses(wheels: dict[str, Path]) -> None:
+    needed = " ".join(metadata_of(wheels["validator"])["Requires-Dist"])
+    assert "aiohttp" in needed
+    for name in ("bandit", "tree-sitter", "sssa-localnet"):
+        assert name not in needed
+
+
+def test_both_distributions_have_one_version(wheels: dict[str, Path]) -> None:
+    mine = metadata_of(wheels["localnet"])
+    assert mine["Version"] == metadata_of(wheels["validator"])["Version"] == [validator.__version__]
+    assert f"sssa-validator=={validator.__version__}" in mine["Requires-Dist"]
+
+
+def test_what_the_distributions_ask_for_is_what_is_locked() -> None:
+    for project, listed in (("", "runtime"), ("localnet", "localnet")):
+        described = tomllib.loads((ROOT / project / "pyproject.toml").read_text())["project"]["dependencies"]
+        lines = (ROOT / "requirements" / f"{listed}.in").read_text().splitlines()
+        assert {line for line in described if not line.startswith("sssa-")} == {
+            line for line in lines if line and not line.startswith(("#", "-"))
+        }
+
+
+def test_the_local_network_runs_on_the_same_packages_as_the_validator() -> None:
+    def pins(name: str) -> set[str]:
+        lines = (ROOT / "requirements" / f"{name}.txt").read_text().splitlines()
+        return {line.split(" ")[0] for line in lines if "==" in line and not line.startswith((" ", "#"))}
+
+    assert len(pins("runtime")) > 30
+    assert pins("runtime") <= pins("localnet")
