@@ -13,7 +13,11 @@ BANDIT_FILES: Final = 40
 BANDIT_FILE_NODES: Final = 12_000  # syntax nodes; a file with more is read by the own rules only
 BANDIT_BUDGET: Final = 45_000  # syntax nodes of all files together
 BANDIT_EFFORT: Final = 2_000_000  # line numbers that bandit lists for one file
-MAX_SHELL_TOKENS: Final = 20_000  # of one script
+MAX_SHELL_TOKENS: Final = 20_000  # statements and words of one script
+MAX_SHELL_FILE: Final = 64 * KIB  # bytes of a script that are parsed at most, and only if they have no error
+MAX_SHELL_RECOVERY: Final = 8 * KIB  # bytes of a script in which errors are recovered from
+MAX_SHELL_OPENINGS: Final = 2_048  # parentheses, pipes and here-documents of a longer script
+SHELL_BUDGET: Final = 128 * KIB  # bytes of all scripts together that are parsed
 MAX_COMMANDS: Final = 1_000  # shell commands that are reported
 MAX_JSON: Final = 256 * KIB  # a manifest that is larger is not read
 MAX_SYNTAX_DEPTH: Final = 300  # of a Python file's tree: far below what depends on the caller's stack
@@ -32,6 +36,7 @@ class Budget:
     Attributes:
         text: bytes left to search as text.
         python: bytes of Python source left to parse.
+        shell: bytes of scripts left to parse.
         nodes: syntax nodes left to look at.
         bandit: syntax nodes left for bandit.
         bandit_files: files left for bandit.
@@ -40,6 +45,7 @@ class Budget:
     def __init__(self) -> None:
         self.text = TEXT_BUDGET
         self.python = PYTHON_BUDGET
+        self.shell = SHELL_BUDGET
         self.nodes = NODE_BUDGET
         self.bandit = BANDIT_BUDGET
         self.bandit_files = BANDIT_FILES
@@ -54,6 +60,12 @@ class Budget:
         """Whether `size` bytes may still be parsed; they are taken if so."""
         granted = size <= self.python
         self.python -= size if granted else 0
+        return granted
+
+    def take_shell(self, size: int) -> bool:
+        """Whether `size` bytes of script may still be parsed; they are taken if so."""
+        granted = size <= self.shell
+        self.shell -= size if granted else 0
         return granted
 
     def take_nodes(self, count: int) -> bool:

@@ -10,7 +10,8 @@ from localnet.analysis.hidden_text import invisible_characters
 from localnet.analysis.links import hosts_in
 from localnet.analysis.result import BEYOND, Report, Use, found, merged
 from localnet.analysis.secret_scan import secrets_in
-from localnet.analysis.shell_parser import Command, Pipeline, parse_script
+from localnet.analysis.shell_commands import Command, Pipeline
+from localnet.analysis.shell_parser import parse_script
 from localnet.analysis.shell_rules import DOWNLOADERS, INTERPRETERS, SENDERS, hits_of, program_of
 from localnet.analysis.source import SourceFile
 from validator.protocol.limits import MAX_STRING
@@ -52,7 +53,7 @@ def read_shell(sources: Iterable[SourceFile], budget: Budget) -> Report:
 
 
 def _read_script(source: SourceFile, budget: Budget) -> Report:
-    if not budget.take_text(len(source.text)):
+    if not budget.take_text(len(source.text)) or not budget.take_shell(len(source.text)):
         return Report(findings=(found("other", "medium", source.place(), BEYOND, source.path),))
     findings: list[Finding] = [*invisible_characters(source, code=True), *secrets_in(source)]
     pipelines, complete = parse_script(source.text)

@@ -3,252 +3,278 @@
 Control flow is dropped: what could run is read as if it ran once, in order.
 """
 
-import re
-from bisect import bisect_left
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from tree_sitter import Node
 
 from localnet.analysis.bounds import MAX_SHELL_TOKENS
-from localnet.analysis.shell_words import Word, WordReader, traced
+from localnet.analysis.shell_commands import Draft, Script
+from localnet.analysis.shell_tree import ShellTree, parse_tree
+from localnet.analysis.shell_words import Word, read_word, substitutions
 
-_BLANKS: Final = re.compile(r"(?:[ \t\r]|\\\n)+")
-_COMMENT: Final = re.compile(r"#[^\n]*")
-_OPERATOR: Final = re.compile(r"&&|\|\||;;&?|;&|\|&|[;&|()\n]")
-_REDIRECT: Final = re.compile(r"\d{0,2}(?:<<<|<<-|<<|>>|>&|<&|>\||<>|[<>])|&>>?")
-_ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=(.*)", re.DOTALL)
-_OPENING: Final = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "time", "{", "coproc"})
-_CLOSING: Final = frozenset({"fi", "done", "esac", "}"})
+_SIMPLE: Final = frozenset({"command", "declaration_command", "unset_command", "test_command"})
+_JOINING: Final = _SIMPLE | {"pipeline", "negated_command", "redirected_statement"}
+_STATEMENTS: Final = _JOINING | {
+    "list",
+    "variable_assignment",
+    "variable_assignments",
+    "subshell",
+    "compound_statement",
+    "if_statement",
+    "elif_clause",
+    "else_clause",
+    "while_statement",
+    "for_statement",
+    "c_style_for_statement",
+    "do_group",
+    "case_statement",
+    "case_item",
+    "function_definition",
+    "ERROR",
+}
+_EXPRESSIONS: Final = frozenset(
+    {"binary_expression", "unary_expression", "ternary_expression", "postfix_expression", "parenthesized_expression"}
+)
+_LISTS: Final = frozenset({"list"})
+_REDIRECTS: Final = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
+_PREFIXES: Final = frozenset({"time", "coproc"})  # words of the shell's grammar that this one takes for programs
+_OPENING: Final = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "fi", "done", "esac", "}"})
+_OPERATORS: Final = frozenset(";&|()<>")
 _HEADERS: Final = frozenset({"for", "select", "case", "function"})
 _MAX_INNER: Final = 4  # substitutions within substitutions
+_MAX_LEVEL: Final = 50  # statements within statements
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A simple command.
-
-    Attributes:
-        line: where it begins, from 1.
-        argv: its words, quotes removed; the program first.
-        literal: whether the words are what the shell would see, nothing left to expand.
-        redirects: (operator, target) pairs; a here-document's target is its text.
-        inner: the commands in its substitutions.
-    """
-
-    line: int
-    argv: tuple[str, ...]
-    literal: bool
-    redirects: tuple[tuple[str, str], ...]
-    inner: tuple["Command", ...]
-
-    def __str__(self) -> str:
-        """Return it as execution tracing would show it (redirections are not shown)."""
-        return " ".join(map(traced, self.argv))
+def parse_script(text: str, *, depth: int = 0) -> Script:
+    """Return what the script would run; `depth` is how many scripts it stands in."""
+    tree = parse_tree(text)
+    reader = _Reader(tree, depth)
+    reader.visit_all(tree.root.children, 0)
+    return Script([tuple(c.finished() for c in pipeline) for pipeline in reader.done], reader.complete)
 
 
-Pipeline = tuple[Command, ...]
+class _Reader:
+    def __init__(self, tree: ShellTree, depth: int, *, first_row: int | None = None) -> None:
+        self.tree = tree
+        self.complete = tree.complete
+        self.done: list[list[Draft]] = []
+        self._depth = depth
+        self.left = MAX_SHELL_TOKENS
+        self._first_row = first_row
+        self._variables: dict[str, str] = {}
+        self._pipeline: list[Draft] = []
+        self._last: Draft | None = None
 
+    def visit_all(self, nodes: Iterable[Node], level: int) -> None:
+        """Read statements one after the other, and the substitutions of the words that stand between them."""
+        between = Draft(0)
+        for node in nodes:
+            if node.type in _STATEMENTS:
+                self._visit(node, level)
+            elif node.type in _REDIRECTS:
+                self._redirected([node], None, level)
+            elif node.is_missing:
+                self.complete = False
+            elif node.is_named and node.type != "comment":
+                self._word(between, node, level)
+        self._end()
 
-class Script(NamedTuple):
-    """A script's pipelines in the order in which they are written, those of substitutions before their users.
-
-    Attributes:
-        pipelines: the commands of each.
-        complete: False if the script has more than is read of one.
-    """
-
-    pipelines: list[Pipeline]
-    complete: bool
-
-
-def parse_script(text: str, *, first_line: int = 1, depth: int = 0, variables: dict[str, str] | None = None) -> Script:
-    """Return what the script would run.
-
-    Args:
-        text: the script.
-        first_line: the number of its first line.
-        depth: how many substitutions it stands in.
-        variables: those that are known; assignments of literals are added.
-    """
-    return _Parser(text, first_line, depth, {} if variables is None else variables).run()
-
-
-@dataclass
-class _Draft:
-    """A command that is being read; its here-documents may come after everything else."""
-
-    line: int = 0
-    argv: list[str] = field(default_factory=list)
-    literal: bool = True
-    assignments: list[tuple[str, Word]] = field(default_factory=list)
-    redirects: list[tuple[str, str]] = field(default_factory=list)
-    inner: list[Command] = field(default_factory=list)
-
-    def finished(self) -> Command:
-        return Command(self.line, tuple(self.argv) or (":",), self.literal, tuple(self.redirects), tuple(self.inner))
-
-
-class _Parser:
-    def __init__(self, text: str, first_line: int, depth: int, variables: dict[str, str]) -> None:
-        self.text = text
-        self.depth = depth
-        self.variables = variables
-        self._words = WordReader(text, variables)
-        self._newlines = [match.start() for match in re.finditer("\n", text)]
-        self._first_line = first_line
-        self._done: list[Pipeline | list[_Draft]] = []
-        self._pipeline: list[_Draft] = []
-        self._draft = _Draft()
-        self._heredocs: list[
-            tuple[_Draft, int, str, bool]
-        ] = []  # command, index of its redirection, delimiter, tabs dropped
-        self._header = ""  # the keyword whose head is being read: for, select, case, function
-        self._in_test = self._in_pattern = self._continues = False
-        self._complete = True
-
-    def run(self) -> Script:
-        at = 0
-        for _ in range(MAX_SHELL_TOKENS):
-            if match := _BLANKS.match(self.text, at):
-                at = match.end()
-            if match := _COMMENT.match(self.text, at):
-                at = match.end()
-            if at >= len(self.text):
-                break
-            at = self._token(at)
+    def _visit(self, node: Node, level: int, *, joined: bool = False) -> None:
+        if not self._take() or level > _MAX_LEVEL:
+            self.complete = False
+            return
+        kind = node.type
+        if kind in _SIMPLE:
+            self._command(node, level)
+        elif kind in ("pipeline", "negated_command"):
+            for child in node.named_children:
+                self._visit(child, level + 1, joined=True)
+        elif kind == "redirected_statement":
+            body = node.child_by_field_name("body")
+            self._redirected([child for child in node.children if child.type in _REDIRECTS], body, level)
+        elif kind in ("variable_assignment", "variable_assignments"):
+            for child in [node] if kind == "variable_assignment" else node.named_children:
+                self._assign(child, level)
         else:
-            self._complete = False
-        self._end_command()
-        self._end_pipeline()
-        done = [tuple(c.finished() if isinstance(c, _Draft) else c for c in pipeline) for pipeline in self._done]
-        return Script(done, self._complete)
+            self._compound(node, level)
+        if not joined:
+            self._end()
 
-    def _token(self, at: int) -> int:
-        text = self.text
-        redirect = None if self._in_test else _REDIRECT.match(text, at)
-        if redirect and text[redirect.end() - 1 : redirect.end() + 1] not in ("<(", ">("):
-            return self._redirect(redirect[0], redirect.end())
-        if match := _OPERATOR.match(text, at):
-            if self._in_test and match[0] != "\n":
-                self._draft.argv.append(match[0])
-                return match.end()
-            return self._operator(match[0], match.end())
-        word, end = self._words.read(at)
-        if end == at:  # a redirection sign within a test
-            self._draft.argv.append(text[at])
-            return at + 1
-        self._word(word, at)
-        return end
-
-    def _word(self, word: Word, at: int) -> None:
-        self._continues = False
-        if not self._draft.argv:
-            self._draft.line = self._draft.line or self._line(at)
-            if self._keyword(word):
-                return
-            if match := _ASSIGNMENT.match(word.value):
-                self._draft.assignments.append((match[1], Word(match[2], word.literal)))
-                self._note_inner(word, at)
-                return
-            self._in_test = word.value == "[["
-        elif self._header == "case" and word.value == "in":
-            self._header, self._in_pattern, self._draft = "", True, _Draft()
-            return
-        elif self._header == "function" and word.value == "{":
-            self._header, self._draft = "", _Draft()
-            return
-        self._in_test = self._in_test and word.value != "]]"
-        self._draft.argv.append(word.value)
-        self._draft.literal = self._draft.literal and word.literal
-        self._note_inner(word, at)
-
-    def _keyword(self, word: Word) -> bool:
-        """Take the word if it is one of the grammar's that needs no command of its own."""
-        if word.quoted:
-            return False
-        if word.value in _CLOSING:
-            self._in_pattern = False
-            return True
-        if word.value in _HEADERS and not self._in_pattern:
-            self._header = word.value
-        return word.value in _OPENING and not self._in_pattern
-
-    def _note_inner(self, word: Word, at: int) -> None:
-        if word.inner and self.depth >= _MAX_INNER:
-            self._complete = False
-            return
-        for text in word.inner:
-            inner = parse_script(text, first_line=self._line(at), depth=self.depth + 1, variables=dict(self.variables))
-            self._complete = self._complete and inner.complete
-            self._done += inner.pipelines
-            self._draft.inner += [command for pipeline in inner.pipelines for command in pipeline]
-
-    def _redirect(self, operator: str, at: int) -> int:
-        if match := _BLANKS.match(self.text, at):
-            at = match.end()
-        word, end = self._words.read(at)
-        sign = operator.lstrip("0123456789")
-        self._draft.line = self._draft.line or self._line(at)
-        if sign in ("<<", "<<-"):
-            self._heredocs.append((self._draft, len(self._draft.redirects), word.value, sign == "<<-"))
-        self._draft.redirects.append((sign, word.value))
-        self._note_inner(word, at)
-        return end
-
-    def _operator(self, operator: str, at: int) -> int:
-        if operator == "\n" and self._heredocs:
-            at = self._read_heredocs(at)
-        if self._in_pattern and operator in ("|", "(", ")", "\n"):
-            self._draft = _Draft()
-            self._in_pattern = operator != ")"
-            return at
-        if operator == "(":
-            if self._draft.assignments and not self._draft.argv:  # an array's values
-                return self.text.find(")", at) + 1 or len(self.text)
-            if len(self._draft.argv) == 1 or self._header == "function":  # `name()` begins a function
-                self._draft, self._header = _Draft(), ""
-            return at
-        if operator == "\n" and self._continues:
-            return at
-        self._in_pattern = operator in (";;", ";;&", ";&")
-        self._end_command()
-        self._continues = operator in ("|", "|&", "&&", "||")
-        if operator not in ("|", "|&"):
-            self._end_pipeline()
-        return at
-
-    def _end_command(self) -> None:
-        draft, self._draft = self._draft, _Draft()
-        header, self._header, self._in_test = self._header, "", False
-        if header:
-            self.variables.pop(draft.argv[1] if len(draft.argv) > 1 else "", None)
-        elif draft.argv or draft.redirects:
-            self._pipeline.append(draft)
+    def _compound(self, node: Node, level: int) -> None:
+        """Read what groups statements; its pipelines are its own."""
+        outer, self._pipeline = self._pipeline, []
+        if node.type == "for_statement" and (name := node.child_by_field_name("variable")) is not None:
+            self._variables.pop(self.tree.text(name), None)
+        if node.type == "ERROR":
+            self._broken(node, level)
         else:
-            for name, word in draft.assignments:
-                if word.literal:
-                    self.variables[name] = word.value
-                else:
-                    self.variables.pop(name, None)
+            self.visit_all(_flat(node, _LISTS), level + 1)
+        self._pipeline = outer
 
-    def _end_pipeline(self) -> None:
+    def _broken(self, node: Node, level: int) -> None:
+        """Read what the grammar does not know: the statements in it, and each other line by itself."""
+        rows = set(range(node.start_point.row, node.end_point.row + 1))
+        for child in node.children:
+            if child.type in _STATEMENTS or child.type in _REDIRECTS:
+                self.visit_all([child], level + 1)
+                rows.difference_update(range(child.start_point.row, child.end_point.row + 1))
+        if self._first_row is not None:  # this is a line by itself
+            self._loose_words(node, level)
+            return
+        self._line_by_line(sorted(rows), level)
+
+    def _line_by_line(self, rows: Iterable[int], level: int) -> None:
+        self.complete = False
+        for row in rows:
+            reader = _Reader(parse_tree(self.tree.line(row)), self._depth, first_row=row)
+            reader.left = self.left
+            reader.visit_all(reader.tree.root.children, level + 1)
+            self.left = reader.left
+            self.done += reader.done
+
+    def _loose_words(self, node: Node, level: int) -> None:
+        words = [child for child in node.children if child.is_named and child.type not in _STATEMENTS | {"comment"}]
+        while words and self.tree.text(words[0]) in _OPENING:
+            del words[0]
+        if words and self.tree.text(words[0]) not in _HEADERS:
+            draft = self._begin(node)
+            for word in words:
+                self._argument(draft, word, level)
+        self._end()
+
+    def _begin(self, node: Node) -> Draft:
+        line = node.start_point.row + 1 + (self._first_row or 0)
+        self._last = Draft(line, literal=self._first_row is None)
+        self._pipeline.append(self._last)
+        return self._last
+
+    def _end(self) -> None:
         if self._pipeline:
-            self._done.append(self._pipeline)
-            self._pipeline = []
+            self.done.append(self._pipeline)
+        self._pipeline = []
 
-    def _read_heredocs(self, at: int) -> int:
-        for draft, index, delimiter, drop_tabs in self._heredocs:
-            body: list[str] = []
-            while at < len(self.text):
-                end = self.text.find("\n", at)
-                end = len(self.text) if end < 0 else end
-                line = self.text[at:end].lstrip("\t") if drop_tabs else self.text[at:end]
-                at = end + 1
-                if line == delimiter:
-                    break
-                body.append(line)
-            draft.redirects[index] = ("<<", "\n".join(body))
-        self._heredocs = []
-        return at
+    def _take(self) -> bool:
+        self.left -= 1
+        self.complete = self.complete and self.left >= 0
+        return self.left >= 0
 
-    def _line(self, at: int) -> int:
-        return self._first_line + bisect_left(self._newlines, at)
+    def _command(self, node: Node, level: int) -> None:
+        words = node.children if node.type == "command" else list(_flat(node, _EXPRESSIONS))
+        if words and words[0].type == "((":  # arithmetic
+            self._word(Draft(0), node, level)
+            return
+        draft = Draft(0)
+        for child in words:
+            if child.type in _REDIRECTS:
+                self._redirect(draft, child, level)
+            elif child.type == "variable_assignment" and node.type == "command":
+                self._inner(draft, substitutions(child), level)
+            elif child.type == "ERROR" or child.is_missing:
+                self.complete = False
+            else:
+                self._argument(draft, child, level)
+        while len(draft.argv) > 1 and draft.argv[0] in _PREFIXES:
+            del draft.argv[0]
+        draft.line = node.start_point.row + 1 + (self._first_row or 0)
+        draft.literal = draft.literal and self._first_row is None
+        self._last = draft
+        self._pipeline.append(draft)
+
+    def _argument(self, draft: Draft, node: Node, level: int) -> None:
+        word = self._word(draft, node, level)
+        draft.argv.append(word.value)
+        draft.literal = draft.literal and word.literal
+
+    def _word(self, draft: Draft, node: Node, level: int) -> Word:
+        word = read_word(self.tree, node, self._variables) if self._take() else Word("", literal=False)
+        self._inner(draft, word.inner, level)
+        return word
+
+    def _inner(self, draft: Draft, nodes: Iterable[Node], level: int) -> None:
+        for node in nodes:
+            if self._depth >= _MAX_INNER:
+                self.complete = False
+                return
+            outer, before = (self._pipeline, self._variables, self._last), len(self.done)
+            self._pipeline, self._variables = [], dict(self._variables)
+            self._depth += 1
+            self.visit_all(node.children, level + 1)
+            self._depth -= 1
+            self._pipeline, self._variables, self._last = outer
+            draft.inner += [inner for pipeline in self.done[before:] for inner in pipeline]
+
+    def _assign(self, node: Node, level: int) -> None:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if name is None:
+            return
+        word = Word("", literal=True) if value is None else self._word(Draft(0), value, level)
+        plain = name.type == "variable_name" and (value is None or value.type != "array")
+        if plain and word.literal and "+=" not in [child.type for child in node.children]:
+            self._variables[self.tree.text(name)] = word.value
+        else:
+            self._variables.pop(self.tree.text(name), None)
+
+    def _redirected(self, redirects: list[Node], body: Node | None, level: int) -> None:
+        """Read a statement's redirections; they are those of its last command, or of a group as a whole."""
+        draft = None
+        if body is not None:
+            self._visit(body, level + 1, joined=body.type in _JOINING)
+            draft = self._last if body.type in _JOINING | _LISTS else None
+        for node in redirects:
+            draft = draft or self._begin(node)
+            self._redirect(draft, node, level)
+
+    def _redirect(self, draft: Draft, node: Node, level: int) -> None:
+        if node.type == "heredoc_redirect":
+            self._here_document(draft, node, level)
+            return
+        targets = [child for child in node.named_children if child.type not in ("file_descriptor", "ERROR")]
+        sign = "".join(
+            self.tree.text(c) for c in node.children if (not c.is_named or c.type == "ERROR") and c not in targets
+        )
+        for number, target in enumerate(targets):
+            if number == 0:
+                draft.redirects.append((sign, self._word(draft, target, level).value))
+            elif not _names_descriptor(node, target):
+                self._argument(draft, target, level)
+
+    def _here_document(self, draft: Draft, node: Node, level: int) -> None:
+        parts = {child.type: child for child in node.children}
+        drop_tabs = "<<-" in parts
+        delimiter = self.tree.text(parts["heredoc_start"]) if "heredoc_start" in parts else ""
+        if self._first_row is None and ("heredoc_end" not in parts or not _OPERATORS.isdisjoint(delimiter)):
+            # The grammar takes `<<A;` for a delimiter of two characters, which no line ends.
+            self._line_by_line(range(node.start_point.row + 1, node.end_point.row + 1), level)
+        for child in node.children:
+            if child.type == "heredoc_body":
+                lines = self.tree.text(child).split("\n")
+                body = "\n".join(line.lstrip("\t") if drop_tabs else line for line in lines)
+                draft.redirects.append(("<<", body.removesuffix("\n")))
+                self._inner(draft, substitutions(child), level)
+            elif child.type in _REDIRECTS:
+                self._redirect(draft, child, level)
+            elif child.type == "pipeline":
+                self._visit(child, level + 1, joined=True)
+            elif child.type in _STATEMENTS:
+                self.visit_all([child], level + 1)
+            elif child.is_named and node.field_name_for_child(node.children.index(child)) == "argument":
+                self._argument(draft, child, level)
+        draft.redirects += [("<<", text) for text in self.tree.stacked.get(node.start_point.row, ())]
+
+
+def _flat(node: Node, kinds: frozenset[str]) -> Iterator[Node]:
+    """Yield a node's children in order; one of these kinds is replaced by its own."""
+    nodes = node.children[::-1]
+    while nodes:
+        node = nodes.pop()
+        if node.type in kinds:
+            nodes += node.children[::-1]
+        else:
+            yield node
+
+
+def _names_descriptor(redirect: Node, word: Node) -> bool:
+    """Whether the word is the `0` of a following `0>&1`, which the grammar gives to the redirection before it."""
+    after = redirect.next_sibling
+    return word.type == "number" and after is not None and after.start_byte == word.end_byte

