@@ -4,7 +4,6 @@ Until one of them is called, it is a name and a line of help: the distribution m
 would slow down every other command.
 """
 
-from importlib.metadata import entry_points
 from typing import Any, Final
 
 import typer
@@ -33,6 +32,8 @@ class Joined(TyperCommand):
         Raises:
             NotInstalledError: with advice.
         """
+        from importlib.metadata import entry_points
+
         for entry in entry_points(group=GROUP, name=self.name or ""):
             return _command(str(self.name), entry.load())
         raise NotInstalledError(

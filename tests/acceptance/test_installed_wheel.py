@@ -1,0 +1,147 @@
+"""What an operator installs: the built wheel and the locked packages in an empty environment, nothing of a clone."""
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+ROOT = Path(__file__).parents[2]
+ABSENT = ("localnet", "bandit", "tree_sitter", "tree_sitter_bash", "pip", "hatchling", "pytest")
+SETTINGS = """
+[validator]
+netuid = 1
+[wallet]
+uri = "//Validator"
+[chain]
+kind = "simulated"
+state = "{folder}/chain.json"
+[store]
+url = "sqlite:///{folder}/validator.sqlite"
+[rounds]
+interval_s = 0.5
+[tasks]
+directory = "{folder}"
+[health]
+port = 0
+"""
+
+
+def install(python: Path, *what: str) -> None:
+    uv = Path(sys.executable).with_name("uv")
+    subprocess.run([uv, "pip", "install", "--quiet", "--python", python, *what], check=True, timeout=240)
+
+
+def wheel_of(project: Path, folder: Path) -> str:
+    (wheel,) = WheelBuilder(str(project)).build(directory=str(folder), versions=["standard"])
+    return str(wheel)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the programs of an environment that holds the validator's wheel alone."""
+    folder = tmp_path_factory.mktemp("installed")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
+    python = folder / "venv" / "bin" / "python"
+    install(python, "--require-hashes", "-r", str(ROOT / "requirements" / "runtime.txt"))
+    install(python, "--no-deps", wheel_of(ROOT, folder))
+    return python.parent
+
+
+def settings(folder: Path) -> Path:
+    config = folder / "validator.toml"
+    config.write_text(SETTINGS.format(folder=folder))
+    return config
+
+
+def environment() -> dict[str, str]:
+    return {
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VALIDATOR_", "VIRTUAL_"))
+    }
+
+
+def run(programs: Path, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [programs / command[0], *command[1:]],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        cwd=folder,
+        env=environment(),
+    )
+
+
+def test_nothing_of_the_local_network_is_installed(installed: Path, tmp_path: Path) -> None:
+    code = f"from importlib.util import find_spec; print([name for name in {ABSENT!r} if find_spec(name)])"
+    assert run(installed, tmp_path, "python", "-c", code).stdout == "[]\n"
+    code = "import validator; print(validator.__file__)"
+    assert run(installed, tmp_path, "python", "-c", code).stdout.startswith(str(installed.parent))
+
+
+def test_its_migrations_make_the_tables(installed: Path, tmp_path: Path) -> None:
+    config = str(settings(tmp_path))
+    for command, state in (("state", "empty"), ("upgrade", ""), ("state", "current")):
+        done = run(installed, tmp_path, "validator", "db", command, "--config", config)
+        assert (done.returncode in (0, 1), done.stderr) == (True, "")
+        assert state in done.stdout
+
+
+async def test_it_runs_dry(installed: Path, tmp_path: Path) -> None:
+    config = settings(tmp_path)
+    process = await asyncio.create_subprocess_exec(
+        installed / "validator",
+        "run",
+        "--config",
+        config,
+        stdout=asyncio.subprocess.PIPE,
+        cwd=tmp_path,
+        env=environment(),
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(60):
+            async for line in process.stdout:
+                if b'"round_settled"' in line or b'"round_ended"' in line:
+                    break
+            process.send_signal(signal.SIGTERM)
+            await process.stdout.read()
+            assert await process.wait() == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+    assert (tmp_path / "chain.json").exists()
+
+
+@pytest.mark.parametrize("command", [["devnet"], ["devnet", "--help"], ["miner", "run", "--port", "0"], ["miner"]])
+def test_commands_of_the_local_network_give_one_line_of_advice(
+    command: list[str], installed: Path, tmp_path: Path
+) -> None:
+    done = run(installed, tmp_path, "validator", *command)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"The local network is not installed: `validator {command[0]}` comes with sssa-localnet")
+
+
+def test_help_lists_them_all_the_same(installed: Path, tmp_path: Path) -> None:
+    done = run(installed, tmp_path, "validator", "--help")
+    assert done.returncode == 0
+    listed = set(re.findall(r"^  (\w+) ", done.stdout.partition("Commands:")[2], re.MULTILINE))
+    assert {"run", "db", "tasks", "devnet", "miner"} <= listed
+
+
+def test_the_local_networks_wheel_brings_its_commands(installed: Path, tmp_path: Path) -> None:
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    install(python, "--require-hashes", "-r", str(ROOT / "requirements" / "localnet.txt"))
+    install(python, "--no-deps", wheel_of(ROOT, tmp_path), wheel_of(ROOT / "localnet", tmp_path))
+    done = run(python.parent, tmp_path, "validator", "miner", "run", "--port", "0", "--config", "missing.toml")
+    assert done.returncode == 2
+    assert "missing.toml" in done.stderr
+    code = "from localnet.bundles.written import written_bundles; print(len(written_bundles()))"
+    assert run(python.parent, tmp_path, "python", "-c", code).stdout == "18\n"

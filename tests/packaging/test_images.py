@@ -1,0 +1,80 @@
+"""What the images are made of, read from the Dockerfile and the compose file."""
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+from docker_files import lineage, needed, stages
+from package_files import ROOT
+
+
+def brought(name: str) -> set[str]:
+    """Every file or folder of the project that building a stage takes."""
+    every = stages()
+    return {
+        path for stage in needed(name) for origin, paths in every[stage].copies() if not origin for path in paths[:-1]
+    }
+
+
+def compose() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    return found
+
+
+def test_a_plain_build_makes_the_operators_image() -> None:
+    assert list(stages())[-1] == "validator"
+    services = compose()["services"]
+    assert services["validator"]["build"] == {"context": ".", "target": "validator"}
+    assert services["devnet"]["build"] == {"context": ".", "target": "localnet"}
+    assert services["validator"]["image"] != services["devnet"]["image"]
+
+
+def test_the_operators_image_takes_nothing_of_the_local_network() -> None:
+    paths = brought("validator")
+    assert {"validator/", "migrations/", "requirements/runtime.txt"} <= paths
+    assert not [path for path in paths if "localnet" in path or "dev" in path]
+    assert "localnet/" in brought("localnet")
+
+
+def test_the_operators_image_has_no_pip_and_nothing_that_builds() -> None:
+    every = stages()
+    line = lineage("validator")
+    assert "pip uninstall --yes pip" in line[0].runs()
+    assert "ensurepip" in line[0].runs()
+    copied = [(origin, paths) for stage in line for origin, paths in stage.copies()]
+    assert copied == [("dependencies", ["/opt/validator"] * 2), ("code", ["/code", "/"])]
+    assert "python -m venv --without-pip /opt/validator" in every["dependencies"].runs()
+    assert not re.search(r"apt|apk|gcc|pip install", "\n".join(stage.runs() for stage in line))
+
+
+def test_a_change_of_our_code_ships_one_layer() -> None:
+    every = stages()
+    before = {path for stage in lineage("dependencies") for _, paths in stage.copies() for path in paths[:-1]}
+    assert before == {"requirements/build.txt", "requirements/runtime.txt"}
+    assert "--no-deps --root /code " in every["code"].runs()
+
+
+def test_packages_are_installed_by_hash() -> None:
+    for stage in stages().values():
+        for install in re.findall(r"pip (?:--python \S+ )?install ([^&]*)", stage.runs()):
+            assert "--require-hashes" in install or "--no-deps" in install
+
+
+def test_it_runs_as_a_user_of_its_own() -> None:
+    (user,) = [rest for stage in lineage("validator") for word, rest in stage.steps if word == "USER"]
+    assert user == "validator"
+
+
+def test_the_classic_builder_can_build_it() -> None:
+    text = (ROOT / "Dockerfile").read_text()
+    for newer in ("# syntax", "--mount", "--link", "--chmod", "<<"):
+        assert newer not in text
+
+
+@pytest.mark.parametrize("target", ["validator", "localnet"])
+def test_what_a_build_takes_is_there_and_is_not_ignored(target: str) -> None:
+    allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    for path in brought(target):
+        assert (ROOT / path).exists()
+        assert path.split("/")[0] in allowed
