@@ -24,9 +24,7 @@ SchemaState = Literal["empty", "current", "behind", "ahead"]
 
 _PACKAGE: Final = Path(__file__).parents[1]
 # A wheel brings the migrations inside the package; in a clone they lie beside it.
-MIGRATIONS: Final = next(
-    folder for folder in (_PACKAGE / "migrations", _PACKAGE.parent / "migrations") if (folder / "env.py").is_file()
-)
+MIGRATIONS: Final = (_PACKAGE if (_PACKAGE / "migrations").is_dir() else _PACKAGE.parent) / "migrations"
 VERSION_TABLE: Final = "schema_version"
 
 
