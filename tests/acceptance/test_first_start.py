@@ -1,36 +1,11 @@
 """The first start of an operator who only has settings: one clear line for every fault, and a dry run that works."""
 
-import asyncio
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-SETTINGS = """
-[validator]
-netuid = 1
-[wallet]
-{wallet}
-[chain]
-kind = "simulated"
-state = "{folder}/chain.json"
-[store]
-url = "sqlite:///{folder}/validator.sqlite"
-[rounds]
-interval_s = 0.5
-[tasks]
-directory = "{folder}"
-[health]
-port = 0
-"""
-
-
-def write_settings(folder: Path, wallet: str = 'uri = "//Validator"') -> Path:
-    config = folder / "validator.toml"
-    config.write_text(SETTINGS.format(folder=folder, wallet=wallet))
-    return config
+from dry_run import until_a_round_ends, write_settings
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -61,19 +36,7 @@ def test_a_wallet_that_cannot_be_used_is_one_line(wallet: str, words: str, tmp_p
 async def test_a_dry_run_makes_its_own_chain_and_stops_politely(tmp_path: Path) -> None:
     config = write_settings(tmp_path)
     command = [sys.executable, "-c", "from validator.cli import main; main()", "run", "--config", str(config)]
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
-    assert process.stdout is not None
-    try:
-        async with asyncio.timeout(60):
-            async for line in process.stdout:
-                if b'"round_settled"' in line or b'"round_ended"' in line:
-                    break
-            process.send_signal(signal.SIGTERM)
-            await process.stdout.read()
-            assert await process.wait() == 0
-    finally:
-        if process.returncode is None:
-            process.kill()
+    assert await until_a_round_ends(command, tmp_path) == 0
     assert (tmp_path / "chain.json").exists()
     assert run("rounds", "list", "--config", str(config)).returncode == 0
 

@@ -1,45 +1,21 @@
 """What an operator installs: the built wheel and the locked packages in an empty environment, nothing of a clone."""
 
-import asyncio
 import os
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from hatchling.builders.wheel import WheelBuilder
+from dry_run import until_a_round_ends, write_settings
+from package_files import ROOT, wheel_of
 
-ROOT = Path(__file__).parents[2]
 ABSENT = ("localnet", "bandit", "tree_sitter", "tree_sitter_bash", "pip", "hatchling", "pytest")
-SETTINGS = """
-[validator]
-netuid = 1
-[wallet]
-uri = "//Validator"
-[chain]
-kind = "simulated"
-state = "{folder}/chain.json"
-[store]
-url = "sqlite:///{folder}/validator.sqlite"
-[rounds]
-interval_s = 0.5
-[tasks]
-directory = "{folder}"
-[health]
-port = 0
-"""
 
 
 def install(python: Path, *what: str) -> None:
     uv = Path(sys.executable).with_name("uv")
     subprocess.run([uv, "pip", "install", "--quiet", "--python", python, *what], check=True, timeout=240)
-
-
-def wheel_of(project: Path, folder: Path) -> str:
-    (wheel,) = WheelBuilder(str(project)).build(directory=str(folder), versions=["standard"])
-    return str(wheel)
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +25,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
     python = folder / "venv" / "bin" / "python"
     install(python, "--require-hashes", "-r", str(ROOT / "requirements" / "runtime.txt"))
-    install(python, "--no-deps", wheel_of(ROOT, folder))
+    install(python, "--no-deps", str(wheel_of(ROOT, folder)))
     return python.parent
-
-
-def settings(folder: Path) -> Path:
-    config = folder / "validator.toml"
-    config.write_text(SETTINGS.format(folder=folder))
-    return config
 
 
 def environment() -> dict[str, str]:
@@ -85,36 +55,16 @@ def test_nothing_of_the_local_network_is_installed(installed: Path, tmp_path: Pa
 
 
 def test_its_migrations_make_the_tables(installed: Path, tmp_path: Path) -> None:
-    config = str(settings(tmp_path))
-    for command, state in (("state", "empty"), ("upgrade", ""), ("state", "current")):
-        done = run(installed, tmp_path, "validator", "db", command, "--config", config)
-        assert (done.returncode in (0, 1), done.stderr) == (True, "")
-        assert state in done.stdout
+    config = str(write_settings(tmp_path))
+    done = run(installed, tmp_path, "validator", "db", "upgrade", "--config", config)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run(installed, tmp_path, "validator", "db", "state", "--config", config)
+    assert (done.returncode, done.stdout.split()[-1]) == (0, "current")
 
 
 async def test_it_runs_dry(installed: Path, tmp_path: Path) -> None:
-    config = settings(tmp_path)
-    process = await asyncio.create_subprocess_exec(
-        installed / "validator",
-        "run",
-        "--config",
-        config,
-        stdout=asyncio.subprocess.PIPE,
-        cwd=tmp_path,
-        env=environment(),
-    )
-    assert process.stdout is not None
-    try:
-        async with asyncio.timeout(60):
-            async for line in process.stdout:
-                if b'"round_settled"' in line or b'"round_ended"' in line:
-                    break
-            process.send_signal(signal.SIGTERM)
-            await process.stdout.read()
-            assert await process.wait() == 0
-    finally:
-        if process.returncode is None:
-            process.kill()
+    command = [str(installed / "validator"), "run", "--config", str(write_settings(tmp_path))]
+    assert await until_a_round_ends(command, tmp_path, environment()) == 0
     assert (tmp_path / "chain.json").exists()
 
 
@@ -139,7 +89,7 @@ def test_the_local_networks_wheel_brings_its_commands(installed: Path, tmp_path:
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     install(python, "--require-hashes", "-r", str(ROOT / "requirements" / "localnet.txt"))
-    install(python, "--no-deps", wheel_of(ROOT, tmp_path), wheel_of(ROOT / "localnet", tmp_path))
+    install(python, "--no-deps", str(wheel_of(ROOT, tmp_path)), str(wheel_of(ROOT / "localnet", tmp_path)))
     done = run(python.parent, tmp_path, "validator", "miner", "run", "--port", "0", "--config", "missing.toml")
     assert done.returncode == 2
     assert "missing.toml" in done.stderr
