@@ -12,7 +12,7 @@ import typer
 from cli_store import called, validator
 
 from validator.cli import app
-from validator.cli.joined import loaded
+from validator.cli.joined import Joined, loaded
 from validator.cli.reference import pages
 from validator.protocol.reasons import Reason
 from validator.settings import reference
@@ -60,10 +60,28 @@ def test_listing_commands_have_json_and_settings() -> None:
 def test_the_top_level_explains_itself_without_loading_the_rooms() -> None:
     done = validator("--help")
     assert (done.returncode, done.stderr) == (0, "")
-    heavy = {"sqlalchemy", "aiohttp", "pydantic", "bittensor", "bittensor_core", "rich", "msgspec", "asyncio"}
+    heavy = {
+        "localnet",
+        "sqlalchemy",
+        "aiohttp",
+        "pydantic",
+        "bittensor",
+        "bittensor_core",
+        "rich",
+        "msgspec",
+        "asyncio",
+    }
     code = f"import sys; import validator.cli; print(sorted({heavy!r} & set(sys.modules)))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert loaded.stdout == "[]\n"
+
+
+def test_commands_that_join_are_listed_with_their_own_help() -> None:
+    listed: Any = typer.main.get_command(app)
+    joined = {name: command for name, command in listed.commands.items() if isinstance(command, Joined)}
+    assert set(joined) == {"devnet", "miner"}
+    for command in joined.values():
+        assert loaded(command).help == command.help
 
 
 def test_an_unknown_command_is_bad_usage() -> None:
