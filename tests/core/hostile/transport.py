@@ -119,7 +119,7 @@ async def compressed_bomb(case: Case) -> Made:
     return web.Response(body=gzip.compress(b" " * (100 * MIB), 1), headers={"Content-Encoding": "gzip"})
 
 
-@kind("transport", "answer", SCHEMA)
+@kind("transport", "answer", SCHEMA, Reason.PARSE_TOO_DEEP)
 async def noise(case: Case) -> Made:
     """Random bytes, or none."""
     return case.rng.randbytes(case.rng.choice([0, 1, 100, 300_000]))
