@@ -69,8 +69,8 @@ async def watched(sqlite_url: str, tmp_path: Path) -> AsyncIterator[Watched]:
     """Rounds among hostile and honest miners, until there were enough; the daemon then stops in peace."""
     archives.warm_up()
     traces.warm_up()
-    pattern = ("dear", "cheap", "honest") if LONG else ("dear", "cheap", "cheap", "dear", "cheap", "honest")
-    async with Population(max(60, ROUNDS * 6), Plan(pattern)) as population:
+    short = Plan(("dear", "cheap", "cheap", "dear", "cheap", "honest"), plans=0.7, waiting_every=1000)
+    async with Population(max(60, ROUNDS * 6), Plan() if LONG else short) as population:
         goals = goal_documents(population.url, PLAN_S, RUN_S)
         for goal in goals:
             task = msgspec.convert(goal, WorkflowTask)

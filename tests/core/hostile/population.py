@@ -1,7 +1,6 @@
 """Miners, step services and declarers that mix hostility with honest answers, and note what they did to whom."""
 
 import asyncio
-import os
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -25,7 +24,6 @@ from validator.protocol.workflow_plan import WorkflowDispatch
 from validator.protocol.workflow_run import StepOutput, StepRequest, run_id_of
 from validator.protocol.workflow_task import WorkflowTask
 
-DEV = bool(os.environ.get("DEV"))
 _LITTLE_S = 0.1
 _DEAR, _CHEAP, _HONEST = "dear", "cheap", "honest"
 _SAID = StepOutput("a cat sat " * 1_500, None, {"count": 2})
@@ -38,10 +36,12 @@ class Plan:
 
     Attributes:
         pattern: what the dispatches of a round's assessments are answered with, in turn.
+        plans: the share of plans that are hostile; the steps of the others are answered with hostility.
         waiting_every: in one round of so many, kinds that take until the deadline have their turn.
     """
 
     pattern: tuple[str, ...] = (_DEAR, _CHEAP, _HONEST)
+    plans: float = 0.5
     waiting_every: int = 3
 
 
@@ -99,7 +99,7 @@ class Population:
                 web.post("/v1/workflows", self._propose(signer)),
             ]
             self.axons[signer.hotkey] = Axon("127.0.0.1", await self._listen(routes))
-        for number, kind in enumerate([k for k in of_channel("capabilities") if not (k.dear and DEV)]):
+        for number, kind in enumerate(of_channel("capabilities")):
             signer = Signer.from_uri(f"//Declarer//{number}")
             self.journal.declarers[signer.hotkey] = kind
             routes = [web.get("/v1/capabilities", self._declare_hostile(signer, kind))]
@@ -172,18 +172,14 @@ class Population:
     def _propose(self, signer: Signer) -> Handler:
         async def handle(request: web.Request) -> web.StreamResponse:
             dispatch = msgspec.json.decode(await request.read(), type=WorkflowDispatch)
-            kind = (
-                self._least_used([k for k in of_channel("plan") if not (k.dear and DEV)])
-                if self._rng.random() < 0.5
-                else None
-            )
+            kind = self._least_used(of_channel("plan")) if self._rng.random() < 0.5 else None
             if kind is not None and kind.waits and int(dispatch.round_id) % self.plan.waiting_every:
                 kind = None
             self.journal.answers[dispatch.task_id, signer.hotkey] = kind
             self._runs[run_id_of(dispatch.task_id, signer.hotkey)] = kind
             case = Planning(self._case_rng(), signer, dispatch, self.goals[dispatch.goal_sha256], request)
             if kind is None:
-                return web.Response(body=case.plan([step("find", timeout=3.0)]))
+                return web.Response(body=case.plan([step(f"s{number}", timeout=3.0) for number in range(3)]))
             return _response(await kind.make(case))
 
         return handle
@@ -197,7 +193,7 @@ class Population:
         if planned is not None:
             tries = planned.make.__name__ == "as_many_tries_as_allowed"
             return web.Response(status=500) if tries else web.Response(body=case.answer(_SAID))
-        kind = self._least_used([k for k in of_channel("service") if not (k.dear and DEV)])
+        kind = self._least_used(of_channel("service"))
         self.journal.steps[asked.run_id, asked.node_id, asked.attempt] = kind
         return _response(await kind.make(case))
 
