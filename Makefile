@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 UV := $(BIN)/uv
 ROUNDS ?= 18
 
-.PHONY: help setup demo test bench hostile kill-test crash-test replay-test test-chain lint format reference lock clean
+.PHONY: help setup demo test bench hostile kill-test crash-test replay-test random-rounds test-chain lint format reference lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -44,6 +44,9 @@ bench: setup  ## What the dearest answers cost to judge; how much longer a workf
 
 replay-test: setup  ## Two long runs of the local network, replayed on both databases and every Python here
 	REPLAY_ROUNDS=$(or $(REPLAY_ROUNDS),200) $(BIN)/pytest tests/acceptance/test_replay_run.py -s --timeout 7200
+
+random-rounds: setup  ## 100,000 random rounds against what the released version made of them
+	RANDOM_ROUNDS=$(or $(RANDOM_ROUNDS),100000) $(BIN)/pytest tests/core/test_random_rounds.py --timeout 3600
 
 lint: setup  ## Format check, lint, types, import floors
 	$(BIN)/ruff format --check .

@@ -1,0 +1,308 @@
+"""Rounds made of random answers: what a released version makes of them never changes.
+
+Every round follows from its number alone, the same on every Python: `random.random` is all that is drawn from.
+"""
+
+import hashlib
+import itertools
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
+
+import msgspec
+from builders import IMAGE
+from workflow_builders import make_workflow
+
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.reasons import Reason
+from validator.protocol.round import (
+    AgreementPair,
+    Checks,
+    MetagraphSnapshot,
+    MinerState,
+    Neuron,
+    Rejection,
+    RerunResult,
+    RoundInput,
+    RoundOutcome,
+    RoundPlan,
+    RoundResults,
+    RoundTask,
+    Submission,
+    TypeHistory,
+    VoidTask,
+    WorkflowSubmission,
+)
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.sssa import Analysis, Dependency, Evidence, Finding, Policy, Rule, Signature, Skill, Sssa
+from validator.protocol.task import Truth, Windows
+from validator.protocol.workflow_plan import ErrorHandling, PlanEdge, PlanNode, PlanTask, Totals, WorkflowPlan
+from validator.protocol.workflow_run import Attempt, RunRecord, StepOutput, StepRecord
+
+T = TypeVar("T")
+CHUNK: Final = 1_000
+
+_REJECTIONS: Final = (  # one and two of every gate: later ones must not change what is drawn
+    Reason.DEADLINE_LATE,
+    Reason.DEADLINE_STATUS,
+    Reason.PARSE_SCHEMA,
+    Reason.VALIDITY_NONCE,
+    Reason.VALIDITY_SIGNATURE,
+    Reason.MANIFEST_DIGEST,
+    Reason.TRACES_HASH,
+    Reason.PROBES_ECHO,
+)
+_FAILED_STEPS: Final = (Reason.STEP_TIMEOUT, Reason.STEP_REFERENCE, Reason.STEP_STATUS)
+_PLACES: Final = ("a.py", "src/b.py#L3", "s1::src/b.py#L3-L3", "docs/u.md#L1-L9", "x|y.py#L1-L2", "./a.py#L7")
+_TARGETS: Final = ("getfile", "requests", "pkg:pypi/Requests@2.0", "50%|z", " getfile\t")
+_CVES: Final = ("CVE-2023-32681", "cve-2023-32681", "CVE-2020-14343", "GHSA-aaaa-bbbb-cccc")
+_HEX: Final = "ab" * 32
+_WORKFLOWS: Final = tuple(make_workflow(kind) for kind in ("code", "rag", "agent", "data_transform"))
+
+
+class Scores(Protocol):
+    """The three questions that a version is asked about a random round."""
+
+    def plan(self, frozen: RoundInput) -> RoundPlan:
+        """Groups."""
+
+    def score(self, frozen: RoundInput, plan: RoundPlan, results: RoundResults) -> RoundOutcome:
+        """Outcome."""
+
+    def score_weights(self, windows: Mapping[str, Mapping[str, Sequence[float]]]) -> Any:
+        """Weights."""
+
+
+class Dice(NamedTuple):
+    """Draws of one round."""
+
+    roll: Callable[[], float]
+
+    def below(self, n: int) -> int:
+        return int(self.roll() * n)
+
+    def one(self, choices: Sequence[T]) -> T:
+        return choices[self.below(len(choices))]
+
+    def some(self, most: int, make: Callable[[], T]) -> tuple[T, ...]:
+        return tuple(make() for _ in range(self.below(most + 1)))
+
+    def chance(self, share: float) -> bool:
+        return self.roll() < share
+
+    def maybe(self, share: float, make: Callable[[], T]) -> T | None:
+        return make() if self.chance(share) else None
+
+
+def digest_of(numbers: Iterable[int], version: Scores, name: str) -> str:
+    """The sha256 of everything that the version makes of these rounds, one after the other."""
+    chain = hashlib.sha256()
+    for number in numbers:
+        dice = Dice(random.Random(f"round {number}").random)
+        frozen = _frozen(number, dice, name)
+        plan = version.plan(frozen)
+        outcome = version.score(frozen, plan, _results(frozen, plan, dice))
+        for value in (plan, outcome, version.score_weights(_windows(frozen, dice))):
+            chain.update(msgspec.json.encode(value, order="deterministic"))
+    return chain.hexdigest()
+
+
+def _frozen(number: int, dice: Dice, name: str) -> RoundInput:
+    hotkeys = tuple(f"hk{i}" for i in range(3 + dice.below(11)))
+    types = tuple(dict.fromkeys(dice.one(tuple(SkillType)) for _ in range(1 + dice.below(2))))
+    tasks = tuple(
+        _task(number, kind, slot, dice) for kind in SkillType if kind in types for slot in range(1 + dice.below(2))
+    )
+    here = (hotkey for hotkey in (*hotkeys, "validator") if dice.chance(0.97))
+    neurons = tuple(Neuron(hotkey, uid, 1.0, False, None) for uid, hotkey in enumerate(here))
+    return RoundInput(
+        input_version="1",
+        scoring_version=name,
+        round_id=str(number),
+        validator_hotkey="validator",
+        snapshot=MetagraphSnapshot(1, 100 + number, _HEX, 1_700_000_000, dice.below(60), 20, None, neurons),
+        seed=sha256_hex(f"seed {number}".encode()),
+        salt_commitment=_HEX,
+        miners=tuple(_miner(hotkey, types, dice) for hotkey in hotkeys),
+        tasks=tasks,
+        reruns=tuple(
+            RerunResult(f"{i}", dice.one(hotkeys), dice.one(types), dice.one(("rerun_pass", "rerun_fail")))
+            for i in range(dice.below(2))
+        ),
+    )
+
+
+def _miner(hotkey: str, types: tuple[SkillType, ...], dice: Dice) -> MinerState:
+    return MinerState(
+        hotkey=hotkey,
+        skill_types=tuple(kind for kind in types if dice.chance(0.95)),
+        max_concurrent=1 + dice.below(4),
+        sandbox_images=dict.fromkeys(types, IMAGE),
+        reputations={kind: dice.one((0.199, 0.2, 0.5, 0.7, 0.9, dice.roll())) for kind in types if dice.chance(0.8)},
+        flags=dice.one((0, 0, 0, 0, 1, 2, 3)),
+        history={kind: _history(dice) for kind in types if dice.chance(0.7)},
+        agreements={kind: tuple(_pair(dice) for _ in range(dice.below(31))) for kind in types if dice.chance(0.7)},
+    )
+
+
+def _pair(dice: Dice) -> AgreementPair:
+    return AgreementPair(0.85 + 0.15 * dice.roll(), 0.2 + 0.6 * dice.roll())
+
+
+def _history(dice: Dice) -> TypeHistory:
+    sent = dice.below(20)
+    roles = dice.some(6, lambda: "auditor" if dice.chance(0.7) else "primary")
+    return TypeHistory(roles, sent, min(sent, dice.below(12)), dice.below(2))  # type: ignore[arg-type]
+
+
+def _task(number: int, kind: SkillType, slot: int, dice: Dice) -> RoundTask:
+    source = sha256_hex(f"{number}/{kind}/{slot}".encode())
+    workflow = kind is SkillType.WORKFLOW
+    truth = dice.maybe(0.6, lambda: _truth(dice))
+    return RoundTask(
+        task_id=source[:32],
+        skill_type=kind,
+        slot=slot,
+        source_sha256=source,
+        bundle_sha256=source,
+        nonce=source,
+        windows=Windows((1, 10), (0, 5)),
+        provenance="none" if workflow or truth is None else dice.one(("curated", "canary")),
+        truth=None if workflow else truth,
+        canary=None,
+        index=(),
+        workflow=dice.one(_WORKFLOWS) if workflow else None,
+    )
+
+
+def _truth(dice: Dice) -> Truth:
+    return Truth(
+        verdict=dice.one(("ALLOW", "BLOCK", "REVIEW")),
+        policy_rules=dice.maybe(0.5, lambda: _rules(dice)),
+        injections=dice.maybe(0.5, lambda: dice.some(3, lambda: dice.one(_PLACES))),
+        reference_risk=dice.maybe(0.5, dice.roll),
+        shell_commands=dice.maybe(0.5, lambda: dice.some(3, lambda: dice.one(("ls", "id", "pwd")))),
+        manifest_sha256=dice.maybe(0.5, lambda: dice.one((_HEX, "cd" * 32))),
+        poisoned_tools=dice.maybe(0.5, lambda: dice.some(2, lambda: dice.one(_TARGETS))),
+        transitive_risk=dice.maybe(0.5, dice.roll),
+    )
+
+
+def _rules(dice: Dice) -> tuple[Rule, ...]:
+    return dice.some(3, lambda: Rule(dice.one(("fs", "net")), "deny", dice.one("abc")))
+
+
+def _results(frozen: RoundInput, plan: RoundPlan, dice: Dice) -> RoundResults:
+    tasks = {task.task_id: task for task in frozen.tasks}
+    answers: list[Submission] = []
+    runs: list[WorkflowSubmission] = []
+    failed: list[Rejection] = []
+    void = tuple(VoidTask(task, "bug_crash") for task in tasks if dice.chance(0.03))
+    for group in plan.groups:
+        task, usual = tasks[group.task_id], _analysis(dice)
+        for hotkey, role in group.members:
+            if any(lost.task_id == task.task_id for lost in void):
+                continue
+            if dice.chance(0.2):
+                failed.append(Rejection(task.task_id, hotkey, role, str(dice.one(_REJECTIONS)), 3.0))
+            elif task.workflow is not None:
+                runs.append(_ran(task, hotkey, role, dice))
+            else:
+                answers.append(_answer(task, hotkey, role, usual if dice.chance(0.5) else _analysis(dice), dice))
+    return RoundResults(tuple(answers), tuple(failed), void, tuple(runs))
+
+
+def _answer(task: RoundTask, hotkey: str, role: Any, analysis: Analysis, dice: Dice) -> Submission:
+    evidence = Evidence({}, dice.one((None, _HEX)), None, None)
+    return Submission(
+        task_id=task.task_id,
+        hotkey=hotkey,
+        role=role,
+        seconds=11 * dice.roll(),
+        sssa=Sssa(
+            "1.0",
+            Skill(task.skill_type, task.bundle_sha256, task.nonce),
+            analysis,
+            evidence,
+            Policy(_rules(dice)),
+            Signature(hotkey, "sr25519", "0x" + "0" * 128),
+        ),
+        sssa_sha256=_HEX,
+        checks=Checks(
+            dice.chance(0.9),
+            dice.one((None, True, False)),
+            dice.one((None, True, False)),
+            dice.chance(0.8),
+            dice.one((None, True, False)),
+        ),
+        semantic_subset=dice.maybe(0.5, dice.roll),
+        shell_commands=dice.maybe(0.5, lambda: dice.some(3, lambda: dice.one(("ls", "id", "who")))),
+    )
+
+
+def _analysis(dice: Dice) -> Analysis:
+    return Analysis(
+        verdict=dice.one(("ALLOW", "BLOCK", "REVIEW")),
+        risk_score=dice.one((0.0, 1.0, dice.roll())),
+        findings=dice.some(4, lambda: _finding(dice)),
+        capabilities=dice.some(3, lambda: dice.one(("network", "exec", "file_io"))),
+        dependencies=dice.some(3, lambda: _dependency(dice)),
+    )
+
+
+def _finding(dice: Dice) -> Finding:
+    categories = ("prompt_injection", "dependency_cve", "tool_poisoning", "other")
+    return Finding(
+        "f",
+        dice.one(categories),  # type: ignore[arg-type]
+        dice.one(("low", "medium", "high")),
+        "words",
+        dice.one(_PLACES),
+        dice.some(2, lambda: dice.one(_CVES)),
+        dice.one(_TARGETS),
+    )
+
+
+def _dependency(dice: Dice) -> Dependency:
+    package = dice.one(("requests", "Zope.Interface", "zope_interface"))
+    return Dependency(package, dice.one(("1.0", "2.0")), dice.some(2, lambda: dice.one(_CVES)))
+
+
+def _ran(task: RoundTask, hotkey: str, role: Any, dice: Dice) -> WorkflowSubmission:
+    ids = tuple(f"n{i}" for i in range(1 + dice.below(5)))
+    plan = WorkflowPlan(
+        schema_version="1.0",
+        task=PlanTask(task.bundle_sha256, task.nonce),
+        nodes=tuple(PlanNode(name, "text", "merge", {}, 0.01, 1.0, ErrorHandling(dice.below(3), 10.0)) for name in ids),
+        edges=tuple(PlanEdge(one, other) for one, other in itertools.pairwise(ids) if dice.chance(0.7)),
+        totals=Totals(0.05, 5.0),
+        scoring_version="1.0.0",
+        signature=Signature(hotkey, "sr25519", "0x" + "0" * 128),
+    )
+    run = RunRecord(
+        "1.0", _HEX[:32], task.bundle_sha256, _HEX, dice.roll(), 80 * dice.roll(),
+        tuple(_step(name, dice) for name in ids),
+    )  # fmt: skip
+    quality = dice.one((1.0, dice.roll(), 0.8, None))
+    return WorkflowSubmission(task.task_id, hotkey, role, 3.0, plan, _HEX, run, quality)
+
+
+def _step(name: str, dice: Dice) -> StepRecord:
+    ended = Reason.STEP_SUCCEEDED if dice.chance(0.85) else dice.one(_FAILED_STEPS)
+    outcomes = (*dice.some(2, lambda: dice.one(_FAILED_STEPS)), ended) if dice.chance(0.95) else ()
+    attempts = tuple(Attempt(1.0, 2.0, outcome, dice.roll() / 8, None, 10, None, "") for outcome in outcomes)
+    output = StepOutput("words", None, None) if ended is Reason.STEP_SUCCEEDED else None
+    return StepRecord(name, ended, attempts, output, "")
+
+
+def _windows(frozen: RoundInput, dice: Dice) -> dict[str, dict[str, tuple[float, ...]]]:
+    return {
+        miner.hotkey: {kind: tuple(4 * dice.roll() for _ in range(dice.below(30))) for kind in miner.skill_types}
+        for miner in frozen.miners
+    }
+
+
+def chunks(rounds: int) -> Iterator[range]:
+    """The numbers of so many rounds, a thousand at a time."""
+    for first in range(0, rounds, CHUNK):
+        yield range(first, min(first + CHUNK, rounds))

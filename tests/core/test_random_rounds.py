@@ -1,0 +1,38 @@
+"""What a released version computes never changes: random rounds, against what they came to when it was released."""
+
+import os
+from concurrent.futures import ProcessPoolExecutor
+
+import pytest
+from old_store import recorded
+from random_rounds import chunks, digest_of
+
+from validator.groups.planning import plan_round
+from validator.scoring.round import score_round
+from validator.scoring.weights import score_weights
+
+FIRST = 300
+ROUNDS = int(os.environ.get("RANDOM_ROUNDS", "0"))
+
+
+class Released:
+    plan = staticmethod(plan_round)
+    score = staticmethod(score_round)
+    score_weights = staticmethod(score_weights)
+
+
+def test_random_rounds_come_to_what_they_came_to_when_the_version_was_released() -> None:
+    assert _digest(range(FIRST)) == recorded("random-rounds.txt")[0]
+
+
+@pytest.mark.skipif(not ROUNDS, reason="long: `make random-rounds` runs it")
+def test_many_random_rounds_come_to_what_they_came_to_when_the_version_was_released() -> None:
+    whole = ROUNDS // 1_000
+    with ProcessPoolExecutor() as pool:
+        found = list(pool.map(_digest, chunks(whole * 1_000)))
+    assert len(found) == whole > 0
+    assert found == recorded("random-rounds.txt")[1 : 1 + whole]
+
+
+def _digest(numbers: range) -> str:
+    return digest_of(numbers, Released(), "1.0.0")
