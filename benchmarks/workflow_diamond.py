@@ -17,6 +17,7 @@ sys.path += [str(TESTS / "core"), str(TESTS / "workflows")]
 from step_services import Services, honest, step_client, task_at  # noqa: E402 - they lie beside the tests
 from workflow_builders import make_plan, step  # noqa: E402
 
+from validator.scoring import CURRENT, version  # noqa: E402
 from validator.sources import SystemClock  # noqa: E402
 from validator.workflows.executor import run_plan  # noqa: E402
 
@@ -37,7 +38,7 @@ async def ratio() -> float:
     async with services.serving() as url, step_client() as client:
         task = task_at(url)
         plan = make_plan(task, [step(name) for name in seconds], edges)
-        record = await run_plan(task, plan, client, SystemClock(), run_id="bench")
+        record = await run_plan(version(CURRENT), task, plan, client, SystemClock(), run_id="bench")
     if not all(item.completed for item in record.steps):
         raise RuntimeError(f"a step failed: {record.steps}")
     return record.seconds / longest

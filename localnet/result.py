@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from localnet.roster import Resident
 from validator.chain.subnet import SimulatedSubnet
+from validator.protocol.means import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.scoring_version import SkillType
 from validator.rounds.listening import RoundEnd
-from validator.scoring.means import mean
-from validator.scoring.weights import score_weights
+from validator.scoring import CURRENT, version
 from validator.store import Store
 from validator.store.records import FlagDetail, ScoreRecord, WeightsRecord
 
@@ -90,11 +90,12 @@ async def read_result(
     ends: Sequence[RoundEnd],
 ) -> NetworkResult:
     """Return what the store and the chain say about the run."""
+    pays = version(CURRENT)
     async with store.read() as tx:
         scores = {hotkey: await tx.scores.of_miner(hotkey, _ALL) for hotkey in residents}
         reputations = await tx.reputations.all()
         standing = await tx.flags.standing()
-        windows = await tx.windows.all()
+        windows = await tx.windows.all(pays.rules.pay.window)
         submission = await tx.weights.latest(0)
         flags = [
             detail for flag in await tx.flags.listing(include_cleared=True) for detail in await tx.flags.get(flag.id)
@@ -107,7 +108,7 @@ async def read_result(
                 for hotkey in group.plan.promoted
             ]
         )
-    plan = score_weights(windows)
+    plan = pays.score_weights(windows)
     planners = [hotkey for hotkey, resident in residents.items() if SkillType.WORKFLOW in resident.skill_types]
     chain = _on_chain(subnet, validator)
     miners = [

@@ -22,7 +22,7 @@ from localnet.analysis.source import SourceFile, addressable
 from localnet.analysis.verdict import SEVERITIES, VERDICTS, risk_of, verdict_of
 from validator.protocol import limits
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.scoring_version import TYPE_RULES, SkillType
+from validator.protocol.scoring_version import SkillType, is_runtime
 from validator.protocol.sssa import Dependency, Finding
 
 _UNNAMED_RISK: Final = 0.5  # of a bundle in which no file has a name that evidence can hold
@@ -86,7 +86,7 @@ def _read(sources: dict[str, SourceFile], skill_type: SkillType, budget: Budget)
         read_server(sources) if skill_type is SkillType.MCP_SERVER else Report(),
         read_python(python, budget),
         read_shell([source for source in files if is_shell(source)], budget),
-        read_documents(filter(is_document, files), budget, content=not TYPE_RULES[skill_type].runtime),
+        read_documents(filter(is_document, files), budget, content=not is_runtime(skill_type)),
         read_settings(files, budget),
         read_dependencies(filter(declares_dependencies, files)),
     ]

@@ -7,7 +7,7 @@ from localnet.analysis import capabilities as cap
 from localnet.analysis.json_file import line_of, read_object, string
 from localnet.analysis.result import Use, found
 from localnet.analysis.source import SourceFile
-from validator.protocol.scoring_version import TYPE_RULES, SkillType
+from validator.protocol.scoring_version import SkillType, is_runtime
 from validator.protocol.sssa import Finding
 from validator.protocol.text import printable
 
@@ -57,7 +57,7 @@ def manifest_findings(manifest: Manifest, skill_type: SkillType, uses: tuple[Use
         place = source.place(line_of(source, manifest.skill_type))
         yield found("other", "medium", place, f"The manifest says {printable(manifest.skill_type, 60)}.", source.path)
     declared = frozenset(manifest.capabilities)
-    if not TYPE_RULES[skill_type].runtime:
+    if not is_runtime(skill_type):
         for name in sorted(declared & cap.POWERFUL):
             place = source.place(line_of(source, name))
             yield found("excessive_capability", "medium", place, f"A document asks for {name}.", source.path)

@@ -14,7 +14,7 @@ from localnet.miner.requests import OpenedDispatch
 from localnet.tracing.records import Records, pack_traces, trace_hashes
 from validator.protocol.answer import Answer, Dispatch
 from validator.protocol.probes import canary_marker
-from validator.protocol.scoring_version import TYPE_RULES
+from validator.protocol.scoring_version import is_runtime
 from validator.protocol.sssa import Analysis as Conclusion
 from validator.protocol.sssa import Evidence, Policy, Signature, Skill, Sssa
 from validator.sources import Clock
@@ -49,7 +49,7 @@ class Assessment:
     @property
     def runtime_primary(self) -> bool:
         """Whether the bundle has to be run and traced."""
-        return self.dispatch.role == "primary" and TYPE_RULES[self.dispatch.skill_type].runtime
+        return self.dispatch.role == "primary" and is_runtime(self.dispatch.skill_type)
 
     async def analysis(self) -> Analysis:
         """Return the reference analysis of the bundle, shared between local miners."""

@@ -14,8 +14,9 @@ from localnet.miner.kit import Kit
 from localnet.miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
 from localnet.serving import HOST, JSON, LocalServer, answer, refusal
 from localnet.tracing.records import TracingError
+from validator.protocol.capabilities import DEFAULT_MAX_CONCURRENT
 from validator.protocol.round import Axon
-from validator.protocol.scoring_version import ASSESSED_TYPES, DEFAULT_MAX_CONCURRENT, SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 from validator.sources import Clock
 
 _READ_S: Final = 30.0

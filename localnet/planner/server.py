@@ -9,9 +9,10 @@ from localnet.miner.declaration import declare
 from localnet.planner.reading import UnreadableGoalError, read_goal
 from localnet.planner.skills import Habits, plan_steps
 from localnet.serving import LocalServer, answer, refusal
+from validator.protocol.capabilities import DEFAULT_MAX_CONCURRENT
 from validator.protocol.limits import MAX_TASK_BODY
 from validator.protocol.round import Axon
-from validator.protocol.scoring_version import DEFAULT_MAX_CONCURRENT, SkillType
+from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Signature
 from validator.protocol.strict_json import JsonError, decode

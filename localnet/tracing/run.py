@@ -15,7 +15,7 @@ from localnet.tracing.records import Records, TracingError, empty_records, merge
 from localnet.tracing.shell import SETUP, SETUP_NAME, ShellTrace
 from validator.protocol.answer import ProbeEvidence
 from validator.protocol.probes import probe_values
-from validator.protocol.scoring_version import TYPE_RULES, SkillType
+from validator.protocol.scoring_version import SkillType, is_runtime
 
 MAX_DEPTH: Final = 3
 _SLUG: Final = re.compile(r"/tmp/sssa/probe-([0-9a-f]{8})\.txt")  # noqa: S108 - the protocol's path
@@ -51,7 +51,7 @@ async def trace(
     files: Mapping[str, bytes], skill_type: SkillType, probe: ProbeEvidence, *, timeout_s: float, run: bool = True
 ) -> Traced:
     """Return what `trace_bundle` returns, and how each process ended; same arguments and errors."""
-    if not TYPE_RULES[skill_type].runtime:
+    if not is_runtime(skill_type):
         raise TracingError(f"{skill_type} is not run")
     _check_probe(probe)
     folder = await asyncio.to_thread(Folder, files, {SETUP_NAME: SETUP})
@@ -122,7 +122,7 @@ def _launches(
     files: Mapping[str, bytes], skill_type: SkillType, folder: str = "", depth: int = 0
 ) -> list[tuple[Launch, Mapping[str, bytes]]]:
     if skill_type is not SkillType.AGENT_COMPOSITION:
-        launch = launch_of(files, skill_type, folder) if TYPE_RULES[skill_type].runtime else Launch("none")
+        launch = launch_of(files, skill_type, folder) if is_runtime(skill_type) else Launch("none")
         return [] if launch.mode == "none" else [(launch, files)]
     composition = read_composition(files) if depth < MAX_DEPTH else None
     found: list[tuple[Launch, Mapping[str, bytes]]] = []

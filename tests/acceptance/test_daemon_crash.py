@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
+from builders import V1
 from daemon_process import Miners, Site, honest
 
 from validator.daemon.exits import Exit
@@ -90,7 +91,7 @@ async def test_killed_between_dispatch_and_settle_the_round_is_settled_once(
     assert before is not None
     assert before.record.state == "open"
     async with store.read() as tx:
-        assert await tx.windows.all() == {}
+        assert await tx.windows.all(V1.rules.pay.window) == {}
     release.set()
     miners.answerer = honest
     async with site.daemon() as process:
@@ -120,7 +121,7 @@ async def check_round_zero(store: Store, held: set[str]) -> None:
         events = await tx.reputations.of_round(0)
         records = await tx.dispatches.of_round(0)
         rounds = await tx.rounds.listing(50)
-        windows = await tx.windows.all()
+        windows = await tx.windows.all(V1.rules.pay.window)
     assert len({(entry.hotkey, entry.task_id) for entry in entries}) == len(entries) == 55
     assert len([event for event in events if event.event.kind == "consensus_high"]) == 55
     assert Counter(record.state for record in records) == {"answered": 55, "void": 5}

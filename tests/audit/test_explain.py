@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 import pytest
+from builders import V1
 from explained import ASSORTED_ROUNDS, HOTKEYS, assorted
 from planned import MINERS, PLANNED_ROUNDS, planned
 from sqlalchemy import select, update
@@ -21,11 +22,12 @@ from validator.audit.explain import (
 from validator.audit.explain.who import AmbiguousMinerError, NotAMinerError, find_hotkey
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MemberOutcome, RoundOutcome
-from validator.protocol.scoring_version import SCORE_WINDOW, SkillType
-from validator.scoring.weights import ASSESSMENTS, WORKFLOWS, Share, mechanism_weights, score_weights, type_score
+from validator.protocol.scoring_version import SkillType
+from validator.scoring import Share
 from validator.store import Store, Transaction
 from validator.store.records import WindowEntry
 from validator.store.tables import dispatches
+from validator.weights.plan import ASSESSMENTS, WORKFLOWS
 
 LAST = ASSORTED_ROUNDS - 1
 
@@ -110,7 +112,7 @@ async def test_weights_are_those_of_the_mechanism_that_pays_for_the_type(store: 
     kinds = {0: (Share(ASSESSMENTS, 1.0),), 1: (Share(WORKFLOWS, 1.0),)}
     async with store.read() as tx:
         found = await explain_round(tx, PLANNED_ROUNDS - 1, HOTKEYS[0], kinds)
-        plan = mechanism_weights(await tx.windows.all(), kinds[1])
+        plan = V1.mechanism_weights(await tx.windows.all(V1.rules.pay.window), kinds[1])
     (weight,) = found.weights
     assert (weight.mechid, weight.weight) == (1, plan.weights[HOTKEYS[0]])
     assert weight.score_without != weight.score == plan.scores[HOTKEYS[0]]
@@ -118,8 +120,8 @@ async def test_weights_are_those_of_the_mechanism_that_pays_for_the_type(store: 
 
 async def check_weights(tx: Transaction, explained: list[RoundExplanation]) -> None:
     """The last round's weights are those of the windows as they are now."""
-    windows = await tx.windows.all()
-    plan = score_weights(windows)
+    windows = await tx.windows.all(V1.rules.pay.window)
+    plan = V1.score_weights(windows)
     assert explained
     for one in explained:
         (weight,) = one.weights
@@ -127,8 +129,8 @@ async def check_weights(tx: Transaction, explained: list[RoundExplanation]) -> N
         assert weight.weight == plan.weights.get(one.miner.hotkey, 0.0)
         for window in one.windows:
             values = windows[one.miner.hotkey][window.skill_type]
-            assert (window.length, window.score_after) == (len(values), type_score(values))
-            assert window.score_before == type_score(values[: -len(window.entries)])
+            assert (window.length, window.score_after) == (len(values), V1.type_score(values))
+            assert window.score_before == V1.type_score(values[: -len(window.entries)])
             assert [values[entry.position - 1] for entry in window.entries] == [e.value for e in window.entries]
 
 
@@ -141,7 +143,7 @@ async def test_an_entry_leaves_the_window_when_a_hundred_newer_ones_have_come(st
     assert before.windows[0].entries[0].position_now == 1
     async with store.begin() as tx:
         kind = before.windows[0].skill_type
-        for number in range(SCORE_WINDOW - 5):
+        for number in range(V1.rules.pay.window - 5):
             await tx.windows.add([WindowEntry(hotkey, kind, LAST, f"more-{number}", 0.5)])
     async with store.read() as tx:
         after = await explain_round(tx, 0, hotkey)
@@ -186,15 +188,15 @@ async def test_a_miner_s_summary_adds_up(store: Store) -> None:
     world = await assorted(store)
     now = world.clock.now()
     async with store.read() as tx:
-        windows, scores = await tx.windows.all(), await tx.scores.of_miner(HOTKEYS[6], 1_000)
+        windows, scores = await tx.windows.all(V1.rules.pay.window), await tx.scores.of_miner(HOTKEYS[6], 1_000)
         miner = await explain_miner(tx, HOTKEYS[6], 100, now)
         lately = await explain_miner(tx, "7", 1, now)
         never = await explain_miner(tx, HOTKEYS[8], 100, now)
         with pytest.raises(NothingToExplainError):
             await explain_miner(tx, "99", 100, now)
     assert sum(one.tasks for one in miner.types) == len(scores)
-    assert miner.score == score_weights(windows).scores[HOTKEYS[6]]
-    assert miner.weights == {0: score_weights(windows).weights[HOTKEYS[6]]}
+    assert miner.score == V1.score_weights(windows).scores[HOTKEYS[6]]
+    assert miner.weights == {0: V1.score_weights(windows).weights[HOTKEYS[6]]}
     python = next(one for one in miner.types if one.skill_type == SkillType.EXECUTABLE_PYTHON)
     assert (python.declared, python.failure_rate, python.mean_emission) == (True, 1.0, 0.0)
     assert all(point.failed for point in python.points)

@@ -4,15 +4,15 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders import make_task
+from builders import V1, make_task
 from hypothesis import given
 from hypothesis import strategies as st
 
 from validator.audit.explain.selection import Selection, explain_selection
-from validator.groups.planning import PlannedTask, plan_tasks
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, MinerState, Neuron, RoundInput, TypeHistory
 from validator.protocol.scoring_version import SkillType
+from validator.scoring import PlannedTask
 
 RAG = SkillType.RAG_KNOWLEDGE
 HOTKEYS = tuple(f"hotkey-{number}" for number in range(8))
@@ -37,9 +37,9 @@ def frozen_with(miners: dict[str, dict[str, Any]]) -> RoundInput:
 
 def explained(miners: dict[str, dict[str, Any]]) -> tuple[PlannedTask, dict[str, Selection]]:
     frozen = frozen_with(miners)
-    planned = next(iter(plan_tasks(frozen)))
-    found = {hotkey: explain_selection(frozen, planned, hotkey) for hotkey in miners}
-    assert explain_selection(frozen, planned, "stranger") is None
+    planned = next(iter(V1.plan_tasks(frozen)))
+    found = {hotkey: explain_selection(V1, frozen, planned, hotkey) for hotkey in miners}
+    assert explain_selection(V1, frozen, planned, "stranger") is None
     return planned, {hotkey: one for hotkey, one in found.items() if one is not None}
 
 

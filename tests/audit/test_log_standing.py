@@ -44,9 +44,9 @@ def after(frozen: RoundInput, outcome: RoundOutcome, **changes: Any) -> RoundInp
 def followed(outcome: RoundOutcome, **changes: Any) -> str | None:
     frozen = first().frozen
     standing = Standing()
-    assert standing.fault(frozen) is None  # a part of a log: its first input is taken at its word
+    assert standing.fault(frozen, 30) is None  # a part of a log: its first input is taken at its word
     standing.add(outcome)
-    return standing.fault(after(frozen, outcome, **changes))
+    return standing.fault(after(frozen, outcome, **changes), 30)
 
 
 @pytest.mark.parametrize(
@@ -79,17 +79,17 @@ def test_a_flag_consumes_the_window_and_only_operators_take_it_away(changes: dic
 
 def test_a_whole_log_tells_every_past() -> None:
     round_ = first()
-    assert Standing(whole=True).fault(round_.frozen) == "miners[0].reputations"
+    assert Standing(whole=True).fault(round_.frozen, 30) == "miners[0].reputations"
     fresh = [msgspec.structs.replace(miner, reputations={}) for miner in round_.frozen.miners]
-    assert Standing(whole=True).fault(msgspec.structs.replace(round_.frozen, miners=tuple(fresh))) is None
+    assert Standing(whole=True).fault(msgspec.structs.replace(round_.frozen, miners=tuple(fresh)), 30) is None
 
 
 def test_a_miner_that_was_away_comes_back_as_it_left() -> None:
     round_ = first()
     standing = Standing()
-    assert standing.fault(round_.frozen) is None
+    assert standing.fault(round_.frozen, 30) is None
     standing.add(round_.outcome)
     back = after(round_.frozen, round_.outcome)
-    assert standing.fault(msgspec.structs.replace(back, miners=back.miners[1:])) is None
-    assert standing.fault(back) is None
-    assert standing.fault(after(round_.frozen, round_.outcome, reputations={RAG: 0.5})) == "miners[0].reputations"
+    assert standing.fault(msgspec.structs.replace(back, miners=back.miners[1:]), 30) is None
+    assert standing.fault(back, 30) is None
+    assert standing.fault(after(round_.frozen, round_.outcome, reputations={RAG: 0.5}), 30) == "miners[0].reputations"

@@ -5,6 +5,7 @@ from collections.abc import Coroutine
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from builders import V1
 from world import World
 
 from validator.audit.views import flag_details, latest_weights, miner_list, round_list, round_view
@@ -12,7 +13,7 @@ from validator.audit.views.flags import MAX_FLAG_ID
 from validator.audit.views.rounds import MAX_ROUND_ID
 from validator.protocol.reasons import Reason
 from validator.protocol.round import FlagRaised
-from validator.protocol.scoring_version import ASSESSED_TYPES, EJECTING_FLAGS
+from validator.protocol.scoring_version import ASSESSED_TYPES
 from validator.rounds.prepare import Prepared
 from validator.store import Store
 from validator.store.repositories.weights import PlannedWeights
@@ -86,7 +87,7 @@ async def test_three_flags_eject_and_who_left_is_not_registered(store: Store) ->
     await on_virtual_time(world, world.service.one_round())
     first, second = list(world.signers)[:2]
     async with store.begin() as tx:
-        for kind in ASSESSED_TYPES[:EJECTING_FLAGS]:
+        for kind in ASSESSED_TYPES[: V1.rules.groups.ejecting_flags]:
             await tx.flags.raise_(FlagRaised(first, kind, 0.95, 0.1, 5), 0, NOW)
         await tx.weights.prepare(7, 0, 1, PlannedWeights({second: 0.15}, {second: 1.0, first: 1.0}, 0.85, {}), NOW)
     world.subnet.deregister(second)
@@ -98,7 +99,11 @@ async def test_three_flags_eject_and_who_left_is_not_registered(store: Store) ->
         miners = {miner.hotkey: miner for miner in await miner_list(tx, NOW)}
         weights = await latest_weights(tx, 0, NOW)
         none = await latest_weights(tx, 1, NOW)
-    assert (miners[first].flags, miners[first].ejected, miners[first].registered) == (EJECTING_FLAGS, True, True)
+    assert (miners[first].flags, miners[first].ejected, miners[first].registered) == (
+        V1.rules.groups.ejecting_flags,
+        True,
+        True,
+    )
     assert (miners[second].ejected, miners[second].registered) == (False, False)
     assert weights is not None
     assert [(line.hotkey, line.uid is None, line.weight) for line in weights.miners] == [

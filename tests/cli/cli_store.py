@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import pytest
+from builders import V1
 from world import World, garbage, honest
 
 from validator.cli import main
@@ -140,7 +141,7 @@ async def _lower_reputation(store: Store) -> None:
     async with store.begin() as tx:
         before = (await tx.reputations.all())[GARBAGE, SkillType.MCP_SERVER]
         event = ReputationEvent(GARBAGE, SkillType.MCP_SERVER, "violation", "", before, before * 0.5)
-        await tx.reputations.apply([event], 0)
+        await tx.reputations.apply([event], 0, V1.rules.reputation.start)
 
 
 async def _add_conduct(store: Store, world: World) -> None:

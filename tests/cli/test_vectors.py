@@ -89,6 +89,12 @@ def test_standard_input_is_read_for_a_dash() -> None:
         ("score keys", '{"findings": [], "extra": 1}', "$", "unknown field `extra`"),
         ("score collusion", '{"samples": [{"with_primaries": 1e400}]}', "$.samples[0].with_primaries", "out of range"),
         ("groups select", '{"seed": "zz"}', "$.seed", "matching"),
+        (
+            "score reputation",
+            '{"start": 0.5, "events": [], "scoring_version": "0.9"}',
+            "$.scoring_version",
+            "No code here scores this version: `0.9`; this program scores 1.0.0",
+        ),
     ],
 )
 def test_bad_input_names_file_field_and_fault_and_the_others_are_scored(
@@ -116,3 +122,13 @@ def test_workflow_with_more_steps_done_than_there_are_is_an_error() -> None:
     done = run(["score", "workflow", "-"], stdin=json.dumps(case))
     assert done.returncode == 2
     assert done.stderr == "-: $.steps_completed: must not exceed total_steps\n"
+
+
+@pytest.mark.parametrize("folder", sorted(COMMANDS))
+def test_a_case_that_names_its_version_is_scored_by_it(folder: str, tmp_path: Path) -> None:
+    document = json.loads(cases(folder)[0].read_text())
+    named = tmp_path / "named.json"
+    named.write_text(json.dumps(document["input"] | {"scoring_version": "1.0.0"}))
+    done = called(*COMMANDS[folder], str(named))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert differences(json.loads(done.stdout), document["expected"]) == []

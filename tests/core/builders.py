@@ -14,7 +14,7 @@ from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.capabilities import SandboxImage
 from validator.protocol.probes import canary_marker, probe_values
 from validator.protocol.round import RoundTask
-from validator.protocol.scoring_version import TYPE_RULES, SkillType, trace_names
+from validator.protocol.scoring_version import SkillType, is_runtime, trace_names
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import (
     Analysis,
@@ -29,7 +29,9 @@ from validator.protocol.sssa import (
 from validator.protocol.task import Windows
 from validator.protocol.traces import read_traces
 from validator.rounds.gates import Expected
+from validator.scoring import version
 
+V1 = version("1.0.0")
 NONCE = hashlib.sha256(b"nonce").hexdigest()
 IMAGE = SandboxImage("example.invalid/miner", "sha256:" + "1" * 64)
 FILES = {"a.py": b"print(1)\nprint(2)\n", "docs/readme.md": b"one\ntwo\n"}
@@ -59,7 +61,7 @@ def make_task(
 
 
 def expect(task: RoundTask, role: Role = "primary", hotkey: str = MINER.hotkey) -> Expected:
-    return Expected(task, hotkey, role, IMAGE if TYPE_RULES[task.skill_type].runtime else None)
+    return Expected(task, hotkey, role, IMAGE if is_runtime(task.skill_type) else None, "1.0.0")
 
 
 def trace_records(nonce: str = NONCE) -> dict[str, list[dict[str, Any]]]:
@@ -97,7 +99,7 @@ def canary_finding(task: RoundTask) -> Finding:
 
 
 def make_sssa(task: RoundTask, findings: tuple[Finding, ...] = (), hashes: dict[str, str] | None = None) -> Sssa:
-    runtime = TYPE_RULES[task.skill_type].runtime
+    runtime = is_runtime(task.skill_type)
     return Sssa(
         schema_version="1.0",
         skill=Skill(task.skill_type, task.bundle_sha256, task.nonce),
@@ -113,7 +115,7 @@ def make_sssa(task: RoundTask, findings: tuple[Finding, ...] = (), hashes: dict[
 def make_answer(task: RoundTask, findings: tuple[Finding, ...] = (), signer: Signer = MINER) -> Answer:
     """A whole valid answer of a primary (an auditor's trace bundle is ignored)."""
     bundle, hashes = None, {}
-    if TYPE_RULES[task.skill_type].runtime:
+    if is_runtime(task.skill_type):
         packed = pack(trace_files(task.skill_type, task.nonce))
         hashes = read_traces(packed, task.skill_type, probe_values(task.nonce)).hashes
         bundle = base64.b64encode(packed).decode()

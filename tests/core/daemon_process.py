@@ -19,7 +19,7 @@ from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.answer import Dispatch
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.round import Axon
-from validator.protocol.scoring_version import ASSESSED_TYPES, TYPE_RULES
+from validator.protocol.scoring_version import ASSESSED_TYPES, is_runtime
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Signature
 from validator.protocol.task import Windows
@@ -72,7 +72,7 @@ class Miners:
                 "1.0",
                 signer.hotkey,
                 ASSESSED_TYPES,
-                {t: IMAGE for t in ASSESSED_TYPES if TYPE_RULES[t].runtime},
+                {t: IMAGE for t in ASSESSED_TYPES if is_runtime(t)},
                 "test",
                 format_time(now),
                 format_time(now + timedelta(hours=12)),

@@ -130,7 +130,7 @@ class ExplainedWorld(World):
 
 async def assorted(store: Store) -> ExplainedWorld:
     """Play five rounds of all types with a little of everything; the last one is the one to explain."""
-    world = ExplainedWorld(store, MemorySource(_assorted_tasks()), _assorted_script, DECLARED)
+    world = ExplainedWorld(store, MemorySource(assorted_tasks()), assorted_script, DECLARED)
     for _ in range(ASSORTED_ROUNDS - 1):
         await world.play()
     await world.play(void=AGENTS)
@@ -163,7 +163,7 @@ def answer(
     return ScriptedReply(msgspec.json.encode(msgspec.structs.replace(plain, sssa=sssa)), seconds=seconds)
 
 
-def _assorted_script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+def assorted_script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
     number = NUMBERS[signer.hotkey]
     if dispatch.skill_type == PYTHON and number == LATE:
         return ScriptedReply(seconds=60.0)
@@ -180,7 +180,7 @@ def _cohort_script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
     return answer(signer, dispatch, SAID[3 if together else 0], 2.0)
 
 
-def _assorted_tasks() -> list[SourcedTask]:
+def assorted_tasks() -> list[SourcedTask]:
     known = _truth("BLOCK", policy_rules=(NET, RUN), injections=("docs/readme.md#L2",), reference_risk=0.75)
     return [
         task

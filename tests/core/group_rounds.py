@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from builders import IMAGE, make_sssa, make_task
+from builders import IMAGE, V1, make_sssa, make_task
 
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
@@ -28,7 +28,6 @@ from validator.protocol.round import (
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Sssa
-from validator.scoring.round import score_round
 
 MCP = SkillType.MCP_SERVER
 VALIDATOR = Signer.from_uri("//Validator", "ed25519")
@@ -115,7 +114,7 @@ def settled(
     )
     plan = RoundPlan("5", (group,))
     results = RoundResults(answers, rejections)
-    return Settled(frozen, plan, results, score_round(frozen, plan, results))
+    return Settled(frozen, plan, results, V1.score(frozen, plan, results))
 
 
 @cache

@@ -1,7 +1,7 @@
 """A store and its log as the program left them before a scoring version was a value: three rounds under 1.0.0.
 
 Both kinds of task, every skill type, run by `validator devnet --config config/demo.toml --rounds 3`. Beside them stand
-what `replay --all --json` said of the rounds at the time, and a digest of everybody's explanations.
+what `replay --all --json` said of the rounds at the time, and a digest of the numbers in everybody's explanations.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from validator.audit.explain import explain_round
+from validator.audit.explain import AssessmentExplanation, WorkflowExplanation, explain_round
 from validator.store import Store
 
 FOLDER: Final = Path(__file__).parents[1] / "fixtures" / "version_1_0_0"
@@ -31,8 +31,8 @@ def recorded(name: str) -> list[str]:
 
 
 async def explained(store: Store, round_id: int) -> str:
-    """The sha256 of what a round's explanations of everybody in it say, hotkey by hotkey."""
-    pages = hashlib.sha256()
+    """The sha256 of every number that a round's explanations tell, of everybody in it."""
+    numbers = hashlib.sha256()
     async with store.read() as tx:
         stored = await tx.rounds.get(round_id)
         assert stored is not None
@@ -40,5 +40,16 @@ async def explained(store: Store, round_id: int) -> str:
         for miner in stored.input.miners:
             found = await explain_round(tx, round_id, miner.hotkey)
             assert all(task.as_stored for task in found.tasks)
-            pages.update(msgspec.json.encode(found))
-    return pages.hexdigest()
+            told = [list(map(_numbers, found.tasks)), found.reputation, found.collusion, found.windows, found.weights]
+            numbers.update(msgspec.json.encode(told))
+    return numbers.hexdigest()
+
+
+def _numbers(task: AssessmentExplanation | WorkflowExplanation) -> list[object]:
+    numbers: list[object] = [task.task_id, task.selection.rank, task.selection.auditor_draw, task.entry]
+    if isinstance(task, WorkflowExplanation):
+        return [*numbers, task.worth and [(part.value, part.weight) for part in task.worth.parts]]
+    consensus, quality, emission = task.consensus, task.quality, task.emission
+    numbers += [consensus and (consensus.score, [(part.value, part.weight) for part in consensus.components])]
+    numbers += [quality and (quality.quality, quality.epsilon, [(axis.value, axis.weight) for axis in quality.axes])]
+    return [*numbers, emission and [factor.value for factor in emission.factors]]

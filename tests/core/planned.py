@@ -77,13 +77,13 @@ async def planned(store: Store) -> ExplainedWorld:
     goals = MemoryGoals([RAG, AGENT, CODE, TRANSFORM])
     world.preparer = replace(world.preparer, desk=TaskDesk(source, None, SeededRandom("planned"), goals))
     world.dispatcher = replace(world.dispatcher, runner=JumpingRunner(world.dispatcher.runner.services, world.clock))
-    world.planner = _plan
+    world.planner = plan
     for _ in range(PLANNED_ROUNDS):
         await world.play()
     return world
 
 
-def _plan(signer: Signer, dispatch: WorkflowDispatch) -> ScriptedReply:
+def plan(signer: Signer, dispatch: WorkflowDispatch) -> ScriptedReply:
     number = NUMBERS[signer.hotkey]
     task = next(task for task in (RAG, AGENT, CODE, TRANSFORM) if task.goal == dispatch.goal.goal)
     document = plan_document(task, *PLANS[number])

@@ -6,8 +6,8 @@ Every round follows from its number alone, the same on every Python: `random.ran
 import hashlib
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 from builders import IMAGE
@@ -38,6 +38,7 @@ from validator.protocol.sssa import Analysis, Dependency, Evidence, Finding, Pol
 from validator.protocol.task import Truth, Windows
 from validator.protocol.workflow_plan import ErrorHandling, PlanEdge, PlanNode, PlanTask, Totals, WorkflowPlan
 from validator.protocol.workflow_run import Attempt, RunRecord, StepOutput, StepRecord
+from validator.scoring import Version
 
 T = TypeVar("T")
 CHUNK: Final = 1_000
@@ -58,19 +59,6 @@ _TARGETS: Final = ("getfile", "requests", "pkg:pypi/Requests@2.0", "50%|z", " ge
 _CVES: Final = ("CVE-2023-32681", "cve-2023-32681", "CVE-2020-14343", "GHSA-aaaa-bbbb-cccc")
 _HEX: Final = "ab" * 32
 _WORKFLOWS: Final = tuple(make_workflow(kind) for kind in ("code", "rag", "agent", "data_transform"))
-
-
-class Scores(Protocol):
-    """The three questions that a version is asked about a random round."""
-
-    def plan(self, frozen: RoundInput) -> RoundPlan:
-        """Groups."""
-
-    def score(self, frozen: RoundInput, plan: RoundPlan, results: RoundResults) -> RoundOutcome:
-        """Outcome."""
-
-    def score_weights(self, windows: Mapping[str, Mapping[str, Sequence[float]]]) -> Any:
-        """Weights."""
 
 
 class Dice(NamedTuple):
@@ -94,14 +82,19 @@ class Dice(NamedTuple):
         return make() if self.chance(share) else None
 
 
-def digest_of(numbers: Iterable[int], version: Scores, name: str) -> str:
+def scored(number: int, version: Version) -> tuple[RoundInput, RoundPlan, RoundOutcome, Dice]:
+    """A round as the version plans and scores it, and the dice for what else is drawn."""
+    dice = Dice(random.Random(f"round {number}").random)
+    frozen = _frozen(number, dice, version.name)
+    plan = version.plan(frozen)
+    return frozen, plan, version.score(frozen, plan, _results(frozen, plan, dice)), dice
+
+
+def digest_of(numbers: Iterable[int], version: Version) -> str:
     """The sha256 of everything that the version makes of these rounds, one after the other."""
     chain = hashlib.sha256()
     for number in numbers:
-        dice = Dice(random.Random(f"round {number}").random)
-        frozen = _frozen(number, dice, name)
-        plan = version.plan(frozen)
-        outcome = version.score(frozen, plan, _results(frozen, plan, dice))
+        frozen, plan, outcome, dice = scored(number, version)
         for value in (plan, outcome, version.score_weights(_windows(frozen, dice))):
             chain.update(msgspec.json.encode(value, order="deterministic"))
     return chain.hexdigest()

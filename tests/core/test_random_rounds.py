@@ -4,21 +4,12 @@ import os
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
+from builders import V1
 from old_store import recorded
 from random_rounds import chunks, digest_of
 
-from validator.groups.planning import plan_round
-from validator.scoring.round import score_round
-from validator.scoring.weights import score_weights
-
 FIRST = 300
 ROUNDS = int(os.environ.get("RANDOM_ROUNDS", "0"))
-
-
-class Released:
-    plan = staticmethod(plan_round)
-    score = staticmethod(score_round)
-    score_weights = staticmethod(score_weights)
 
 
 def test_random_rounds_come_to_what_they_came_to_when_the_version_was_released() -> None:
@@ -35,4 +26,4 @@ def test_many_random_rounds_come_to_what_they_came_to_when_the_version_was_relea
 
 
 def _digest(numbers: range) -> str:
-    return digest_of(numbers, Released(), "1.0.0")
+    return digest_of(numbers, V1)

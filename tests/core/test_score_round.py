@@ -3,9 +3,8 @@
 from typing import Any
 
 import msgspec
-from builders import IMAGE, finding, make_sssa, make_task
+from builders import IMAGE, V1, finding, make_sssa, make_task
 
-from validator.groups.planning import plan_round
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
@@ -28,7 +27,6 @@ from validator.protocol.round import (
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.sssa import Finding, Sssa
 from validator.protocol.task import Truth
-from validator.scoring.round import score_round, window_entries
 
 RAG = SkillType.RAG_KNOWLEDGE
 PYTHON = SkillType.EXECUTABLE_PYTHON
@@ -91,7 +89,7 @@ def test_a_failed_gate_enters_the_window_as_zero_and_costs_reputation_by_gate() 
         for hotkey, reason in reasons.items()
     )
     sssas = {hotkey: said(task) for hotkey in ("hk0", "hk1")}
-    outcome = score_round(frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), rejections))
+    outcome = V1.score(frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), rejections))
     assert {m.hotkey: m.window_entry for m in outcome.members if m.reason in reasons.values()} == dict.fromkeys(
         reasons, 0.0
     )
@@ -102,7 +100,7 @@ def test_a_failed_gate_enters_the_window_as_zero_and_costs_reputation_by_gate() 
     # two valid answers, no truth, no group: they enter nothing (D-7)
     assert member(outcome, "hk0").window_entry is None
     assert member(outcome, "hk0").reason == Reason.VOID_NO_VERDICT
-    entries = list(window_entries(frozen_input((task,)), outcome))
+    entries = list(V1.window_entries(frozen_input((task,)), outcome))
     assert sorted(hotkey for hotkey, *_ in entries) == sorted(reasons)
 
 
@@ -110,7 +108,7 @@ def test_without_truth_the_group_verdict_counts_at_consensus_provenance() -> Non
     task = make_task(RAG)
     plan = plan_of(task)
     sssas = {f"hk{i}": said(task, "BLOCK" if i < 3 else "ALLOW") for i in range(5)}
-    outcome = score_round(frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
+    outcome = V1.score(frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
     assert (outcome.groups[0].scored_verdict, outcome.groups[0].provenance) == ("BLOCK", "consensus")
     assert member(outcome, "hk0").emission.axes["alpha"] == 0.7
 
@@ -120,7 +118,7 @@ def test_truth_beats_the_group() -> None:
     task = make_task(RAG, truth=truth, provenance="curated")
     plan = plan_of(task)
     sssas = {f"hk{i}": said(task, "BLOCK" if i < 4 else "ALLOW") for i in range(5)}
-    outcome = score_round(frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
+    outcome = V1.score(frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
     assert outcome.groups[0].scored_verdict == "ALLOW"
     assert member(outcome, "hk4").emission.axes["alpha"] == 1.0
     assert member(outcome, "hk0").emission.axes["alpha"] < 0.4
@@ -131,7 +129,7 @@ def test_an_early_answer_keeps_its_vote_and_earns_nothing() -> None:
     plan = plan_of(task)
     early = answers(task, plan, {"hk0": said(task)}, seconds=0.5)
     rest = answers(task, plan, {f"hk{i}": said(task) for i in range(1, 5)})
-    outcome = score_round(frozen_input((task,)), plan, RoundResults(early + rest, ()))
+    outcome = V1.score(frozen_input((task,)), plan, RoundResults(early + rest, ()))
     assert outcome.groups[0].n_valid == 5
     assert member(outcome, "hk0").window_entry == 0.0
     assert member(outcome, "hk0").reason == Reason.ACCEPTED_EARLY
@@ -143,7 +141,7 @@ def test_a_void_task_enters_nothing_for_anyone_and_the_others_settle() -> None:
     plan = plan_of(void, task)
     sssas = {f"hk{i}": said(task) for i in range(5)}
     results = RoundResults(answers(task, plan, sssas), (), (VoidTask("t1", str(Reason.BUG_CRASH)),))
-    outcome = score_round(frozen_input((void, task)), plan, results)
+    outcome = V1.score(frozen_input((void, task)), plan, results)
     assert [g.reason for g in outcome.groups] == [Reason.BUG_CRASH, Reason.SETTLED]
     assert {m.task_id for m in outcome.members} == {"t2"}
 
@@ -160,7 +158,7 @@ def test_a_cohort_is_flagged_at_the_fifth_sample_and_its_window_is_consumed() ->
     four = {RAG: tuple(AgreementPair(1.0, 0.3) for _ in range(4))}
     miners = tuple(miner(hotkey, agreements=four if hotkey in ("hk0", "hk1") else {}) for hotkey in HOTKEYS)
     truth_told = (finding("other", "a.py#L2"),)
-    outcome = score_round(
+    outcome = V1.score(
         frozen_input((task,), miners),
         plan,
         RoundResults(answers(task, plan, colluders(task, (truth_told, truth_told))), ()),
@@ -178,7 +176,7 @@ def test_auditors_that_contradict_each_other_are_no_witnesses() -> None:
     changed = said(task, "REVIEW", (finding("secrets_exposure", "docs/readme.md"),))
     analysis = msgspec.structs.replace(changed.analysis, capabilities=("exec",), risk_score=1.0)
     sssas["hk4"] = msgspec.structs.replace(changed, analysis=analysis)
-    outcome = score_round(frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
+    outcome = V1.score(frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
     assert outcome.groups[0].auditor_agreement is not None
     assert outcome.groups[0].auditor_agreement < 0.6
     assert {s.reason for s in outcome.samples} == {Reason.SAMPLE_AUDITORS_DISAGREE}
@@ -187,7 +185,7 @@ def test_auditors_that_contradict_each_other_are_no_witnesses() -> None:
 def test_without_auditors_there_is_consensus_but_no_sample_counts() -> None:
     task = make_task(RAG)
     plan = plan_of(task, auditors="")
-    outcome = score_round(
+    outcome = V1.score(
         frozen_input((task,)), plan, RoundResults(answers(task, plan, {f"hk{i}": said(task) for i in range(3)}), ())
     )
     assert outcome.groups[0].verdict == "ALLOW"
@@ -205,7 +203,7 @@ def test_reruns_come_first_and_the_left_out_recover_last() -> None:
         RerunResult("r1", "hk1", PYTHON, "rerun_pass"),
     )
     frozen = frozen_input((task,), low, reruns=reruns)
-    outcome = score_round(frozen, plan, RoundResults(answers(task, plan, {f"hk{i}": said(task) for i in range(5)}), ()))
+    outcome = V1.score(frozen, plan, RoundResults(answers(task, plan, {f"hk{i}": said(task) for i in range(5)}), ()))
     kinds = [(e.hotkey, e.skill_type, e.kind) for e in outcome.reputation]
     assert kinds[:2] == [("hk1", PYTHON, "rerun_pass"), ("hk1", PYTHON, "rerun_fail")]
     assert kinds[-3:] == [("hk0", PYTHON, "recovery"), ("hk5", RAG, "recovery"), ("hk5", PYTHON, "recovery")]
@@ -215,7 +213,7 @@ def test_reruns_come_first_and_the_left_out_recover_last() -> None:
 def test_the_same_inputs_give_the_same_bytes() -> None:
     tasks = (make_task(RAG), make_task(PYTHON, task_id="t2"))
     frozen = frozen_input(tasks)
-    plan = plan_round(frozen)
+    plan = V1.plan(frozen)
     results = RoundResults(
         tuple(
             a
@@ -225,17 +223,17 @@ def test_the_same_inputs_give_the_same_bytes() -> None:
         (),
     )
     again = msgspec.json.decode(canonical_bytes(frozen), type=RoundInput)
-    assert plan_round(again) == plan
-    first = canonical_bytes(score_round(frozen, plan, results))
-    assert canonical_bytes(score_round(again, plan, results)) == first
+    assert V1.plan(again) == plan
+    first = canonical_bytes(V1.score(frozen, plan, results))
+    assert canonical_bytes(V1.score(again, plan, results)) == first
     shuffled = RoundResults(results.submissions[::-1], ())
-    assert canonical_bytes(score_round(frozen, plan, shuffled)) == first
+    assert canonical_bytes(V1.score(frozen, plan, shuffled)) == first
 
 
 def test_planning_counts_earlier_tasks_of_the_round_as_in_flight() -> None:
     tasks = tuple(make_task(RAG, task_id=f"t{i}", slot=i) for i in range(2))
     busy = tuple(miner(hotkey, max_concurrent=1) for hotkey in HOTKEYS)
-    plan = plan_round(frozen_input(tasks, busy))
+    plan = V1.plan(frozen_input(tasks, busy))
     first, second = ({hotkey for hotkey, _ in group.members} for group in plan.groups)
     assert len(first) == 5
     assert not first & second

@@ -3,12 +3,13 @@
 import math
 
 import pytest
+from builders import V1
 
-from validator.protocol.scoring_version import ASSESSED_TYPES, BASE_TRACES, EPSILON_FLOOR, TYPE_RULES, SkillType
-from validator.scoring.emission import tier
-from validator.scoring.quality import quality
-from validator.scoring.reputation import event_of_consensus
-from validator.scoring.semantics import reference_signatures
+from validator.protocol.scoring_version import ASSESSED_TYPES, BASE_TRACES, SkillType
+from validator.scoring.v1_0.emission import tier
+from validator.scoring.v1_0.quality import quality
+from validator.scoring.v1_0.reputation import event_of_consensus
+from validator.scoring.v1_0.semantics import reference_signatures
 
 RAG = SkillType.RAG_KNOWLEDGE
 
@@ -18,20 +19,21 @@ RAG = SkillType.RAG_KNOWLEDGE
     ("multiple", "below", "reached"), [(1.0, 0.5, 1.0), (1.125, 1.0, 1.4), (1.5, 1.4, 2.0)], ids=str
 )
 def test_a_tier_is_reached_at_its_bound(skill_type: SkillType, multiple: float, below: float, reached: float) -> None:
-    bound = multiple * TYPE_RULES[skill_type].baseline
-    assert (tier(skill_type, math.nextafter(bound, 0.0)), tier(skill_type, bound)) == (below, reached)
+    bound = multiple * V1.rules.types[skill_type].baseline
+    assert (tier(V1, skill_type, math.nextafter(bound, 0.0)), tier(V1, skill_type, bound)) == (below, reached)
 
 
 @pytest.mark.parametrize(("seen_by", "primaries", "counts"), [(1, 2, False), (2, 3, True), (2, 4, False), (3, 4, True)])
 def test_half_of_the_primaries_are_no_majority(seen_by: int, primaries: int, counts: bool) -> None:
     seen, unseen = frozenset({b"one"}), frozenset[bytes]()
     traces = [dict.fromkeys(BASE_TRACES, seen if i < seen_by else unseen) for i in range(primaries)]
-    reference = reference_signatures(traces)
+    reference = reference_signatures(V1.rules.quality.min_witnesses, traces)
     assert reference == dict.fromkeys(BASE_TRACES, seen if counts else unseen)
 
 
 def test_evidence_at_the_floor_still_counts() -> None:
-    at, below = (quality(RAG, {"alpha": 1.0}, each) for each in (EPSILON_FLOOR, math.nextafter(EPSILON_FLOOR, 0.0)))
+    floor = V1.rules.quality.floor
+    at, below = (quality(V1, RAG, {"alpha": 1.0}, each) for each in (floor, math.nextafter(floor, 0.0)))
     assert at > below == 0.0
 
 
@@ -45,4 +47,4 @@ def test_evidence_at_the_floor_still_counts() -> None:
     ],
 )
 def test_a_consensus_on_a_bound_has_the_event_above_it(consensus: float, event: str | None) -> None:
-    assert event_of_consensus(consensus) == event
+    assert event_of_consensus(V1.rules.reputation, consensus) == event

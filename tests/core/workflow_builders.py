@@ -6,9 +6,8 @@ from typing import Any
 
 import msgspec
 
-from validator.protocol.scoring_version import SCORING_VERSION
 from validator.protocol.signatures import Signer
-from validator.protocol.workflow_plan import WorkflowPlan, goal_sha256
+from validator.protocol.workflow_plan import PLAN_SCORING_VERSION, WorkflowPlan, goal_sha256
 from validator.protocol.workflow_task import WorkflowTask
 
 WORKFLOW_NONCE = hashlib.sha256(b"workflow nonce").hexdigest()
@@ -88,7 +87,7 @@ def plan_document(
             "estimated_cost": sum((node["estimated_cost"] for node in steps), 0.0),
             "estimated_latency": sum((node["estimated_latency"] for node in steps), 0.0),
         },
-        "scoring_version": SCORING_VERSION,
+        "scoring_version": PLAN_SCORING_VERSION,
         "signature": {"hotkey": PLANNER.hotkey, "crypto": "sr25519", "value": "0x" + "0" * 128},
     } | changes
 

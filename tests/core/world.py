@@ -24,7 +24,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.probes import probe_values
 from validator.protocol.round import Axon
-from validator.protocol.scoring_version import ASSESSED_TYPES, TYPE_RULES, SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import (
     Analysis,
@@ -81,7 +81,7 @@ def honest(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
 def answer_to(signer: Signer, dispatch: Dispatch) -> Answer:
     """A valid answer to a dispatch."""
     bundle, hashes = None, {}
-    runtime = TYPE_RULES[dispatch.skill_type].runtime and dispatch.role == "primary"
+    runtime = is_runtime(dispatch.skill_type) and dispatch.role == "primary"
     if runtime:
         packed = pack(trace_files(dispatch.skill_type, dispatch.nonce))
         hashes = read_traces(packed, dispatch.skill_type, probe_values(dispatch.nonce)).hashes
@@ -178,7 +178,7 @@ class World:
             "1.0",
             signer.hotkey,
             self.declares,
-            {t: IMAGE for t in ASSESSED_TYPES if TYPE_RULES[t].runtime},
+            {t: IMAGE for t in ASSESSED_TYPES if is_runtime(t)},
             "test",
             format_time(now),
             format_time(now + timedelta(hours=12)),

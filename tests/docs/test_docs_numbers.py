@@ -4,19 +4,15 @@ import re
 
 import msgspec
 import pytest
+from builders import V1
 from doc_pages import DOCS, SPEC, table
 
+from validator.cli.score_cases import ConsensusCase, EmissionCase, score_consensus_case, score_emission_case
+from validator.protocol.means import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Components
-from validator.protocol.scoring_version import ASSESSED_TYPES, COMPONENT_WEIGHTS, EPSILON_WEIGHTS, TYPE_RULES, SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, BASE_TRACES, SkillType, is_runtime, trace_names
 from validator.protocol.sssa import Finding
-from validator.scoring.cases import ConsensusCase, score_consensus_case, score_emission_case
-from validator.scoring.claims import claims_of
-from validator.scoring.consensus import Member, auditor_agreement
-from validator.scoring.keys import finding_key
-from validator.scoring.quality import AnswerFacts
-from validator.scoring.reputation import event_of_failure
-from validator.scoring.weights import capped_weights
 
 
 def close(shown: str, value: float) -> bool:
@@ -35,40 +31,41 @@ def group() -> ConsensusCase:
 
 
 @pytest.fixture(scope="module")
-def facts() -> AnswerFacts:
-    return msgspec.json.decode((DOCS / "examples" / "emission.json").read_bytes(), type=AnswerFacts)
+def facts() -> EmissionCase:
+    return msgspec.json.decode((DOCS / "examples" / "emission.json").read_bytes(), type=EmissionCase)
 
 
 def test_the_table_of_types() -> None:
     rows = table(SPEC, "types")
     assert [row["skill_type"] for row in rows] == [str(kind) for kind in ASSESSED_TYPES]
     for row in rows:
-        rules = TYPE_RULES[SkillType(row["skill_type"])]
+        kind = SkillType(row["skill_type"])
+        rules = V1.rules.types[kind]
         assert float(row["base weight"]) == rules.base_weight
-        assert row["runtime"] == ("yes" if rules.runtime else "no")
-        assert numbers(row["primary window (s)"]) == rules.primary_window
-        assert numbers(row["auditor window (s)"]) == rules.auditor_window
+        assert row["runtime"] == ("yes" if is_runtime(kind) else "no")
+        assert numbers(row["primary window (s)"]) == rules.windows.of("primary")
+        assert numbers(row["auditor window (s)"]) == rules.windows.of("auditor")
         assert float(row["baseline"]) == rules.baseline
-        assert row["extra trace"] == (rules.extra_trace or "–")
+        assert row["extra trace"] == ", ".join(trace_names(kind)[len(BASE_TRACES) :] or "–")
         shown = [part.split() for part in row["axis weights"].split(", ")]
-        assert tuple((name, float(weight)) for name, weight in shown) == rules.axis_weights
+        assert tuple((name, float(weight)) for name, weight in shown) == rules.axes
 
 
 def test_the_table_of_components() -> None:
     rows = table(SPEC, "components")
-    assert tuple((row["component"], float(row["weight"])) for row in rows) == COMPONENT_WEIGHTS
+    assert tuple((row["component"], float(row["weight"])) for row in rows) == V1.rules.consensus.components
 
 
 def test_the_table_of_evidence_checks() -> None:
     rows = table(SPEC, "epsilon")
-    assert tuple((row["check"], float(row["weight"])) for row in rows) == EPSILON_WEIGHTS
+    assert tuple((row["check"], float(row["weight"])) for row in rows) == V1.rules.quality.evidence
 
 
 def test_the_table_of_gates_has_every_code_and_its_reputation_event() -> None:
     for row in table(SPEC, "gates"):
         codes = set(row["codes"].split(", ")) - {"–"}
         assert codes == {str(reason) for reason in Reason if reason.gate == int(row["#"])}
-        assert {event_of_failure(code) or "–" for code in codes} <= {row["reputation event"]}
+        assert {V1.event_of_failure(code) or "–" for code in codes} <= {row["reputation event"]}
 
 
 def test_the_examples_of_finding_keys() -> None:
@@ -85,7 +82,7 @@ def test_the_examples_of_finding_keys() -> None:
             "cve_ids": [cve] if cve else [],
             "target_pattern": target,
         }
-        assert finding_key(msgspec.convert(document, Finding)) == key
+        assert V1.finding_key(msgspec.convert(document, Finding)) == key
 
 
 def test_the_example_of_consensus(group: ConsensusCase) -> None:
@@ -104,8 +101,8 @@ def test_the_example_of_agreements(group: ConsensusCase) -> None:
             assert close(row[column], members[row["member"]][column]), (row["member"], column)
     shown = re.search(r"by\s+([0-9.]+)\s+<!-- auditor agreement -->", SPEC.read_text())
     assert shown
-    both = auditor_agreement([Member(m.hotkey, m.role, claims_of(m.sssa)) for m in group.members if m.sssa])
-    assert both is not None
+    with_auditors = [m["agreement_with_auditors"] for m in members.values() if m["role"] == "auditor"]
+    both = mean(with_auditors)  # of the two directions
     assert close(shown[1], both)
     assert both < 0.60
 
@@ -119,7 +116,7 @@ def test_the_group_of_the_example_is_as_told(group: ConsensusCase) -> None:
     assert found["risk_mean"] == pytest.approx(0.7, abs=1e-12)
 
 
-def test_the_example_of_emission(group: ConsensusCase, facts: AnswerFacts) -> None:
+def test_the_example_of_emission(group: ConsensusCase, facts: EmissionCase) -> None:
     result = score_emission_case(facts)
     values = {**result, **result["axes"]}
     rows = table(SPEC, "emission example")
@@ -132,7 +129,9 @@ def test_the_example_of_emission(group: ConsensusCase, facts: AnswerFacts) -> No
 
 def test_the_example_of_the_cap() -> None:
     rows = table(SPEC, "cap example")
-    weights = capped_weights({row["score"]: float(row["score"]) for row in rows})
+    # Twenty entries that are all the score: a window's score is its mean.
+    windows = {row["score"]: {"declarative": [float(row["score"])] * 20} for row in rows}
+    weights = V1.score_weights(windows).weights
     total = sum(float(row["score"]) for row in rows)
     for row in rows:
         assert close(row["uncapped"], float(row["score"]) / total)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from builders import V1
 
 FOLDER = Path(__file__).parent
 sys.path.append(str(FOLDER.parent / "miners"))
@@ -29,7 +30,7 @@ from validator.protocol.bundles import with_canary  # noqa: E402
 from validator.protocol.capabilities import Capabilities, SandboxImage  # noqa: E402
 from validator.protocol.probes import canary_marker, probe_values  # noqa: E402
 from validator.protocol.round import RoundTask  # noqa: E402
-from validator.protocol.scoring_version import SCORING_VERSION, SkillType, trace_names  # noqa: E402
+from validator.protocol.scoring_version import SkillType, trace_names  # noqa: E402
 from validator.protocol.signatures import Signer  # noqa: E402
 from validator.protocol.sssa import (  # noqa: E402
     Analysis,
@@ -43,9 +44,8 @@ from validator.protocol.sssa import (  # noqa: E402
     Skill,
     Sssa,
 )
-from validator.protocol.task import standard_windows  # noqa: E402
 from validator.protocol.workflow_plan import WorkflowPlan, goal_sha256, workflow_bodies  # noqa: E402
-from validator.protocol.workflow_task import WORKFLOW_WINDOWS, task_sha256  # noqa: E402
+from validator.protocol.workflow_task import task_sha256  # noqa: E402
 
 NONCE_NS = 1_767_225_600_000_000_000  # 2026-01-01T00:00:00Z
 NONCE = bytes(range(32)).hex()
@@ -92,7 +92,7 @@ def task_of(skill_type: SkillType, source: bytes, bundle: bytes, canary: str | N
         source_sha256=source_sha256,
         bundle_sha256=hashlib.sha256(bundle).hexdigest(),
         nonce=NONCE,
-        windows=standard_windows(skill_type),
+        windows=V1.rules.windows_of(skill_type),
         provenance="none",
         truth=None,
         canary=None if canary is None else CanarySpec(canary),
@@ -256,7 +256,7 @@ def assessment(
 def workflow(about: str) -> dict[str, Any]:
     task, miner = golden.example_workflow(), Signer.from_uri("//Bob")
     task_id = hashlib.sha256(f"17|workflow|0|{task_sha256(task)}".encode()).hexdigest()[:32]
-    body = workflow_bodies("17", task_id, NONCE, {"primary": WORKFLOW_WINDOWS.primary}, task)["primary"]
+    body = workflow_bodies("17", task_id, NONCE, {"primary": V1.rules.workflow.windows.of("primary")}, task)["primary"]
     document = {
         "schema_version": "1.0",
         "task": {"goal_sha256": goal_sha256(task), "nonce": NONCE},
@@ -282,7 +282,7 @@ def workflow(about: str) -> dict[str, Any]:
         ],
         "edges": [{"from": "find", "to": "sum"}],
         "totals": {"estimated_cost": 0.007, "estimated_latency": 2.3},
-        "scoring_version": SCORING_VERSION,
+        "scoring_version": "1.0.0",
         "signature": msgspec.to_builtins(BLANK),
     }
     plan = miner.sign_document(msgspec.convert(document, WorkflowPlan))

@@ -11,12 +11,13 @@ from typing import Any, Final
 
 import msgspec
 import pytest
-from builders import MINER, expect, finding, make_answer, make_task
+from builders import MINER, V1, expect, finding, make_answer, make_task
 from linear import assert_linear
 from shapes import JSON, TEXTS, Shape
 
 from validator.audit.log.lines import LineReader, parse
 from validator.chain.state import load_state
+from validator.cli.score_cases import ConsensusCase
 from validator.proofs.debate import parse_debate
 from validator.proofs.document import verify_document
 from validator.protocol import limits
@@ -36,8 +37,6 @@ from validator.protocol.workflow_plan import parse_plan
 from validator.protocol.workflow_run import parse_step_answer
 from validator.protocol.workflow_task import parse_workflow_task
 from validator.rounds.judge import judge
-from validator.scoring.cases import ConsensusCase
-from validator.scoring.keys import finding_key
 from validator.tasks.wire import TasksAnswer
 
 KIB: Final = 1024
@@ -151,7 +150,7 @@ def test_a_legal_answer_is_judged_and_keyed_in_linear_time_whatever_its_texts(te
         judged = judge(expect(RAG), data, 5.0)
         assert judged.reason == Reason.ACCEPTED, judged
         for each in judged.result.sssa.analysis.findings:  # type: ignore[union-attr]
-            finding_key(each)
+            V1.finding_key(each)
 
     assert_linear(run, lambda length: answer_of(TEXTS[text], length), 2_000)
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from bittensor import http_auth
 from bittensor_core import Keypair
+from builders import V1
 from golden_examples import (
     DOC,
     HOST,
@@ -38,7 +39,6 @@ from validator.protocol.round import RoundTask
 from validator.protocol.signatures import Signer, verify_document
 from validator.protocol.task import Windows
 from validator.protocol.workflow_plan import WorkflowDispatch, goal_of, parse_plan, plan_validity, workflow_bodies
-from validator.protocol.workflow_task import WORKFLOW_WINDOWS
 from validator.rounds.gates import Expected
 from validator.rounds.judge import judge
 
@@ -139,6 +139,7 @@ def test_the_golden_answer_passes_every_gate(name: str) -> None:
         hotkey=example["miner"]["hotkey"],
         role=dispatch.role,
         image=None if manifest is None else SandboxImage(manifest.image, manifest.digest),
+        scoring_version="1.0.0",
     )
     judged = judge(expected, body, dispatch.deadline_s)
     assert (judged.reason, judged.detail) == (Reason.ACCEPTED, "")
@@ -164,7 +165,7 @@ def test_the_golden_plan_passes_its_gates() -> None:
     assert dispatch.goal == goal_of(task)
     plan = parse_plan(example["response"]["body"].encode())
     assert plan_validity(plan, task, dispatch.nonce, example["miner"]["hotkey"]) is None
-    windows = {dispatch.role: WORKFLOW_WINDOWS.of(dispatch.role)}
+    windows = {dispatch.role: V1.rules.workflow.windows.of(dispatch.role)}
     bodies = workflow_bodies(dispatch.round_id, dispatch.task_id, dispatch.nonce, windows, task)
     assert bodies == {dispatch.role: example["request"]["body"].encode()}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders import finding, make_task
+from builders import V1, finding, make_task
 from group_rounds import MCP, NAMES, Settled, settled, shuffled, signed, signer, worked_example
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +17,6 @@ from validator.protocol.round import VoidTask
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import verify_document
 from validator.protocol.sssa import Finding, signing_bytes
-from validator.scoring.round import score_round
 
 RAG = SkillType.RAG_KNOWLEDGE
 TASK = make_task(RAG)
@@ -176,7 +175,7 @@ def test_long_texts_of_miners_are_cut() -> None:
 def test_void_and_skipped_tasks_have_no_proof() -> None:
     round_ = worked_example()
     results = msgspec.structs.replace(round_.results, void=(VoidTask("t1", str(Reason.BUG_CRASH)),))
-    outcome = score_round(round_.frozen, round_.plan, results)
+    outcome = V1.score(round_.frozen, round_.plan, results)
     assert group_proof(round_.frozen, round_.plan, results, outcome, "t1") is None
     nobody = settled(make_task(MCP), {})
     assert group_proof(*nobody, "t1") is None

@@ -3,11 +3,11 @@
 import random
 
 import msgspec
+from builders import V1
 from explained import HOTKEYS
 from planned import CYCLE, GOOD, MINERS, planned
 from world import VALIDATOR
 
-from validator.groups.planning import plan_round
 from validator.proofs import ConsensusProof, VoteType, document_bytes, group_proof, proof_document, verify_document
 from validator.protocol.canonical import digest
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
@@ -23,7 +23,7 @@ async def settled(store: Store, round_id: int) -> Round:
     assert stored is not None
     assert stored.input is not None
     assert stored.outcome is not None
-    return stored.input, plan_round(stored.input), results, stored.outcome
+    return stored.input, V1.plan(stored.input), results, stored.outcome
 
 
 def proofs_of(round_: Round) -> list[ConsensusProof]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from builders import V1
 from hypothesis import given
 from hypothesis import strategies as st
 from workflow_builders import (
@@ -33,7 +34,7 @@ from validator.protocol.workflow_plan import (
     plan_validity,
     workflow_bodies,
 )
-from validator.protocol.workflow_task import WORKFLOW_WINDOWS, parse_workflow_task, task_sha256
+from validator.protocol.workflow_task import parse_workflow_task, task_sha256
 
 KINDS = ("code", "rag", "agent", "data_transform")
 Bend = Callable[[dict[str, Any]], object]
@@ -47,7 +48,7 @@ def encoded(document: Any) -> bytes:
 def test_a_task_is_read_and_dispatched_without_what_it_is_judged_by(kind: str) -> None:
     document = task_document(kind)
     task = parse_workflow_task(encoded(document))
-    windows = {"primary": WORKFLOW_WINDOWS.primary, "auditor": WORKFLOW_WINDOWS.auditor}
+    windows = {"primary": V1.rules.workflow.windows.of("primary"), "auditor": V1.rules.workflow.windows.of("auditor")}
     bodies = workflow_bodies("3", "t1", WORKFLOW_NONCE, windows, task)  # type: ignore[arg-type]
     for role, body in bodies.items():
         dispatch = msgspec.json.decode(body, type=WorkflowDispatch)

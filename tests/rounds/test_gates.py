@@ -12,6 +12,7 @@ from builders import (
     MINER,
     NONCE,
     OTHER,
+    V1,
     bend,
     canary_finding,
     expect,
@@ -250,7 +251,7 @@ def test_a_place_is_found_however_its_path_is_composed(form: Literal["NFC", "NFD
 def test_semantic_subset_needs_two_primaries_and_measures_the_majority() -> None:
     judged = judge(expect(PYTHON), body(), 2)
     assert judged.signatures is not None
-    alone = with_semantics([submission(judged)], {("t1", MINER.hotkey): judged.signatures})
+    alone = with_semantics(V1, [submission(judged)], {("t1", MINER.hotkey): judged.signatures})
     assert alone[0].semantic_subset is None
     files = trace_files(SkillType.EXECUTABLE_PYTHON)
     less = judge(
@@ -261,10 +262,10 @@ def test_semantic_subset_needs_two_primaries_and_measures_the_majority() -> None
     assert less.signatures is not None
     trio = {("t1", "a"): judged.signatures, ("t1", "b"): judged.signatures, ("t1", "c"): less.signatures}
     members = [msgspec.structs.replace(submission(judged), hotkey=hotkey) for hotkey in "abc"]
-    assert [m.semantic_subset for m in with_semantics(members, trio)] == [1.0, 1.0, (1 + 0.5 + 1 + 1) / 4]
+    assert [m.semantic_subset for m in with_semantics(V1, members, trio)] == [1.0, 1.0, (1 + 0.5 + 1 + 1) / 4]
 
 
 def test_a_declared_image_is_required_for_a_runtime_primary() -> None:
     expected = expect(PYTHON)
-    nobody = type(expected)(expected.task, expected.hotkey, expected.role, None)
+    nobody = type(expected)(expected.task, expected.hotkey, expected.role, None, "1.0.0")
     assert judge(nobody, body(), 2).reason == Reason.MANIFEST_DIGEST

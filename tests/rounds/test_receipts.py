@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 from audit_file import export, receipts
+from builders import V1
 from sqlalchemy import text
 from world import VALIDATOR, World, on_virtual_time, online, prepared, tasks_of_all_types
 
 from validator.audit.log import FaultError, verify_file
-from validator.groups.draws import salt_commitment
 from validator.proofs.document import verify_document as verify_proof
 from validator.protocol.canonical import sha256_hex
+from validator.protocol.draws import salt_commitment
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import wrapped
 from validator.protocol.signatures import verify_document
@@ -143,7 +144,7 @@ async def test_a_round_and_its_receipt_are_settled_together_or_not_at_all(
         unsettled = await tx.rounds.get(0)
         assert unsettled is not None
         assert unsettled.record.state == "open"
-        assert await tx.windows.all() == {}
+        assert await tx.windows.all(V1.rules.pay.window) == {}
     assert [receipt.kind for receipt in await receipts(store)] == ["opening"]
     await resume_rounds(store, world.clock, VALIDATOR, world.gates, online)
     assert [receipt.kind for receipt in await receipts(store)] == ["opening", "round"]

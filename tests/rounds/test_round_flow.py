@@ -1,25 +1,24 @@
 """Whole rounds against both databases: settled once, whatever happens in between (SPEC 5, D-6; ARCHITECTURE)."""
 
 import asyncio
+from dataclasses import replace
 
 import msgspec
 import pytest
-from builders import MINER
+from builders import MINER, V1
+from toy_version import TOY, known
 from world import VALIDATOR, World, answer_to, garbage, honest, on_virtual_time, online, prepared
 
 from validator.chain.base import ChainUnreachableError
-from validator.groups.planning import plan_round
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
+from validator.protocol.round import RoundInput
 from validator.protocol.signatures import Signer
 from validator.rounds.prepare import Skipped
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round
-from validator.scorers import SCORERS, Scorer
-from validator.scoring.round import score_round, window_entries
 from validator.store import Store, open_store
 from validator.store.errors import AlreadySettledError
 from validator.tasks.memory import MemorySource
@@ -37,15 +36,15 @@ async def test_a_round_is_settled_with_everything_it_decided(store: Store) -> No
         assert stored is not None
         assert stored.record.state == "settled"
         assert stored.outcome == end.outcome
-        windows = await tx.windows.all()
+        windows = await tx.windows.all(V1.rules.pay.window)
         reputations = await tx.reputations.all()
         results = await tx.submissions.results(0)
     assert sum(len(entries) for of_types in windows.values() for entries in of_types.values()) == world.posts
     assert set(reputations.values()) <= {0.52, 0.54}
     # what is stored is enough to score the round again, byte for byte
     assert stored.input is not None
-    plan = plan_round(stored.input)
-    assert canonical_bytes(score_round(stored.input, plan, results)) == canonical_bytes(end.outcome)
+    plan = V1.plan(stored.input)
+    assert canonical_bytes(V1.score(stored.input, plan, results)) == canonical_bytes(end.outcome)
 
 
 async def test_reputation_and_history_reach_the_next_round(store: Store) -> None:
@@ -123,7 +122,7 @@ async def test_a_crash_after_all_answers_loses_nothing(store: Store) -> None:
     with pytest.raises(AlreadySettledError):
         await settle_round(store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
     async with store.read() as tx:
-        windows = await tx.windows.all()
+        windows = await tx.windows.all(V1.rules.pay.window)
     assert sum(len(e) for of_types in windows.values() for e in of_types.values()) == len(returned.judged)
 
 
@@ -195,7 +194,7 @@ async def test_a_round_that_reached_nobody_is_void_only_if_we_were_offline(store
     assert (end.reason, end.outcome) == (Reason.VOID_OFFLINE, None)
     async with store.read() as tx:
         assert {r.state for r in await tx.dispatches.of_round(1)} == {"void"}
-        windows = await tx.windows.all()
+        windows = await tx.windows.all(V1.rules.pay.window)
     assert sum(len(e) for of_types in windows.values() for e in of_types.values()) == world.posts // 2
 
 
@@ -228,7 +227,7 @@ async def test_a_crashed_round_without_any_response_is_void_if_we_are_offline(st
     await resume_rounds(store, world.clock, VALIDATOR, world.gates, reachable)
     async with store.read() as tx:
         stored = await tx.rounds.get(0)
-        windows = await tx.windows.all()
+        windows = await tx.windows.all(V1.rules.pay.window)
     assert stored is not None
     assert stored.record.state == ("settled" if is_online else "void")
     assert stored.record.reason == (Reason.SETTLED if is_online else Reason.VOID_OFFLINE)
@@ -240,7 +239,7 @@ async def test_a_crashed_round_of_another_scoring_version_is_abandoned(store: St
     round_ = await prepared(world)
     older = msgspec.structs.replace(round_.frozen, round_id="1", scoring_version="0.9.0")
     async with store.begin() as tx:
-        await tx.rounds.open(older, msgspec.structs.replace(plan_round(older), round_id="1"), world.clock.now())
+        await tx.rounds.open(older, msgspec.structs.replace(V1.plan(older), round_id="1"), world.clock.now())
     await on_virtual_time(world, world.dispatcher.dispatch(round_))
     assert await resume_rounds(store, world.clock, VALIDATOR, world.gates, online) == ["0", "1"]
     async with store.read() as tx:
@@ -249,25 +248,18 @@ async def test_a_crashed_round_of_another_scoring_version_is_abandoned(store: St
     assert records[1].reason == Reason.ABANDONED_VERSION
 
 
-async def test_a_crashed_round_is_settled_by_the_version_it_was_frozen_under(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def half_score(frozen: RoundInput, plan: RoundPlan, results: RoundResults) -> RoundOutcome:
-        outcome = score_round(frozen, plan, results)
-        members = [msgspec.structs.replace(m, window_entry=(m.window_entry or 0.0) / 2) for m in outcome.members]
-        return msgspec.structs.replace(outcome, scoring_version="0.9.0", members=tuple(members))
-
-    older = Scorer("0.9.0", plan_round, half_score, window_entries)
-    monkeypatch.setattr("validator.scorers.SCORERS", {**SCORERS, "0.9.0": older})
-    monkeypatch.setattr("validator.rounds.prepare.SCORING_VERSION", "0.9.0")
+async def test_a_crashed_round_is_settled_by_the_version_it_was_frozen_under(store: Store) -> None:
     world = World(store)
-    await on_virtual_time(world, world.dispatcher.dispatch(await prepared(world)))
-    assert await resume_rounds(store, world.clock, VALIDATOR, world.gates, online) == ["0"]
+    world.preparer = replace(world.preparer, scoring_version=TOY.name)
+    with known(TOY):
+        await on_virtual_time(world, world.dispatcher.dispatch(await prepared(world)))
+        assert await resume_rounds(store, world.clock, VALIDATOR, world.gates, online) == ["0"]
     async with store.read() as tx:
         stored = await tx.rounds.get(0)
         entries = await tx.windows.of_round(0)
     assert stored is not None
     assert stored.outcome is not None
-    assert (stored.record.state, stored.outcome.scoring_version) == ("settled", "0.9.0")
-    halves = [member.emission.emission / 2 for member in stored.outcome.members if member.emission]
-    assert [entry.value for entry in entries] == halves != []
+    assert (stored.record.state, stored.outcome.scoring_version) == ("settled", TOY.name)
+    rewards = [member.emission for member in stored.outcome.members if member.emission]
+    assert {reward.tier for reward in rewards} & {0.25, 3.0}
+    assert [entry.value for entry in entries] == [reward.emission for reward in rewards]

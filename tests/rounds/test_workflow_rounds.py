@@ -2,11 +2,11 @@
 
 import msgspec
 import pytest
+from builders import V1
 from workflow_builders import make_workflow, plan_document, step
 from workflow_world import ScriptedServices, Try
 from world import VALIDATOR, Planner, World, on_virtual_time, online, prepared
 
-from validator.groups.planning import plan_round
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
@@ -17,7 +17,6 @@ from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import WorkflowTask
 from validator.rounds.resume import resume_rounds
-from validator.scoring.round import score_round
 from validator.store import Store
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
@@ -68,13 +67,13 @@ async def test_plans_are_run_scored_and_kept_so_that_they_score_again(store: Sto
     async with store.read() as tx:
         stored = await tx.rounds.get(0)
         results = await tx.submissions.results(0)
-        windows = await tx.windows.all()
+        windows = await tx.windows.all(V1.rules.pay.window)
         assert await tx.scores.of_round(0) == members
         reputations = await tx.reputations.all()
     assert stored is not None
     assert stored.input is not None
     assert stored.outcome == end.outcome
-    assert canonical_bytes(score_round(stored.input, plan_round(stored.input), results)) == canonical_bytes(end.outcome)
+    assert canonical_bytes(V1.score(stored.input, V1.plan(stored.input), results)) == canonical_bytes(end.outcome)
     assert {kind for of_types in windows.values() for kind in of_types} == {"workflow"}
     assert not reputations  # no consensus, no event
 
@@ -111,7 +110,7 @@ async def test_a_quality_that_nobody_can_judge_enters_no_window(store: Store) ->
         ("workflow_deferred", None, None)
     }
     async with store.read() as tx:
-        assert not await tx.windows.all()
+        assert not await tx.windows.all(V1.rules.pay.window)
         assert {ran.quality for ran in (await tx.submissions.results(0)).workflows} == {None}
 
 

@@ -4,6 +4,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
+from builders import V1
+
 from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.canonical import digest
@@ -29,7 +31,7 @@ from validator.protocol.round import (
     Submission,
     TypeHistory,
 )
-from validator.protocol.scoring_version import SCORING_VERSION, SkillType
+from validator.protocol.scoring_version import SkillType
 from validator.protocol.sssa import (
     Analysis,
     Dependency,
@@ -41,7 +43,7 @@ from validator.protocol.sssa import (
     Skill,
     Sssa,
 )
-from validator.protocol.task import Truth, standard_windows
+from validator.protocol.task import Truth
 from validator.store import DispatchKey, Store
 from validator.store.records import RoundSummary
 
@@ -87,7 +89,7 @@ def round_task(round_id: int, skill_type: SkillType, slot: int = 0) -> RoundTask
         source_sha256=sha("source", round_id, skill_type, slot),
         bundle_sha256=sha("bundle", round_id, skill_type, slot),
         nonce=sha("nonce", round_id, skill_type, slot),
-        windows=standard_windows(skill_type),
+        windows=V1.rules.windows_of(skill_type),
         provenance="curated",
         truth=Truth("BLOCK", (Rule("net", "deny", "*"),), ("SKILL.md#L3-L4",), 0.75, None, None, None, None),
         canary=CanarySpec("SKILL.md"),
@@ -116,7 +118,7 @@ def a_round(
     tasks = tuple(round_task(round_id, skill_type) for skill_type in chosen)
     frozen = RoundInput(
         input_version="1",
-        scoring_version=SCORING_VERSION,
+        scoring_version="1.0.0",
         round_id=str(round_id),
         validator_hotkey="validator",
         snapshot=snapshot(round_id, hotkeys),
@@ -200,7 +202,7 @@ def an_outcome(round_id: int, plan: RoundPlan, reasons: Mapping[str, Reason] | N
         if given.get(group.task_id, Reason.SETTLED) is Reason.SETTLED
         for hotkey, role in group.members
     )
-    return RoundOutcome(str(round_id), SCORING_VERSION, groups, members, (), (), ())
+    return RoundOutcome(str(round_id), "1.0.0", groups, members, (), (), ())
 
 
 def a_member(task: str, hotkey: str, role: Role) -> MemberOutcome:

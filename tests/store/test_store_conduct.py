@@ -2,6 +2,7 @@ from collections.abc import Sequence
 
 import msgspec
 import pytest
+from builders import V1
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from store_examples import HOTKEYS, PYTHON, RAG, at, open_round, snapshot
@@ -9,7 +10,7 @@ from store_examples import HOTKEYS, PYTHON, RAG, at, open_round, snapshot
 from validator.protocol.capabilities import Capabilities, SandboxImage
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AgreementPair, AgreementSample, FlagRaised, ReputationEvent
-from validator.protocol.scoring_version import COLLUSION_WINDOW, SkillType
+from validator.protocol.scoring_version import SkillType
 from validator.protocol.sssa import Signature
 from validator.store import Store, open_store
 from validator.store.errors import EmptyReasonError, ReputationConflictError
@@ -53,7 +54,7 @@ async def test_the_window_holds_counted_samples_oldest_first(store: Store) -> No
         await tx.agreements.put_all(0, [_counted(A, 0.1), _uncounted(B)])
         await tx.agreements.put_all(1, [_uncounted(A)])
     async with store.read() as tx:
-        assert await tx.agreements.windows() == {
+        assert await tx.agreements.windows(V1.rules.collusion.window) == {
             (A, PYTHON): (AgreementPair(0.1, 0.5), AgreementPair(0.3, 0.5)),
             (A, RAG): (AgreementPair(0.9, 0.5),),
         }
@@ -63,16 +64,16 @@ async def test_the_window_holds_counted_samples_oldest_first(store: Store) -> No
 
 
 async def test_the_window_holds_the_newest_30(store: Store) -> None:
-    values = [n / 100 for n in range(COLLUSION_WINDOW + 1)]
+    values = [n / 100 for n in range(V1.rules.collusion.window + 1)]
     await _skipped_rounds(store, 0, len(values))
     await _samples(store, values)
     async with store.read() as tx:
-        window = (await tx.agreements.windows())[A, PYTHON]
+        window = (await tx.agreements.windows(V1.rules.collusion.window))[A, PYTHON]
     assert [pair.with_primaries for pair in window] == values[1:]
 
 
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(values=st.lists(st.floats(0, 1), max_size=COLLUSION_WINDOW + 10), flagged_after=st.integers(0, 40))
+@given(values=st.lists(st.floats(0, 1), max_size=V1.rules.collusion.window + 10), flagged_after=st.integers(0, 40))
 async def test_a_flag_consumes_everything_before_it(sqlite_url: str, values: list[float], flagged_after: int) -> None:
     async with open_store(sqlite_url) as store:
         async with store.read() as tx:
@@ -82,11 +83,11 @@ async def test_a_flag_consumes_everything_before_it(sqlite_url: str, values: lis
             await tx.miners.seen(snapshot(0, [hotkey]))
         await _skipped_rounds(store, first, len(values) + 1)
         await _samples(store, values[:flagged_after], first, hotkey)
-        await _flag(store, first, min(COLLUSION_WINDOW, flagged_after), hotkey)
+        await _flag(store, first, min(V1.rules.collusion.window, flagged_after), hotkey)
         await _samples(store, values[flagged_after:], first + flagged_after, hotkey)
         async with store.read() as tx:
-            window = (await tx.agreements.windows()).get((hotkey, PYTHON), ())
-    assert [pair.with_primaries for pair in window] == values[flagged_after:][-COLLUSION_WINDOW:]
+            window = (await tx.agreements.windows(V1.rules.collusion.window)).get((hotkey, PYTHON), ())
+    assert [pair.with_primaries for pair in window] == values[flagged_after:][-V1.rules.collusion.window :]
 
 
 async def test_consuming_leaves_other_types_miners_and_uncounted_samples_alone(store: Store) -> None:
@@ -98,20 +99,20 @@ async def test_consuming_leaves_other_types_miners_and_uncounted_samples_alone(s
         assert await tx.agreements.consume(A, PYTHON, flag_id) == 1
         assert await tx.agreements.consume(A, PYTHON, flag_id) == 0
     async with store.read() as tx:
-        assert set(await tx.agreements.windows()) == {(A, RAG), (B, PYTHON)}
+        assert set(await tx.agreements.windows(V1.rules.collusion.window)) == {(A, RAG), (B, PYTHON)}
 
 
 async def test_a_flag_shows_the_samples_that_led_to_it(store: Store) -> None:
     await _skipped_rounds(store, 0, 40)
     await _samples(store, [0.91 + n / 1000 for n in range(33)])
-    first = await _flag(store, 32, COLLUSION_WINDOW)
+    first = await _flag(store, 32, V1.rules.collusion.window)
     await _samples(store, [0.99] * 5, 33)
     second = await _flag(store, 37, 5)
     async with store.read() as tx:
         (detail,) = await tx.flags.get(first)
         assert [s.round_id for s in detail.samples] == list(range(3, 33))
         assert detail.samples[0].sample == _counted(A, 0.91 + 3 / 1000)
-        assert detail.record.flag == FlagRaised(A, PYTHON, 0.95, 0.5, COLLUSION_WINDOW)
+        assert detail.record.flag == FlagRaised(A, PYTHON, 0.95, 0.5, V1.rules.collusion.window)
         assert (detail.record.id, detail.record.round_id, detail.record.raised_at) == (first, 32, at(32))
         both = await tx.flags.get(A)
         assert [(d.record.id, len(d.samples)) for d in both] == [(first, 30), (second, 5)]
@@ -147,10 +148,10 @@ async def test_events_move_reputations_and_are_kept_in_their_order(store: Store)
     await open_round(store, 1)
     first = [_event(0.5, 0.1 + 0.2), _event(0.5, 0.52, B), _event(0.1 + 0.2, 0.32), _event(0.5, 0.25, A, RAG)]
     async with store.begin() as tx:
-        await tx.reputations.apply(first, 0)
-        await tx.reputations.apply([], 0)
+        await tx.reputations.apply(first, 0, V1.rules.reputation.start)
+        await tx.reputations.apply([], 0, V1.rules.reputation.start)
     async with store.begin() as tx:
-        await tx.reputations.apply([_event(0.32, 0.34)], 1)
+        await tx.reputations.apply([_event(0.32, 0.34)], 1, V1.rules.reputation.start)
     async with store.read() as tx:
         assert await tx.reputations.all() == {(A, PYTHON): 0.34, (A, RAG): 0.25, (B, PYTHON): 0.52}
         assert [record.event for record in await tx.reputations.of_round(0)] == first
@@ -167,7 +168,7 @@ async def test_an_event_that_does_not_follow_is_refused_with_all_the_others(
     await open_round(store)
     with pytest.raises(ReputationConflictError, match="miner-a, executable_python: consensus_high starts from"):
         async with store.begin() as tx:
-            await tx.reputations.apply(events, 0)
+            await tx.reputations.apply(events, 0, V1.rules.reputation.start)
     async with store.read() as tx:
         assert await tx.reputations.all() == {}
         assert await tx.reputations.of_round(0) == ()
@@ -188,7 +189,7 @@ async def test_replaying_the_events_gives_the_reputations(sqlite_url: str, steps
             events.append(_event(standing.get((hotkey, PYTHON), 0.5), after, hotkey))
             standing[hotkey, PYTHON] = after
         async with store.begin() as tx:
-            await tx.reputations.apply(events, round_id)
+            await tx.reputations.apply(events, round_id, V1.rules.reputation.start)
         async with store.read() as tx:
             assert await tx.reputations.all() == standing
             assert [record.event for record in await tx.reputations.of_round(round_id)] == events
@@ -210,7 +211,7 @@ async def test_the_listing_brings_together_what_is_known_of_a_miner(store: Store
     async with store.begin() as tx:
         await tx.capabilities.put(A, msgspec.json.encode(declared), at(0), at(3600), at(0))
         await tx.capabilities.put(B, b"of another form", at(0), at(3600), at(0))
-        await tx.reputations.apply([_event(0.5, 0.52)], 0)
+        await tx.reputations.apply([_event(0.5, 0.52)], 0, V1.rules.reputation.start)
     async with store.read() as tx:
         first, second, *_ = await tx.miners.listing(at(3660))
         late = await tx.miners.listing(at(3661))

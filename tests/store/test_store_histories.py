@@ -13,24 +13,25 @@ from validator.protocol.scoring_version import SkillType
 from validator.store import DispatchKey, Store, open_store
 from validator.store.repositories.histories import MAX_ROLES
 
+LOOKBACK = 30
 A, B, C, D, E = HOTKEYS
 
 
 async def test_nobody_has_a_history_at_first(store: Store) -> None:
     async with store.read() as tx:
-        assert await tx.histories.before(0) == {}
+        assert await tx.histories.before(0, LOOKBACK) == {}
 
 
 async def test_roles_are_listed_newest_first_and_failures_counted(store: Store) -> None:
     await play_round(store, 0, {PYTHON: (A, B, C, D, E), RAG: (E, D, C, B, A)}, failing=frozenset({A}))
     await play_round(store, 1, {PYTHON: (D, E, C, A, B)})
     async with store.read() as tx:
-        history = await tx.histories.before(2)
+        history = await tx.histories.before(2, LOOKBACK)
         assert history[A, PYTHON] == TypeHistory(("auditor", "primary"), 2, 1, 0)
         assert history[A, RAG] == TypeHistory(("auditor",), 1, 1, 0)
         assert history[D, PYTHON] == TypeHistory(("primary", "auditor"), 2, 0, 0)
         assert history[C, PYTHON].recent_roles == ("primary", "primary")
-        assert (await tx.histories.before(1))[A, PYTHON] == TypeHistory(("primary",), 1, 1, 0)
+        assert (await tx.histories.before(1, LOOKBACK))[A, PYTHON] == TypeHistory(("primary",), 1, 1, 0)
 
 
 async def test_a_round_counts_once_and_as_primary_if_any_task_did(store: Store) -> None:
@@ -46,7 +47,7 @@ async def test_a_round_counts_once_and_as_primary_if_any_task_did(store: Store) 
                 await tx.dispatches.failed(key, Reason.DEADLINE_CONNECT)
     await settle(store, groups)
     async with store.read() as tx:
-        history = await tx.histories.before(1)
+        history = await tx.histories.before(1, LOOKBACK)
     assert {hotkey: history[hotkey, PYTHON] for hotkey in HOTKEYS} == dict.fromkeys(
         HOTKEYS, TypeHistory(("primary",), 2, 2, 0)
     )
@@ -61,14 +62,14 @@ async def test_void_skipped_and_open_tasks_never_happened(store: Store) -> None:
     _, plan = await open_round(store, 3, {PYTHON: HOTKEYS})
     await answer_all(store, plan, failing=frozenset({A}))
     async with store.read() as tx:
-        assert await tx.histories.before(4) == {}
+        assert await tx.histories.before(4, LOOKBACK) == {}
 
 
 async def test_a_task_without_any_verdict_did_happen(store: Store) -> None:
     reasons = {task_id(0, PYTHON): Reason.VOID_NO_VERDICT}
     await play_round(store, 0, {PYTHON: (A, B)}, failing=frozenset({B}), reasons=reasons)
     async with store.read() as tx:
-        history = await tx.histories.before(1)
+        history = await tx.histories.before(1, LOOKBACK)
     assert history[A, PYTHON] == TypeHistory(("primary",), 1, 0, 0)
     assert history[B, PYTHON] == TypeHistory(("primary",), 1, 1, 0)
 
@@ -78,14 +79,14 @@ async def test_dispatches_are_counted_over_30_rounds_and_roles_over_100(sqlite_u
         for round_id in range(MAX_ROLES + 3):
             await play_round(store, round_id, {PYTHON: (A,) if round_id % 3 else (B, C, D, A)}, failing=frozenset({A}))
         async with store.read() as tx:
-            history = await tx.histories.before(MAX_ROLES + 3)
+            history = await tx.histories.before(MAX_ROLES + 3, LOOKBACK)
             roles = history[A, PYTHON].recent_roles
             assert roles == tuple("primary" if n % 3 else "auditor" for n in range(MAX_ROLES + 2, 2, -1))
             assert (history[A, PYTHON].dispatches, history[A, PYTHON].failures) == (30, 30)
             assert (history[B, PYTHON].dispatches, history[B, PYTHON].failures) == (10, 0)
             assert (await tx.histories.before(MAX_ROLES + 3, lookback=5))[A, PYTHON].dispatches == 5
             # A miner that was not asked for long keeps its roles, but has no dispatches to be judged by.
-            assert (await tx.histories.before(MAX_ROLES + 300))[A, PYTHON] == TypeHistory(roles, 0, 0, 0)
+            assert (await tx.histories.before(MAX_ROLES + 300, LOOKBACK))[A, PYTHON] == TypeHistory(roles, 0, 0, 0)
 
 
 Rounds = Sequence[Mapping[SkillType, tuple[Sequence[str], bool]]]

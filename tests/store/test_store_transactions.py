@@ -153,7 +153,7 @@ async def test_conduct_of_strangers_is_refused(store: Store) -> None:
             await tx.flags.raise_(FlagRaised("nobody", PYTHON, 0.95, 0.5, 5), 0, at(0))
     with pytest.raises(IntegrityError):
         async with store.begin() as tx:
-            await tx.reputations.apply([ReputationEvent("nobody", PYTHON, "consensus_high", "t", 0.5, 0.52)], 0)
+            await tx.reputations.apply([ReputationEvent("nobody", PYTHON, "consensus_high", "t", 0.5, 0.52)], 0, 0.5)
 
 
 @pytest.mark.parametrize("table", [rounds, tasks, dispatches], ids=lambda table: table.name)

@@ -7,12 +7,12 @@ from sqlalchemy.exc import IntegrityError
 from store_examples import HOTKEYS, PYTHON, RAG, at, open_round
 
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.scoring_version import SCORE_WINDOW
 from validator.store import Store, open_store
 from validator.store.errors import AlreadyPreparedError, EmptyReasonError, MismatchError, WrongStateError
 from validator.store.records import WeightMark, WeightsRecord, WindowEntry
 from validator.store.repositories.weights import PlannedWeights
 
+MOST = 100
 A, B = HOTKEYS[:2]
 
 
@@ -24,9 +24,8 @@ async def test_windows_hold_the_newest_values_in_the_order_of_insertion(store: S
         await tx.windows.add([WindowEntry(B, "workflow", 0, "a", 0.9), WindowEntry(A, PYTHON, 0, "m", 0.2)])
         await tx.windows.add([])
     async with store.read() as tx:
-        assert await tx.windows.all() == {A: {PYTHON: [0.3, 0.1, 0.2]}, B: {"workflow": [0.9]}}
-        assert await tx.windows.of(B) == {"workflow": [0.9]}
-        assert await tx.windows.of("nobody") == {}
+        assert await tx.windows.all(MOST) == {A: {PYTHON: [0.3, 0.1, 0.2]}, B: {"workflow": [0.9]}}
+        assert (await tx.windows.all(MOST))[B] == {"workflow": [0.9]}
         assert await tx.windows.of_round(1) == (
             WindowEntry(A, PYTHON, 1, "z", 0.3),
             WindowEntry(A, PYTHON, 1, "a", 0.1),
@@ -35,12 +34,12 @@ async def test_windows_hold_the_newest_values_in_the_order_of_insertion(store: S
 
 async def test_a_window_forgets_what_is_older_than_100_tasks(store: Store) -> None:
     await open_round(store, 0)
-    values = [n / 7 for n in range(SCORE_WINDOW + 30)]
+    values = [n / 7 for n in range(MOST + 30)]
     async with store.begin() as tx:
         await tx.windows.add([WindowEntry(A, PYTHON, 0, str(n), value) for n, value in enumerate(values)])
         await tx.windows.add([WindowEntry(A, RAG, 0, "r", 1.0)])
     async with store.read() as tx:
-        assert await tx.windows.of(A) == {PYTHON: values[-SCORE_WINDOW:], RAG: [1.0]}
+        assert (await tx.windows.all(MOST))[A] == {PYTHON: values[-MOST:], RAG: [1.0]}
 
 
 async def test_a_task_enters_a_window_once(store: Store) -> None:
@@ -52,7 +51,7 @@ async def test_a_task_enters_a_window_once(store: Store) -> None:
         async with store.begin() as tx:
             await tx.windows.add([entry])
     async with store.read() as tx:
-        assert await tx.windows.of(A) == {PYTHON: [0.3]}
+        assert (await tx.windows.all(MOST))[A] == {PYTHON: [0.3]}
 
 
 batches = st.lists(
@@ -72,7 +71,7 @@ async def test_windows_are_the_tail_of_what_was_added(
     async with open_store(url, create=True) as store:
         async with store.read() as tx:
             first = await tx.rounds.next_id()
-            for hotkey, windows in (await tx.windows.all()).items():
+            for hotkey, windows in (await tx.windows.all(MOST)).items():
                 expected[hotkey].update(windows)
         for round_id, batch in enumerate(added, first):
             await open_round(store, round_id)
@@ -80,10 +79,9 @@ async def test_windows_are_the_tail_of_what_was_added(
                 await tx.windows.add([WindowEntry(h, t, round_id, str(n), v) for n, (h, t, v) in enumerate(batch)])
             for hotkey, skill_type, value in batch:
                 window = expected[hotkey].setdefault(skill_type, [])
-                expected[hotkey][skill_type] = [*window, value][-SCORE_WINDOW:]
+                expected[hotkey][skill_type] = [*window, value][-MOST:]
         async with store.read() as tx:
-            assert await tx.windows.all() == {hotkey: dict(windows) for hotkey, windows in expected.items()}
-            assert await tx.windows.of(A) == dict(expected[A])
+            assert await tx.windows.all(MOST) == {hotkey: dict(windows) for hotkey, windows in expected.items()}
 
 
 def planned(vector: dict[str, float], scores: dict[str, float] | None = None, rest: float = 0.0) -> PlannedWeights:

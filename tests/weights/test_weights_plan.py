@@ -1,13 +1,13 @@
 import math
 
+from builders import V1
 from hypothesis import given
 from hypothesis import strategies as st
 
 from validator.chain.quantize import to_u16
 from validator.protocol.round import MetagraphSnapshot, Neuron
-from validator.protocol.scoring_version import WEIGHT_CAP
-from validator.scoring.weights import ASSESSMENTS, WORKFLOWS, Share, score_weights
-from validator.weights.plan import Windows, plan_vector, resolve
+from validator.scoring import Share
+from validator.weights.plan import ASSESSMENTS, WORKFLOWS, Windows, plan_vector, resolve
 
 ME, OWNER = "Validator", "Owner"
 KINDS = (Share(ASSESSMENTS, 0.75), Share(WORKFLOWS, 0.25))
@@ -35,14 +35,14 @@ def test_what_is_sent_is_the_spec_over_the_registered(
     windows: Windows, registered: list[str], owner: str | None
 ) -> None:
     snapshot = snapshot_of(registered, owner)
-    vector = plan_vector(windows, snapshot, ME, KINDS)
+    vector = plan_vector(V1, windows, snapshot, ME, KINDS)
     miners = {hotkey: windows[hotkey] for hotkey in windows if hotkey in registered and hotkey != ME}
-    expected = score_weights(miners)
+    expected = V1.score_weights(miners)
     if vector is None:
         assert not expected.weights
         return
     assert (vector.scores, vector.weights, vector.unallocated) == expected
-    assert all(0 < weight <= WEIGHT_CAP for weight in vector.weights.values())
+    assert all(0 < weight <= V1.rules.pay.cap for weight in vector.weights.values())
     assert abs(math.fsum(vector.weights.values()) + vector.unallocated - 1) <= 1e-9
 
     heir = owner if owner in registered and vector.unallocated > 1e-9 else None
@@ -58,20 +58,20 @@ def test_what_is_sent_is_the_spec_over_the_registered(
 
 def test_a_hotkey_that_left_does_not_lift_anybody_over_the_cap() -> None:
     windows = windows_of(**dict.fromkeys(HOTKEYS[:8], 1.0))
-    all_here = plan_vector(windows, snapshot_of([ME, *HOTKEYS[:8]]), ME, KINDS)
-    six_here = plan_vector(windows, snapshot_of([ME, *HOTKEYS[:6]]), ME, KINDS)
+    all_here = plan_vector(V1, windows, snapshot_of([ME, *HOTKEYS[:8]]), ME, KINDS)
+    six_here = plan_vector(V1, windows, snapshot_of([ME, *HOTKEYS[:6]]), ME, KINDS)
     assert all_here is not None
     assert six_here is not None
     assert all_here.weights == dict.fromkeys(HOTKEYS[:8], 0.125)
-    assert six_here.weights == dict.fromkeys(HOTKEYS[:6], WEIGHT_CAP)
+    assert six_here.weights == dict.fromkeys(HOTKEYS[:6], V1.rules.pay.cap)
     assert abs(six_here.unallocated - 0.1) < 1e-12
     assert six_here.owner is None
 
 
 def test_a_uid_that_changed_hands_carries_nothing_over() -> None:
     windows = windows_of(m0=1.0, m1=3.0)
-    before = plan_vector(windows, snapshot_of([ME, "m0", "m1"]), ME, KINDS)
-    after = plan_vector(windows, snapshot_of([ME, "new", "m1", "m0"]), ME, KINDS)
+    before = plan_vector(V1, windows, snapshot_of([ME, "m0", "m1"]), ME, KINDS)
+    after = plan_vector(V1, windows, snapshot_of([ME, "new", "m1", "m0"]), ME, KINDS)
     assert before is not None
     assert after is not None
     assert set(before.uids) == {1, 2}
@@ -79,15 +79,15 @@ def test_a_uid_that_changed_hands_carries_nothing_over() -> None:
 
 
 def test_an_owner_who_mines_keeps_what_is_earned_beside_what_is_left_over() -> None:
-    vector = plan_vector(windows_of(Owner=1.0), snapshot_of([ME, OWNER], OWNER), ME, KINDS)
+    vector = plan_vector(V1, windows_of(Owner=1.0), snapshot_of([ME, OWNER], OWNER), ME, KINDS)
     assert vector is not None
-    assert vector.weights == {OWNER: WEIGHT_CAP}
+    assert vector.weights == {OWNER: V1.rules.pay.cap}
     assert abs(vector.uids[1] - 1.0) < 1e-12
 
 
 def test_no_positive_score_gives_no_vector_not_even_for_the_owner() -> None:
     here = snapshot_of([ME, "m0", OWNER], OWNER)
-    assert plan_vector({}, here, ME, KINDS) is None
-    assert plan_vector(windows_of(m0=0.0), here, ME, KINDS) is None
-    assert plan_vector(windows_of(gone=1.0), here, ME, KINDS) is None
-    assert plan_vector(windows_of(Validator=1.0), here, ME, KINDS) is None
+    assert plan_vector(V1, {}, here, ME, KINDS) is None
+    assert plan_vector(V1, windows_of(m0=0.0), here, ME, KINDS) is None
+    assert plan_vector(V1, windows_of(gone=1.0), here, ME, KINDS) is None
+    assert plan_vector(V1, windows_of(Validator=1.0), here, ME, KINDS) is None

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from builders import V1
 from step_services import VALIDATOR, Answer, Services, honest, response, step_client, task_at
 from workflow_builders import make_plan, step
 from workflow_world import signed_answer
@@ -14,8 +15,6 @@ from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_run import RunRecord, StepOutput, StepRequest
 from validator.protocol.workflow_score import WorkflowRun
-from validator.scoring.workflow import score_workflow
-from validator.scoring.workflow_runs import measure, result_of
 from validator.sources import SystemClock
 from validator.workflows.executor import run_plan
 from validator.workflows.http import step_url
@@ -29,8 +28,8 @@ async def run(script: dict[str, list[Answer]], nodes: list[dict[str, Any]]) -> t
     async with services.serving() as url, step_client() as client:
         task = task_at(url)
         plan = make_plan(task, nodes, totals={"estimated_cost": 1.0, "estimated_latency": 1.0})
-        record = await run_plan(task, plan, client, SystemClock(), run_id="run-1")
-        return record, measure(task, plan, record, 1.0), services
+        record = await run_plan(V1, task, plan, client, SystemClock(), run_id="run-1")
+        return record, V1.measure(task, plan, record, 1.0), services
 
 
 def saying(body: bytes) -> Answer:
@@ -86,11 +85,11 @@ async def test_a_plan_is_run_by_signed_requests_and_its_result_is_the_services()
     async with services.serving() as url, step_client() as client:
         task = task_at(url)
         plan = make_plan(task, [step("a"), step("b", {"text": "after ${a.output.text}"})], [("a", "b")])
-        record = await run_plan(task, plan, client, SystemClock(), run_id="run-1")
-    assert result_of(plan, record) == StepOutput("second", None, None)
+        record = await run_plan(V1, task, plan, client, SystemClock(), run_id="run-1")
+    assert V1.result_of(plan, record) == StepOutput("second", None, None)
     assert [(seen.node_id, seen.params) for seen in services.seen] == [("a", {}), ("b", {"text": "after first"})]
     assert services.callers == [VALIDATOR.hotkey] * 2
-    assert measure(task, plan, record, 1.0).actual_tao == 0.005
+    assert V1.measure(task, plan, record, 1.0).actual_tao == 0.005
 
 
 async def test_a_connection_that_breaks_before_the_answer_is_tried_once_more() -> None:
@@ -100,7 +99,7 @@ async def test_a_connection_that_breaks_before_the_answer_is_tried_once_more() -
         Reason.STEP_SUCCEEDED,
     ]
     assert (measured.actual_retries, measured.declared_retry_budget) == (1, 0)
-    assert score_workflow(measured).reliability == 0.9
+    assert V1.score_workflow(measured).reliability == 0.9
 
 
 async def test_a_service_that_is_not_there_is_tried_once_more_too() -> None:
@@ -109,7 +108,7 @@ async def test_a_service_that_is_not_there_is_tried_once_more_too() -> None:
         pass
     async with step_client() as client:
         task = task_at(url)
-        record = await run_plan(task, make_plan(task, [step("a")]), client, SystemClock(), run_id="r")
+        record = await run_plan(V1, task, make_plan(task, [step("a")]), client, SystemClock(), run_id="r")
     assert [attempt.outcome for attempt in record.steps[0].attempts] == [Reason.STEP_CONNECTION] * 2
 
 
@@ -137,8 +136,8 @@ async def test_an_answer_that_is_none_fails_the_step_and_costs_nothing(name: str
     assert (record.steps[0].output, attempt.cost_tao) == (None, 0.0)
     assert record.steps[1].completed
     assert (measured.hard_failures, measured.timeouts, measured.steps_completed) == (1, 0, 1)
-    assert score_workflow(measured).success == 0.5
-    assert score_workflow(measured).reliability == 0.5
+    assert V1.score_workflow(measured).success == 0.5
+    assert V1.score_workflow(measured).reliability == 0.5
     assert len(services.seen) == 2
 
 
@@ -149,7 +148,7 @@ async def test_a_service_that_never_ends_is_cut_off_at_the_declared_limit(answer
     assert (first.outcome, second.outcome) == (Reason.STEP_TIMEOUT, Reason.STEP_SUCCEEDED)
     assert first.ended - first.started >= 0.3
     assert (measured.timeouts, measured.actual_retries, measured.hard_failures) == (1, 1, 0)
-    assert score_workflow(measured).reliability == 0.8
+    assert V1.score_workflow(measured).reliability == 0.8
 
 
 async def test_a_service_that_overcharges_is_refused_and_capped() -> None:
@@ -165,7 +164,7 @@ async def test_private_addresses_are_called_only_where_they_are_allowed(host: st
     services = Services({})
     async with services.serving() as url, step_client(allow_private=False) as client:
         task = task_at(url.replace("127.0.0.1", host))
-        record = await run_plan(task, make_plan(task, [step("a")]), client, SystemClock(), run_id="r")
+        record = await run_plan(V1, task, make_plan(task, [step("a")]), client, SystemClock(), run_id="r")
     assert record.steps[0].outcome == Reason.STEP_CONNECTION
     assert services.seen == []
 
@@ -174,7 +173,7 @@ async def test_a_name_is_looked_up() -> None:
     services = Services({})
     async with services.serving() as url, step_client() as client:
         task = task_at(url.replace("127.0.0.1", "localhost"))
-        record = await run_plan(task, make_plan(task, [step("a")]), client, SystemClock(), run_id="r")
+        record = await run_plan(V1, task, make_plan(task, [step("a")]), client, SystemClock(), run_id="r")
     assert record.steps[0].completed
     assert await CheckedResolver(allow_private=True).resolve("localhost", 80)
     with pytest.raises(OSError, match="may be called"):

@@ -6,39 +6,34 @@ from validator.cli.explain_page import Page
 from validator.cli.explain_task import ROLES, write_task
 from validator.cli.explain_workflow import write_workflow
 from validator.cli.output import Column, cell
-from validator.protocol.scoring_version import (
-    COLLUSION_AUDITORS_BELOW,
-    COLLUSION_MIN_SAMPLES,
-    COLLUSION_PRIMARIES_ABOVE,
-    SCORE_WINDOW,
-    WARM_UP_ENTRIES,
-)
 
 if TYPE_CHECKING:
     from validator.audit.explain import RoundExplanation
     from validator.audit.explain.standing import Collusion, ReputationChange
     from validator.audit.explain.window import TypeWindow, WeightEffect
+    from validator.scoring import Rules
 
 
 def print_round_explanation(explained: "RoundExplanation") -> None:
     """Print why the round was worth to the miner what it was."""
     from validator.audit.explain import AssessmentExplanation
+    from validator.scoring import version
 
-    page = Page()
+    page, rules = Page(), version(explained.round.scoring_version).rules
     _write_header(page, explained)
     for task in explained.tasks:
         if isinstance(task, AssessmentExplanation):
-            write_task(page, task, explained.miner.hotkey)
+            write_task(page, rules, task, explained.miner.hotkey)
         else:
-            write_workflow(page, task, explained.miner.hotkey)
+            write_workflow(page, rules, task, explained.miner.hotkey)
     if explained.reputation or explained.collusion or explained.windows:
         page.section("What the round left behind")
         for change in explained.reputation:
             _write_reputation(page, change)
         for sample in explained.collusion:
-            _write_collusion(page, sample)
+            _write_collusion(page, rules, sample)
         for window in explained.windows:
-            _write_window(page, window)
+            _write_window(page, rules, window)
         for weight in explained.weights:
             _write_weight(page, weight)
     page.write()
@@ -85,7 +80,7 @@ def _write_reputation(page: Page, change: "ReputationChange") -> None:
         page.line(f"{step.kind}{cause}: {step.before:.4f} to {step.after:.4f}")
 
 
-def _write_collusion(page: Page, sample: "Collusion") -> None:
+def _write_collusion(page: Page, rules: "Rules", sample: "Collusion") -> None:
     page.heading(f"Agreement for {sample.skill_type}: {'counted' if sample.counted else 'not counted'}")
     page.line(
         f"with primaries {cell(sample.with_primaries)}, with auditors {cell(sample.with_auditors)}; "
@@ -101,19 +96,19 @@ def _write_collusion(page: Page, sample: "Collusion") -> None:
         f"window {sample.samples}, {sample.window_before} before; mean with primaries "
         f"{cell(sample.mean_with_primaries)}, with auditors {cell(sample.mean_with_auditors)}"
     )
-    limits = f"from {COLLUSION_MIN_SAMPLES} on, above {COLLUSION_PRIMARIES_ABOVE:.2f} and below "
-    limits += f"{COLLUSION_AUDITORS_BELOW:.2f} raise a flag"
+    limits = f"from {rules.collusion.min_samples} on, above {rules.collusion.primaries_above:.2f} and below "
+    limits += f"{rules.collusion.auditors_below:.2f} raise a flag"
     if sample.flag is None:
         page.line(f"no flag: {limits}")
     else:
         page.line(f"a flag was raised: {limits}; the window begins anew (D-9)", style="red")
 
 
-def _write_window(page: Page, window: "TypeWindow") -> None:
+def _write_window(page: Page, rules: "Rules", window: "TypeWindow") -> None:
     page.heading(f"Score for {window.skill_type}: {window.score_before:.4f} to {window.score_after:.4f}")
-    warm = "" if window.warm_up == 1 else f" (warm-up {window.length} of {WARM_UP_ENTRIES} entries)"
+    warm = "" if window.warm_up == 1 else f" (warm-up {window.length} of {rules.pay.warm_up} entries)"
     page.line(
-        f"mean {window.mean:.4f} of {window.length} entries, at most the newest {SCORE_WINDOW}, times "
+        f"mean {window.mean:.4f} of {window.length} entries, at most the newest {rules.pay.window}, times "
         f"{window.warm_up:.4f}{warm}"
     )
     for entry in window.entries:

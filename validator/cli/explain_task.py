@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Final
 
 from validator.cli.explain_page import LISTED
 from validator.cli.output import Column, cell
-from validator.protocol.scoring_version import HISTORY_ROUNDS
 
 if TYPE_CHECKING:
     from validator.audit.explain import AssessmentExplanation
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from validator.audit.explain.selection import Selection
     from validator.audit.explain.task import Group
     from validator.cli.explain_page import Page
+    from validator.scoring import Rules
 
 ROLES: Final = {
     "primary_by_rank": "primary",
@@ -29,11 +29,11 @@ _WORDS: Final = {"not_reached": "not reached", "not_applicable": "does not apply
 _KEY: Final = 8
 
 
-def write_task(page: "Page", task: "AssessmentExplanation", hotkey: str) -> None:
+def write_task(page: "Page", rules: "Rules", task: "AssessmentExplanation", hotkey: str) -> None:
     """Write how the miner `hotkey` came to the task, what became of its answer, and what that was worth."""
     page.section(f"{task.skill_type}, slot {task.slot}: {ROLES[task.selection.place]}{worth(task)}")
     page.line(f"task {task.task_id}, {task.provenance} truth, {ended(task)}", indent=0)
-    write_selection(page, task.selection)
+    write_selection(page, rules, task.selection)
     if task.gates is not None:
         write_gates(page, task.gates)
     if task.group is not None and task.gates is not None:
@@ -75,7 +75,7 @@ def ended(task: "TaskExplanation") -> str:
     return str(task.state) if task.reason == task.state else f"{task.state} ({task.reason})"
 
 
-def write_selection(page: "Page", chosen: "Selection") -> None:
+def write_selection(page: "Page", rules: "Rules", chosen: "Selection") -> None:
     """Write why the miner got its place."""
     page.heading("Why " + ROLES[chosen.place])
     page.line(chosen.why)
@@ -91,7 +91,7 @@ def write_selection(page: "Page", chosen: "Selection") -> None:
                 f"{chosen.pool} of {chosen.candidates} candidates in the pool",
                 *draws,
                 f"in flight {chosen.in_flight} of {chosen.max_concurrent}",
-                f"failures {chosen.failures} of {chosen.dispatches} in the last {HISTORY_ROUNDS} rounds",
+                f"failures {chosen.failures} of {chosen.dispatches} in the last {rules.groups.history_rounds} rounds",
                 f"flags {chosen.flags}",
                 f"auditor streak {chosen.auditor_streak}",
             ]

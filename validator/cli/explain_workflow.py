@@ -24,16 +24,17 @@ if TYPE_CHECKING:
     from validator.audit.explain.worth import Measure, OutputQuality, Worth
     from validator.cli.explain_page import Page
     from validator.protocol.workflow_run import Attempt
+    from validator.scoring import Rules
 
 _KEY: Final = 16
 
 
-def write_workflow(page: "Page", task: "WorkflowExplanation", hotkey: str) -> None:
+def write_workflow(page: "Page", rules: "Rules", task: "WorkflowExplanation", hotkey: str) -> None:
     """Write how the miner `hotkey` came to the goal, what became of its plan, and what that was worth."""
     page.section(f"{task.skill_type}, slot {task.slot}: {ROLES[task.selection.place]}{worth(task)}")
     page.line(f"task {task.task_id}, {task.workflow_type}, {ended(task)}", indent=0)
     page.line(f"goal: {task.goal}", indent=0)
-    write_selection(page, task.selection)
+    write_selection(page, rules, task.selection)
     if task.gates is not None:
         write_gates(page, task.gates)
     if task.group is not None and task.gates is not None:

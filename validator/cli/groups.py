@@ -18,6 +18,6 @@ def select(
 ) -> None:
     """Select the group of a task from its frozen pool and seed."""
     from validator.cli.cases import score_files
-    from validator.groups.cases import SelectionCase, select_case
+    from validator.cli.group_cases import SelectionCase, select_case
 
     score_files(files, SelectionCase, select_case)

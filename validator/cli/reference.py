@@ -17,7 +17,7 @@ from validator.cli import app
 from validator.cli.joined import loaded
 from validator.daemon.exits import Exit
 from validator.protocol.reasons import Reason
-from validator.scoring.reputation import event_of_failure
+from validator.scoring import CURRENT, version
 from validator.settings import KeyReference, Settings, reference
 from validator.telemetry import Event
 
@@ -90,7 +90,7 @@ def _reasons() -> Iterator[str]:
 
 
 def _event_of(reason: Reason) -> str:
-    event = event_of_failure(str(reason))
+    event = version(CURRENT).event_of_failure(str(reason))
     return f"`{event}`" if event else "none"
 
 

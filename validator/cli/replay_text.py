@@ -55,20 +55,16 @@ def print_replay(replay: "RoundReplay", *, as_json: bool) -> None:
         print_line(f"round {replay.round_id}: {difference}")
     if replay.verdict == "unscored":
         print_line(f"round {replay.round_id}: {replay.state}, {replay.reason or 'not settled yet'}; nothing was scored")
-    if replay.bodies.pruned or replay.bodies.too_costly or replay.bodies.other_version:
+    if replay.bodies.pruned or replay.bodies.too_costly:
         print_line(f"round {replay.round_id}: {bodies_line(**asdict(replay.bodies))}")
     sys.stdout.flush()
 
 
-def bodies_line(
-    judged: int = 0, pruned: int = 0, too_costly: int = 0, other_version: int = 0, dispatches: int = 0
-) -> str:
+def bodies_line(judged: int = 0, pruned: int = 0, too_costly: int = 0, dispatches: int = 0) -> str:
     """Return how many of the answers could go through the gates again, and what kept the others from it."""
     parts = [f"{judged} answers of {dispatches} dispatches judged again"]
     if pruned:
         parts.append(f"answers of {pruned} of {dispatches} dispatches pruned")
     if too_costly:
         parts.append(f"{too_costly} too costly to judge, as stored")
-    if other_version:
-        parts.append(f"{other_version} are of a scoring version whose gates are not in this program")
     return ", ".join(parts)

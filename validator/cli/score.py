@@ -17,7 +17,7 @@ app = typer.Typer(
 def consensus(files: Files) -> None:
     """Score a task's group: components, consensus, agreements (SPEC 4)."""
     from validator.cli.cases import score_files
-    from validator.scoring.cases import ConsensusCase, score_consensus_case
+    from validator.cli.score_cases import ConsensusCase, score_consensus_case
 
     score_files(files, ConsensusCase, score_consensus_case)
 
@@ -26,7 +26,7 @@ def consensus(files: Files) -> None:
 def weights(files: Files) -> None:
     """Turn windows into scores and capped weights (SPEC 11)."""
     from validator.cli.cases import score_files
-    from validator.scoring.cases import WeightsCase, score_weights_case
+    from validator.cli.score_cases import WeightsCase, score_weights_case
 
     score_files(files, WeightsCase, score_weights_case)
 
@@ -35,17 +35,16 @@ def weights(files: Files) -> None:
 def workflow(files: Files) -> None:
     """Score a workflow run (SPEC 12)."""
     from validator.cli.cases import score_files
-    from validator.protocol.workflow_score import WorkflowRun
-    from validator.scoring.cases import score_workflow_case
+    from validator.cli.score_cases import WorkflowCase, score_workflow_case
 
-    score_files(files, WorkflowRun, score_workflow_case)
+    score_files(files, WorkflowCase, score_workflow_case)
 
 
 @app.command()
 def keys(files: Files) -> None:
     """Compute canonical finding keys (SPEC 3)."""
     from validator.cli.cases import score_files
-    from validator.scoring.cases import KeysCase, score_keys_case
+    from validator.cli.score_cases import KeysCase, score_keys_case
 
     score_files(files, KeysCase, score_keys_case)
 
@@ -54,17 +53,16 @@ def keys(files: Files) -> None:
 def emission(files: Files) -> None:
     """Score one answer: axes, epsilon, quality, emission (SPEC 6, 7)."""
     from validator.cli.cases import score_files
-    from validator.scoring.cases import score_emission_case
-    from validator.scoring.quality import AnswerFacts
+    from validator.cli.score_cases import EmissionCase, score_emission_case
 
-    score_files(files, AnswerFacts, score_emission_case)
+    score_files(files, EmissionCase, score_emission_case)
 
 
 @app.command()
 def collusion(files: Files) -> None:
     """Say which samples count and which raise a flag (SPEC 9)."""
     from validator.cli.cases import score_files
-    from validator.scoring.cases import CollusionCase, score_collusion_case
+    from validator.cli.score_cases import CollusionCase, score_collusion_case
 
     score_files(files, CollusionCase, score_collusion_case)
 
@@ -73,6 +71,6 @@ def collusion(files: Files) -> None:
 def reputation(files: Files) -> None:
     """Apply reputation events (SPEC 10)."""
     from validator.cli.cases import score_files
-    from validator.scoring.cases import ReputationCase, score_reputation_case
+    from validator.cli.score_cases import ReputationCase, score_reputation_case
 
     score_files(files, ReputationCase, score_reputation_case)

@@ -12,7 +12,7 @@ from validator.daemon.exits import Exit
 from validator.daemon.preconditions import check_start
 from validator.daemon.signals import Signals, StoppedAtStartError
 from validator.daemon.world import World, build_world
-from validator.protocol.scoring_version import SCORING_VERSION
+from validator.scoring import CURRENT
 from validator.settings import Settings
 from validator.telemetry import Event, Metrics, configure_logging
 
@@ -48,7 +48,7 @@ async def _run(settings: Settings, world: World, metrics: Metrics, signals: Sign
             _log.info(
                 Event.DAEMON_STARTED,
                 version=__version__,
-                scoring_version=SCORING_VERSION,
+                scoring_version=CURRENT,
                 hotkey=world.signer.hotkey,
                 settings=settings.public(),
                 python=platform.python_version(),

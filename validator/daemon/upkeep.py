@@ -136,7 +136,7 @@ class HealthListener:
 
     def started(self, prepared: Prepared) -> None:
         """Note the round in hand with its longest deadline."""
-        deadline = max(task.windows.primary[1] for task in prepared.frozen.tasks)
+        deadline = max(task.windows.of("primary").deadline for task in prepared.frozen.tasks)
         self.health.round_started(prepared.frozen.round_id, deadline)
 
     def ended(self, end: RoundEnd) -> None:

@@ -22,11 +22,10 @@ from validator.protocol.round import (
     RoundTask,
     Submission,
 )
-from validator.protocol.scoring_version import MIN_CONSENSUS, START_REPUTATION
 from validator.protocol.sssa import Finding, signing_bytes
 from validator.protocol.text import printable
 from validator.protocol.times import format_time
-from validator.scoring.keys import finding_key, key_parts
+from validator.scoring import Version, version
 
 SHOWN: Final = 512  # code points of a finding's own words; the SSSA, named by its digest, has them all
 _FAILED_SEVERITY: Final = 0.5
@@ -74,7 +73,8 @@ def group_proof(  # noqa: PLR0913 - a settled round is these four values
         raise ProofError(f"round {frozen.round_id} has no task {printable(task_id, 64)}")
     if task.workflow is not None:
         return plans_proof(frozen, plan, results, outcome, task, task.workflow, group)
-    members = _members(frozen, task, results, outcome)
+    scored_by = version(frozen.scoring_version)
+    members = _members(scored_by, frozen, task, results, outcome)
     if not members:
         return None
     builder = ConsensusBuilder(
@@ -84,37 +84,43 @@ def group_proof(  # noqa: PLR0913 - a settled round is these four values
         metadata=_metadata(frozen, plan, task, group, members),
     )
     valid = [member for member in members if member.submission is not None]
-    _claims(builder, valid, frozen.round_id)
-    _tensions(builder, valid, group)
+    _claims(scored_by, builder, valid, frozen.round_id)
+    _tensions(scored_by, builder, valid, group)
     for member in members:
         _vote(builder, member, group)
         _dissent(builder, member, group, reruns_queued)
     agreeing = sum(vote.vote is VoteType.AGREE for vote in builder.votes)
-    reached = group.verdict is not None and len(valid) >= MIN_CONSENSUS and 2 * agreeing > len(valid)
-    return builder.build(group.verdict or NO_VERDICT, None, reached, _summary(group, len(members), agreeing), rounds=1)
+    least = scored_by.rules.consensus.min_valid
+    reached = group.verdict is not None and len(valid) >= least and 2 * agreeing > len(valid)
+    return builder.build(
+        group.verdict or NO_VERDICT, None, reached, _summary(least, group, len(members), agreeing), rounds=1
+    )
 
 
-def _members(frozen: RoundInput, task: RoundTask, results: RoundResults, outcome: RoundOutcome) -> list[_Member]:
-    reputations = {miner.hotkey: miner.reputations.get(task.skill_type, START_REPUTATION) for miner in frozen.miners}
+def _members(
+    scored_by: Version, frozen: RoundInput, task: RoundTask, results: RoundResults, outcome: RoundOutcome
+) -> list[_Member]:
+    start = scored_by.rules.reputation.start
+    reputations = {miner.hotkey: miner.reputations.get(task.skill_type, start) for miner in frozen.miners}
     answers = {answer.hotkey: answer for answer in results.submissions if answer.task_id == task.task_id}
     return [
         _Member(
             hotkey=member.hotkey,
             role=member.role,
-            reputation=reputations.get(member.hotkey, START_REPUTATION),
+            reputation=reputations.get(member.hotkey, start),
             outcome=member,
             submission=answers.get(member.hotkey),
-            findings=_by_key(answers.get(member.hotkey)),
+            findings=_by_key(scored_by, answers.get(member.hotkey)),
         )
         for member in sorted(outcome.members, key=lambda member: member.hotkey)
         if member.task_id == task.task_id
     ]
 
 
-def _by_key(submission: Submission | None) -> dict[str, Finding]:
+def _by_key(scored_by: Version, submission: Submission | None) -> dict[str, Finding]:
     found: dict[str, Finding] = {}
     for finding in submission.sssa.analysis.findings if submission else ():
-        found.setdefault(finding_key(finding), finding)
+        found.setdefault(scored_by.finding_key(finding), finding)
     return found
 
 
@@ -139,13 +145,13 @@ def _metadata(
     }
 
 
-def _claims(builder: ConsensusBuilder, valid: Sequence[_Member], round_id: str) -> None:
+def _claims(scored_by: Version, builder: ConsensusBuilder, valid: Sequence[_Member], round_id: str) -> None:
     """Add a claim per key that anyone reported, by key; its items by hotkey."""
     origins = {member.hotkey: _origin(member, round_id) for member in valid}
     for key in sorted({key for member in valid for key in member.findings}):
         reporters = [member for member in valid if key in member.findings]
         claim = builder.add_claim(
-            _statement(reporters[0].findings[key]), reporters[0].hotkey, len(reporters) / len(valid)
+            _statement(scored_by, reporters[0].findings[key]), reporters[0].hotkey, len(reporters) / len(valid)
         )
         for member in valid:
             finding = member.findings.get(key)
@@ -167,8 +173,8 @@ def _origin(member: _Member, round_id: str) -> dict[str, str]:
     return {"round_id": round_id, "task_id": member.submission.task_id, "sssa_sha256": sha256}
 
 
-def _statement(finding: Finding) -> str:
-    category, severity, evidence, _, target = key_parts(finding)
+def _statement(scored_by: Version, finding: Finding) -> str:
+    category, severity, evidence, _, target = scored_by.key_parts(finding)
     return _cut(f"{category} | {severity} | {evidence} | {target}")  # no part holds a bar (D-2)
 
 
@@ -176,13 +182,13 @@ def _cut(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
-def _tensions(builder: ConsensusBuilder, valid: Sequence[_Member], group: GroupOutcome) -> None:
+def _tensions(scored_by: Version, builder: ConsensusBuilder, valid: Sequence[_Member], group: GroupOutcome) -> None:
     """Record every key that more than one and less than T members report."""
     reports = Counter(key for member in valid for key in member.findings)
     for key in sorted(key for key, count in reports.items() if 1 < count < group.threshold):
         reporters = [member for member in valid if key in member.findings]
         builder.record_tension(
-            _statement(reporters[0].findings[key]),
+            _statement(scored_by, reporters[0].findings[key]),
             [member.hotkey for member in reporters],
             ["a risk of this bundle", "not a risk of this bundle"],
             f"{len(reporters)} of {len(valid)} report it; {group.threshold} would make it a finding of the group.",
@@ -235,9 +241,9 @@ def _dissent(builder: ConsensusBuilder, member: _Member, group: GroupOutcome, re
     )
 
 
-def _summary(group: GroupOutcome, members: int, agreeing: int) -> str:
+def _summary(least: int, group: GroupOutcome, members: int, agreeing: int) -> str:
     if group.verdict is None:
-        return f"{group.n_valid} of {members} answers are valid; a group verdict takes {MIN_CONSENSUS}."
+        return f"{group.n_valid} of {members} answers are valid; a group verdict takes {least}."
     return (
         f"{group.n_valid} of {members} answers are valid; {agreeing} of them say {group.verdict}, the most frequent "
         f"verdict. {len(group.finding_keys)} findings are reported by at least {group.threshold}."

@@ -1,6 +1,5 @@
 """The consensus proof of a workflow task's group: nothing to agree on, so it says what was measured (SPEC 12, 14)."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -20,9 +19,9 @@ from validator.protocol.round import (
     RoundTask,
     WorkflowSubmission,
 )
-from validator.protocol.scoring_version import START_REPUTATION
 from validator.protocol.times import format_time
 from validator.protocol.workflow_task import WorkflowTask
+from validator.scoring import version
 
 NO_VERDICT: Final = "NONE"
 
@@ -76,9 +75,10 @@ def plans_proof(  # noqa: PLR0913, PLR0917 - a settled round and one task of it
             "runs": [_run(member, ran[member.hotkey]) for member in members if member.hotkey in ran],
         },
     )
-    reputations = {miner.hotkey: miner.reputations.get(task.skill_type, START_REPUTATION) for miner in frozen.miners}
+    start = version(frozen.scoring_version).rules.reputation.start
+    reputations = {miner.hotkey: miner.reputations.get(task.skill_type, start) for miner in frozen.miners}
     for member in members:
-        _abstain(builder, member, ran.get(member.hotkey), reputations)
+        _abstain(builder, member, ran.get(member.hotkey), reputations.get(member.hotkey, start))
     summary = f"{group.n_valid} of {len(members)} plans passed the gates and were run; each is scored by itself."
     return builder.build(NO_VERDICT, None, False, summary, rounds=1)
 
@@ -100,7 +100,7 @@ def _abstain(
     builder: ConsensusBuilder,
     member: MemberOutcome,
     submission: WorkflowSubmission | None,
-    reputations: Mapping[str, float],
+    reputation: float,
 ) -> None:
     if submission is None:
         builder.record_vote(member.hotkey, VoteType.ABSTAIN, 0.0, f"failed a gate: {member.reason}", weight=0.0)
@@ -112,5 +112,5 @@ def _abstain(
         VoteType.ABSTAIN,
         member.consensus,
         f"{member.role}: {sum(step.completed for step in steps)} of {len(steps)} steps completed, {worth}",
-        weight=reputations.get(member.hotkey, START_REPUTATION),
+        weight=reputation,
     )

@@ -1,18 +1,19 @@
 """What a miner declares about itself: `GET /v1/capabilities` (SPEC 13)."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
 from validator.protocol.limits import CLOCK_TOLERANCE_S, MAX_CAPABILITIES_AGE_S, MAX_CAPABILITIES_BODY
-from validator.protocol.scoring_version import DEFAULT_MAX_CONCURRENT, SkillType, is_runtime
+from validator.protocol.scoring_version import SkillType, is_runtime
 from validator.protocol.signatures import verify_document
 from validator.protocol.sssa import Document, Signature, Text
 from validator.protocol.strict_json import SchemaError, decode
 from validator.protocol.times import parse_time
 
+DEFAULT_MAX_CONCURRENT: Final = 2  # of a declaration that does not say (D-15)
 DeclaredType = Annotated[str, Meta(pattern=rf"\A({'|'.join(SkillType)})\Z")]
 Types = Annotated[tuple[DeclaredType, ...], Meta(max_length=len(SkillType))]
 

@@ -1,14 +1,14 @@
 """A task: a bundle to be assessed, its windows and what is known to be true of it (SPEC 13)."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
-from validator.protocol.scoring_version import TYPE_RULES, SkillType, require_assessed
+from validator.protocol.scoring_version import SkillType, is_runtime, require_assessed
 from validator.protocol.sssa import Document, Hex32, Rule, Text, Unit, Verdict
 from validator.protocol.strict_json import SchemaError, decode
 
@@ -17,15 +17,26 @@ Texts = Annotated[tuple[Text, ...], Meta(max_length=limits.MAX_RULES)]
 Provenance = Literal["curated", "canary", "none"]
 
 
+class Window(NamedTuple):
+    """When an answer may come, in seconds after its dispatch."""
+
+    t_min: float
+    deadline: float
+
+    def part(self, t: float) -> float:
+        """Return f for an answer after `t` seconds: 0 at t_min, 1 at the deadline; any has one (SPEC 6, eta)."""
+        return (t - self.t_min) / (self.deadline - self.t_min)
+
+
 class Windows(Document, frozen=True):
     """(t_min, deadline) in seconds for each role."""
 
     primary: tuple[Seconds, Seconds]
     auditor: tuple[Seconds, Seconds]
 
-    def of(self, role: Role) -> tuple[float, float]:
+    def of(self, role: Role) -> Window:
         """Return the role's own window."""
-        return self.primary if role == "primary" else self.auditor
+        return Window(*(self.primary if role == "primary" else self.auditor))
 
 
 class Truth(Document, frozen=True):
@@ -56,12 +67,6 @@ class Task(Document, frozen=True):
         require_assessed(self.skill_type)
 
 
-def standard_windows(skill_type: SkillType) -> Windows:
-    """Return the standard profile of SPEC 1."""
-    rules = TYPE_RULES[skill_type]
-    return Windows(primary=rules.primary_window, auditor=rules.auditor_window)
-
-
 def parse_task(data: bytes) -> Task:
     """Return the task in `data`.
 
@@ -83,7 +88,7 @@ def check_task(task: Task) -> None:
     if (task.provenance == "none") != (task.truth is None):
         raise SchemaError("provenance none goes with truth null, every other with a truth - at `truth`")
     if task.canary is not None:
-        if TYPE_RULES[task.skill_type].runtime:
+        if is_runtime(task.skill_type):
             raise SchemaError("only rag_knowledge and declarative carry a marker - at `canary`")
         _check_ref(task.canary.file, "canary.file")
     check_injections((task.truth.injections if task.truth else None) or (), "truth.injections")
@@ -110,7 +115,7 @@ def check_windows(windows: Windows | None) -> None:
     for name, (t_min, deadline) in (("primary", windows.primary), ("auditor", windows.auditor)):
         if deadline <= t_min:
             raise SchemaError(f"the deadline must exceed t_min - at `windows.{name}`")
-    if windows.auditor[1] > windows.primary[1]:
+    if windows.of("auditor").deadline > windows.of("primary").deadline:
         raise SchemaError("an auditor's deadline must not be later than the primaries' - at `windows.auditor`")
 
 

@@ -1,6 +1,6 @@
 """What goes to a miner for a workflow task and what comes back: `POST /v1/workflows` (SPEC 12, 13)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -10,11 +10,16 @@ from validator.protocol.answer import Id, Role, Seconds
 from validator.protocol.canonical import digest
 from validator.protocol.plan_rules import check_plan
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import SCORING_VERSION, SkillType
+from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import verify_document
 from validator.protocol.sssa import Description, Document, Hex32, Signature, Text
 from validator.protocol.strict_json import decode
+from validator.protocol.task import Window
 from validator.protocol.workflow_task import Constraints, Duration, Name, Tao, WorkflowTask, WorkflowType
+
+# What dispatches of workflows carry and plans repeat. A name of the wire, not of the version that scores the round:
+# planners built against it go on when new rounds are scored by another version.
+PLAN_SCORING_VERSION: Final = "1.0.0"
 
 
 class OfferedTool(Document, frozen=True):
@@ -122,7 +127,7 @@ def goal_sha256(task: WorkflowTask) -> str:
 
 
 def workflow_bodies(
-    round_id: str, task_id: str, nonce: str, windows: dict[Role, tuple[float, float]], task: WorkflowTask
+    round_id: str, task_id: str, nonce: str, windows: dict[Role, Window], task: WorkflowTask
 ) -> dict[Role, bytes]:
     """Return the body of `POST /v1/workflows` for each role; they differ in role and window only."""
     goal = goal_of(task)
@@ -133,15 +138,15 @@ def workflow_bodies(
                 task_id=task_id,
                 skill_type=SkillType.WORKFLOW.value,
                 role=role,
-                t_min_s=t_min_s,
-                deadline_s=deadline_s,
+                t_min_s=window.t_min,
+                deadline_s=window.deadline,
                 nonce=nonce,
-                scoring_version=SCORING_VERSION,
+                scoring_version=PLAN_SCORING_VERSION,
                 goal_sha256=digest(goal),
                 goal=goal,
             )
         )
-        for role, (t_min_s, deadline_s) in windows.items()
+        for role, window in windows.items()
     }
 
 
@@ -170,8 +175,8 @@ def plan_validity(plan: WorkflowPlan, task: WorkflowTask, nonce: str, hotkey: st
         return Reason.VALIDITY_GOAL, "at `task.goal_sha256`"
     if plan.task.nonce != nonce:
         return Reason.VALIDITY_NONCE, "at `task.nonce`"
-    if plan.scoring_version != SCORING_VERSION:
-        return Reason.VALIDITY_SCORING_VERSION, f"scored under {SCORING_VERSION} - at `scoring_version`"
+    if plan.scoring_version != PLAN_SCORING_VERSION:
+        return Reason.VALIDITY_SCORING_VERSION, f"dispatched with {PLAN_SCORING_VERSION} - at `scoring_version`"
     for i, node in enumerate(plan.nodes):
         if task.tool(node.service, node.action) is None:
             return Reason.VALIDITY_SERVICE, f"{_why_not(node, task)} - at `nodes[{i}]`"

@@ -21,7 +21,6 @@ Duration = Annotated[float, Meta(ge=0, le=limits.MAX_WORKFLOW_SECONDS)]
 Code = Annotated[str, Meta(max_length=limits.MAX_STEP_CODE)]
 OutputText = Annotated[str, Meta(max_length=limits.MAX_STEP_TEXT)]
 
-WORKFLOW_WINDOWS: Final = Windows(primary=(0, 30), auditor=(0, 30))
 _REFERENCES: Final[dict[WorkflowType, str]] = {
     "code": "tests",
     "rag": "text",

@@ -32,6 +32,7 @@ from validator.protocol.task import Windows
 from validator.protocol.traces import read_traces
 from validator.rounds.gates import Expected
 from validator.rounds.judge import judge
+from validator.scoring import CURRENT
 
 SHARE: Final = 10
 """The answer is a tenth of the largest one: judging is linear, and starting a validator should cost little."""
@@ -77,7 +78,7 @@ def dearest_answer(share: int) -> tuple[Expected, bytes]:
         Signature(signer.hotkey, "sr25519", "0x" + "0" * 128),
     )
     answer = Answer(signer.sign_document(sssa), probes, base64.b64encode(packed).decode("ascii"))
-    return Expected(task, signer.hotkey, "primary", _IMAGE), msgspec.json.encode(answer)
+    return Expected(task, signer.hotkey, "primary", _IMAGE, CURRENT), msgspec.json.encode(answer)
 
 
 def _analysis(share: int) -> Analysis:

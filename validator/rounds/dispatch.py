@@ -22,7 +22,8 @@ from validator.rounds.judge import Judged, reject
 from validator.rounds.plans import AcceptedPlan
 from validator.rounds.prepare import Prepared
 from validator.rounds.running import PlanRunner
-from validator.rounds.settle import Key, Returned
+from validator.rounds.semantics import Key
+from validator.rounds.settle import Returned
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.records import DispatchKey
@@ -179,7 +180,7 @@ def _call(frozen: RoundInput, expected: Expected, body: bytes) -> Call:
         axon=None if neuron is None else neuron.axon,
         path=_ASSESSMENTS if expected.task.workflow is None else _WORKFLOWS,
         body=body,
-        deadline_s=expected.task.windows.of(expected.role)[1],
+        deadline_s=expected.task.windows.of(expected.role).deadline,
         limit=_limit(expected),
     )
 

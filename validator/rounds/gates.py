@@ -31,12 +31,14 @@ class Expected:
         hotkey: the miner that was dispatched to.
         role: its role.
         image: the image it declared for the type; None for content types.
+        scoring_version: of the round.
     """
 
     task: RoundTask
     hotkey: str
     role: Role
     image: SandboxImage | None
+    scoring_version: str
 
     @property
     def runtime_primary(self) -> bool:
@@ -65,7 +67,7 @@ class Case:
 
 def deadline(case: Case) -> Reason | None:
     """Gate 1: the last byte came after the role's deadline."""
-    late = case.seconds > case.expected.task.windows.of(case.expected.role)[1]
+    late = case.seconds > case.expected.task.windows.of(case.expected.role).deadline
     return Reason.DEADLINE_LATE if late else None
 
 

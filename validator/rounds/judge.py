@@ -57,7 +57,7 @@ def judge(expected: Expected, body: bytes, seconds: float) -> Judged:
     failure = first_failure(case)
     if failure is not None:
         return reject_answer(expected, failure, seconds, printable(case.detail))
-    early = seconds < expected.task.windows.of(expected.role)[0]
+    early = seconds < expected.task.windows.of(expected.role).t_min
     return Judged(
         result=_submission(case),
         reason=Reason.ACCEPTED_EARLY if early else Reason.ACCEPTED,

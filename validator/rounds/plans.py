@@ -25,7 +25,7 @@ def judge_plan(expected: Expected, body: bytes, seconds: float) -> AcceptedPlan 
     task = expected.task.workflow
     if task is None:
         raise ValueError("no workflow")
-    if seconds > expected.task.windows.of(expected.role)[1]:
+    if seconds > expected.task.windows.of(expected.role).deadline:
         return reject_answer(expected, Reason.DEADLINE_LATE, seconds)
     try:
         plan = parse_plan(body)

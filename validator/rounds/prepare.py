@@ -6,8 +6,8 @@ from datetime import datetime
 
 import msgspec
 
-from validator.groups.draws import round_seed
 from validator.protocol.capabilities import Capabilities
+from validator.protocol.draws import round_seed
 from validator.protocol.limits import MAX_EXCLUDE
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import RoundEnd, RoundLines
@@ -20,16 +20,16 @@ from validator.protocol.round import (
     RoundPlan,
     TypeHistory,
 )
-from validator.protocol.scoring_version import SCORING_VERSION, SkillType
+from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
 from validator.rounds.receipts import is_over, open_log, write_receipt
 from validator.rounds.salts import epoch_salt
 from validator.rounds.tasks import PackedTask, TaskDesk
-from validator.scorers import scorer
+from validator.scoring import CURRENT, Rules, version
 from validator.sources import Clock, RandomBytes
 from validator.store import Store, Transaction
 
-Key = tuple[str, SkillType]
+Pair = tuple[str, SkillType]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,7 @@ class Preparer:
     Args:
         store, desk, clock, random: what it reads from.
         signer: the validator's hotkey.
+        scoring_version: that new rounds are frozen under.
         exclude_recent: how many of the latest bundles not to ask for again.
     """
 
@@ -65,6 +66,7 @@ class Preparer:
     clock: Clock
     random: RandomBytes
     signer: Signer
+    scoring_version: str = CURRENT
     exclude_recent: int = MAX_EXCLUDE
 
     async def prepare(self, snapshot: MetagraphSnapshot) -> Prepared | Skipped:
@@ -77,7 +79,7 @@ class Preparer:
             # On its own: what commits to the first salt stands before anything is drawn from it.
             async with self.store.begin() as tx:
                 await open_log(tx, self.signer, self.clock.now(), self.random, int(round_id))
-        packed = await self.desk.fill(round_id, exclude)
+        packed = await self.desk.fill(version(self.scoring_version).rules, round_id, exclude)
         async with self.store.begin() as tx:
             if await is_over(tx, snapshot.epoch):
                 return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_EPOCH_OVER)
@@ -85,7 +87,7 @@ class Preparer:
                 await epoch_salt(tx, snapshot.epoch, self.random)
                 return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_NO_TASKS)
             frozen = await self._freeze(tx, round_id, snapshot, packed)
-            plan = scorer(frozen.scoring_version).plan(frozen)
+            plan = version(frozen.scoring_version).plan(frozen)
             await tx.rounds.open(frozen, plan, self.clock.now())
             bundles = [(task, bundle) for task, bundle in packed if bundle is not None]
             for task, bundle in bundles:
@@ -121,25 +123,27 @@ class Preparer:
         salt = await epoch_salt(tx, snapshot.epoch, self.random)
         return RoundInput(
             input_version=INPUT_VERSION,
-            scoring_version=SCORING_VERSION,
+            scoring_version=self.scoring_version,
             round_id=round_id,
             validator_hotkey=self.signer.hotkey,
             snapshot=snapshot,
             seed=round_seed(salt.salt, round_id, snapshot.block_hash).hex(),
             salt_commitment=salt.commitment,
-            miners=await miner_states(tx, int(round_id), snapshot, self.signer.hotkey, self.clock.now()),
+            miners=await miner_states(
+                tx, version(self.scoring_version).rules, int(round_id), snapshot, self.signer.hotkey, self.clock.now()
+            ),
             tasks=tuple(task for task, _ in packed),
         )
 
 
-async def miner_states(
-    tx: Transaction, round_id: int, snapshot: MetagraphSnapshot, own_hotkey: str, now: datetime
+async def miner_states(  # noqa: PLR0913, PLR0917 - whose past, as of when, and how far back
+    tx: Transaction, rules: Rules, round_id: int, snapshot: MetagraphSnapshot, own_hotkey: str, now: datetime
 ) -> tuple[MinerState, ...]:
     """Return everything selection and scoring need of the registered miners with a valid declaration, by hotkey."""
     documents = await tx.capabilities.valid(now)
     reputations = await tx.reputations.all()
-    history = await tx.histories.before(round_id)
-    agreements = await tx.agreements.windows()
+    history = await tx.histories.before(round_id, rules.groups.history_rounds)
+    agreements = await tx.agreements.windows(rules.collusion.window)
     flags = await tx.flags.standing()
     registered = {neuron.hotkey for neuron in snapshot.neurons} - {own_hotkey}
     return tuple(
@@ -156,9 +160,9 @@ def _declarations(documents: Mapping[str, bytes]) -> Iterator[Capabilities]:
 
 def _miner_state(
     document: Capabilities,
-    reputations: Mapping[Key, float],
-    history: Mapping[Key, TypeHistory],
-    agreements: Mapping[Key, tuple[AgreementPair, ...]],
+    reputations: Mapping[Pair, float],
+    history: Mapping[Pair, TypeHistory],
+    agreements: Mapping[Pair, tuple[AgreementPair, ...]],
     flags: int,
 ) -> MinerState:
     hotkey = document.hotkey

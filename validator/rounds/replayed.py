@@ -9,15 +9,13 @@ from validator.audit.replay.again import Judgement
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, Submission, WorkflowSubmission
-from validator.protocol.scoring_version import SCORING_VERSION
 from validator.protocol.workflow_task import WorkflowTask
 from validator.rounds.expected import expected_of
 from validator.rounds.gates import Expected
 from validator.rounds.judge import Judged, judge, reject_answer
 from validator.rounds.plans import AcceptedPlan, judge_plan
 from validator.rounds.semantics import with_semantics
-from validator.scoring.output_quality import read_quality
-from validator.scoring.workflow_runs import result_of
+from validator.scoring import version
 from validator.store import DispatchKey
 
 
@@ -26,7 +24,6 @@ class StoredGates:
     """Judges stored answers of one round, one after the other."""
 
     frozen: RoundInput
-    version: str = SCORING_VERSION
     _judged: dict[DispatchKey, Judged] = field(default_factory=dict)
 
     def judge(self, key: DispatchKey, role: Role, body: bytes, seconds: float, stored: Judgement | None) -> None:
@@ -45,7 +42,8 @@ class StoredGates:
         signatures = {
             (key.task_id, key.hotkey): j.signatures for key, j in self._judged.items() if j.signatures is not None
         }
-        whole = dict(zip(passed, with_semantics(list(passed.values()), signatures), strict=True))
+        filled = with_semantics(version(self.frozen.scoring_version), list(passed.values()), signatures)
+        whole = dict(zip(passed, filled, strict=True))
         return {key: whole.get(key) or judged.result for key, judged in self._judged.items()}
 
 
@@ -55,7 +53,8 @@ def _ran(
     """Return the judgement of an accepted plan: its stored run, the quality judged again where it can be."""
     if not isinstance(stored, WorkflowSubmission):
         return reject_answer(expected, Reason.ACCEPTED, seconds)  # a difference that names what it should have been
-    quality = read_quality(task, result_of(plan.plan, stored.run))
+    scored_by = version(expected.scoring_version)
+    quality = scored_by.read_quality(task, scored_by.result_of(plan.plan, stored.run))
     again = msgspec.structs.replace(
         stored,
         plan=plan.plan,

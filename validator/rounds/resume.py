@@ -14,8 +14,9 @@ from validator.rounds.expected import expected_of
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.judge import Judged, reject
 from validator.rounds.receipts import write_receipt
-from validator.rounds.settle import Key, Returned, planned_lines, round_end, settle_round, void_round
-from validator.scorers import UnknownScoringVersionError, scorer
+from validator.rounds.semantics import Key
+from validator.rounds.settle import Returned, planned_lines, round_end, settle_round, void_round
+from validator.scoring import UnknownScoringVersionError, version
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import DamagedError, StoreError
@@ -61,7 +62,7 @@ async def _resume(  # noqa: PLR0913, PLR0917 - the round, and what ends it
         await _abandon(store, clock, signer, stored, Reason.ABANDONED_INPUT)
         return
     try:
-        plan = scorer(stored.input.scoring_version).plan(stored.input)
+        plan = version(stored.input.scoring_version).plan(stored.input)
     except UnknownScoringVersionError:
         await _abandon(store, clock, signer, stored, Reason.ABANDONED_VERSION)
         return

@@ -8,7 +8,7 @@ from validator.protocol.round import WorkflowSubmission
 from validator.protocol.workflow_run import run_id_of
 from validator.rounds.gates import Expected
 from validator.rounds.plans import AcceptedPlan
-from validator.scoring.workflow_runs import measure, result_of
+from validator.scoring import version
 from validator.sources import Clock
 from validator.workers.interface import Here, Workers
 from validator.workflows.executor import run_plan
@@ -45,8 +45,10 @@ class PlanRunner:
         task, plan = expected.task.workflow, accepted.plan
         if task is None:
             raise ValueError("no workflow")
+        scored_by = version(expected.scoring_version)
         run_id = run_id_of(expected.task.task_id, expected.hotkey)
         run = await run_plan(
+            scored_by,
             task,
             plan,
             self.services,
@@ -55,8 +57,8 @@ class PlanRunner:
             plan_sha256=accepted.sha256,
             workers=self.workers,
         )
-        quality = await judge_output(task, result_of(plan, run), self.sandbox)
-        measured = measure(task, plan, run, 0.0)
+        quality = await judge_output(scored_by, task, scored_by.result_of(plan, run), self.sandbox)
+        measured = scored_by.measure(task, plan, run, 0.0)
         _log.info(
             "workflow_ran",
             round_id=round_id,

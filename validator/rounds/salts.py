@@ -1,6 +1,6 @@
 """Epoch salts: drawn an epoch ahead, so that their commitment can be public before they are used (SPEC 8, D-8)."""
 
-from validator.groups.draws import salt_commitment
+from validator.protocol.draws import salt_commitment
 from validator.sources import RandomBytes
 from validator.store import Transaction
 from validator.store.records import SaltRecord

@@ -6,13 +6,14 @@ import msgspec
 
 from validator.protocol.round import Submission
 from validator.rounds.judge import PackedSignatures
-from validator.scoring.semantics import semantic_subsets
+from validator.scoring import Version
 
 Key = tuple[str, str]
+"""(task_id, hotkey) of a dispatch within its round."""
 
 
 def with_semantics(
-    submissions: Sequence[Submission], signatures: Mapping[Key, PackedSignatures]
+    version: Version, submissions: Sequence[Submission], signatures: Mapping[Key, PackedSignatures]
 ) -> tuple[Submission, ...]:
     """Return the submissions with semantic_subset filled in; `signatures` is keyed by (task_id, hotkey).
 
@@ -21,7 +22,7 @@ def with_semantics(
     subsets: dict[Key, float | None] = {}
     for task_id in dict.fromkeys(task_id for task_id, _ in signatures):
         traces = {hotkey: packed.unpack() for (task, hotkey), packed in signatures.items() if task == task_id}
-        subsets |= {(task_id, hotkey): subset for hotkey, subset in semantic_subsets(traces).items()}
+        subsets |= {(task_id, hotkey): subset for hotkey, subset in version.semantic_subsets(traces).items()}
     return tuple(
         msgspec.structs.replace(submission, semantic_subset=subsets.get((submission.task_id, submission.hotkey)))
         for submission in submissions

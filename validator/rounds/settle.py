@@ -34,15 +34,13 @@ from validator.protocol.signatures import Signer
 from validator.rounds.judge import Judged
 from validator.rounds.proving import notes_of, sealed_proofs
 from validator.rounds.receipts import write_receipt
-from validator.rounds.semantics import with_semantics
-from validator.scorers import Scorer, scorer
+from validator.rounds.semantics import Key, with_semantics
+from validator.scoring import Version, version
 from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.records import DispatchKey, EndState, WindowEntry
 from validator.store.signed import PackedProof
 from validator.store.summary import summarise
-
-Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ class Returned:
     most_open: int = 0
 
 
-def round_results(plan: RoundPlan, returned: Returned) -> RoundResults:
+def round_results(scored_by: Version, plan: RoundPlan, returned: Returned) -> RoundResults:
     """Return the results in plan order, gate 7 filled in; void tasks bring nothing."""
     counted = [
         ((group.task_id, hotkey), returned.judged[group.task_id, hotkey])
@@ -73,7 +71,7 @@ def round_results(plan: RoundPlan, returned: Returned) -> RoundResults:
     signatures = {key: judged.signatures for key, judged in counted if judged.signatures is not None}
     submissions = [judged.result for _, judged in counted if isinstance(judged.result, Submission)]
     return RoundResults(
-        submissions=with_semantics(submissions, signatures),
+        submissions=with_semantics(scored_by, submissions, signatures),
         rejections=tuple(judged.result for _, judged in counted if isinstance(judged.result, Rejection)),
         void=tuple(
             VoidTask(group.task_id, str(returned.void[group.task_id]))
@@ -113,17 +111,17 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     if all(group.task_id in returned.void for group in plan.groups):
         await void_round(store, clock, signer, frozen, plan, next(iter(returned.void.values())))
         return None
-    version = scorer(frozen.scoring_version)
+    scored_by = version(frozen.scoring_version)
     # A thread: hostile answers can be so long that scoring them takes a second for each group.
     with _no_collection():
-        scored = await asyncio.to_thread(_score, version, signer, frozen, plan, returned)
+        scored = await asyncio.to_thread(_score, scored_by, signer, frozen, plan, returned)
     outcome, now = scored.outcome, clock.now()
     async with store.begin() as tx:
         await _write_judgements(tx, frozen, scored.results, returned)
         await tx.rounds.settle(
             int(frozen.round_id), "settled", Reason.SETTLED, outcome, now, summarise(outcome.members)
         )
-        await _write_outcome(tx, version, frozen, outcome, now)
+        await _write_outcome(tx, scored_by, frozen, outcome, now)
         await tx.proofs.put_all(scored.proofs)
         await write_receipt(tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, scored.lines))
     return outcome
@@ -170,9 +168,9 @@ def _no_collection() -> Iterator[None]:
         gc.enable()
 
 
-def _score(version: Scorer, signer: Signer, frozen: RoundInput, plan: RoundPlan, returned: Returned) -> Scored:
-    results = round_results(plan, returned)
-    outcome = version.score(frozen, plan, results)
+def _score(scored_by: Version, signer: Signer, frozen: RoundInput, plan: RoundPlan, returned: Returned) -> Scored:
+    results = round_results(scored_by, plan, returned)
+    outcome = scored_by.score(frozen, plan, results)
     proofs = tuple(sealed_proofs(signer, frozen, plan, results, outcome))
     lines = msgspec.structs.replace(
         planned_lines(frozen, plan),
@@ -195,7 +193,7 @@ async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundR
 
 
 async def _write_outcome(
-    tx: Transaction, version: Scorer, frozen: RoundInput, outcome: RoundOutcome, now: datetime
+    tx: Transaction, scored_by: Version, frozen: RoundInput, outcome: RoundOutcome, now: datetime
 ) -> None:
     round_id = int(frozen.round_id)
     await tx.scores.put_all(round_id, outcome.members)
@@ -203,10 +201,10 @@ async def _write_outcome(
     for flag in outcome.flags:
         flag_id = await tx.flags.raise_(flag, round_id, now)
         await tx.agreements.consume(flag.hotkey, flag.skill_type, flag_id)
-    await tx.reputations.apply(outcome.reputation, round_id)
+    await tx.reputations.apply(outcome.reputation, round_id, scored_by.rules.reputation.start)
     await tx.windows.add(
         [
             WindowEntry(hotkey, skill_type, round_id, task_id, value)
-            for hotkey, skill_type, task_id, value in version.window_entries(frozen, outcome)
+            for hotkey, skill_type, task_id, value in scored_by.window_entries(frozen, outcome)
         ]
     )

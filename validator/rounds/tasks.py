@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import structlog
 
-from validator.groups.draws import task_id
 from validator.protocol.archives import ArchiveError
 from validator.protocol.bundles import index_bundle, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
+from validator.protocol.draws import task_id
 from validator.protocol.round import RoundTask
-from validator.protocol.scoring_version import ASSESSED_TYPES, SLOTS_PER_TYPE, SkillType
-from validator.protocol.task import standard_windows
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 from validator.protocol.workflow_plan import goal_sha256
-from validator.protocol.workflow_task import WORKFLOW_WINDOWS, WorkflowTask, task_sha256
+from validator.protocol.workflow_task import WorkflowTask, task_sha256
+from validator.scoring import Rules
 from validator.sources import RandomBytes
 from validator.tasks.canary import CANARY_TYPES
 from validator.tasks.goals import GoalSource, MemoryGoals
@@ -50,21 +50,28 @@ class TaskDesk:
     random: RandomBytes
     goals: GoalSource = field(default_factory=MemoryGoals)
 
-    async def fill(self, round_id: str, exclude: frozenset[str]) -> list[PackedTask]:
-        """Return the round's tasks in plan order: types as in SPEC 1, then slots; () when no source had any."""
+    async def fill(self, rules: Rules, round_id: str, exclude: frozenset[str]) -> list[PackedTask]:
+        """Return the round's tasks in plan order: types as in SPEC 1, then slots; () when no source had any.
+
+        Args:
+            rules: of the round's version: how many slots a type has, and the windows of tasks without their own.
+            round_id: of the round.
+            exclude: source bundles not to ask for again.
+        """
         packed: list[PackedTask] = []
         for skill_type in ASSESSED_TYPES:
-            for slot, sourced in enumerate(await self._sourced(skill_type, exclude)):
-                task = await asyncio.to_thread(pack_task, round_id, slot, sourced, self.random.token(_NONCE_BYTES))
+            for slot, sourced in enumerate(await self._sourced(rules, skill_type, exclude)):
+                nonce = self.random.token(_NONCE_BYTES)
+                task = await asyncio.to_thread(pack_task, rules, round_id, slot, sourced, nonce)
                 if task is not None:
                     packed.append(task)
-        for slot, goal in enumerate(await self.goals.fetch(SLOTS_PER_TYPE, exclude)):
-            packed.append(PackedTask(goal_task(round_id, slot, goal, self.random.token(_NONCE_BYTES)), None))
+        for slot, goal in enumerate(await self.goals.fetch(rules.groups.slots_per_type, exclude)):
+            packed.append(PackedTask(goal_task(rules, round_id, slot, goal, self.random.token(_NONCE_BYTES)), None))
         return packed
 
-    async def _sourced(self, skill_type: SkillType, exclude: frozenset[str]) -> list[SourcedTask]:
+    async def _sourced(self, rules: Rules, skill_type: SkillType, exclude: frozenset[str]) -> list[SourcedTask]:
         canaries = [self.canary(skill_type)] if self.canary and skill_type in CANARY_TYPES else []
-        wanted = SLOTS_PER_TYPE - len(canaries)
+        wanted = rules.groups.slots_per_type - len(canaries)
         try:
             curated = await self.source.fetch(skill_type, wanted, exclude)
         except TaskSourceError as error:
@@ -73,7 +80,7 @@ class TaskDesk:
         return curated[:wanted] + canaries
 
 
-def goal_task(round_id: str, slot: int, goal: WorkflowTask, nonce: bytes) -> RoundTask:
+def goal_task(rules: Rules, round_id: str, slot: int, goal: WorkflowTask, nonce: bytes) -> RoundTask:
     """Return a workflow task as a task of the round; its document's hash stands for the source bundle's."""
     source = task_sha256(goal)
     return RoundTask(
@@ -83,7 +90,7 @@ def goal_task(round_id: str, slot: int, goal: WorkflowTask, nonce: bytes) -> Rou
         source_sha256=source,
         bundle_sha256=goal_sha256(goal),
         nonce=nonce.hex(),
-        windows=goal.windows or WORKFLOW_WINDOWS,
+        windows=goal.windows or rules.windows_of(SkillType.WORKFLOW),
         provenance="curated",
         truth=None,
         canary=None,
@@ -92,7 +99,7 @@ def goal_task(round_id: str, slot: int, goal: WorkflowTask, nonce: bytes) -> Rou
     )
 
 
-def pack_task(round_id: str, slot: int, sourced: SourcedTask, nonce: bytes) -> PackedTask | None:
+def pack_task(rules: Rules, round_id: str, slot: int, sourced: SourcedTask, nonce: bytes) -> PackedTask | None:
     """Return the task as it is dispatched, with its canary marker if it has one; None if it cannot be packed."""
     task = sourced.task
     try:
@@ -109,7 +116,7 @@ def pack_task(round_id: str, slot: int, sourced: SourcedTask, nonce: bytes) -> P
         source_sha256=task.bundle_sha256,
         bundle_sha256=sha256_hex(bundle),
         nonce=nonce.hex(),
-        windows=task.windows or standard_windows(task.skill_type),
+        windows=task.windows or rules.windows_of(task.skill_type),
         provenance=task.provenance,
         truth=task.truth,
         canary=task.canary,

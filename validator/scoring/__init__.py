@@ -1,1 +1,41 @@
-"""Floor 1: what an answer is worth (SPEC 3, 4, 6, 7, 9 to 11). Pure."""
+"""Floor 1: scores, as values. The only door to them is `version(name)`: a round is scored by its own version, for good.
+
+Pure: no clock, no randomness, no I/O, no settings.
+"""
+
+from validator.scoring.rules import Rules
+from validator.scoring.values import (
+    Addend,
+    AnswerFacts,
+    Candidate,
+    Claims,
+    Comparison,
+    Fault,
+    Member,
+    MemberConsensus,
+    Penalty,
+    PlannedTask,
+    Share,
+    WeightPlan,
+)
+from validator.scoring.versions import CURRENT, UnknownScoringVersionError, Version, version
+
+__all__ = [
+    "CURRENT",
+    "Addend",
+    "AnswerFacts",
+    "Candidate",
+    "Claims",
+    "Comparison",
+    "Fault",
+    "Member",
+    "MemberConsensus",
+    "Penalty",
+    "PlannedTask",
+    "Rules",
+    "Share",
+    "UnknownScoringVersionError",
+    "Version",
+    "WeightPlan",
+    "version",
+]

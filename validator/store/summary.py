@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from validator.protocol.means import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MemberOutcome
-from validator.scoring.means import mean
 from validator.store.records import RoundSummary
 
 

@@ -11,7 +11,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest
 
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import SCORING_VERSION, SkillType
+from validator.protocol.scoring_version import SkillType
+from validator.scoring import CURRENT
 from validator.sources import Clock
 from validator.telemetry.events import Event
 from validator.workers.interface import Reached
@@ -42,7 +43,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._clock = clock
         self.build_info = self._gauge("build_info", "1, with the versions as labels.", "version", "scoring_version")
-        self.build_info.labels(version, SCORING_VERSION).set(1)
+        self.build_info.labels(version, CURRENT).set(1)
         self.dispatches = self._counter("dispatches", "Dispatches that ended, by reason.", "reason")
         self.dispatch_seconds = self._histogram(
             "dispatch_seconds", "From the first byte sent to the last one received."

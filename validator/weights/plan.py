@@ -4,11 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from validator.protocol.round import MetagraphSnapshot
-from validator.scoring.weights import ASSESSMENTS, WORKFLOWS, Share, mechanism_weights
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
+from validator.scoring import Share, Version
 from validator.settings import WeightsSettings
 
 # Below this, what the sum of the weights misses of 1 is rounding and nobody's share.
 _ROUNDING: Final = 1e-9
+ASSESSMENTS: Final = tuple(map(str, ASSESSED_TYPES))
+WORKFLOWS: Final = (str(SkillType.WORKFLOW),)
 
 Windows = Mapping[str, Mapping[str, Sequence[float]]]
 
@@ -44,7 +47,7 @@ def mechanisms(settings: WeightsSettings) -> dict[int, tuple[Share, ...]]:
 
 
 def plan_vector(
-    windows: Windows, snapshot: MetagraphSnapshot, validator_hotkey: str, kinds: Sequence[Share]
+    version: Version, windows: Windows, snapshot: MetagraphSnapshot, validator_hotkey: str, kinds: Sequence[Share]
 ) -> Vector | None:
     """Return a mechanism's vector for the subnet as of `snapshot`, None if no miner has a positive score.
 
@@ -52,7 +55,7 @@ def plan_vector(
     nobody gets a share of theirs beyond it. The validator itself is no miner.
     """
     registered = {neuron.hotkey for neuron in snapshot.neurons} - {validator_hotkey}
-    plan = mechanism_weights({hotkey: windows[hotkey] for hotkey in windows if hotkey in registered}, kinds)
+    plan = version.mechanism_weights({hotkey: windows[hotkey] for hotkey in windows if hotkey in registered}, kinds)
     if not plan.weights:
         return None
     owner = _heir(plan.unallocated, snapshot)

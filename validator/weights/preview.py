@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from validator.chain.base import Chain, Head
 from validator.chain.quantize import to_u16
 from validator.protocol.reasons import Reason
-from validator.scoring.weights import Share
+from validator.scoring import CURRENT, Share, version
 from validator.settings import Settings
 from validator.sources import Clock
 from validator.store import Transaction
@@ -88,13 +88,14 @@ async def planned_weights(
     Raises:
         ChainError, TimeoutError: the chain could not be read.
     """
-    windows = await tx.windows.all()
+    pays = version(CURRENT)
+    windows = await tx.windows.all(pays.rules.pay.window)
     views = []
     for mechid, kinds in mechanisms(settings.weights).items():
         eyes = Eyes(chain, clock, hotkey, mechid)
         head = await eyes.read(chain.head())
         sight = await eyes.look()
-        vector = plan_vector(windows, sight.snapshot, hotkey, kinds)
+        vector = plan_vector(pays, windows, sight.snapshot, hotkey, kinds)
         views.append(await _view(tx, settings, clock, mechid, kinds, head, sight, vector, hotkey))
     return tuple(views)
 

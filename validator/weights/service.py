@@ -11,7 +11,7 @@ from validator.chain.within import within
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.text import printable
-from validator.scoring.weights import Share
+from validator.scoring import CURRENT, Share, version
 from validator.settings import WeightsSettings
 from validator.sources import Clock
 from validator.store import Store
@@ -68,6 +68,7 @@ class WeightService:
         self._hotkey = hotkey
         self._mechid = mechid
         self._kinds = kinds
+        self._version = version(CURRENT)
         self._settings = settings
         self._lock = lock
         self._signing = signing or asyncio.Lock()
@@ -146,8 +147,8 @@ class WeightService:
             self._block(snapshot, found.reason, found.detail)
             return found.retry
         async with self._store.read() as tx:
-            windows = await tx.windows.all()
-        vector = plan_vector(windows, snapshot, self._hotkey, self._kinds)
+            windows = await tx.windows.all(self._version.rules.pay.window)
+        vector = plan_vector(self._version, windows, snapshot, self._hotkey, self._kinds)
         if vector is None:
             self._block(snapshot, Reason.WEIGHTS_NONE_POSITIVE, "")
             return soon

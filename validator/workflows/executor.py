@@ -6,11 +6,10 @@ from validator.chain.within import within
 from validator.protocol.canonical import digest
 from validator.protocol.plan_rules import ancestors
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import RUN_FACTOR
 from validator.protocol.workflow_plan import PlanNode, WorkflowPlan
 from validator.protocol.workflow_run import RunRecord
 from validator.protocol.workflow_task import Tool, WorkflowTask
-from validator.scoring.workflow_runs import ceiling_of
+from validator.scoring import Version
 from validator.sources import Clock
 from validator.workers.interface import Here, Workers
 from validator.workflows.budget import Budget
@@ -19,6 +18,7 @@ from validator.workflows.step import Step, Surroundings
 
 
 async def run_plan(  # noqa: PLR0913 - what is run, and with what
+    version: Version,
     task: WorkflowTask,
     plan: WorkflowPlan,
     services: StepClient,
@@ -30,10 +30,11 @@ async def run_plan(  # noqa: PLR0913 - what is run, and with what
 ) -> RunRecord:
     """Run a plan that passed its gates; return what was measured.
 
-    Takes at most 1.5 times the task's max_latency_seconds: steps that have not ended by then are cut off. Cancelling
-    cancels every step; nothing is recorded then.
+    Takes at most as many times the task's max_latency_seconds as the version says: steps that have not ended by then
+    are cut off. Cancelling cancels every step; nothing is recorded then.
 
     Args:
+        version: the round's: what the run may cost, and how long it may last.
         task: what the plan is for.
         plan: as parsed and found valid for `task`.
         services: how steps are called.
@@ -45,10 +46,11 @@ async def run_plan(  # noqa: PLR0913 - what is run, and with what
     Raises:
         ExceptionGroup: an error of the validator, whatever services do.
     """
-    around = Surroundings(run_id, services, clock, clock.monotonic(), Budget(ceiling_of(task, plan)), workers or Here())
+    budget = Budget(version.ceiling_of(task, plan))
+    around = Surroundings(run_id, services, clock, clock.monotonic(), budget, workers or Here())
     steps = {node.id: Step(node, _tool(task, node)) for node in plan.nodes}
     try:
-        limit_s = RUN_FACTOR * task.constraints.max_latency_seconds
+        limit_s = version.rules.workflow.run * task.constraints.max_latency_seconds
         await within(clock, limit_s, _all_steps(plan, steps, around))
     except TimeoutError:
         pass  # what has not ended says so itself

@@ -7,7 +7,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring.output_quality import code_of, code_quality, read_quality
+from validator.scoring import Version
 
 
 class SandboxUnavailableError(ValidatorError):
@@ -60,20 +60,23 @@ class Quality(NamedTuple):
     detail: str = ""
 
 
-async def judge_output(task: WorkflowTask, output: StepOutput | None, sandbox: CodeSandbox) -> Quality:
+async def judge_output(
+    version: Version, task: WorkflowTask, output: StepOutput | None, sandbox: CodeSandbox
+) -> Quality:
     """Return how good the result of a run is; 0 without a result.
 
     Args:
+        version: the round's.
         task: its type picks the rule, its reference the measure.
         output: see `result_of`.
         sandbox: for code, which is judged nowhere else.
     """
-    value = read_quality(task, output)
+    value = version.read_quality(task, output)
     if output is None or value is not None:
         detail = "no result" if output is None else "no code" if task.type == "code" else ""
         return Quality(value, Reason.QUALITY_JUDGED, detail)
     try:
-        report = await sandbox.check(code_of(output), task.reference.given("tests"))
+        report = await sandbox.check(version.code_of(output), task.reference.given("tests"))
     except SandboxUnavailableError as error:
         return Quality(None, Reason.QUALITY_DEFERRED, error.detail)
-    return Quality(code_quality(report.passed, report.total, report.findings), Reason.QUALITY_JUDGED)
+    return Quality(version.code_quality(report.passed, report.total, report.findings), Reason.QUALITY_JUDGED)

@@ -15,7 +15,7 @@ from hostile.kinds import Made, kind
 from hostile.strings import everything
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.limits import MAX_CAPABILITIES_BODY, MIB
-from validator.protocol.scoring_version import ASSESSED_TYPES, TYPE_RULES, SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Signature
 from validator.protocol.times import format_time
@@ -47,7 +47,7 @@ class Declaration:
 def capabilities(signer: Signer, types: tuple[SkillType, ...] = tuple(SkillType)) -> Capabilities:
     """A valid declaration; the hostile ones declare nothing, so that nobody is sent a task."""
     now = datetime.now(UTC)
-    images = {t: IMAGE for t in ASSESSED_TYPES if TYPE_RULES[t].runtime and t in types}
+    images = {t: IMAGE for t in ASSESSED_TYPES if is_runtime(t) and t in types}
     issued, expires = format_time(now), format_time(now + timedelta(hours=12))
     blank = Signature(signer.hotkey, "sr25519", "0x" + "0" * 128)
     document = Capabilities("1.0", signer.hotkey, types, images, "test", issued, expires, blank)

@@ -16,7 +16,7 @@ from validator.protocol.answer import Answer, Dispatch
 from validator.protocol.archives import pack
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import TYPE_RULES
+from validator.protocol.scoring_version import is_runtime
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Analysis
 from validator.protocol.traces import read_traces
@@ -140,7 +140,7 @@ class Case:
 
 
 def is_runtime_primary(dispatch: Dispatch) -> bool:
-    return dispatch.role == "primary" and TYPE_RULES[dispatch.skill_type].runtime
+    return dispatch.role == "primary" and is_runtime(dispatch.skill_type)
 
 
 SCHEMA: Final = Reason.PARSE_SCHEMA

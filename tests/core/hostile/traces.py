@@ -15,7 +15,7 @@ from hostile.strings import everything
 from validator.protocol.archives import pack
 from validator.protocol.limits import MAX_TRACES_EXPANDED
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import TYPE_RULES, trace_names
+from validator.protocol.scoring_version import SkillType, is_runtime, trace_names
 
 _LARGE, _BROKEN, _HASH = Reason.TRACES_TOO_LARGE, Reason.TRACES_UNDECODABLE, Reason.TRACES_HASH
 _ROOM = MAX_TRACES_EXPANDED - 1_000
@@ -49,8 +49,8 @@ def warm_up() -> None:
     """Make what is heavy beforehand: answers must not be late because the test was slow."""
     makers = (_line_of_lists, _line_of_text, _line_of_keys, _line_of_duplicates, _line_that_never_ends, _empty_lines)
     for make in (*makers, _crowd, _floats, _nested, _wide_records, _same_time):
-        for rules in TYPE_RULES:
-            if TYPE_RULES[rules].runtime:
+        for rules in SkillType:
+            if is_runtime(rules):
                 _bundle(trace_names(rules), make)
 
 

@@ -16,7 +16,7 @@ from validator.protocol.bundles import evidence_resolves, index_bundle, read_bun
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.evidence import parse_evidence_ref
 from validator.protocol.probes import canary_marker
-from validator.protocol.scoring_version import ASSESSED_TYPES, TYPE_RULES, SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.task import parse_task
 
 BUNDLES = {bundle.name: bundle for bundle in written_bundles()}
@@ -59,8 +59,8 @@ def test_analysis_agrees_with_truth(name: str) -> None:
 def test_truth_holds_what_its_type_is_scored_by(name: str) -> None:
     bundle = BUNDLES[name]
     truth = bundle.truth
-    assert (truth.injections is not None) == (not TYPE_RULES[bundle.skill_type].runtime)
-    assert (bundle.canary is not None) == (not TYPE_RULES[bundle.skill_type].runtime)
+    assert (truth.injections is not None) == (not is_runtime(bundle.skill_type))
+    assert (bundle.canary is not None) == (not is_runtime(bundle.skill_type))
     assert (truth.shell_commands is not None) == (bundle.skill_type is SkillType.EXECUTABLE_SCRIPT)
     assert (truth.transitive_risk is not None) == (bundle.skill_type is SkillType.AGENT_COMPOSITION)
     server = bundle.skill_type is SkillType.MCP_SERVER

@@ -20,7 +20,7 @@ from validator.protocol.archives import pack
 from validator.protocol.bundles import index_bundle, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.round import Axon, RoundTask
-from validator.protocol.scoring_version import ASSESSED_TYPES, TYPE_RULES, SkillType
+from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Truth, Windows
 from validator.rounds.gates import Expected
@@ -29,7 +29,7 @@ from validator.sources import Clock, SystemClock
 
 VALIDATOR = Signer.from_uri("//Validator")
 NONCE = "5eed" * 16
-RUNTIME = [skill_type for skill_type in ASSESSED_TYPES if TYPE_RULES[skill_type].runtime]
+RUNTIME = [skill_type for skill_type in ASSESSED_TYPES if is_runtime(skill_type)]
 
 
 class DirectAnalyses:
@@ -104,9 +104,9 @@ class Bench:
         return await self.client.get(Call(self.miner.hotkey, self.axon, "/v1/capabilities", b"", 30.0, 65_536))
 
     async def ask(self, asked: Job, role: Role = "primary") -> Asked:
-        runtime_primary = role == "primary" and TYPE_RULES[asked.task.skill_type].runtime
-        image = sandbox_image(asked.task.skill_type) if TYPE_RULES[asked.task.skill_type].runtime else None
-        expected = Expected(asked.task, self.miner.hotkey, role, image)
+        runtime_primary = role == "primary" and is_runtime(asked.task.skill_type)
+        image = sandbox_image(asked.task.skill_type) if is_runtime(asked.task.skill_type) else None
+        expected = Expected(asked.task, self.miner.hotkey, role, image, "1.0.0")
         request = dispatch_bodies(asked.round_id, asked.task, asked.bundle)[role]
         limit = answer_limit(runtime_primary=runtime_primary)
         call = Call(self.miner.hotkey, self.axon, "/v1/assessments", request, 60.0, limit)

@@ -2,6 +2,7 @@ import asyncio
 from typing import cast, get_args
 
 import pytest
+from builders import V1
 from miner_kit import Asked, bench, job
 from test_honest_miners import BUNDLES, analysis_of, submission
 
@@ -16,9 +17,8 @@ from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
-from validator.protocol.sssa import check_sssa
-from validator.scoring.claims import claims_of
-from validator.scoring.consensus import pairwise_agreement
+from validator.protocol.sssa import Sssa, check_sssa
+from validator.scoring import Member
 
 PYTHON = BUNDLES["python-backup-sync"]
 CITY = BUNDLES["rag-city-guide"]
@@ -122,14 +122,22 @@ async def test_cohort_members_say_the_same_and_pass_the_gates(name: str, role: R
         assert submission(asked.judged).checks.evidence_resolves
 
 
+def agreement(one: Sssa, other: Sssa) -> float:
+    """How far the first agrees with the second, as if that were its only auditor."""
+    pair = [Member("one", "primary", V1.claims_of(one)), Member("other", "auditor", V1.claims_of(other))]
+    found = V1.score_members(pair)[1][0].with_auditors
+    assert found is not None
+    return found
+
+
 async def test_what_the_cohort_makes_up_disagrees_with_who_looked() -> None:
     agreements = []
     for bundle in BUNDLES.values():
         members = [await ask(Cohort("shared"), bundle.name, "auditor", f"Member{n}") for n in range(2)]
-        honest = claims_of((await ask(Thorough(), bundle.name, "auditor")).answer.sssa)
-        made_up = [claims_of(asked.answer.sssa) for asked in members]
-        assert pairwise_agreement(made_up[0], made_up[1]) == pytest.approx(1)
-        agreements.append(pairwise_agreement(made_up[0], honest))
+        honest = (await ask(Thorough(), bundle.name, "auditor")).answer.sssa
+        made_up = [asked.answer.sssa for asked in members]
+        assert agreement(made_up[0], made_up[1]) == pytest.approx(1)
+        agreements.append(agreement(made_up[0], honest))
     assert sum(agreements) / len(agreements) < 0.55
 
 

@@ -18,6 +18,7 @@ from localnet.services.catalogue import ACTIONS, BY_NAME, SERVICES
 from validator.protocol.plan_rules import PlanError, ancestors, check_plan
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
+from validator.protocol.task import Window
 from validator.protocol.workflow_plan import (
     OfferedTool,
     WorkflowDispatch,
@@ -171,7 +172,7 @@ def plan_for(text: str, name: str) -> _Plan:
 
 
 def dispatch_of(task: WorkflowTask) -> bytes:
-    return workflow_bodies("1", "t", NONCE, {"primary": (0.0, 5.0)}, task)["primary"]
+    return workflow_bodies("1", "t", NONCE, {"primary": Window(0.0, 5.0)}, task)["primary"]
 
 
 def planned(task: WorkflowTask, name: str) -> bytes:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 import pytest
+from builders import V1
 
 from localnet.goals import ServiceAddress, local_goals
 from localnet.library import WINDOWS
@@ -15,12 +16,10 @@ from localnet.services.catalogue import SERVICES, Service
 from localnet.services.server import StepService
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
+from validator.protocol.task import Window
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan, parse_plan, workflow_bodies
 from validator.protocol.workflow_run import RunRecord
 from validator.protocol.workflow_task import WorkflowTask, check_workflow_task, task_sha256
-from validator.scoring.output_quality import read_quality
-from validator.scoring.workflow import score_workflow
-from validator.scoring.workflow_runs import measure, result_of
 from validator.sources import SystemClock
 from validator.workflows.executor import run_plan
 from validator.workflows.http import HttpStepClient
@@ -45,7 +44,7 @@ async def flawless_services() -> AsyncIterator[Mapping[Service, ServiceAddress]]
 
 
 def plan_of(task: WorkflowTask, name: str) -> WorkflowPlan:
-    body = workflow_bodies("1", "t", NONCE, {"primary": (0.0, 5.0)}, task)["primary"]
+    body = workflow_bodies("1", "t", NONCE, {"primary": Window(0.0, 5.0)}, task)["primary"]
     planner = LocalPlanner(PLANNER, HABITS[name], frozenset(), SystemClock())
     return parse_plan(msgspec.json.encode(planner.plan(msgspec.json.decode(body, type=WorkflowDispatch))))
 
@@ -53,7 +52,7 @@ def plan_of(task: WorkflowTask, name: str) -> WorkflowPlan:
 async def run(task: WorkflowTask, plan: WorkflowPlan) -> RunRecord:
     client = HttpStepClient(VALIDATOR, allow_private=True)
     try:
-        return await run_plan(task, plan, client, SystemClock(), run_id="run")
+        return await run_plan(V1, task, plan, client, SystemClock(), run_id="run")
     finally:
         await client.close()
 
@@ -79,21 +78,21 @@ async def test_a_skilled_plan_reaches_a_goal_and_a_forgetful_one_does_not(number
         assert {step.outcome for step in record.steps if step.outcome != Reason.STEP_SUCCEEDED} == (
             set() if affordable else {Reason.STEP_BUDGET}
         )
-        output = result_of(plans[name], record)
-        quality = await judge_output(task, output, NoSandbox())
+        output = V1.result_of(plans[name], record)
+        quality = await judge_output(V1, task, output, NoSandbox())
         if task.type == "code":
             assert quality.reason == Reason.QUALITY_DEFERRED
             assert output is not None
             assert output.code is not None
             continue
-        value = read_quality(task, output)
+        value = V1.read_quality(task, output)
         assert value is not None
         assert value == quality.value
         if name == "forgetful" or not affordable:
             assert value < 1
         else:
             assert value == 1.0
-        scores[name] = score_workflow(measure(task, plans[name], record, value)).score
+        scores[name] = V1.score_workflow(V1.measure(task, plans[name], record, value)).score
     if scores:
         assert scores["forgetful"] < min(scores[name] for name in ("skilled", "serial"))
 
@@ -101,4 +100,4 @@ async def test_a_skilled_plan_reaches_a_goal_and_a_forgetful_one_does_not(number
 def test_no_reference_is_met_by_nothing_at_all() -> None:
     for task in local_goals(NOWHERE, WINDOWS):
         if task.type != "code":
-            assert read_quality(task, None) == 0.0
+            assert V1.read_quality(task, None) == 0.0

@@ -7,10 +7,7 @@ from typing import Any, Final, Literal
 from validator.audit.explain.words import count
 from validator.protocol.round import MemberOutcome, Submission
 from validator.protocol.sssa import Document
-from validator.scoring.claims import Claims
-from validator.scoring.consensus import Member, contributions
-from validator.scoring.keys import finding_key, key_parts
-from validator.scoring.task import Comparison
+from validator.scoring import Claims, Comparison, Member, Version
 
 Side = Literal["shared", "missed", "extra"]
 _SIDES: Final[tuple[Side, ...]] = ("missed", "extra", "shared")
@@ -81,7 +78,7 @@ class Consensus(Document, frozen=True):
 
 
 def explain_consensus(
-    compared: Comparison, outcome: MemberOutcome, submissions: Sequence[Submission]
+    version: Version, compared: Comparison, outcome: MemberOutcome, submissions: Sequence[Submission]
 ) -> Consensus | None:
     """Return the comparison of one member with its group, None where consensus was off (D-3) or its answer failed."""
     own = next((m.claims for m in compared.members if m.hotkey == outcome.hotkey), None)
@@ -92,12 +89,12 @@ def explain_consensus(
     whys = _whys(own, group, named)
     return Consensus(
         score=outcome.consensus,
-        components=tuple(Component(*part, whys[part.name]) for part in contributions(outcome.components)),
+        components=tuple(Component(*part, whys[part.name]) for part in version.consensus_parts(outcome.components)),
         verdict=own.verdict,
         group_verdict=group.verdict,
         risk_score=own.risk,
         mean_risk=group.risk,
-        findings=_findings(own, group, compared.members, submissions),
+        findings=_findings(version, own, group, compared.members, submissions),
         **named,
         agreement_with_primaries=outcome.agreement_with_primaries,
         agreement_with_auditors=outcome.agreement_with_auditors,
@@ -129,9 +126,13 @@ def _difference(
 
 
 def _findings(
-    own: Claims, group: Claims, members: Sequence[Member], submissions: Sequence[Submission]
+    version: Version, own: Claims, group: Claims, members: Sequence[Member], submissions: Sequence[Submission]
 ) -> tuple[FindingLine, ...]:
-    parts = {finding_key(finding): key_parts(finding) for s in submissions for finding in s.sssa.analysis.findings}
+    parts = {
+        version.finding_key(finding): version.key_parts(finding)
+        for s in submissions
+        for finding in s.sssa.analysis.findings
+    }
     keys = {"missed": group.findings - own.findings, "extra": own.findings - group.findings}
     keys["shared"] = own.findings & group.findings
     return tuple(

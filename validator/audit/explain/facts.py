@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from validator.groups.planning import PlannedTask
 from validator.protocol.round import GroupOutcome, MemberOutcome, RoundInput, RoundResults
-from validator.scoring.round import score_group
+from validator.scoring import PlannedTask, Version
 from validator.store.records import DispatchRecord, TaskState
 
 
 class TaskFacts(NamedTuple):
-    """One task: its group as planned and as it came out, and everything that came back."""
+    """One task: its group as planned and as it came out, and everything that came back; `version` is the round's."""
 
+    version: Version
     position: int
     state: TaskState
     planned: PlannedTask
@@ -29,7 +29,7 @@ class TaskFacts(NamedTuple):
         stored = self.member(hotkey)
         if stored is None:
             return True
-        again = score_group(self.planned.task, self.planned.group, frozen.snapshot.epoch, self.results)
+        again = self.version.score_group(self.planned.task, self.planned.group, frozen.snapshot.epoch, self.results)
         return stored == _of(hotkey, again.members)
 
 

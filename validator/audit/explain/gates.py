@@ -9,7 +9,6 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundTask, Submission
 from validator.protocol.scoring_version import is_runtime
 from validator.protocol.sssa import Document
-from validator.scoring.quality import part_of_window
 from validator.store.records import DispatchRecord, DispatchState
 
 NAMES: Final = ("deadline", "parse", "validity", "manifest", "traces", "probes")
@@ -75,9 +74,9 @@ def explain_gates(task: RoundTask, record: DispatchRecord, submission: Submissio
         sent_at=record.sent_at,
         received_at=record.received_at,
         seconds=record.seconds,
-        t_min=window[0],
-        deadline=window[1],
-        part=None if record.seconds is None else part_of_window(window, record.seconds),
+        t_min=window.t_min,
+        deadline=window.deadline,
+        part=None if record.seconds is None else window.part(record.seconds),
         http_status=record.http_status,
         body_bytes=record.body_bytes,
         sssa_sha256=record.sssa_sha256,

@@ -8,16 +8,15 @@ from validator.audit.explain.round import NothingToExplainError
 from validator.audit.explain.who import find_hotkey
 from validator.audit.explain.window import UNMIXED, Mechanisms
 from validator.audit.views.meanings import gate_of, meaning_of
-from validator.protocol.scoring_version import EJECTING_FLAGS, SLOTS_PER_TYPE, START_REPUTATION, SkillType
+from validator.protocol.means import mean
+from validator.protocol.scoring_version import WINDOW_TYPES, SkillType
 from validator.protocol.sssa import Document
-from validator.scoring.means import mean
-from validator.scoring.weights import WINDOW_TYPES, mechanism_weights, miner_score, type_score
+from validator.scoring import CURRENT, Version, version
 from validator.store import Transaction
 from validator.store.records import DispatchKey, ScoreRecord
 from validator.store.repositories.capabilities import usable_types
 
 _FAILURES: Final = 5
-_PER_ROUND: Final = SLOTS_PER_TYPE * len(WINDOW_TYPES)  # most scores of one miner in one round
 
 
 class Point(Document, frozen=True):
@@ -104,31 +103,33 @@ async def explain_miner(
     if hotkey is None:
         raise NothingToExplainError(f"nobody known is `{who}`; `validator miners list` shows everyone ever seen")
     uid, registered = next((uid, here) for one, uid, here in seen if one == hotkey)
-    scores = await tx.scores.of_miner(hotkey, last * _PER_ROUND)
+    pays = version(CURRENT)
+    scores = await tx.scores.of_miner(hotkey, last * pays.rules.groups.slots_per_type * len(WINDOW_TYPES))
     rounds = tuple(dict.fromkeys(score.round_id for score in scores))[:last]
     scores = tuple(score for score in scores if score.round_id in rounds)
-    windows = await tx.windows.all()
+    windows = await tx.windows.all(pays.rules.pay.window)
     here = {one for one, _, is_here in seen if is_here}
     paid = {one: windows[one] for one in windows if one in here}
-    plans = {mechid: mechanism_weights(paid, kinds) for mechid, kinds in mechanisms.items()}
+    plans = {mechid: pays.mechanism_weights(paid, kinds) for mechid, kinds in mechanisms.items()}
     flags = (await tx.flags.standing()).get(hotkey, 0)
-    types = await _types(tx, hotkey, scores, windows.get(hotkey, {}), now)
+    types = await _types(tx, pays, hotkey, scores, windows.get(hotkey, {}), now)
     return MinerExplanation(
         hotkey=hotkey,
         uid=uid,
         registered=registered,
         rounds=rounds,
         flags=flags,
-        ejected=flags >= EJECTING_FLAGS,
-        score=miner_score(windows.get(hotkey, {})),
+        ejected=flags >= pays.rules.groups.ejecting_flags,
+        score=pays.miner_score(windows.get(hotkey, {})),
         weights={mechid: plan.weights.get(hotkey, 0.0) for mechid, plan in plans.items()} if registered else {},
         types=types,
         failures=await _failures(tx, hotkey, scores),
     )
 
 
-async def _types(
+async def _types(  # noqa: PLR0913, PLR0917 - a miner, its scores and windows
     tx: Transaction,
+    pays: Version,
     hotkey: str,
     scores: Sequence[ScoreRecord],
     windows: Mapping[str, Sequence[float]],
@@ -143,15 +144,21 @@ async def _types(
     for name in WINDOW_TYPES:
         if name in scored or name in windows or name in declared or name in reputations:
             kind = SkillType(name)
-            reputation = reputations.get(kind, START_REPUTATION)
+            reputation = reputations.get(kind, pays.rules.reputation.start)
             found.append(
-                _type(kind, scored.get(name, ()), windows.get(name, ()), reputation, declared=kind in declared)
+                _type(pays, kind, scored.get(name, ()), windows.get(name, ()), reputation, declared=kind in declared)
             )
     return tuple(found)
 
 
-def _type(
-    kind: SkillType, scores: Sequence[ScoreRecord], window: Sequence[float], reputation: float, *, declared: bool
+def _type(  # noqa: PLR0913 - what is known of a miner and a type
+    pays: Version,
+    kind: SkillType,
+    scores: Sequence[ScoreRecord],
+    window: Sequence[float],
+    reputation: float,
+    *,
+    declared: bool,
 ) -> TypeSummary:
     points = tuple(
         Point(s.round_id, s.outcome.task_id, s.outcome.window_entry, gate_of(s.outcome.reason) is not None)
@@ -169,7 +176,7 @@ def _type(
         mean_emission=mean(values) if values else None,
         points=points,
         window_entries=len(window),
-        score=type_score(window),
+        score=pays.type_score(window),
     )
 
 

@@ -5,19 +5,9 @@ from typing import Final
 
 from validator.audit.explain.words import plain
 from validator.protocol.round import Emission
-from validator.protocol.scoring_version import EPSILON_FLOOR, PROVENANCE_WEIGHTS, TYPE_RULES
 from validator.protocol.sssa import Document
-from validator.scoring.quality import (
-    AnswerFacts,
-    evidence_parts,
-    pi_sets,
-    rho_sets,
-    sigma_sets,
-    tau_sets,
-    window_position,
-)
+from validator.scoring import AnswerFacts, Version
 
-_SETS: Final = {"pi": pi_sets, "rho": rho_sets, "sigma": sigma_sets, "tau": tau_sets}
 _UNKNOWN: Final = "does not apply: the task says nothing of it"
 _THINGS: Final = {
     "pi": "expected policy rules",
@@ -79,9 +69,9 @@ class Quality(Document, frozen=True):
     below_floor: bool
 
 
-def explain_quality(facts: AnswerFacts, emission: Emission) -> Quality:
+def explain_quality(version: Version, facts: AnswerFacts, emission: Emission) -> Quality:
     """Return why `emission.quality` is what it is; `facts` are those it was computed from."""
-    weights = TYPE_RULES[facts.skill_type].axis_weights
+    weights = version.rules.types[facts.skill_type].axes
     weight_sum = 0.0
     for name, weight in weights:
         weight_sum += weight if name in emission.axes else 0.0
@@ -90,23 +80,23 @@ def explain_quality(facts: AnswerFacts, emission: Emission) -> Quality:
         verdict=facts.verdict,
         truth=facts.truth.verdict,
         provenance=facts.provenance,
-        axes=tuple(_axis(name, weight, facts, emission.axes.get(name)) for name, weight in weights),
+        axes=tuple(_axis(version, name, weight, facts, emission.axes.get(name)) for name, weight in weights),
         weight_sum=weight_sum,
         epsilon=emission.epsilon,
         epsilon_parts=tuple(
             EvidenceLine(part.name, part.weight, part.held, _evidence_why(part.name, part.holds, facts))
-            for part in evidence_parts(facts.checks, facts.semantic_subset)
+            for part in version.evidence_parts(facts.checks, facts.semantic_subset)
         ),
-        below_floor=emission.epsilon < EPSILON_FLOOR,
+        below_floor=emission.epsilon < version.rules.quality.floor,
     )
 
 
-def _axis(name: str, weight: float, facts: AnswerFacts, value: float | None) -> Axis:
+def _axis(version: Version, name: str, weight: float, facts: AnswerFacts, value: float | None) -> Axis:
     if value is None:
         return Axis(name, weight, None, "does not apply to auditors" if name == "sigma" else _UNKNOWN)
-    sets = _SETS[name](facts) if name in _SETS else None
+    sets = version.axis_sets(name, facts)
     if sets is None:
-        return Axis(name, weight, value, _why(name, facts))
+        return Axis(name, weight, value, _why(version, name, facts))
     found = f"{len(sets.mine & sets.expected)} of {len(sets.expected)} {_THINGS[name]}, {len(sets.mine)} named"
     return Axis(name, weight, value, found, _parts(sets.expected - sets.mine), _parts(sets.mine - sets.expected))
 
@@ -115,14 +105,14 @@ def _parts(items: Iterable[str | tuple[str, ...]]) -> tuple[tuple[str, ...], ...
     return tuple(sorted((item,) if isinstance(item, str) else item for item in items))
 
 
-def _why(name: str, facts: AnswerFacts) -> str:
+def _why(version: Version, name: str, facts: AnswerFacts) -> str:
     truth = facts.truth
     match name:
         case "alpha":
-            factor = PROVENANCE_WEIGHTS[facts.provenance]
+            factor = version.rules.quality.provenance[facts.provenance]
             return f"it said {facts.verdict}, right is {truth.verdict}; {facts.provenance} truth counts {plain(factor)}"
         case "eta":
-            return f"the answer came at f = {window_position(facts):.4f} of its window"
+            return f"the answer came at f = {facts.part:.4f} of its window"
         case "mu":
             return f"risk {facts.risk_score:.4f}, reference {_risk(truth.reference_risk)}"
         case "psi":

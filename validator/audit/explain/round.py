@@ -19,11 +19,11 @@ from validator.audit.explain.words import count
 from validator.audit.explain.workflow import WorkflowExplanation, explain_workflow
 from validator.audit.views.meanings import meaning_of
 from validator.audit.views.rounds import MAX_ROUND_ID
-from validator.groups.planning import PlannedTask, plan_tasks
 from validator.protocol.errors import ValidatorError
 from validator.protocol.round import MinerState, RoundInput, RoundOutcome
-from validator.protocol.scoring_version import SCORING_VERSION, SkillType
+from validator.protocol.scoring_version import SkillType
 from validator.protocol.sssa import Document
+from validator.scoring import PlannedTask, UnknownScoringVersionError, Version, version
 from validator.store import Transaction
 from validator.store.records import RoundRecord
 
@@ -107,7 +107,7 @@ async def explain_round(tx: Transaction, round_id: int, who: str, mechanisms: Me
         NotAMinerError, AmbiguousMinerError: `who` names no hotkey, or several.
         DamagedError: a stored attestation cannot be read.
     """
-    record, frozen, outcome = await _settled(tx, round_id)
+    record, frozen, outcome, scored_by = await _settled(tx, round_id)
     uids = {neuron.uid: neuron.hotkey for neuron in frozen.snapshot.neurons}
     hotkey = find_hotkey(who, uids, (known for known, _, _ in await tx.miners.uids()))
     if hotkey is None:
@@ -115,23 +115,23 @@ async def explain_round(tx: Transaction, round_id: int, who: str, mechanisms: Me
             f"nobody known is `{who}`: neither a hotkey that was ever seen nor a uid of round {round_id}"
         )
     state = next((miner for miner in frozen.miners if miner.hotkey == hotkey), None)
-    planned = tuple(plan_tasks(frozen))
-    tasks = await _tasks(tx, frozen, planned, outcome, hotkey)
+    planned = tuple(scored_by.plan_tasks(frozen))
+    tasks = await _tasks(tx, scored_by, frozen, planned, outcome, hotkey)
     types = [kind for kind in SkillType if any(task.skill_type == kind for task in tasks)]
-    windows = await explain_windows(tx, round_id, hotkey)
+    windows = await explain_windows(tx, scored_by, round_id, hotkey)
     return RoundExplanation(
         round=_round(record, frozen),
         miner=_miner(frozen, hotkey, state),
         tasks=tasks,
         not_candidate=_elsewhere(frozen, hotkey, state, types),
-        reputation=explain_reputation(types, hotkey, state, outcome),
-        collusion=explain_collusion(frozen, hotkey, state, outcome),
+        reputation=explain_reputation(scored_by, types, hotkey, state, outcome),
+        collusion=explain_collusion(scored_by, frozen, hotkey, state, outcome),
         windows=windows,
-        weights=await explain_weight(tx, frozen, hotkey, windows, mechanisms),
+        weights=await explain_weight(tx, scored_by, frozen, hotkey, windows, mechanisms),
     )
 
 
-async def _settled(tx: Transaction, round_id: int) -> tuple[RoundRecord, RoundInput, RoundOutcome]:
+async def _settled(tx: Transaction, round_id: int) -> tuple[RoundRecord, RoundInput, RoundOutcome, Version]:
     stored = await tx.rounds.get(round_id) if 0 <= round_id <= MAX_ROUND_ID else None
     if stored is None:
         raise NothingToExplainError(f"there is no round {round_id} in the store; `validator rounds list` shows them")
@@ -145,16 +145,20 @@ async def _settled(tx: Transaction, round_id: int) -> tuple[RoundRecord, RoundIn
         raise NothingToExplainError(f"round {round_id} is {record.state} and scored nobody: {because}")
     if stored.input is None or stored.outcome is None:
         raise NothingToExplainError(f"what is stored of round {round_id} is damaged, or of another version's form")
-    if stored.input.scoring_version != SCORING_VERSION:
-        raise NothingToExplainError(
-            f"round {round_id} was scored by version {stored.input.scoring_version}; "
-            f"this program explains {SCORING_VERSION}"
-        )
-    return record, stored.input, stored.outcome
+    try:
+        scored_by = version(stored.input.scoring_version)
+    except UnknownScoringVersionError as error:
+        raise NothingToExplainError(f"round {round_id} is of a version that cannot be explained. {error}") from None
+    return record, stored.input, stored.outcome, scored_by
 
 
-async def _tasks(
-    tx: Transaction, frozen: RoundInput, planned: tuple[PlannedTask, ...], outcome: RoundOutcome, hotkey: str
+async def _tasks(  # noqa: PLR0913, PLR0917 - a settled round, and whom it is told to
+    tx: Transaction,
+    scored_by: Version,
+    frozen: RoundInput,
+    planned: tuple[PlannedTask, ...],
+    outcome: RoundOutcome,
+    hotkey: str,
 ) -> tuple[TaskExplanation, ...]:
     round_id = int(frozen.round_id)
     mine = [one for one in planned if any(c.hotkey == hotkey for c in one.candidates)]
@@ -166,6 +170,7 @@ async def _tasks(
     for one in mine:
         task_id = one.task.task_id
         facts = TaskFacts(
+            version=scored_by,
             position=records[task_id].position,
             state=records[task_id].state,
             planned=one,

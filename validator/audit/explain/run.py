@@ -6,9 +6,8 @@ from validator.audit.views.meanings import meaning_of
 from validator.protocol.canonical import canonical_bytes, digest
 from validator.protocol.sssa import Document
 from validator.protocol.workflow_plan import PlanNode, WorkflowPlan
-from validator.protocol.workflow_run import Attempt, RunRecord, StepOutput, StepRecord
-from validator.scoring.output_quality import text_of
-from validator.scoring.workflow_runs import result_of
+from validator.protocol.workflow_run import Attempt, RunRecord, StepRecord
+from validator.scoring import Version
 
 SHOWN: Final = 200  # code points of parameters and outputs
 
@@ -58,18 +57,18 @@ class Run(Document, frozen=True):
     steps: tuple[Step, ...]
 
 
-def explain_run(plan: WorkflowPlan, run: RunRecord) -> Run:
+def explain_run(version: Version, plan: WorkflowPlan, run: RunRecord) -> Run:
     """Return the steps of `plan`, in its order, with what became of each in `run`."""
-    result = result_of(plan, run)
+    result = version.result_of(plan, run)
     steps = tuple(
-        _step(plan, node, step, is_result=result is not None and step.output is result)
+        _step(version, plan, node, step, is_result=result is not None and step.output is result)
         for node, step in zip(plan.nodes, run.steps, strict=True)
     )
     cost, latency = plan.totals.estimated_cost, plan.totals.estimated_latency
     return Run(run.run_id, run.plan_sha256, cost, latency, run.ceiling_tao, run.seconds, steps)
 
 
-def _step(plan: WorkflowPlan, node: PlanNode, step: StepRecord, *, is_result: bool) -> Step:
+def _step(version: Version, plan: WorkflowPlan, node: PlanNode, step: StepRecord, *, is_result: bool) -> Step:
     return Step(
         node_id=node.id,
         service=node.service,
@@ -85,13 +84,9 @@ def _step(plan: WorkflowPlan, node: PlanNode, step: StepRecord, *, is_result: bo
         detail=step.detail,
         attempts=step.attempts,
         output_sha256=None if step.output is None else digest(step.output),
-        output=None if step.output is None else _begins(step.output),
+        output=None if step.output is None else _cut(version.text_of(step.output)),
         is_result=is_result,
     )
-
-
-def _begins(output: StepOutput) -> str:
-    return _cut(text_of(output))
 
 
 def _cut(text: str) -> str:

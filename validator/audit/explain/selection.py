@@ -5,25 +5,10 @@ from typing import Literal
 import msgspec
 
 from validator.audit.explain.words import count, draw_prefix, plain, short
-from validator.groups.planning import PlannedTask
-from validator.groups.selection import (
-    Candidate,
-    auditor_streak,
-    draw_auditors,
-    exclusion_reason,
-    rank_candidates,
-)
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput
-from validator.protocol.scoring_version import (
-    AUDITOR_SLOTS,
-    EJECTING_FLAGS,
-    HISTORY_ROUNDS,
-    MAX_FAILURE_RATE,
-    MIN_REPUTATION,
-    PRIMARY_SLOTS,
-)
 from validator.protocol.sssa import Document
+from validator.scoring import Candidate, PlannedTask, Rules, Version
 
 Place = Literal["primary_by_rank", "primary_by_rotation", "auditor_by_draw", "not_drawn", "excluded"]
 
@@ -69,19 +54,21 @@ class Selection(Document, frozen=True):
     meaning: str | None
 
 
-def explain_selection(frozen: RoundInput, planned: PlannedTask, hotkey: str) -> Selection | None:
+def explain_selection(version: Version, frozen: RoundInput, planned: PlannedTask, hotkey: str) -> Selection | None:
     """Return why `hotkey` got its place, None if it was no candidate for the task."""
     own = next((c for c in planned.candidates if c.hotkey == hotkey), None)
     if own is None:
         return None
     key = (bytes.fromhex(frozen.seed), frozen.round_id, planned.task.task_id)
-    ranked = rank_candidates(planned.candidates, *key)
+    ranked = version.rank_candidates(planned.candidates, *key)
     group = planned.group
-    drawn = draw_auditors([r.candidate.hotkey for r in ranked if r.candidate.hotkey not in group.primaries], *key)
+    drawn = version.draw_auditors(
+        [r.candidate.hotkey for r in ranked if r.candidate.hotkey not in group.primaries], *key
+    )
     rank = next((i for i, r in enumerate(ranked, 1) if r.candidate.hotkey == hotkey), None)
     place = next((i for i, d in enumerate(drawn, 1) if d.hotkey == hotkey), None)
     pairs = tuple(zip(group.promoted, group.demoted, strict=True))
-    excluded = exclusion_reason(own)
+    excluded = version.exclusion_reason(own)
     facts = Selection(
         place=_place(hotkey, planned, excluded),
         why="",
@@ -91,7 +78,7 @@ def explain_selection(frozen: RoundInput, planned: PlannedTask, hotkey: str) -> 
         max_concurrent=own.max_concurrent,
         dispatches=own.dispatches,
         failures=own.failures,
-        auditor_streak=auditor_streak(own),
+        auditor_streak=version.auditor_streak(own),
         candidates=len(planned.candidates),
         pool=len(ranked),
         rank=rank,
@@ -105,7 +92,7 @@ def explain_selection(frozen: RoundInput, planned: PlannedTask, hotkey: str) -> 
         excluded=None if excluded is None else str(excluded),
         meaning=None if excluded is None else excluded.meaning,
     )
-    return _with_why(facts, own, excluded)
+    return _with_why(version.rules, facts, own, excluded)
 
 
 def _place(hotkey: str, planned: PlannedTask, excluded: Reason | None) -> Place:
@@ -118,15 +105,15 @@ def _place(hotkey: str, planned: PlannedTask, excluded: Reason | None) -> Place:
     return "auditor_by_draw" if hotkey in planned.group.auditors else "not_drawn"
 
 
-def _with_why(facts: Selection, own: Candidate, excluded: Reason | None) -> Selection:
-    why = _excluded(own, excluded) if excluded is not None else _chosen(facts)
+def _with_why(rules: Rules, facts: Selection, own: Candidate, excluded: Reason | None) -> Selection:
+    why = _excluded(rules, own, excluded) if excluded is not None else _chosen(rules, facts)
     return msgspec.structs.replace(facts, why=why)
 
 
-def _chosen(facts: Selection) -> str:
+def _chosen(rules: Rules, facts: Selection) -> str:
     match facts.place:
         case "primary_by_rank":
-            return f"rank {facts.rank} of {facts.pool}: the first {PRIMARY_SLOTS} are primaries"
+            return f"rank {facts.rank} of {facts.pool}: the first {rules.groups.primaries} are primaries"
         case "primary_by_rotation":
             instead = f", in place of {short(facts.pushed_out)}" if facts.pushed_out else ""
             return (
@@ -136,20 +123,20 @@ def _chosen(facts: Selection) -> str:
     pushed = f", pushed out by rotation for {short(facts.pushed_by)}" if facts.pushed_by else ""
     return (
         f"rank {facts.rank} of {facts.pool}{pushed}; auditor draw {facts.auditor_place} of {facts.auditor_pool}: "
-        f"the first {AUDITOR_SLOTS} are auditors"
+        f"the first {rules.groups.auditors} are auditors"
     )
 
 
-def _excluded(own: Candidate, reason: Reason) -> str:
+def _excluded(rules: Rules, own: Candidate, reason: Reason) -> str:
     match reason:
         case Reason.COLLUSION_FLAGS:
-            return f"{count(own.collusion_flags, 'collusion flag')} ≥ {EJECTING_FLAGS}"
+            return f"{count(own.collusion_flags, 'collusion flag')} ≥ {rules.groups.ejecting_flags}"
         case Reason.LOW_REPUTATION:
-            return f"reputation {own.reputation:.4f} < {plain(MIN_REPUTATION)}"
+            return f"reputation {own.reputation:.4f} < {plain(rules.reputation.floor)}"
         case Reason.IN_FLIGHT:
             return f"in flight {own.in_flight} ≥ {own.max_concurrent}, which is what it said it takes at once"
         case _:
             return (
                 f"failures {own.failures} of {own.dispatches} = {own.failures / own.dispatches:.2f} > "
-                f"{plain(MAX_FAILURE_RATE)} in the last {HISTORY_ROUNDS} rounds"
+                f"{plain(rules.groups.max_failure_rate)} in the last {rules.groups.history_rounds} rounds"
             )

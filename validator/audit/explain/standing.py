@@ -14,10 +14,9 @@ from validator.protocol.round import (
     RoundInput,
     RoundOutcome,
 )
-from validator.protocol.scoring_version import START_REPUTATION, SkillType
+from validator.protocol.scoring_version import SkillType
 from validator.protocol.sssa import Document
-from validator.scoring.collusion import add_sample, window_means
-from validator.scoring.samples import task_sample
+from validator.scoring import Version
 
 
 class Step(Document, frozen=True):
@@ -57,7 +56,7 @@ class Collusion(Document, frozen=True):
         counted: whether it entered the window; `reason` says why not.
         tasks: what each task gave.
         window_before: counted samples since the last flag, before the round.
-        samples: counted samples with the round's, at most 30; the means are over them, None without any.
+        samples: counted samples with the round's, at most as many as count; the means are over them, None without any.
         flag: the flag that the round raised.
     """
 
@@ -76,21 +75,20 @@ class Collusion(Document, frozen=True):
 
 
 def explain_reputation(
-    types: Sequence[SkillType], hotkey: str, state: MinerState | None, outcome: RoundOutcome
+    version: Version, types: Sequence[SkillType], hotkey: str, state: MinerState | None, outcome: RoundOutcome
 ) -> tuple[ReputationChange, ...]:
     """Return the changes for `types` and for every other type that had an event, in the order of SPEC 1."""
     events = [event for event in outcome.reputation if event.hotkey == hotkey]
     touched = {*types, *(event.skill_type for event in events)}
-    known = state.reputations if state else {}
+    known, start = state.reputations if state else {}, version.rules.reputation.start
     return tuple(
-        _change(skill_type, known.get(skill_type), [event for event in events if event.skill_type == skill_type])
+        _change(skill_type, known.get(skill_type, start), [event for event in events if event.skill_type == skill_type])
         for skill_type in SkillType
         if skill_type in touched
     )
 
 
-def _change(skill_type: SkillType, known: float | None, events: Sequence[ReputationEvent]) -> ReputationChange:
-    standing = START_REPUTATION if known is None else known
+def _change(skill_type: SkillType, standing: float, events: Sequence[ReputationEvent]) -> ReputationChange:
     return ReputationChange(
         skill_type,
         before=events[0].before if events else standing,
@@ -100,21 +98,23 @@ def _change(skill_type: SkillType, known: float | None, events: Sequence[Reputat
 
 
 def explain_collusion(
-    frozen: RoundInput, hotkey: str, state: MinerState | None, outcome: RoundOutcome
+    version: Version, frozen: RoundInput, hotkey: str, state: MinerState | None, outcome: RoundOutcome
 ) -> tuple[Collusion, ...]:
     """Return the round's samples of the miner, in the order of SPEC 1."""
     windows = state.agreements if state else {}
     flags = {flag.skill_type: flag for flag in outcome.flags if flag.hotkey == hotkey}
     samples = {sample.skill_type: sample for sample in outcome.samples if sample.hotkey == hotkey}
-    tasks = _of_tasks(frozen, hotkey, outcome)
+    tasks = _of_tasks(version, frozen, hotkey, outcome)
     return tuple(
-        _collusion(samples[kind], windows.get(kind, ()), tasks.get(kind, ()), flags.get(kind))
+        _collusion(version, samples[kind], windows.get(kind, ()), tasks.get(kind, ()), flags.get(kind))
         for kind in SkillType
         if kind in samples
     )
 
 
-def _of_tasks(frozen: RoundInput, hotkey: str, outcome: RoundOutcome) -> dict[SkillType, tuple[TaskAgreement, ...]]:
+def _of_tasks(
+    version: Version, frozen: RoundInput, hotkey: str, outcome: RoundOutcome
+) -> dict[SkillType, tuple[TaskAgreement, ...]]:
     types = {task.task_id: task.skill_type for task in frozen.tasks}
     groups = {group.task_id: group for group in outcome.groups}
     found: dict[SkillType, tuple[TaskAgreement, ...]] = {}
@@ -122,7 +122,7 @@ def _of_tasks(frozen: RoundInput, hotkey: str, outcome: RoundOutcome) -> dict[Sk
         if member.hotkey != hotkey or Reason(member.reason).gate:
             continue
         between = groups[member.task_id].auditor_agreement
-        sample = task_sample(member, between)
+        sample = version.task_sample(member, between)
         line = TaskAgreement(
             member.task_id,
             sample.with_primaries,
@@ -137,14 +137,15 @@ def _of_tasks(frozen: RoundInput, hotkey: str, outcome: RoundOutcome) -> dict[Sk
 
 
 def _collusion(
+    version: Version,
     sample: AgreementSample,
     window: Sequence[AgreementPair],
     tasks: tuple[TaskAgreement, ...],
     flag: FlagRaised | None,
 ) -> Collusion:
-    samples, means = len(window), window_means(window) if window else None
+    samples, means = len(window), version.window_means(window) if window else None
     if sample.counted and sample.with_primaries is not None and sample.with_auditors is not None:
-        step = add_sample(window, AgreementPair(sample.with_primaries, sample.with_auditors))
+        step = version.add_sample(window, AgreementPair(sample.with_primaries, sample.with_auditors))
         samples, means = step.samples, step.means
     return Collusion(
         skill_type=sample.skill_type,

@@ -13,7 +13,6 @@ from validator.protocol.answer import Role
 from validator.protocol.round import Mode, RoundInput
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.sssa import Document
-from validator.scoring.task import answer_facts, compare_answers
 from validator.store.records import TaskState
 
 
@@ -82,7 +81,7 @@ class AssessmentExplanation(Document, frozen=True, tag_field="kind", tag="assess
 
 def explain_task(frozen: RoundInput, facts: TaskFacts, hotkey: str) -> AssessmentExplanation | None:
     """Return the task as `hotkey` met it, None if it was no candidate."""
-    selection = explain_selection(frozen, facts.planned, hotkey)
+    selection = explain_selection(facts.version, frozen, facts.planned, hotkey)
     if selection is None:
         return None
     task = facts.planned.task
@@ -90,10 +89,10 @@ def explain_task(frozen: RoundInput, facts: TaskFacts, hotkey: str) -> Assessmen
     own = next((s for s in submissions if s.hotkey == hotkey), None)
     record = next((d for d in facts.dispatches if d.key.hotkey == hotkey), None)
     scored = facts.member(hotkey)
-    compared = compare_answers(task, facts.planned.group, submissions)
+    compared = facts.version.compare_answers(task, facts.planned.group, submissions)
     answer = None
     if own is not None and scored is not None and compared.standard is not None:
-        answer = answer_facts(own, scored.consensus, compared.standard, task, frozen.snapshot.epoch)
+        answer = facts.version.answer_facts(own, scored.consensus, compared.standard, task, frozen.snapshot.epoch)
     reward = scored.emission if scored else None
     return AssessmentExplanation(
         task_id=task.task_id,
@@ -108,9 +107,9 @@ def explain_task(frozen: RoundInput, facts: TaskFacts, hotkey: str) -> Assessmen
         selection=selection,
         gates=explain_gates(task, record, own) if record else None,
         group=_group(frozen, facts) if facts.state == "settled" else None,
-        consensus=explain_consensus(compared, scored, submissions) if scored else None,
-        quality=explain_quality(answer, reward) if answer and reward else None,
-        emission=explain_emission(answer, reward) if answer and reward else None,
+        consensus=explain_consensus(facts.version, compared, scored, submissions) if scored else None,
+        quality=explain_quality(facts.version, answer, reward) if answer and reward else None,
+        emission=explain_emission(facts.version, answer, reward) if answer and reward else None,
         entry=scored.window_entry if scored else None,
         entry_reason=scored.reason if scored else None,
         entry_meaning=meaning_of(scored.reason) if scored else None,

@@ -5,11 +5,11 @@ All of it as of the moment when the round had settled: no entry is ever removed,
 
 from collections.abc import Mapping, Sequence
 
+from validator.protocol.means import mean
 from validator.protocol.round import RoundInput
-from validator.protocol.scoring_version import SCORE_WINDOW
+from validator.protocol.scoring_version import WINDOW_TYPES
 from validator.protocol.sssa import Document
-from validator.scoring.means import mean
-from validator.scoring.weights import WINDOW_TYPES, Share, WeightPlan, mechanism_weights, type_score, warm_up
+from validator.scoring import Share, Version, WeightPlan
 from validator.store import Transaction
 from validator.store.records import WindowEntry
 
@@ -66,23 +66,24 @@ class WeightEffect(Document, frozen=True):
     weight_without: float
 
 
-async def explain_windows(tx: Transaction, round_id: int, hotkey: str) -> tuple[TypeWindow, ...]:
+async def explain_windows(tx: Transaction, version: Version, round_id: int, hotkey: str) -> tuple[TypeWindow, ...]:
     """Return the windows to which the round added entries of the miner, in the order of SPEC 1."""
     end = await tx.windows.end_of(round_id)
     added = {entry.skill_type for entry in await tx.windows.of_round(round_id) if entry.hotkey == hotkey}
     found = []
     for skill_type in WINDOW_TYPES:
         if skill_type in added:
-            entries = await tx.windows.newest(hotkey, skill_type, SCORE_WINDOW + _MORE, end)
+            entries = await tx.windows.newest(hotkey, skill_type, version.rules.pay.window + _MORE, end)
             later = await tx.windows.added_after(hotkey, skill_type, end)
-            found.append(_window(skill_type, entries, round_id, later))
+            found.append(_window(version, skill_type, entries, round_id, later))
     return tuple(found)
 
 
-def _window(skill_type: str, entries: Sequence[WindowEntry], round_id: int, later: int) -> TypeWindow:
-    window = entries[-SCORE_WINDOW:]
+def _window(version: Version, skill_type: str, entries: Sequence[WindowEntry], round_id: int, later: int) -> TypeWindow:
+    most = version.rules.pay.window
+    window = entries[-most:]
     values = [entry.value for entry in window]
-    dropped = max(0, len(window) + later - SCORE_WINDOW)
+    dropped = max(0, len(window) + later - most)
     own = [
         Entry(entry.task_id, entry.value, position, position - dropped if position > dropped else None)
         for position, entry in enumerate(window, 1)
@@ -93,18 +94,23 @@ def _window(skill_type: str, entries: Sequence[WindowEntry], round_id: int, late
         entries=tuple(own),
         length=len(window),
         mean=mean(values),
-        warm_up=warm_up(len(window)),
-        score_before=type_score(_without(entries, round_id)),
-        score_after=type_score(values),
+        warm_up=version.warm_up(len(window)),
+        score_before=version.type_score(_without(entries, round_id, most)),
+        score_after=version.type_score(values),
     )
 
 
-def _without(entries: Sequence[WindowEntry], round_id: int) -> list[float]:
-    return [entry.value for entry in entries if entry.round_id != round_id][-SCORE_WINDOW:]
+def _without(entries: Sequence[WindowEntry], round_id: int, most: int) -> list[float]:
+    return [entry.value for entry in entries if entry.round_id != round_id][-most:]
 
 
-async def explain_weight(
-    tx: Transaction, frozen: RoundInput, hotkey: str, changed: Sequence[TypeWindow], mechanisms: Mechanisms
+async def explain_weight(  # noqa: PLR0913, PLR0917 - a round, a miner, and what pays
+    tx: Transaction,
+    version: Version,
+    frozen: RoundInput,
+    hotkey: str,
+    changed: Sequence[TypeWindow],
+    mechanisms: Mechanisms,
 ) -> tuple[WeightEffect, ...]:
     """Return the effect of the round's entries on each mechanism that pays for their types, by its id.
 
@@ -116,15 +122,22 @@ async def explain_weight(
     round_id = int(frozen.round_id)
     end = await tx.windows.end_of(round_id)
     windows: dict[str, Mapping[str, Sequence[float]]] = {
-        miner: of_types for miner, of_types in (await tx.windows.all(end)).items() if miner in registered
+        miner: of_types
+        for miner, of_types in (await tx.windows.all(version.rules.pay.window, end)).items()
+        if miner in registered
     }
     own = dict(windows[hotkey])
     for window in changed:
-        entries = await tx.windows.newest(hotkey, window.skill_type, SCORE_WINDOW + _MORE, end)
-        own[window.skill_type] = _without(entries, round_id)
+        entries = await tx.windows.newest(hotkey, window.skill_type, version.rules.pay.window + _MORE, end)
+        own[window.skill_type] = _without(entries, round_id, version.rules.pay.window)
     touched = {window.skill_type for window in changed}
     return tuple(
-        _effect(mechid, hotkey, mechanism_weights(windows, kinds), mechanism_weights({**windows, hotkey: own}, kinds))
+        _effect(
+            mechid,
+            hotkey,
+            version.mechanism_weights(windows, kinds),
+            version.mechanism_weights({**windows, hotkey: own}, kinds),
+        )
         for mechid, kinds in mechanisms.items()
         if any(touched & {*kind.types} for kind in kinds)
     )

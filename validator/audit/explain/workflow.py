@@ -80,7 +80,7 @@ def explain_workflow(
     frozen: RoundInput, facts: TaskFacts, workflow: WorkflowTask, hotkey: str
 ) -> WorkflowExplanation | None:
     """Return the task as `hotkey` met it, None if it was no candidate; `workflow` is the task's document."""
-    selection = explain_selection(frozen, facts.planned, hotkey)
+    selection = explain_selection(facts.version, frozen, facts.planned, hotkey)
     if selection is None:
         return None
     task = facts.planned.task
@@ -102,10 +102,10 @@ def explain_workflow(
         selection=selection,
         gates=explain_gates(task, record, None) if record else None,
         group=_group(frozen, facts) if facts.state == "settled" else None,
-        run=explain_run(submission.plan, submission.run) if submission else None,
+        run=explain_run(facts.version, submission.plan, submission.run) if submission else None,
         measured=explain_measured(outcome.measured) if outcome else None,
-        quality=explain_output(workflow, submission) if submission else None,
-        worth=explain_worth(outcome) if outcome else None,
+        quality=explain_output(facts.version, workflow, submission) if submission else None,
+        worth=explain_worth(facts.version, outcome) if outcome else None,
         entry=scored.window_entry if scored else None,
         entry_reason=scored.reason if scored else None,
         entry_meaning=meaning_of(scored.reason) if scored else None,

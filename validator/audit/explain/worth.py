@@ -8,15 +8,7 @@ from validator.protocol.sssa import Document
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_score import WorkflowRun
 from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring.output_quality import criteria_met, keys_met, read_quality, words_shared
-from validator.scoring.workflow import (
-    SUCCESS_GATE,
-    Contribution,
-    Penalty,
-    contributions,
-    penalties,
-)
-from validator.scoring.workflow_runs import result_of
+from validator.scoring import Addend, Penalty, Version
 
 _NOUNS: Final = {"unplanned": "unplanned retry", "timeouts": "timeout", "hard_failures": "hard failure"}
 
@@ -79,40 +71,40 @@ def explain_measured(run: WorkflowRun) -> tuple[Measure, ...]:
     )
 
 
-def explain_output(task: WorkflowTask, submission: WorkflowSubmission) -> OutputQuality:
+def explain_output(version: Version, task: WorkflowTask, submission: WorkflowSubmission) -> OutputQuality:
     """Return how the output was judged: by ROUGE-L, checklist, keys or tests."""
-    output = result_of(submission.plan, submission.run)
+    output = version.result_of(submission.plan, submission.run)
     if output is None:
         return OutputQuality(submission.quality, "no step that ends the plan gave an output", ())
     match task.type:
         case "rag":
-            return OutputQuality(submission.quality, _words(task, output), ())
+            return OutputQuality(submission.quality, _words(version, task, output), ())
         case "agent":
             criteria = task.reference.given("checklist")
-            met = criteria_met(criteria, output)
+            met = version.criteria_met(criteria, output)
             checks = tuple(Check(f"{c.type} {c.value}", held) for c, held in zip(criteria, met, strict=True))
             return OutputQuality(submission.quality, f"{sum(met)} of {len(met)} criteria met", checks)
         case "data_transform":
-            return _keys(task, output, submission.quality)
+            return _keys(version, task, output, submission.quality)
         case _:
-            return OutputQuality(submission.quality, _code(task, output, submission.quality), ())
+            return OutputQuality(submission.quality, _code(version, task, output, submission.quality), ())
 
 
-def explain_worth(outcome: WorkflowOutcome) -> Worth:
+def explain_worth(version: Version, outcome: WorkflowOutcome) -> Worth:
     """Return the parts of S, each with why."""
-    run, score = outcome.measured, outcome.score
-    gated = f"success {score.success:.4f} is not above {plain(SUCCESS_GATE)}: counts nothing"
-    earned = score.success > SUCCESS_GATE
+    run, score, gate = outcome.measured, outcome.score, version.rules.workflow.gate
+    gated = f"success {score.success:.4f} is not above {plain(gate)}: counts nothing"
+    earned = score.success > gate
     whys = {
         "success": f"quality {run.output_quality:.4f} × {run.steps_completed} of {run.total_steps} steps",
         "cost": f"1 − {run.actual_tao:g} of {run.max_budget_tao:g} TAO" if earned else gated,
         "latency": f"1 − {run.actual_seconds:g} of {run.max_latency_seconds:g} seconds" if earned else gated,
-        "reliability": _penalties(penalties(run)),
+        "reliability": _penalties(version.penalties(run)),
     }
-    return Worth(tuple(_part(part, whys[part.name]) for part in contributions(score)), score.score)
+    return Worth(tuple(_part(part, whys[part.name]) for part in version.worth_parts(score)), score.score)
 
 
-def _part(part: Contribution, why: str) -> Part:
+def _part(part: Addend, why: str) -> Part:
     return Part(part.name, part.weight, part.value, part.contribution, why)
 
 
@@ -121,24 +113,28 @@ def _penalties(found: tuple[Penalty, ...]) -> str:
     return " − ".join(["1", *taken]) if taken else "no unplanned retry, timeout or hard failure"
 
 
-def _words(task: WorkflowTask, output: StepOutput) -> str:
-    common, expected, given = words_shared(task.reference.given("text"), output.text or "")
+def _words(version: Version, task: WorkflowTask, output: StepOutput) -> str:
+    common, expected, given = version.words_shared(task.reference.given("text"), output.text or "")
     lengths = f"({expected} of the reference + {given} of the output)"
     return f"ROUGE-L over words: {common} in common, in their order; 2 × {common} / {lengths}"
 
 
-def _keys(task: WorkflowTask, output: StepOutput, quality: float | None) -> OutputQuality:
-    met = keys_met(task.reference.given("expected"), output)
+def _keys(version: Version, task: WorkflowTask, output: StepOutput, quality: float | None) -> OutputQuality:
+    met = version.keys_met(task.reference.given("expected"), output)
     if met is None:
-        same = read_quality(task, output) == 1.0
+        same = version.read_quality(task, output) == 1.0
         return OutputQuality(quality, "the same JSON as the reference" if same else "not the reference's JSON", ())
     why = f"{sum(met.values())} of the reference's {count(len(met), 'key')} have its value and type"
     return OutputQuality(quality, why, tuple(Check(f"key {key}", held) for key, held in met.items()))
 
 
-def _code(task: WorkflowTask, output: StepOutput, quality: float | None) -> str:
-    if read_quality(task, output) is not None:
+def _code(version: Version, task: WorkflowTask, output: StepOutput, quality: float | None) -> str:
+    if version.read_quality(task, output) is not None:
         return "no code"
     if quality is None:
         return "deferred: code is judged by running the task's tests, and there is no sandbox to run it in"
-    return "0.7 × share of the task's tests passed + 0.3 × max(0, 1 − 0.05 × lint findings), as the sandbox found"
+    rules = version.rules.workflow
+    return (
+        f"{plain(rules.tests)} × share of the task's tests passed + {plain(rules.lint)} × max(0, 1 − "
+        f"{plain(rules.finding)} × lint findings), as the sandbox found"
+    )

@@ -8,17 +8,16 @@ from validator.audit.log.lines import Line, LineReader
 from validator.audit.log.proofs import check_proofs
 from validator.audit.log.report import Checked
 from validator.audit.log.standing import Standing
-from validator.groups.draws import round_seed, task_id
+from validator.protocol.draws import round_seed, task_id
 from validator.protocol.limits import MAX_LOG_MINERS, MAX_LOG_TASKS
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import Receipt, RoundEnd, outcome_line, plan_line
 from validator.protocol.round import RoundOutcome, RoundTask, Submission
-from validator.protocol.scoring_version import AUDITOR_SLOTS, PRIMARY_SLOTS, SkillType
+from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import verify_document
 from validator.protocol.workflow_plan import goal_sha256
 from validator.protocol.workflow_task import task_sha256
-from validator.scorers import Scorer, UnknownScoringVersionError, scorer
-from validator.scoring.run_checks import submission_fault
+from validator.scoring import UnknownScoringVersionError, Version, version
 
 
 def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes | None, standing: Standing) -> Checked:
@@ -41,20 +40,21 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
     planned = read_planned(reader, end, lines.input, lines.plan, seed)
     _check_sizes(planned, end)
     _check_input(planned, receipt, end)
-    version = _scorer(planned, end)
-    if version is None:
+    scored_by = _version(planned, end)
+    if scored_by is None:
         return Checked(end.state, pending=not planned.drawn)
+    _check_groups(planned, end, scored_by)
     if planned.drawn:
-        _check_plan(planned, end, version)
-    place = standing.fault(planned.frozen)
+        _check_plan(planned, end, scored_by)
+    place = standing.fault(planned.frozen, scored_by.rules.collusion.window)
     if place is not None:
         raise FaultError(planned.input_line, "input", end.round_id, "is not what the rounds before came to", place)
     if lines.answers is None or lines.outcome is None:
         return Checked(end.state, pending=not planned.drawn)
     answers = read_answers(reader, end, lines.answers)
-    check_answers(planned, answers, end)
+    check_answers(planned, answers, end, scored_by)
     outcome, found = read_outcome(reader, end, lines.outcome)
-    _check_outcome(planned, answers, outcome, found, end, version)
+    _check_outcome(planned, answers, outcome, found, end, scored_by)
     standing.add(outcome)
     proofs = check_proofs(reader, end, receipt.validator_hotkey, planned, answers, outcome)
     return Checked(
@@ -66,10 +66,10 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
     )
 
 
-def _scorer(planned: Planned, end: RoundEnd) -> Scorer | None:
-    """Return the version's code; None only for a round that was abandoned because nobody had it."""
+def _version(planned: Planned, end: RoundEnd) -> Version | None:
+    """Return the round's version; None only for a round that was abandoned because nobody had it."""
     try:
-        return scorer(planned.frozen.scoring_version)
+        return version(planned.frozen.scoring_version)
     except UnknownScoringVersionError as error:
         if end.state == "abandoned":
             return None
@@ -77,16 +77,21 @@ def _scorer(planned: Planned, end: RoundEnd) -> Scorer | None:
 
 
 def _check_sizes(planned: Planned, end: RoundEnd) -> None:
-    """Refuse what no round has: groups are drawn from all miners for each task, and their members compared in pairs."""
+    """Refuse what no round has: groups are drawn from all miners for each task."""
     for path, many, most in (
         ("tasks", len(planned.frozen.tasks), MAX_LOG_TASKS),
         ("miners", len(planned.frozen.miners), MAX_LOG_MINERS),
     ):
         if many > most:
             raise FaultError(planned.input_line, "input", end.round_id, f"{many} of them, at most {most}", path)
+
+
+def _check_groups(planned: Planned, end: RoundEnd, scored_by: Version) -> None:
+    """Refuse groups that no round of the version has: their members are compared in pairs."""
+    most = scored_by.rules.groups
     for i, group in enumerate(planned.plan.groups):
-        if len(group.primaries) > PRIMARY_SLOTS or len(group.auditors) > AUDITOR_SLOTS:
-            what = f"more than {PRIMARY_SLOTS} primaries or {AUDITOR_SLOTS} auditors"
+        if len(group.primaries) > most.primaries or len(group.auditors) > most.auditors:
+            what = f"more than {most.primaries} primaries or {most.auditors} auditors"
             raise FaultError(planned.plan_line, "plan", end.round_id, what, f"groups[{i}]")
 
 
@@ -111,9 +116,9 @@ def _check_input(planned: Planned, receipt: Receipt, end: RoundEnd) -> None:
             raise fault(f"tasks[{i}].bundle_sha256", "is not that of the goal")
 
 
-def _check_plan(planned: Planned, end: RoundEnd, version: Scorer) -> None:
+def _check_plan(planned: Planned, end: RoundEnd, scored_by: Version) -> None:
     try:
-        again = version.plan(planned.frozen)
+        again = scored_by.plan(planned.frozen)
     except Exception as error:  # noqa: BLE001 - whatever strangers wrote there, it ends in a line
         raise FaultError(
             planned.input_line, "input", end.round_id, f"no groups can be drawn from it: {error}"
@@ -127,7 +132,7 @@ def _check_plan(planned: Planned, end: RoundEnd, version: Scorer) -> None:
     )
 
 
-def check_answers(planned: Planned, answers: Answers, end: RoundEnd) -> None:
+def check_answers(planned: Planned, answers: Answers, end: RoundEnd, scored_by: Version) -> None:
     """Hold what came back against the groups: one answer or failure per member, what they sent signed by the miners.
 
     Raises:
@@ -162,7 +167,7 @@ def check_answers(planned: Planned, answers: Answers, end: RoundEnd) -> None:
         _check_sssa(tasks[submission.task_id], submission, number, end)
     for i, ran in enumerate(results.workflows):
         task = tasks[ran.task_id]
-        found = None if task.workflow is None else submission_fault(task, task.workflow, ran)
+        found = None if task.workflow is None else scored_by.submission_fault(task, task.workflow, ran)
         if found is not None:
             raise fault(found.what, f"workflows[{i}].{found.path}")
 
@@ -178,10 +183,10 @@ def _check_sssa(task: RoundTask, submission: Submission, number: int, end: Round
 
 
 def _check_outcome(  # noqa: PLR0913, PLR0917 - everything an outcome follows from
-    planned: Planned, answers: Answers, outcome: RoundOutcome, found: Line, end: RoundEnd, version: Scorer
+    planned: Planned, answers: Answers, outcome: RoundOutcome, found: Line, end: RoundEnd, scored_by: Version
 ) -> None:
     try:
-        again = version.score(planned.frozen, planned.plan, answers.results)
+        again = scored_by.score(planned.frozen, planned.plan, answers.results)
     except Exception as error:  # noqa: BLE001 - whatever strangers wrote there, it ends in a line
         raise FaultError(answers.number, "answers", end.round_id, f"no scores follow from them: {error}") from None
     if outcome_line(again) == found.data:

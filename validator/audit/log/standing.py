@@ -2,9 +2,12 @@
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Final
 
 from validator.protocol.round import AgreementPair, MinerState, RoundInput, RoundOutcome
-from validator.protocol.scoring_version import COLLUSION_WINDOW, SkillType
+from validator.protocol.scoring_version import SkillType
+
+_KEPT: Final = 512  # agreements of a pair: more than any version's window, and a bound on what a log can make us keep
 
 
 @dataclass(slots=True)
@@ -32,11 +35,16 @@ class Standing:
         """How many miners the log told of."""
         return len(self._known)
 
-    def fault(self, frozen: RoundInput) -> str | None:
-        """Return the first place in a round's input that does not follow from the rounds before it; learn the rest."""
+    def fault(self, frozen: RoundInput, window: int) -> str | None:
+        """Return the first place in a round's input that does not follow from the rounds before it; learn the rest.
+
+        Args:
+            frozen: the input.
+            window: how many agreements of a pair the round's version looks back on.
+        """
         for i, miner in enumerate(frozen.miners):
             known = self._of(miner.hotkey) or self._known.setdefault(miner.hotkey, _told(miner))
-            wrong = _difference(known, miner)
+            wrong = _difference(known, miner, window)
             if wrong is not None:
                 return f"miners[{i}].{wrong}"
             known.flags = miner.flags
@@ -51,7 +59,7 @@ class Standing:
             known = self._of(sample.hotkey)
             if known and sample.counted and sample.with_primaries is not None and sample.with_auditors is not None:
                 pair = AgreementPair(sample.with_primaries, sample.with_auditors)
-                known.agreements[sample.skill_type] = (*known.agreements[sample.skill_type], pair)[-COLLUSION_WINDOW:]
+                known.agreements[sample.skill_type] = (*known.agreements[sample.skill_type], pair)[-_KEPT:]
         for flag in outcome.flags:
             if known := self._of(flag.hotkey):
                 known.flags += 1
@@ -65,9 +73,9 @@ def _told(miner: MinerState) -> _Known:
     return _Known(dict(miner.reputations), defaultdict(tuple, miner.agreements), miner.flags)
 
 
-def _difference(known: _Known, miner: MinerState) -> str | None:
+def _difference(known: _Known, miner: MinerState, window: int) -> str | None:
     if miner.reputations != known.reputations:
         return "reputations"
-    if miner.agreements != {kind: window for kind, window in known.agreements.items() if window}:
+    if miner.agreements != {kind: pairs[-window:] for kind, pairs in known.agreements.items() if pairs}:
         return "agreements"
     return "flags" if miner.flags > known.flags else None

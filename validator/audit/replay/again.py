@@ -26,9 +26,6 @@ Judgement = Submission | WorkflowSubmission | Rejection
 class Gates(Protocol):
     """The gates of one round."""
 
-    version: str
-    """The scoring version that they belong to."""
-
     def judge(self, key: DispatchKey, role: Role, body: bytes, seconds: float, stored: Judgement | None) -> None:
         """Send an answer through its gates; a run cannot be had again, so that of `stored` stands for it."""
 
@@ -58,9 +55,6 @@ async def judge_again(
         stored: their judgements as stored.
         gates: of this round.
     """
-    if gates.version != frozen.scoring_version:
-        kept = sum(record.body_bytes is not None for record in records)
-        return Bodies(other_version=kept, dispatches=len(records)), ()
     counted: Counter[str] = Counter()
     damaged: list[Difference] = []
     for record in records:

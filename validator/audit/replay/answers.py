@@ -9,13 +9,14 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundTask, Submission, WorkflowSubmission
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import verify_document
-from validator.scoring.run_checks import submission_fault
+from validator.scoring import Version
 from validator.store import DispatchKey
 from validator.store.errors import DamagedError
 from validator.store.records import DispatchRecord
 
 
 def answer_differences(
+    version: Version,
     frozen: RoundInput,
     records: Sequence[DispatchRecord],
     answers: Mapping[DispatchKey, Judgement | DamagedError | None],
@@ -33,17 +34,17 @@ def answer_differences(
         elif isinstance(answer, Submission) and not verify_document(answer.sssa, answer.hotkey):
             yield Difference(f"{path}.sssa.signature", "is not the hotkey's over the stored attestation")
         elif isinstance(answer, WorkflowSubmission) and task is not None:
-            yield from filter(None, [_plan_difference(path, record, answer, task)])
+            yield from filter(None, [_plan_difference(version, path, record, answer, task)])
         elif isinstance(answer, Submission) and task is not None:
-            early = answer.seconds < task.windows.of(answer.role)[0]
+            early = answer.seconds < task.windows.of(answer.role).t_min
             reason = Reason.ACCEPTED_EARLY if early else Reason.ACCEPTED
             yield from filter(None, [_columns(path, record, reason, answer.seconds, answer.sssa_sha256)])
 
 
 def _plan_difference(
-    path: str, record: DispatchRecord, answer: WorkflowSubmission, task: RoundTask
+    version: Version, path: str, record: DispatchRecord, answer: WorkflowSubmission, task: RoundTask
 ) -> Difference | None:
-    fault = None if task.workflow is None else submission_fault(task, task.workflow, answer)
+    fault = None if task.workflow is None else version.submission_fault(task, task.workflow, answer)
     if fault is not None:
         return Difference(f"{path}.{fault.path}", fault.what)
     return _columns(path, record, Reason.ACCEPTED, answer.seconds, answer.plan_sha256)

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
-from validator.scorers import Scorer
+from validator.scoring import Version
 from validator.store.records import RoundSummary
 from validator.store.repositories.tasks import task_state
 from validator.store.summary import summarise
@@ -40,7 +40,7 @@ def plan_rows(frozen: RoundInput, plan: RoundPlan) -> Rows:
     }
 
 
-def outcome_rows(scorer: Scorer, frozen: RoundInput, outcome: RoundOutcome) -> Rows:
+def outcome_rows(version: Version, frozen: RoundInput, outcome: RoundOutcome) -> Rows:
     """Return what settling the round stored, by their keys; lists where the order counts."""
     plain = msgspec.to_builtins(outcome)
     return {
@@ -53,7 +53,7 @@ def outcome_rows(scorer: Scorer, frozen: RoundInput, outcome: RoundOutcome) -> R
         "reputation_events": plain["reputation"],
         "window_entries": [
             {"hotkey": hotkey, "skill_type": skill_type, "task_id": task_id, "value": value}
-            for hotkey, skill_type, task_id, value in scorer.window_entries(frozen, outcome)
+            for hotkey, skill_type, task_id, value in version.window_entries(frozen, outcome)
         ],
     }
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from validator.audit.replay.compare import Difference
 from validator.audit.replay.plain import compared
-from validator.groups.draws import round_seed, salt_commitment, task_id
+from validator.protocol.draws import round_seed, salt_commitment, task_id
 from validator.protocol.round import RoundInput
 from validator.store.records import RoundRecord, SaltRecord
 

@@ -18,14 +18,12 @@ class Bodies:
         judged: sent through the gates again.
         pruned: gone with their retention.
         too_costly: kept, and not judged again: their stored reason stands (D-27).
-        other_version: kept, but of a scoring version whose gates are not in this program.
         dispatches: all there were, those that brought no body included.
     """
 
     judged: int = 0
     pruned: int = 0
     too_costly: int = 0
-    other_version: int = 0
     dispatches: int = 0
 
 

@@ -28,7 +28,7 @@ from validator.protocol.round import (
     WorkflowSubmission,
 )
 from validator.protocol.text import printable
-from validator.scorers import Scorer, UnknownScoringVersionError, scorer
+from validator.scoring import UnknownScoringVersionError, Version, version
 from validator.store import DispatchKey, Transaction
 from validator.store.errors import DamagedError
 from validator.store.records import StoredRound
@@ -103,16 +103,16 @@ class _Replay:
         self.found.extend(input_differences(frozen, record, await self.tx.salts.current(frozen.snapshot.epoch)))
         return frozen
 
-    def _version(self, frozen: RoundInput) -> Scorer | None:
+    def _version(self, frozen: RoundInput) -> Version | None:
         try:
-            return scorer(frozen.scoring_version)
+            return version(frozen.scoring_version)
         except UnknownScoringVersionError as error:
             if self.stored.record.reason != Reason.ABANDONED_VERSION:
                 self._note(Difference("input.scoring_version", str(error)))
             return None
 
-    async def _plan(self, version: Scorer, frozen: RoundInput) -> RoundPlan | None:
-        plan = self._computed("plan", lambda: version.plan(frozen))
+    async def _plan(self, scored_by: Version, frozen: RoundInput) -> RoundPlan | None:
+        plan = self._computed("plan", lambda: scored_by.plan(frozen))
         if plan is None:
             return None
         self.digests["plan"] = digest(plan)
@@ -122,20 +122,20 @@ class _Replay:
             self._note(None if stored is None else compared(part, stored[part], rows))
         return plan
 
-    async def _scored(self, version: Scorer, frozen: RoundInput, plan: RoundPlan) -> None:
-        results = await self._results(frozen, plan)
+    async def _scored(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan) -> None:
+        results = await self._results(scored_by, frozen, plan)
         if results is None:
             return
         self.digests["answers"] = digest(results)
-        outcome = self._computed("outcome", lambda: version.score(frozen, plan, results))
+        outcome = self._computed("outcome", lambda: scored_by.score(frozen, plan, results))
         if outcome is None:
             return
         self.digests["outcome"] = digest(outcome)
         await self._outcome(outcome)
         await self._proofs(frozen, proofs_again(frozen, plan, results, outcome))
-        await self._rows(outcome_rows(version, frozen, outcome))
+        await self._rows(outcome_rows(scored_by, frozen, outcome))
 
-    async def _results(self, frozen: RoundInput, plan: RoundPlan) -> RoundResults | None:
+    async def _results(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan) -> RoundResults | None:
         """Return what came back, None if some of it is not there any more."""
         tasks = await self._read("tasks", self.tx.tasks.of_round(self.round_id))
         records = await self._read("dispatches", self.tx.dispatches.of_round(self.round_id))
@@ -146,7 +146,7 @@ class _Replay:
         expected = _counted(self.round_id, plan, {task.task_id for task in void})
         counted = tuple(record for record in records if record.key in expected)
         found = {key: judgement for key, judgement in answers if key in expected}
-        self.found.extend(answer_differences(frozen, counted, found))
+        self.found.extend(answer_differences(scored_by, frozen, counted, found))
         judged: dict[DispatchKey, Judgement] = {
             key: judgement
             for key, judgement in found.items()

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from validator.protocol.scoring_version import EJECTING_FLAGS, START_REPUTATION, SkillType
-from validator.scoring.weights import WINDOW_TYPES, miner_score, type_score
+from validator.protocol.scoring_version import WINDOW_TYPES, SkillType
+from validator.scoring import CURRENT, Version, version
 from validator.store import Transaction
 from validator.store.records import MinerRecord
 
@@ -44,13 +44,14 @@ class MinerView:
 async def miner_list(tx: Transaction, now: datetime) -> tuple[MinerView, ...]:
     """Return everyone ever seen, validators included: highest score first, then by hotkey."""
     records = await tx.miners.listing(now)
-    windows = await tx.windows.all()
+    pays = version(CURRENT)
+    windows = await tx.windows.all(pays.rules.pay.window)
     newest = max((record.last_seen_block for record in records), default=0)
-    views = [_view(record, newest, windows.get(record.hotkey, {})) for record in records]
+    views = [_view(pays, record, newest, windows.get(record.hotkey, {})) for record in records]
     return tuple(sorted(views, key=lambda view: (-view.score, view.hotkey)))
 
 
-def _view(record: MinerRecord, newest: int, windows: Mapping[str, list[float]]) -> MinerView:
+def _view(pays: Version, record: MinerRecord, newest: int, windows: Mapping[str, list[float]]) -> MinerView:
     types = [name for name in WINDOW_TYPES if name in windows]
     return MinerView(
         hotkey=record.hotkey,
@@ -60,14 +61,14 @@ def _view(record: MinerRecord, newest: int, windows: Mapping[str, list[float]]) 
         last_seen_block=record.last_seen_block,
         skill_types=record.skill_types,
         reputations={
-            kind: record.reputations.get(kind, START_REPUTATION)
+            kind: record.reputations.get(kind, pays.rules.reputation.start)
             for kind in SkillType
             if kind in record.skill_types or kind in record.reputations
         },
         flags=record.flags,
-        ejected=record.flags >= EJECTING_FLAGS,
+        ejected=record.flags >= pays.rules.groups.ejecting_flags,
         dispatches=record.dispatches,
-        score=miner_score(windows),
-        type_scores={name: type_score(windows[name]) for name in types},
+        score=pays.miner_score(windows),
+        type_scores={name: pays.type_score(windows[name]) for name in types},
         window_entries={name: len(windows[name]) for name in types},
     )

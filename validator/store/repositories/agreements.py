@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Row, func, select, update
 
 from validator.protocol.round import AgreementPair, AgreementSample
-from validator.protocol.scoring_version import COLLUSION_WINDOW, SkillType
+from validator.protocol.scoring_version import SkillType
 from validator.store.records import SampleRecord
 from validator.store.repositories.base import Repository
 from validator.store.tables import agreements
@@ -34,12 +34,12 @@ class Agreements(Repository):
             ],
         )
 
-    async def windows(self) -> Mapping[tuple[str, SkillType], tuple[AgreementPair, ...]]:
-        """Return (hotkey, skill_type) -> the newest 30 counted samples since the last flag, oldest first."""
+    async def windows(self, most: int) -> Mapping[tuple[str, SkillType], tuple[AgreementPair, ...]]:
+        """Return (hotkey, skill_type) -> the newest `most` counted samples since the last flag, oldest first."""
         a = agreements.c
         age = func.row_number().over(partition_by=(a.hotkey, a.skill_type), order_by=a.round_id.desc())
         open_ones = select(agreements, age.label("age")).where(a.counted, a.consumed_by.is_(None)).subquery()
-        newest = select(open_ones).where(open_ones.c.age <= COLLUSION_WINDOW).order_by(open_ones.c.round_id)
+        newest = select(open_ones).where(open_ones.c.age <= most).order_by(open_ones.c.round_id)
         found: dict[tuple[str, SkillType], list[AgreementPair]] = defaultdict(list)
         for row in await self._all(newest):
             pair = AgreementPair(row.with_primaries, row.with_auditors)
@@ -56,7 +56,7 @@ class Agreements(Repository):
         """Close the pair's window for good (D-9): the next flag needs new samples.
 
         Returns:
-            How many counted samples the flag consumed; those beyond the window of 30 go with it.
+            How many counted samples the flag consumed; those beyond the version's window go with it.
         """
         a = agreements.c
         pair = (a.hotkey == hotkey) & (a.skill_type == skill_type)

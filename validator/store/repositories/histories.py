@@ -7,7 +7,7 @@ from sqlalchemy import case, func, select
 
 from validator.protocol.answer import Role
 from validator.protocol.round import TypeHistory
-from validator.protocol.scoring_version import HISTORY_ROUNDS, SkillType
+from validator.protocol.scoring_version import SkillType
 from validator.store.repositories.base import Repository
 from validator.store.tables import dispatches, rounds
 
@@ -17,9 +17,7 @@ MAX_ROLES = 100
 class Histories(Repository):
     """Histories per (hotkey, skill_type), from settled tasks only: void and skipped ones never happened."""
 
-    async def before(
-        self, round_id: int, lookback: int = HISTORY_ROUNDS
-    ) -> Mapping[tuple[str, SkillType], TypeHistory]:
+    async def before(self, round_id: int, lookback: int) -> Mapping[tuple[str, SkillType], TypeHistory]:
         """Return the histories as they stand for the round to come.
 
         Args:

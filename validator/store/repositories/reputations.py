@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Row, select
 
 from validator.protocol.round import ReputationEvent
-from validator.protocol.scoring_version import START_REPUTATION, SkillType
+from validator.protocol.scoring_version import SkillType
 from validator.store.errors import ReputationConflictError
 from validator.store.records import EventRecord
 from validator.store.repositories.base import Repository
@@ -14,15 +14,20 @@ from validator.store.tables import reputation_events, reputations
 
 
 class Reputations(Repository):
-    """Values per (hotkey, skill_type); a pair without a row stands at 0.5."""
+    """Values per (hotkey, skill_type); a pair without a row stands where its version says that everybody starts."""
 
     async def all(self) -> dict[tuple[str, SkillType], float]:
         """Return (hotkey, skill_type) -> value of every pair that ever had an event."""
         found = await self._all(select(reputations).order_by(reputations.c.hotkey, reputations.c.skill_type))
         return {(row.hotkey, SkillType(row.skill_type)): row.value for row in found}
 
-    async def apply(self, events: Sequence[ReputationEvent], round_id: int) -> None:
+    async def apply(self, events: Sequence[ReputationEvent], round_id: int, start: float) -> None:
         """Append a round's events in their order and take over the values they lead to.
+
+        Args:
+            events: of the round.
+            round_id: whose.
+            start: where a pair without a value stands.
 
         Raises:
             ReputationConflictError: an event's `before` is not the value that stands when its turn comes.
@@ -32,7 +37,7 @@ class Reputations(Repository):
         standing, changed = await self.all(), {}
         for event in events:
             pair = event.hotkey, event.skill_type
-            value = standing.get(pair, START_REPUTATION)
+            value = standing.get(pair, start)
             if event.before != value:
                 raise ReputationConflictError(
                     f"{event.hotkey}, {event.skill_type}: {event.kind} starts from {event.before}, stored is {value}"

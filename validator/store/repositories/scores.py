@@ -7,12 +7,12 @@ import msgspec
 from sqlalchemy import Row, and_, select
 
 from validator.protocol.round import Components, Emission, MemberOutcome, WorkflowOutcome
-from validator.protocol.scoring_version import COMPONENT_WEIGHTS, SkillType
+from validator.protocol.scoring_version import SkillType
 from validator.store.records import ScoreRecord
 from validator.store.repositories.base import Repository
 from validator.store.tables import dispatches, scores, tasks
 
-_COMPONENTS: Final = tuple(name for name, _ in COMPONENT_WEIGHTS)
+_COMPONENTS: Final = Components.__struct_fields__
 
 
 class Scores(Repository):

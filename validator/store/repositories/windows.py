@@ -1,10 +1,9 @@
-"""Score windows (SPEC 11): every entry is kept, the newest 100 of a miner and type count."""
+"""Score windows (SPEC 11): every entry is kept, the newest of a miner and type count."""
 
 from collections.abc import Sequence
 
 from sqlalchemy import func, select
 
-from validator.protocol.scoring_version import SCORE_WINDOW
 from validator.store.records import WindowEntry
 from validator.store.repositories.base import Repository
 from validator.store.tables import window_entries
@@ -31,13 +30,19 @@ class Windows(Repository):
             ],
         )
 
-    async def all(self, through: int | None = None) -> dict[str, dict[str, list[float]]]:
-        """Return hotkey -> skill type -> the newest 100 values, oldest first; with `through` as of that sequence."""
-        return await self._windows(None, through)
-
-    async def of(self, hotkey: str) -> dict[str, list[float]]:
-        """Return one miner's skill type -> the newest 100 values, oldest first."""
-        return (await self._windows(hotkey)).get(hotkey, {})
+    async def all(self, most: int, through: int | None = None) -> dict[str, dict[str, list[float]]]:
+        """Return hotkey -> skill type -> the newest `most` values, oldest first; with `through` as of that sequence."""
+        w = window_entries.c
+        age = func.row_number().over(partition_by=(w.hotkey, w.skill_type), order_by=w.sequence.desc())
+        aged = select(w.hotkey, w.skill_type, w.value, age.label("age"))
+        if through is not None:
+            aged = aged.where(w.sequence <= through)
+        entries = aged.subquery()
+        newest = select(entries).where(entries.c.age <= most)
+        found: dict[str, dict[str, list[float]]] = {}
+        async for row in self._stream(newest.order_by(entries.c.hotkey, entries.c.skill_type, entries.c.age.desc())):
+            found.setdefault(row.hotkey, {}).setdefault(row.skill_type, []).append(row.value)
+        return found
 
     async def of_round(self, round_id: int) -> tuple[WindowEntry, ...]:
         """Return what a round added, in its order."""
@@ -69,18 +74,3 @@ class Windows(Repository):
         w = window_entries.c
         later = select(func.count()).where(w.hotkey == hotkey, w.skill_type == skill_type, w.sequence > sequence)
         return int(await self._scalar(later))
-
-    async def _windows(self, hotkey: str | None, through: int | None = None) -> dict[str, dict[str, list[float]]]:
-        w = window_entries.c
-        age = func.row_number().over(partition_by=(w.hotkey, w.skill_type), order_by=w.sequence.desc())
-        aged = select(w.hotkey, w.skill_type, w.value, age.label("age"))
-        if hotkey is not None:
-            aged = aged.where(w.hotkey == hotkey)
-        if through is not None:
-            aged = aged.where(w.sequence <= through)
-        entries = aged.subquery()
-        newest = select(entries).where(entries.c.age <= SCORE_WINDOW)
-        found: dict[str, dict[str, list[float]]] = {}
-        async for row in self._stream(newest.order_by(entries.c.hotkey, entries.c.skill_type, entries.c.age.desc())):
-            found.setdefault(row.hotkey, {}).setdefault(row.skill_type, []).append(row.value)
-        return found

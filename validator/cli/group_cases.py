@@ -4,14 +4,15 @@ from typing import Any
 
 import msgspec
 
-from validator.groups.selection import Candidate, select_group
+from validator.cli.score_cases import Case, version_of
 from validator.protocol.answer import Id
 from validator.protocol.scoring_version import SkillType
-from validator.protocol.sssa import Document, Hex32
+from validator.protocol.sssa import Hex32
 from validator.protocol.strict_json import SchemaError
+from validator.scoring import Candidate
 
 
-class SelectionCase(Document, frozen=True):
+class SelectionCase(Case, frozen=True):
     """A frozen pool; `seed` is the hex of round_seed."""
 
     candidates: tuple[Candidate, ...]
@@ -34,7 +35,7 @@ def select_case(case: SelectionCase) -> dict[str, Any]:
         if candidate.failures > candidate.dispatches:
             raise SchemaError(f"must not exceed dispatches - at `$.candidates[{i}].failures`")
         seen.add(candidate.hotkey)
-    group = select_group(case.candidates, bytes.fromhex(case.seed), case.round_id, case.task_id)
+    group = version_of(case).select_group(case.candidates, bytes.fromhex(case.seed), case.round_id, case.task_id)
     result = msgspec.structs.asdict(group)
     del result["task_id"]
     return result

@@ -13,18 +13,23 @@ from validator.protocol.round import (
     WorkflowSubmission,
 )
 from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring.claims import majority_threshold
-from validator.scoring.task import ScoredTask, failed_member
-from validator.scoring.workflow import score_workflow
-from validator.scoring.workflow_runs import measure
+from validator.scoring.v1_0.claims import majority_threshold
+from validator.scoring.v1_0.parts import Scoring
+from validator.scoring.v1_0.task import failed_member
+from validator.scoring.values import ScoredTask
 
 
 def score_plans(
-    task: RoundTask, plan: GroupPlan, submissions: Sequence[WorkflowSubmission], rejections: Sequence[Rejection]
+    version: Scoring,
+    task: RoundTask,
+    plan: GroupPlan,
+    submissions: Sequence[WorkflowSubmission],
+    rejections: Sequence[Rejection],
 ) -> ScoredTask:
     """Return what one workflow task comes to: consensus 1.0 and role 1.0 for everybody.
 
     Args:
+        version: the round's.
         task: the task; `task.workflow` is set.
         plan: its group; a member with neither submission nor rejection must not exist.
         submissions: plans of this task that were run, any order.
@@ -35,18 +40,18 @@ def score_plans(
     passed = {s.hotkey: s for s in submissions}
     failed = {r.hotkey: r for r in rejections}
     members = tuple(
-        _ran(task.workflow, passed[hotkey]) if hotkey in passed else failed_member(failed[hotkey])
+        _ran(version, task.workflow, passed[hotkey]) if hotkey in passed else failed_member(failed[hotkey])
         for hotkey, _ in plan.members
     )
     reason = Reason.SKIPPED_NO_CANDIDATES if plan.mode == "skip" else Reason.SETTLED
     return ScoredTask(_group(plan, reason, len(passed)), members)
 
 
-def _ran(task: WorkflowTask, submission: WorkflowSubmission) -> MemberOutcome:
+def _ran(version: Scoring, task: WorkflowTask, submission: WorkflowSubmission) -> MemberOutcome:
     outcome = None
     if submission.quality is not None:
-        measured = measure(task, submission.plan, submission.run, submission.quality)
-        outcome = WorkflowOutcome(measured, score_workflow(measured))
+        measured = version.measure(task, submission.plan, submission.run, submission.quality)
+        outcome = WorkflowOutcome(measured, version.score_workflow(measured))
     return MemberOutcome(
         task_id=submission.task_id,
         hotkey=submission.hotkey,

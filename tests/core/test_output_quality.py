@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from builders import V1
 from hypothesis import given
 from hypothesis import strategies as st
 from workflow_builders import make_workflow
@@ -13,7 +14,7 @@ from validator.protocol.matching import words
 from validator.protocol.reasons import Reason
 from validator.protocol.workflow_run import StepOutput, check_output
 from validator.protocol.workflow_task import Criterion, WorkflowTask
-from validator.scoring.output_quality import checklist_share, code_quality, json_share, rouge_l
+from validator.scoring.v1_0.output_quality import checklist_share, json_share, rouge_l
 from validator.workflows.quality import CodeReport, NoSandbox, SandboxUnavailableError, judge_output
 
 texts = st.text(st.sampled_from("abcde ÄK.\n"), max_size=40)
@@ -138,15 +139,15 @@ def test_json_that_is_no_object_is_equal_or_not() -> None:
 async def test_code_is_judged_by_its_tests_and_its_lint(report: tuple[int, int, int], quality: float) -> None:
     task = make_workflow("code")
     sandbox = Sandbox(CodeReport(*report))
-    judged = await judge_output(task, StepOutput("said", "def f(): return 1", None), sandbox)
+    judged = await judge_output(V1, task, StepOutput("said", "def f(): return 1", None), sandbox)
     assert judged.reason == Reason.QUALITY_JUDGED
-    assert judged.value == code_quality(*report) == pytest.approx(quality)
+    assert judged.value == V1.code_quality(*report) == pytest.approx(quality)
     assert sandbox.asked == [("def f(): return 1", task.reference.given("tests"))]
 
 
 async def test_without_a_sandbox_code_is_deferred_and_never_run() -> None:
     harmful = StepOutput(None, "raise SystemExit(1)", None)
-    judged = await judge_output(make_workflow("code"), harmful, NoSandbox())
+    judged = await judge_output(V1, make_workflow("code"), harmful, NoSandbox())
     assert (judged.value, judged.reason) == (None, Reason.QUALITY_DEFERRED)
     with pytest.raises(SandboxUnavailableError):
         await NoSandbox().check("", "")
@@ -156,7 +157,7 @@ async def test_without_a_sandbox_code_is_deferred_and_never_run() -> None:
 async def test_nothing_is_worth_nothing(kind: str) -> None:
     task = make_workflow(kind)
     for output in (None, StepOutput(None, None, None), StepOutput(" ", None, None)):
-        assert await judge_output(task, output, NoSandbox()) == (0.0, Reason.QUALITY_JUDGED, _said(task, output))
+        assert await judge_output(V1, task, output, NoSandbox()) == (0.0, Reason.QUALITY_JUDGED, _said(task, output))
 
 
 def _said(task: WorkflowTask, output: StepOutput | None) -> str:
@@ -172,7 +173,7 @@ async def test_each_type_has_its_rule() -> None:
         "data_transform": (data({"count": 2, "names": []}), 0.5),
     }
     for kind, (output, quality) in cases.items():
-        assert (await judge_output(make_workflow(kind), output, NoSandbox())).value == quality
+        assert (await judge_output(V1, make_workflow(kind), output, NoSandbox())).value == quality
 
 
 json_values = st.recursive(
@@ -186,8 +187,8 @@ json_values = st.recursive(
 async def test_quality_lies_between_0_and_1_whatever_comes(kind: str, said: str | None, value: Any) -> None:
     output = StepOutput(said, said, value)
     check_output(output)
-    judged = await judge_output(make_workflow(kind), output, NoSandbox())
+    judged = await judge_output(V1, make_workflow(kind), output, NoSandbox())
     assert judged.value is not None
     assert 0 <= judged.value <= 1
     again = msgspec.json.decode(msgspec.json.encode(output), type=StepOutput)
-    assert await judge_output(make_workflow(kind), again, NoSandbox()) == judged
+    assert await judge_output(V1, make_workflow(kind), again, NoSandbox()) == judged

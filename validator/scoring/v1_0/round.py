@@ -11,17 +11,19 @@ from validator.protocol.round import (
     RoundResults,
     RoundTask,
 )
-from validator.protocol.scoring_version import SCORING_VERSION
-from validator.scoring.events import reputation_events
-from validator.scoring.plans import score_plans
-from validator.scoring.samples import collusion_round
-from validator.scoring.task import ScoredTask, score_task
+from validator.scoring.v1_0.events import reputation_events
+from validator.scoring.v1_0.parts import Scoring
+from validator.scoring.v1_0.plans import score_plans
+from validator.scoring.v1_0.samples import collusion_round
+from validator.scoring.v1_0.task import score_task
+from validator.scoring.values import ScoredTask
 
 
-def score_round(frozen: RoundInput, plan: RoundPlan, results: RoundResults) -> RoundOutcome:
+def score_round(version: Scoring, frozen: RoundInput, plan: RoundPlan, results: RoundResults) -> RoundOutcome:
     """Return what the round comes to.
 
     Args:
+        version: the one that the round was frozen under.
         frozen: the round's input.
         plan: `plan_round(frozen)`.
         results: one submission or rejection per planned dispatch, except of void tasks.
@@ -33,25 +35,26 @@ def score_round(frozen: RoundInput, plan: RoundPlan, results: RoundResults) -> R
         if task.task_id in void:
             groups.append(_void_group(group, void[task.task_id]))
             continue
-        outcome = score_group(task, group, frozen.snapshot.epoch, results)
+        outcome = version.score_group(task, group, frozen.snapshot.epoch, results)
         groups.append(outcome.group)
         scored.append((task, outcome))
-    samples, flags = collusion_round(frozen, scored)
+    samples, flags = collusion_round(version, frozen, scored)
     return RoundOutcome(
         round_id=frozen.round_id,
-        scoring_version=SCORING_VERSION,
+        scoring_version=version.name,
         groups=tuple(groups),
         members=tuple(member for _, outcome in scored for member in outcome.members),
         samples=samples,
         flags=flags,
-        reputation=reputation_events(frozen, plan, [outcome for _, outcome in scored], flags),
+        reputation=reputation_events(version, frozen, plan, [outcome for _, outcome in scored], flags),
     )
 
 
-def score_group(task: RoundTask, group: GroupPlan, epoch: int, results: RoundResults) -> ScoredTask:
+def score_group(version: Scoring, task: RoundTask, group: GroupPlan, epoch: int, results: RoundResults) -> ScoredTask:
     """Return what one task of a round comes to, an assessment or a workflow.
 
     Args:
+        version: the round's.
         task: not void.
         group: as planned.
         epoch: the round's.
@@ -59,9 +62,11 @@ def score_group(task: RoundTask, group: GroupPlan, epoch: int, results: RoundRes
     """
     rejections = [r for r in results.rejections if r.task_id == task.task_id]
     if task.workflow is not None:
-        return score_plans(task, group, [s for s in results.workflows if s.task_id == task.task_id], rejections)
+        return score_plans(
+            version, task, group, [s for s in results.workflows if s.task_id == task.task_id], rejections
+        )
     submissions = [s for s in results.submissions if s.task_id == task.task_id]
-    return score_task(task, group, epoch, submissions, rejections)
+    return score_task(version, task, group, epoch, submissions, rejections)
 
 
 def _void_group(plan: GroupPlan, reason: str) -> GroupOutcome:

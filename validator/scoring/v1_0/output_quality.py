@@ -10,10 +10,8 @@ from validator.protocol.matching import compile_pattern, words
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import Criterion, WorkflowTask
+from validator.scoring.rules import Ruled
 
-_TESTS_WEIGHT: Final = 0.7
-_LINT_WEIGHT: Final = 0.3
-_LINT_STEP: Final = 0.05
 _ABSENT: Final = object()
 
 
@@ -37,10 +35,11 @@ def read_quality(task: WorkflowTask, output: StepOutput | None) -> float | None:
             return json_share(task.reference.given("expected"), output)
 
 
-def code_quality(passed: int, total: int, findings: int) -> float:
-    """Return 0.7 · share of tests passed + 0.3 · max(0, 1 − 0.05 · findings); without tests the share is 0."""
+def code_quality(version: Ruled, passed: int, total: int, findings: int) -> float:
+    """Return tests · share of tests passed + lint · max(0, 1 − finding · findings); without tests the share is 0."""
+    rules = version.rules.workflow
     share = passed / total if total else 0.0
-    return _TESTS_WEIGHT * share + _LINT_WEIGHT * max(0.0, 1.0 - _LINT_STEP * findings)
+    return rules.tests * share + rules.lint * max(0.0, 1.0 - rules.finding * findings)
 
 
 def rouge_l(reference: str, text: str) -> float:

@@ -1,7 +1,7 @@
 """The stable documents of `validator score`: one case in, one result out, in the form of the spec's vectors."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
@@ -9,21 +9,23 @@ from msgspec import Meta
 from validator.protocol.answer import Role
 from validator.protocol.limits import MAX_CASE_MEMBERS
 from validator.protocol.round import AgreementPair, ReputationKind
+from validator.protocol.scoring_version import WINDOW_TYPES
 from validator.protocol.sssa import Document, Finding, Sssa, Text, Unit, check_finding, check_sssa
 from validator.protocol.strict_json import SchemaError
-from validator.protocol.task import check_injections
+from validator.protocol.task import Window, check_injections
 from validator.protocol.workflow_score import WorkflowRun
-from validator.scoring.claims import Claims, claims_of, majority_threshold
-from validator.scoring.collusion import add_sample, auditors_are_witnesses
-from validator.scoring.consensus import Member, MemberConsensus, score_members
-from validator.scoring.emission import emission
-from validator.scoring.keys import finding_key
-from validator.scoring.quality import AnswerFacts
-from validator.scoring.reputation import apply_event
-from validator.scoring.weights import WINDOW_TYPES, score_weights
-from validator.scoring.workflow import score_workflow
+from validator.scoring import AnswerFacts, Claims, Member, MemberConsensus, UnknownScoringVersionError, Version, version
 
 Entry = Annotated[float, Meta(ge=0, le=1_000_000)]  # far above any emission, far below where sums overflow
+
+
+DEFAULT: Final = "1.0.0"  # what a case without a version meant when there was one only
+
+
+class Case(Document, frozen=True, kw_only=True):
+    """What a case may say beside its values: the version that scores it, 1.0.0 where it does not."""
+
+    scoring_version: Text = DEFAULT
 
 
 class GroupMember(Document, frozen=True):
@@ -34,14 +36,14 @@ class GroupMember(Document, frozen=True):
     sssa: Sssa | None
 
 
-class ConsensusCase(Document, frozen=True):
+class ConsensusCase(Case, frozen=True):
     """One task's group."""
 
     task_id: Text
     members: Annotated[tuple[GroupMember, ...], Meta(max_length=MAX_CASE_MEMBERS)]
 
 
-class WeightsCase(Document, frozen=True):
+class WeightsCase(Case, frozen=True):
     """Windows: hotkey, then skill type, then entries, oldest first."""
 
     windows: dict[Text, dict[Text, tuple[Entry, ...]]]
@@ -55,23 +57,47 @@ class Sample(Document, frozen=True):
     auditor_agreement: Unit | None
 
 
-class CollusionCase(Document, frozen=True):
+class CollusionCase(Case, frozen=True):
     """Samples of one (hotkey, skill_type), oldest first."""
 
     samples: tuple[Sample, ...]
 
 
-class ReputationCase(Document, frozen=True):
+class ReputationCase(Case, frozen=True):
     """A value and what happened to it."""
 
     start: Unit
     events: tuple[ReputationKind, ...]
 
 
-class KeysCase(Document, frozen=True):
+class KeysCase(Case, frozen=True):
     """Findings to key."""
 
     findings: tuple[Finding, ...]
+
+
+class EmissionCase(AnswerFacts, frozen=True):
+    """One answer."""
+
+    scoring_version: Text = DEFAULT
+
+
+class WorkflowCase(WorkflowRun, frozen=True):
+    """One run of a plan."""
+
+    scoring_version: Text = DEFAULT
+
+
+def version_of(case: Case | EmissionCase | WorkflowCase) -> Version:
+    """Return the version that scores the case.
+
+    Raises:
+        SchemaError: this program does not know it.
+    """
+    try:
+        return version(case.scoring_version)
+    except UnknownScoringVersionError as error:
+        raise SchemaError(f"{error} - at `$.scoring_version`") from None
 
 
 def score_consensus_case(case: ConsensusCase) -> dict[str, Any]:
@@ -84,14 +110,15 @@ def score_consensus_case(case: ConsensusCase) -> dict[str, Any]:
     for i, m in enumerate(case.members):
         if m.sssa is not None:
             _located(m.sssa, f"$.members[{i}].sssa")
-    members = [Member(m.hotkey, m.role, claims_of(m.sssa)) for m in case.members if m.sssa is not None]
-    group, scores = score_members(members)
+    scored_by = version_of(case)
+    members = [Member(m.hotkey, m.role, scored_by.claims_of(m.sssa)) for m in case.members if m.sssa is not None]
+    group, scores = scored_by.score_members(members)
     return {
         "enabled": group is not None,
         "group": None if group is None else _group(group),
         "members": [_member(m, s) for m, s in zip(members, scores, strict=True)],
         "n_valid": len(members),
-        "threshold": majority_threshold(len(members)),
+        "threshold": scored_by.majority_threshold(len(members)),
     }
 
 
@@ -136,18 +163,19 @@ def score_weights_case(case: WeightsCase) -> dict[str, Any]:
         for name in windows:
             if name not in WINDOW_TYPES:
                 raise SchemaError(f"must be one of {', '.join(WINDOW_TYPES)} - at `$.windows.{hotkey}.{name}`")
-    return score_weights(case.windows)._asdict()
+    return version_of(case).score_weights(case.windows)._asdict()
 
 
 def score_collusion_case(case: CollusionCase) -> dict[str, Any]:
     """Return which samples counted and after which (index) a flag was raised (SPEC 9)."""
+    scored_by = version_of(case)
     counted: list[bool] = []
     flags: list[int] = []
     window: tuple[AgreementPair, ...] = ()
     for i, sample in enumerate(case.samples):
-        counted.append(auditors_are_witnesses(sample.auditor_agreement))
+        counted.append(scored_by.auditors_are_witnesses(sample.auditor_agreement))
         if counted[-1]:
-            step = add_sample(window, AgreementPair(sample.with_primaries, sample.with_auditors))
+            step = scored_by.add_sample(window, AgreementPair(sample.with_primaries, sample.with_auditors))
             window = step.window
             flags += [i] if step.flag else []
     return {"counted": counted, "flags": flags}
@@ -155,49 +183,51 @@ def score_collusion_case(case: CollusionCase) -> dict[str, Any]:
 
 def score_reputation_case(case: ReputationCase) -> dict[str, Any]:
     """Return the value after each event (SPEC 10)."""
-    value = case.start
+    scored_by, value = version_of(case), case.start
     values = []
     for kind in case.events:
-        value = apply_event(value, kind)
+        value = scored_by.apply_event(value, kind)
         values.append(value)
     return {"values": values}
 
 
 def score_keys_case(case: KeysCase) -> dict[str, Any]:
     """Return each finding's key, None where the finding is invalid (SPEC 3)."""
-    return {"keys": [_key_or_none(finding) for finding in case.findings]}
+    scored_by = version_of(case)
+    return {"keys": [_key_or_none(scored_by, finding) for finding in case.findings]}
 
 
-def _key_or_none(finding: Finding) -> str | None:
+def _key_or_none(scored_by: Version, finding: Finding) -> str | None:
     try:
         check_finding(finding, "$")
     except SchemaError:
         return None
-    return finding_key(finding)
+    return scored_by.finding_key(finding)
 
 
-def score_emission_case(case: AnswerFacts) -> Any:
+def score_emission_case(case: EmissionCase) -> Any:
     """Return the axes that apply, epsilon, quality, the factors and the emission (SPEC 6, 7).
 
     Raises:
         SchemaError: naming the field.
     """
-    if case.window[1] <= case.window[0]:
+    window = Window(*case.window)
+    if window.deadline <= window.t_min:
         raise SchemaError("the deadline must exceed t_min - at `$.window`")
     for i, finding in enumerate(case.findings):
         check_finding(finding, f"$.findings[{i}]")
     check_injections(case.truth.injections or (), "$.truth.injections")
-    return msgspec.to_builtins(emission(case))
+    return msgspec.to_builtins(version_of(case).emission(case))
 
 
-def score_workflow_case(case: WorkflowRun) -> Any:
+def score_workflow_case(case: WorkflowCase) -> Any:
     """Return the four parts and S (SPEC 12).
 
     Raises:
         SchemaError: more steps completed than there are.
     """
     try:
-        return msgspec.to_builtins(score_workflow(case))
+        return msgspec.to_builtins(version_of(case).score_workflow(case))
     except ValueError as error:
         raise SchemaError(str(error)) from None
 

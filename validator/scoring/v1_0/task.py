@@ -1,7 +1,6 @@
 """One task's group: consensus, quality and emission of every member (SPEC 4, 6, 7)."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
@@ -13,58 +12,33 @@ from validator.protocol.round import (
     Submission,
 )
 from validator.protocol.task import Truth
-from validator.scoring.claims import Claims, claims_of, majority_threshold
-from validator.scoring.consensus import Member, MemberConsensus, auditor_agreement, score_members
-from validator.scoring.emission import emission
-from validator.scoring.quality import AnswerFacts
-
-Provenance = Literal["curated", "canary", "consensus"]
-
-
-class ScoredTask(NamedTuple):
-    """A task's outcome, members in the order of the plan."""
-
-    group: GroupOutcome
-    members: tuple[MemberOutcome, ...]
+from validator.scoring.rules import Ruled
+from validator.scoring.v1_0.claims import claims_of, majority_threshold
+from validator.scoring.v1_0.consensus import auditor_agreement, score_members
+from validator.scoring.v1_0.emission import emission
+from validator.scoring.values import AnswerFacts, Claims, Comparison, Member, MemberConsensus, ScoredTask, Standard
 
 
-class Standard(NamedTuple):
-    """What the answers are scored against: the task's truth, or the group's verdict alone (D-7)."""
-
-    truth: Truth
-    provenance: Provenance
-
-
-class Comparison(NamedTuple):
-    """The valid answers of a task side by side.
-
-    Attributes:
-        members: in the order of the plan.
-        group: what at least T of them claim; None below 3.
-        scores: of the members, in their order.
-        standard: what quality is measured against; None where there is no verdict at all (D-7).
-    """
-
-    members: tuple[Member, ...]
-    group: Claims | None
-    scores: tuple[MemberConsensus, ...]
-    standard: Standard | None
-
-
-def compare_answers(task: RoundTask, plan: GroupPlan, submissions: Sequence[Submission]) -> Comparison:
+def compare_answers(version: Ruled, task: RoundTask, plan: GroupPlan, submissions: Sequence[Submission]) -> Comparison:
     """Return how the task's valid answers compare; `submissions` in any order (SPEC 4, D-7)."""
     passed = {s.hotkey: s for s in submissions}
     valid = [Member(hotkey, role, claims_of(passed[hotkey].sssa)) for hotkey, role in plan.members if hotkey in passed]
-    group, scores = score_members(valid)
+    group, scores = score_members(version, valid)
     return Comparison(tuple(valid), group, scores, _standard(task, group))
 
 
-def score_task(
-    task: RoundTask, plan: GroupPlan, epoch: int, submissions: Sequence[Submission], rejections: Sequence[Rejection]
+def score_task(  # noqa: PLR0913, PLR0917 - a task of a round and what came back
+    version: Ruled,
+    task: RoundTask,
+    plan: GroupPlan,
+    epoch: int,
+    submissions: Sequence[Submission],
+    rejections: Sequence[Rejection],
 ) -> ScoredTask:
     """Return what one task comes to.
 
     Args:
+        version: the round's.
         task: the task.
         plan: its group; a member with neither submission nor rejection must not exist.
         epoch: the round's epoch.
@@ -73,15 +47,15 @@ def score_task(
     """
     passed = {s.hotkey: s for s in submissions}
     failed = {r.hotkey: r for r in rejections}
-    valid, group, scores, standard = compare_answers(task, plan, submissions)
+    valid, group, scores, standard = compare_answers(version, task, plan, submissions)
     consensus = {member.hotkey: score for member, score in zip(valid, scores, strict=True)}
     members = tuple(
-        _passed(passed[hotkey], consensus[hotkey], standard, task, epoch)
+        _passed(version, passed[hotkey], consensus[hotkey], standard, task, epoch)
         if hotkey in passed
         else failed_member(failed[hotkey])
         for hotkey, _ in plan.members
     )
-    return ScoredTask(_group_outcome(task, plan, valid, group, standard), members)
+    return ScoredTask(_group_outcome(version, task, plan, valid, group, standard), members)
 
 
 def _standard(task: RoundTask, group: Claims | None) -> Standard | None:
@@ -92,11 +66,17 @@ def _standard(task: RoundTask, group: Claims | None) -> Standard | None:
     return Standard(Truth(group.verdict, None, None, None, None, None, None, None), "consensus")
 
 
-def _passed(
-    submission: Submission, scores: MemberConsensus, standard: Standard | None, task: RoundTask, epoch: int
+def _passed(  # noqa: PLR0913, PLR0917 - an answer and all that it is measured by
+    version: Ruled,
+    submission: Submission,
+    scores: MemberConsensus,
+    standard: Standard | None,
+    task: RoundTask,
+    epoch: int,
 ) -> MemberOutcome:
-    reward = emission(answer_facts(submission, scores.consensus, standard, task, epoch)) if standard else None
-    early = submission.seconds < task.windows.of(submission.role)[0]
+    facts = answer_facts(submission, scores.consensus, standard, task, epoch) if standard else None
+    reward = emission(version, facts) if facts else None
+    early = submission.seconds < task.windows.of(submission.role).t_min
     reason = Reason.VOID_NO_VERDICT if reward is None else Reason.ACCEPTED_EARLY if early else Reason.ACCEPTED
     return MemberOutcome(
         task_id=task.task_id,
@@ -153,8 +133,13 @@ def answer_facts(
     )
 
 
-def _group_outcome(
-    task: RoundTask, plan: GroupPlan, valid: Sequence[Member], group: Claims | None, standard: Standard | None
+def _group_outcome(  # noqa: PLR0913, PLR0917 - everything that a group comes to
+    version: Ruled,
+    task: RoundTask,
+    plan: GroupPlan,
+    valid: Sequence[Member],
+    group: Claims | None,
+    standard: Standard | None,
 ) -> GroupOutcome:
     skipped = plan.mode == "skip"
     return GroupOutcome(
@@ -168,5 +153,5 @@ def _group_outcome(
         finding_keys=tuple(sorted(group.findings)) if group else (),
         provenance=standard.provenance if standard else None,
         scored_verdict=standard.truth.verdict if standard else None,
-        auditor_agreement=auditor_agreement(valid),
+        auditor_agreement=auditor_agreement(version, valid),
     )

@@ -1,8 +1,8 @@
 """A round's collusion samples, one per (hotkey, skill_type), and the flags they raise (SPEC 9)."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from validator.protocol.means import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
     AgreementPair,
@@ -13,43 +13,35 @@ from validator.protocol.round import (
     RoundTask,
 )
 from validator.protocol.scoring_version import SkillType
-from validator.scoring.collusion import add_sample, auditors_are_witnesses
-from validator.scoring.means import mean
-from validator.scoring.task import ScoredTask
-
-
-class TaskSample(NamedTuple):
-    """One member's agreements in one task, and whether the task gives a sample."""
-
-    with_primaries: float | None
-    with_auditors: float | None
-    reason: Reason
+from validator.scoring.rules import Ruled
+from validator.scoring.v1_0.collusion import add_sample, auditors_are_witnesses
+from validator.scoring.values import ScoredTask, TaskSample
 
 
 def collusion_round(
-    frozen: RoundInput, scored: Sequence[tuple[RoundTask, ScoredTask]]
+    version: Ruled, frozen: RoundInput, scored: Sequence[tuple[RoundTask, ScoredTask]]
 ) -> tuple[tuple[AgreementSample, ...], tuple[FlagRaised, ...]]:
     """Return the round's samples, sorted by hotkey and type, and the flags raised, in the same order."""
     collected: dict[tuple[str, SkillType], list[TaskSample]] = {}
     for task, outcome in scored:
         for member in outcome.members:
             if member.emission is not None or member.reason == Reason.VOID_NO_VERDICT:
-                key = (member.hotkey, task.skill_type)
-                collected.setdefault(key, []).append(task_sample(member, outcome.group.auditor_agreement))
+                pair = (member.hotkey, task.skill_type)
+                collected.setdefault(pair, []).append(task_sample(version, member, outcome.group.auditor_agreement))
     order = {skill_type: i for i, skill_type in enumerate(SkillType)}
-    keys = sorted(collected, key=lambda key: (key[0], order[key[1]]))
-    samples = tuple(_merge(hotkey, skill_type, collected[hotkey, skill_type]) for hotkey, skill_type in keys)
-    return samples, _flags(frozen, samples)
+    pairs = sorted(collected, key=lambda pair: (pair[0], order[pair[1]]))
+    samples = tuple(_merge(hotkey, skill_type, collected[hotkey, skill_type]) for hotkey, skill_type in pairs)
+    return samples, _flags(version, frozen, samples)
 
 
-def task_sample(member: MemberOutcome, auditor_agreement: float | None) -> TaskSample:
+def task_sample(version: Ruled, member: MemberOutcome, auditor_agreement: float | None) -> TaskSample:
     """Return what one task gives of a member whose answer passed the gates, and whether it counts (D-14)."""
     if member.agreement_with_primaries is None:
         reason = Reason.SAMPLE_NO_PRIMARIES
     elif member.agreement_with_auditors is None:
         reason = Reason.SAMPLE_NO_AUDITORS
     else:
-        witnesses = auditors_are_witnesses(auditor_agreement)
+        witnesses = auditors_are_witnesses(version, auditor_agreement)
         reason = Reason.SAMPLE_COUNTED if witnesses else Reason.SAMPLE_AUDITORS_DISAGREE
     return TaskSample(member.agreement_with_primaries, member.agreement_with_auditors, reason)
 
@@ -73,14 +65,14 @@ def _mean_of(values: Sequence[float | None]) -> float | None:
     return mean(known) if known else None
 
 
-def _flags(frozen: RoundInput, samples: Sequence[AgreementSample]) -> tuple[FlagRaised, ...]:
+def _flags(version: Ruled, frozen: RoundInput, samples: Sequence[AgreementSample]) -> tuple[FlagRaised, ...]:
     windows = {miner.hotkey: miner.agreements for miner in frozen.miners}
     flags = []
     for sample in samples:
         if not sample.counted or sample.with_primaries is None or sample.with_auditors is None:
             continue
         window = windows.get(sample.hotkey, {}).get(sample.skill_type, ())
-        step = add_sample(window, AgreementPair(sample.with_primaries, sample.with_auditors))
+        step = add_sample(version, window, AgreementPair(sample.with_primaries, sample.with_auditors))
         if step.flag is not None:
             flags.append(FlagRaised(sample.hotkey, sample.skill_type, *step.flag, step.samples))
     return tuple(flags)

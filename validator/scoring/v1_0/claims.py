@@ -2,36 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from validator.protocol.scoring_version import MIN_CONSENSUS
+from validator.protocol.means import mean
 from validator.protocol.sssa import Sssa, Verdict
-from validator.scoring.keys import finding_key, normal_package
-from validator.scoring.means import mean
+from validator.scoring.v1_0.keys import finding_key, normal_package
+from validator.scoring.values import Claims
 
 _VERDICTS_BY_SEVERITY: Final[tuple[Verdict, ...]] = ("BLOCK", "REVIEW", "ALLOW")
-
-
-class Claims(NamedTuple):
-    """One side of a comparison: a miner's own sets, or the group's.
-
-    Attributes:
-        findings: canonical finding keys.
-        verdict: ALLOW, BLOCK or REVIEW.
-        risk: risk score, or the group's mean of them.
-        capabilities: as spelled.
-        dependencies: (package, version), package names normalised.
-        cves: (package, version, CVE), CVEs in upper case.
-        rules: (resource, action, pattern), as spelled.
-    """
-
-    findings: frozenset[str]
-    verdict: Verdict
-    risk: float
-    capabilities: frozenset[str]
-    dependencies: frozenset[tuple[str, str]]
-    cves: frozenset[tuple[str, str, str]]
-    rules: frozenset[tuple[str, str, str]]
 
 
 def claims_of(sssa: Sssa) -> Claims:
@@ -54,9 +32,9 @@ def majority_threshold(n: int) -> int:
     return n // 2 + 1
 
 
-def group_claims(members: Sequence[Claims]) -> Claims | None:
-    """Return what at least T members claim, with the group verdict and the mean risk; None below 3 members (SPEC 4)."""
-    if len(members) < MIN_CONSENSUS:
+def group_claims(min_valid: int, members: Sequence[Claims]) -> Claims | None:
+    """Return what at least T members claim, with the group verdict and the mean risk; None below the least (SPEC 4)."""
+    if len(members) < min_valid:
         return None
     threshold = majority_threshold(len(members))
     return Claims(

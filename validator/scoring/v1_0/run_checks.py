@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final
 
 from validator.protocol.canonical import digest
 from validator.protocol.plan_rules import PlanError, check_plan
@@ -11,20 +11,17 @@ from validator.protocol.round import RoundTask, WorkflowSubmission
 from validator.protocol.workflow_plan import PlanNode, plan_validity
 from validator.protocol.workflow_run import StepRecord, run_id_of
 from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring.output_quality import read_quality
-from validator.scoring.workflow_runs import ceiling_of, result_of
+from validator.scoring.v1_0.output_quality import read_quality
+from validator.scoring.v1_0.parts import Scoring
+from validator.scoring.v1_0.workflow_runs import result_of
+from validator.scoring.values import Fault
 
-_FIRST_AND_UNPLANNED = 2  # tries beyond the declared retries (SPEC 12)
-
-
-class Fault(NamedTuple):
-    """What does not hold; `path` within the submission, like `run.steps[0].attempts`."""
-
-    path: str
-    what: str
+_FIRST_AND_UNPLANNED: Final = 2  # tries beyond the declared retries (SPEC 12)
 
 
-def submission_fault(task: RoundTask, workflow: WorkflowTask, submission: WorkflowSubmission) -> Fault | None:
+def submission_fault(
+    version: Scoring, task: RoundTask, workflow: WorkflowTask, submission: WorkflowSubmission
+) -> Fault | None:
     """Return the first thing that does not hold, None when everything does.
 
     The plan: a graph as gate 2 takes it, for this dispatch and signed by the miner (gate 3), with its digest. The run:
@@ -32,11 +29,12 @@ def submission_fault(task: RoundTask, workflow: WorkflowTask, submission: Workfl
     its try names. The quality: judged again, but for code, which would have to be run.
 
     Args:
+        version: the round's.
         task: the task as dispatched.
         workflow: its document.
         submission: what is told of one member's plan.
     """
-    return _plan_fault(task, workflow, submission) or next(_run_faults(task, workflow, submission), None)
+    return _plan_fault(task, workflow, submission) or next(_run_faults(version, task, workflow, submission), None)
 
 
 def _plan_fault(task: RoundTask, workflow: WorkflowTask, submission: WorkflowSubmission) -> Fault | None:
@@ -52,7 +50,9 @@ def _plan_fault(task: RoundTask, workflow: WorkflowTask, submission: WorkflowSub
     return None if submission.plan_sha256 == digest(plan) else Fault("plan_sha256", "is not that of the plan")
 
 
-def _run_faults(task: RoundTask, workflow: WorkflowTask, submission: WorkflowSubmission) -> Iterator[Fault]:
+def _run_faults(
+    version: Scoring, task: RoundTask, workflow: WorkflowTask, submission: WorkflowSubmission
+) -> Iterator[Fault]:
     plan, run = submission.plan, submission.run
     if run.plan_sha256 != submission.plan_sha256:
         yield Fault("run.plan_sha256", "is not that of the plan: the run is of another one")
@@ -60,7 +60,7 @@ def _run_faults(task: RoundTask, workflow: WorkflowTask, submission: WorkflowSub
         yield Fault("run.goal_sha256", "is not that of the goal")
     if run.run_id != run_id_of(task.task_id, submission.hotkey):
         yield Fault("run.run_id", "does not follow from task and hotkey")
-    if run.ceiling_tao != ceiling_of(workflow, plan):
+    if run.ceiling_tao != version.ceiling_of(workflow, plan):
         yield Fault("run.ceiling_tao", "does not follow from the task's budget and the plan's total")
     if [step.node_id for step in run.steps] != [node.id for node in plan.nodes]:
         yield Fault("run.steps", "are not the plan's, in its order")

@@ -2,18 +2,17 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
 
+from validator.protocol.means import mean
 from validator.protocol.scoring_version import BASE_TRACES
-from validator.scoring.means import mean
+from validator.scoring.rules import Ruled
 
 Signatures = Mapping[str, frozenset[bytes]]
-_MIN_WITNESSES: Final = 2
 
 
-def reference_signatures(traces: Sequence[Signatures]) -> Signatures | None:
-    """Return per base file the signatures in a strict majority of the primaries' traces; None below two (D-21)."""
-    if len(traces) < _MIN_WITNESSES:
+def reference_signatures(min_witnesses: int, traces: Sequence[Signatures]) -> Signatures | None:
+    """Return per base file the signatures in a strict majority of the traces; None below the least (D-21)."""
+    if len(traces) < min_witnesses:
         return None
     return {name: _majority([signatures[name] for signatures in traces]) for name in BASE_TRACES}
 
@@ -23,9 +22,9 @@ def semantic_subset(reference: Signatures, own: Signatures) -> float:
     return mean([_share(reference[name], own[name]) for name in BASE_TRACES])
 
 
-def semantic_subsets(traces: Mapping[str, Signatures]) -> dict[str, float | None]:
+def semantic_subsets(version: Ruled, traces: Mapping[str, Signatures]) -> dict[str, float | None]:
     """Return each primary's semantic_subset; `traces` maps the hotkeys of those that passed gate 6 to signatures."""
-    reference = reference_signatures(list(traces.values()))
+    reference = reference_signatures(version.rules.quality.min_witnesses, list(traces.values()))
     return {hotkey: None if reference is None else semantic_subset(reference, own) for hotkey, own in traces.items()}
 
 

@@ -11,39 +11,41 @@ from validator.protocol.round import (
     RoundInput,
     RoundPlan,
 )
-from validator.protocol.scoring_version import MIN_REPUTATION, START_REPUTATION, SkillType
-from validator.scoring.reputation import apply_event, event_of_consensus, event_of_failure
-from validator.scoring.task import ScoredTask
+from validator.protocol.scoring_version import SkillType
+from validator.scoring.rules import Ruled
+from validator.scoring.v1_0.reputation import apply_event, event_of_consensus, event_of_failure
+from validator.scoring.values import ScoredTask
 
 
 class _Ledger:
     """Current values and the events so far."""
 
-    def __init__(self, frozen: RoundInput) -> None:
+    def __init__(self, version: Ruled, frozen: RoundInput) -> None:
+        self.version = version
         self.values = {(m.hotkey, t): value for m in frozen.miners for t, value in m.reputations.items()}
         self.events: list[ReputationEvent] = []
 
     def value(self, hotkey: str, skill_type: SkillType) -> float:
-        return self.values.get((hotkey, skill_type), START_REPUTATION)
+        return self.values.get((hotkey, skill_type), self.version.rules.reputation.start)
 
     def record(self, hotkey: str, skill_type: SkillType, kind: ReputationKind, cause: str) -> None:
         before = self.value(hotkey, skill_type)
-        after = apply_event(before, kind)
+        after = apply_event(self.version, before, kind)
         self.values[hotkey, skill_type] = after
         self.events.append(ReputationEvent(hotkey, skill_type, kind, cause, before, after))
 
 
 def reputation_events(
-    frozen: RoundInput, plan: RoundPlan, scored: Sequence[ScoredTask], flags: Sequence[FlagRaised]
+    version: Ruled, frozen: RoundInput, plan: RoundPlan, scored: Sequence[ScoredTask], flags: Sequence[FlagRaised]
 ) -> tuple[ReputationEvent, ...]:
     """Return every event: reruns, tasks in plan order with members in group order, flags by hotkey, then D-10."""
-    ledger = _Ledger(frozen)
+    ledger = _Ledger(version, frozen)
     types = {task.task_id: task.skill_type for task in frozen.tasks}
     for rerun in sorted(frozen.reruns, key=lambda rerun: rerun.rerun_id):
         ledger.record(rerun.hotkey, rerun.skill_type, rerun.event, rerun.rerun_id)
     for outcome in scored:
         for member in outcome.members:
-            kind = _event_of(member)
+            kind = _event_of(version, member)
             if kind is not None:
                 ledger.record(member.hotkey, types[member.task_id], kind, member.task_id)
     for flag in flags:  # already sorted by hotkey
@@ -52,10 +54,10 @@ def reputation_events(
     return tuple(ledger.events)
 
 
-def _event_of(member: MemberOutcome) -> ReputationKind | None:
+def _event_of(version: Ruled, member: MemberOutcome) -> ReputationKind | None:
     if Reason(member.reason).gate:
-        return event_of_failure(member.reason)
-    return None if member.components is None else event_of_consensus(member.consensus)
+        return event_of_failure(version, member.reason)
+    return None if member.components is None else event_of_consensus(version.rules.reputation, member.consensus)
 
 
 def _recover(frozen: RoundInput, plan: RoundPlan, ledger: _Ledger) -> None:
@@ -69,5 +71,5 @@ def _recover(frozen: RoundInput, plan: RoundPlan, ledger: _Ledger) -> None:
     for miner in sorted(frozen.miners, key=lambda miner: miner.hotkey):
         for skill_type in miner.skill_types:
             left_out = miner.hotkey in registered and (miner.hotkey, skill_type) not in dispatched
-            if left_out and ledger.value(miner.hotkey, skill_type) < MIN_REPUTATION:
+            if left_out and ledger.value(miner.hotkey, skill_type) < ledger.version.rules.reputation.floor:
                 ledger.record(miner.hotkey, skill_type, "recovery", "")

@@ -3,16 +3,16 @@
 import math
 
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import BUDGET_FACTOR
 from validator.protocol.workflow_plan import WorkflowPlan
 from validator.protocol.workflow_run import RunRecord, StepOutput, StepRecord
 from validator.protocol.workflow_score import WorkflowRun
 from validator.protocol.workflow_task import WorkflowTask
+from validator.scoring.rules import Ruled
 
 
-def ceiling_of(task: WorkflowTask, plan: WorkflowPlan) -> float:
+def ceiling_of(version: Ruled, task: WorkflowTask, plan: WorkflowPlan) -> float:
     """Return the most TAO that the run may cost."""
-    return min(task.constraints.max_budget_tao, BUDGET_FACTOR * plan.totals.estimated_cost)
+    return min(task.constraints.max_budget_tao, version.rules.workflow.budget * plan.totals.estimated_cost)
 
 
 def measure(task: WorkflowTask, plan: WorkflowPlan, record: RunRecord, quality: float) -> WorkflowRun:

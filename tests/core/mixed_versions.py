@@ -1,0 +1,34 @@
+"""A store in which rounds of two scoring versions lie, both kinds of task in each of them."""
+
+from dataclasses import replace
+from typing import Final
+
+from builders import V1
+from explained import DECLARED, ExplainedWorld, assorted_script, assorted_tasks
+from planned import CODE, MINERS, RAG, JumpingRunner, plan
+from toy_version import TOY, known
+
+from validator.protocol.scoring_version import SkillType
+from validator.rounds.tasks import TaskDesk
+from validator.sources import SeededRandom
+from validator.store import Store
+from validator.tasks.goals import MemoryGoals
+from validator.tasks.memory import MemorySource
+
+VERSIONS: Final = (V1.name, TOY.name, V1.name, TOY.name)
+"""Of the rounds, in their order."""
+
+
+async def mixed(store: Store) -> ExplainedWorld:
+    """Play a round of each version, twice."""
+    types = {number: (*kinds, *((SkillType.WORKFLOW,) * (number < MINERS))) for number, kinds in DECLARED.items()}
+    source = MemorySource(assorted_tasks())
+    world = ExplainedWorld(store, source, assorted_script, types)
+    world.planner = plan
+    world.dispatcher = replace(world.dispatcher, runner=JumpingRunner(world.dispatcher.runner.services, world.clock))
+    desk = TaskDesk(source, None, SeededRandom("mixed"), MemoryGoals([RAG, CODE]))
+    with known(TOY):
+        for name in VERSIONS:
+            world.preparer = replace(world.preparer, desk=desk, scoring_version=name)
+            await world.play()
+    return world

@@ -1,1 +1,0 @@
-"""Floor 1: who gets a task (SPEC 8). Pure."""

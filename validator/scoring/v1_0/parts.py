@@ -1,0 +1,31 @@
+"""What the rounds of this version ask of their version: a later one may answer some of it by functions of its own."""
+
+from typing import Protocol
+
+from validator.protocol.round import GroupPlan, RoundResults, RoundTask
+from validator.protocol.workflow_plan import WorkflowPlan
+from validator.protocol.workflow_run import RunRecord
+from validator.protocol.workflow_score import WorkflowRun, WorkflowScore
+from validator.protocol.workflow_task import WorkflowTask
+from validator.scoring.rules import Ruled
+from validator.scoring.values import ScoredTask
+
+
+class Scoring(Ruled, Protocol):
+    """A version, as far as a round's scores need it."""
+
+    @property
+    def name(self) -> str:
+        """As the outcome carries it."""
+
+    def score_group(self, task: RoundTask, group: GroupPlan, epoch: int, results: RoundResults) -> ScoredTask:
+        """Return what one task comes to."""
+
+    def ceiling_of(self, task: WorkflowTask, plan: WorkflowPlan) -> float:
+        """Return the most TAO that a run may cost."""
+
+    def measure(self, task: WorkflowTask, plan: WorkflowPlan, record: RunRecord, quality: float) -> WorkflowRun:
+        """Return what the formula scores."""
+
+    def score_workflow(self, run: WorkflowRun) -> WorkflowScore:
+        """Return the parts of S and S."""

@@ -1,0 +1,78 @@
+"""Windows to weights (SPEC 11)."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from validator.protocol.means import mean
+from validator.protocol.scoring_version import WINDOW_TYPES
+from validator.scoring.rules import Ruled
+from validator.scoring.values import Share, WeightPlan
+
+Windows = Mapping[str, Mapping[str, Sequence[float]]]
+
+
+def warm_up(version: Ruled, entries: int) -> float:
+    """Return min(1, entries / warm-up) for a window of that length (D-13)."""
+    return min(1.0, entries / version.rules.pay.warm_up)
+
+
+def type_score(version: Ruled, entries: Sequence[float]) -> float:
+    """Return the mean of the entries that count times the warm-up; 0 without entries (D-13)."""
+    window = entries[-version.rules.pay.window :]
+    return mean(window) * warm_up(version, len(window)) if window else 0.0
+
+
+def miner_score(version: Ruled, windows: Mapping[str, Sequence[float]], types: Sequence[str] = WINDOW_TYPES) -> float:
+    """Return the sum of the scores of these types, in the order of SPEC 1 (D-20)."""
+    score = 0.0
+    for skill_type in types:
+        score += type_score(version, windows.get(skill_type, ()))
+    return score
+
+
+def score_weights(version: Ruled, windows: Windows) -> WeightPlan:
+    """Return scores and capped weights from {hotkey: {skill_type: entries, oldest first}} (SPEC 11)."""
+    return _plan(version, {hotkey: miner_score(version, of_types) for hotkey, of_types in windows.items()})
+
+
+def mechanism_weights(version: Ruled, windows: Windows, kinds: Sequence[Share]) -> WeightPlan:
+    """Return scores and capped weights of one mechanism (SPEC 11).
+
+    Where several kinds have miners with positive scores, a miner's score is the sum of its parts of each kind's scores
+    times the kind's share, in the order given; a kind without any cedes its share to the others. The cap comes last.
+    """
+    parts = []
+    for kind in kinds:
+        scores = {hotkey: miner_score(version, of_types, kind.types) for hotkey, of_types in windows.items()}
+        total = math.fsum(scores.values())
+        if kind.share > 0 and total > 0:
+            parts.append((kind.share, total, scores))
+    if len(parts) == 1:
+        return _plan(version, parts[0][2])
+    mixed = dict.fromkeys(windows, 0.0)
+    for share, total, scores in parts:
+        for hotkey, score in scores.items():
+            mixed[hotkey] += share * (score / total)
+    return _plan(version, mixed)
+
+
+def _plan(version: Ruled, scores: dict[str, float]) -> WeightPlan:
+    weights = capped_weights(version.rules.pay.cap, {hotkey: score for hotkey, score in scores.items() if score > 0})
+    return WeightPlan(scores, weights, 1.0 - math.fsum(weights.values()))
+
+
+def capped_weights(cap: float, scores: Mapping[str, float]) -> dict[str, float]:
+    """Return weights in proportion to positive scores, none above `cap`, in the order given.
+
+    Excess goes to the uncapped in proportion to their scores, repeated until none exceeds the cap; with too few
+    miners the weights sum to less than 1 (D-11).
+    """
+    capped: set[str] = set()
+    while True:
+        total = math.fsum(score for hotkey, score in scores.items() if hotkey not in capped)
+        left = 1.0 - cap * len(capped)
+        weights = {hotkey: cap if hotkey in capped else left * score / total for hotkey, score in scores.items()}
+        over = {hotkey for hotkey, weight in weights.items() if weight > cap}
+        if not over:
+            return weights
+        capped |= over

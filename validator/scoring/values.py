@@ -1,0 +1,267 @@
+"""What the functions of a version take and give, beside what is stored: the same values for every version."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+
+from msgspec import Meta
+
+from validator.protocol.answer import Role
+from validator.protocol.limits import MAX_SAFE_INTEGER
+from validator.protocol.reasons import Reason
+from validator.protocol.round import (
+    AgreementPair,
+    Checks,
+    Components,
+    GroupOutcome,
+    GroupPlan,
+    MemberOutcome,
+    RoundTask,
+)
+from validator.protocol.scoring_version import SkillType, require_assessed
+from validator.protocol.sssa import Document, Finding, Rule, Unit, Verdict
+from validator.protocol.task import Truth, Window
+
+Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
+Seconds = Annotated[float, Meta(ge=0)]
+ScoredAgainst = Literal["curated", "canary", "consensus"]
+
+
+class Candidate(Document, frozen=True):
+    """A registered miner that declared the type, as of this task (SPEC 8).
+
+    Attributes:
+        hotkey: its key.
+        reputation: for the type.
+        collusion_flags: standing ones, over all types.
+        in_flight: open dispatches of the type, earlier tasks of this round included.
+        max_concurrent: how many of them it takes, 1 to 4.
+        dispatches, failures: of the type in the last rounds.
+        recent_roles: for the type, one per round in which it was assigned, newest first.
+    """
+
+    hotkey: str
+    reputation: Unit
+    collusion_flags: Count
+    in_flight: Count
+    max_concurrent: Annotated[int, Meta(ge=1, le=4)]
+    dispatches: Count
+    failures: Count
+    recent_roles: tuple[Role, ...]
+
+
+class Ranked(NamedTuple):
+    """A candidate that may be selected; its rank is its place in the order."""
+
+    candidate: Candidate
+    draw: bytes
+
+
+class Drawn(NamedTuple):
+    """A ranked candidate that is no primary, with its auditor draw."""
+
+    hotkey: str
+    draw: bytes
+
+
+class PlannedTask(NamedTuple):
+    """A task with its candidates as they stood when its turn came, and its group."""
+
+    task: RoundTask
+    candidates: Sequence[Candidate]
+    group: GroupPlan
+
+
+class Claims(NamedTuple):
+    """One side of a comparison: a miner's own sets, or the group's (SPEC 4).
+
+    Attributes:
+        findings: canonical finding keys.
+        verdict: ALLOW, BLOCK or REVIEW.
+        risk: risk score, or the group's mean of them.
+        capabilities: as spelled.
+        dependencies: (package, version), package names normalised.
+        cves: (package, version, CVE), CVEs in upper case.
+        rules: (resource, action, pattern), as spelled.
+    """
+
+    findings: frozenset[str]
+    verdict: Verdict
+    risk: float
+    capabilities: frozenset[str]
+    dependencies: frozenset[tuple[str, str]]
+    cves: frozenset[tuple[str, str, str]]
+    rules: frozenset[tuple[str, str, str]]
+
+
+class Member(NamedTuple):
+    """A member of a group with a valid SSSA."""
+
+    hotkey: str
+    role: Role
+    claims: Claims
+
+
+class MemberConsensus(NamedTuple):
+    """One member's scores; `components` is None when consensus is off, agreements None without a counterpart."""
+
+    components: Components | None
+    consensus: float
+    with_primaries: float | None
+    with_auditors: float | None
+
+
+class Addend(NamedTuple):
+    """One part of a weighted sum: `contribution` is weight times value."""
+
+    name: str
+    weight: float
+    value: float
+    contribution: float
+
+
+class Standard(NamedTuple):
+    """What the answers are scored against: the task's truth, or the group's verdict alone (D-7)."""
+
+    truth: Truth
+    provenance: ScoredAgainst
+
+
+class Comparison(NamedTuple):
+    """The valid answers of a task side by side.
+
+    Attributes:
+        members: in the order of the plan.
+        group: what at least T of them claim; None below 3.
+        scores: of the members, in their order.
+        standard: what quality is measured against; None where there is no verdict at all (D-7).
+    """
+
+    members: tuple[Member, ...]
+    group: Claims | None
+    scores: tuple[MemberConsensus, ...]
+    standard: Standard | None
+
+
+class ScoredTask(NamedTuple):
+    """A task's outcome, members in the order of the plan."""
+
+    group: GroupOutcome
+    members: tuple[MemberOutcome, ...]
+
+
+class AnswerFacts(Document, frozen=True):
+    """Everything about one answer that decides its quality and emission (SPEC 6, 7).
+
+    Attributes:
+        skill_type, role: which weights and which axes apply.
+        window: of the role, seconds.
+        t: seconds the answer took.
+        epoch: subnet epoch (bootstrap).
+        verdict, risk_score, findings, rules, manifest_sha256: what the miner said.
+        shell_commands: commands in the miner's shell_commands trace; None where there is no such trace.
+        truth: verdict to score against and what else is known; null fields make their axes not apply.
+        provenance: where the truth verdict comes from; `consensus` when it is the group's (D-7).
+        checks: what the gates established, None where a check does not apply.
+        semantic_subset: gate 7, None where it does not apply.
+        consensus: the miner's consensus score, 1.0 where consensus is off.
+    """
+
+    skill_type: SkillType
+    role: Role
+    window: tuple[Seconds, Seconds]
+    t: Seconds
+    epoch: Annotated[int, Meta(ge=0)]
+    verdict: Verdict
+    risk_score: Unit
+    findings: tuple[Finding, ...]
+    rules: tuple[Rule, ...]
+    manifest_sha256: str | None
+    shell_commands: tuple[str, ...] | None
+    truth: Truth
+    provenance: ScoredAgainst
+    checks: Checks
+    semantic_subset: Unit | None
+    consensus: Unit
+
+    def __post_init__(self) -> None:
+        require_assessed(self.skill_type)
+
+    @property
+    def part(self) -> float:
+        """Return f: where in its window the answer came, 0 at t_min, 1 at the deadline (SPEC 6, eta)."""
+        return Window(*self.window).part(self.t)
+
+
+class Sets(NamedTuple):
+    """What an axis compares: what the miner named, and what the truth asks for."""
+
+    mine: frozenset[Any]
+    expected: frozenset[Any]
+
+
+class EvidencePart(NamedTuple):
+    """One check that applies: what it weighs, and what it adds to epsilon's sum."""
+
+    name: str
+    weight: float
+    holds: bool
+    held: float
+
+
+class TaskSample(NamedTuple):
+    """One member's agreements in one task, and whether the task gives a sample (SPEC 9)."""
+
+    with_primaries: float | None
+    with_auditors: float | None
+    reason: Reason
+
+
+class WindowStep(NamedTuple):
+    """The window after one counted sample (SPEC 9).
+
+    Attributes:
+        window: what the next sample is added to; empty after a flag.
+        flag: the two means when the sample raised one.
+        samples: how many the means are over, this one included.
+        means: with primaries and with auditors, whether they raised a flag or not.
+    """
+
+    window: tuple[AgreementPair, ...]
+    flag: tuple[float, float] | None
+    samples: int
+    means: tuple[float, float]
+
+
+class Share(NamedTuple):
+    """A kind of task in a mechanism's vector (SPEC 11).
+
+    Attributes:
+        types: its windows, in the order of SPEC 1.
+        share: of the vector, in proportion to those of the other kinds; 0 leaves it out.
+    """
+
+    types: tuple[str, ...]
+    share: float
+
+
+class WeightPlan(NamedTuple):
+    """Scores of all miners, capped weights of those above 0, and what could not be placed (D-11)."""
+
+    scores: dict[str, float]
+    weights: dict[str, float]
+    unallocated: float
+
+
+class Penalty(NamedTuple):
+    """What lowers the reliability of a run: each `times` by `weight` (SPEC 12)."""
+
+    name: str
+    weight: float
+    times: int
+
+
+class Fault(NamedTuple):
+    """What does not hold of a run; `path` within the submission, like `run.steps[0].attempts`."""
+
+    path: str
+    what: str

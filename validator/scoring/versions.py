@@ -1,0 +1,132 @@
+"""A scoring version as one value: its name, its numbers and its functions; and which ones this program knows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from validator.protocol.errors import ValidatorError
+from validator.protocol.text import printable
+from validator.scoring.rules import Rules
+from validator.scoring.v1_0 import (
+    claims,
+    collusion,
+    consensus,
+    emission,
+    groups,
+    keys,
+    output_quality,
+    planning,
+    quality,
+    reputation,
+    round,  # noqa: A004 - the field's term
+    run_checks,
+    samples,
+    semantics,
+    task,
+    weights,
+    workflow,
+    workflow_runs,
+)
+from validator.scoring.v1_0.rules import RULES as RULES_1_0
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Everything that a scoring version is, with the functions of 1.0.0 (SPEC 3 to 12).
+
+    Whoever holds a stored round asks `version(round.scoring_version)` and nothing else. The functions are those of the
+    modules of `v1_0`, where they are described; most take the version itself as their first argument, so that no number
+    is ever anybody else's. A later version is a value with other `rules`; where a function differs, it is that of a
+    subclass, and the functions that stay call it through the version that they are handed.
+
+    Attributes:
+        name: as frozen inputs carry it.
+        rules: every constant.
+    """
+
+    name: str
+    rules: Rules
+
+    # Groups (SPEC 8)
+    plan = planning.plan_round
+    plan_tasks = planning.plan_tasks
+    select_group = groups.select_group
+    exclusion_reason = groups.exclusion_reason
+    rank_candidates = groups.rank_candidates
+    draw_auditors = staticmethod(groups.draw_auditors)
+    auditor_streak = staticmethod(groups.auditor_streak)
+
+    # Rounds (SPEC 4 to 10)
+    score = round.score_round
+    score_group = round.score_group
+    window_entries = staticmethod(round.window_entries)
+
+    # Findings and consensus (SPEC 3, 4)
+    finding_key = staticmethod(keys.finding_key)
+    key_parts = staticmethod(keys.key_parts)
+    claims_of = staticmethod(claims.claims_of)
+    majority_threshold = staticmethod(claims.majority_threshold)
+    compare_answers = task.compare_answers
+    score_members = consensus.score_members
+    consensus_parts = consensus.consensus_parts
+
+    # Quality and emission (SPEC 5 to 7)
+    semantic_subsets = semantics.semantic_subsets
+    answer_facts = staticmethod(task.answer_facts)
+    axis_sets = staticmethod(quality.axis_sets)
+    evidence_parts = quality.evidence_parts
+    emission = emission.emission
+
+    # Standing (SPEC 9, 10)
+    auditors_are_witnesses = collusion.auditors_are_witnesses
+    add_sample = collusion.add_sample
+    window_means = staticmethod(collusion.window_means)
+    task_sample = samples.task_sample
+    apply_event = reputation.apply_event
+    event_of_failure = reputation.event_of_failure
+
+    # Weights (SPEC 11)
+    warm_up = weights.warm_up
+    type_score = weights.type_score
+    miner_score = weights.miner_score
+    score_weights = weights.score_weights
+    mechanism_weights = weights.mechanism_weights
+
+    # Workflows (SPEC 12)
+    ceiling_of = workflow_runs.ceiling_of
+    measure = staticmethod(workflow_runs.measure)
+    result_of = staticmethod(workflow_runs.result_of)
+    submission_fault = run_checks.submission_fault
+    score_workflow = workflow.score_workflow
+    worth_parts = workflow.worth_parts
+    penalties = workflow.penalties
+    read_quality = staticmethod(output_quality.read_quality)
+    code_quality = output_quality.code_quality
+    words_shared = staticmethod(output_quality.words_shared)
+    criteria_met = staticmethod(output_quality.criteria_met)
+    keys_met = staticmethod(output_quality.keys_met)
+    text_of = staticmethod(output_quality.text_of)
+    code_of = staticmethod(output_quality.code_of)
+
+
+CURRENT: Final = "1.0.0"
+"""The version of new rounds."""
+
+VERSIONS: Mapping[str, Version] = MappingProxyType({one.name: one for one in (Version("1.0.0", RULES_1_0),)})
+
+
+class UnknownScoringVersionError(ValidatorError):
+    """No code here scores this version."""
+
+
+def version(name: str) -> Version:
+    """Return the version with this name.
+
+    Raises:
+        UnknownScoringVersionError: naming the version and those that are known.
+    """
+    found = VERSIONS.get(name)
+    if found is None:
+        raise UnknownScoringVersionError(f"`{printable(name, 40)}`; this program scores {', '.join(VERSIONS)}")
+    return found
