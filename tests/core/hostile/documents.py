@@ -12,7 +12,6 @@ from validator.protocol.reasons import Reason
 
 _DEEP = Reason.PARSE_TOO_DEEP
 _TWICE = Reason.PARSE_DUPLICATE_KEY
-_LARGE = Reason.PARSE_TOO_LARGE
 _ROOM = MAX_BODY - 64 * 1024  # for filling, beside an honest answer
 _HASH = b'"sha256:' + b"0" * 64 + b'"'
 
@@ -64,7 +63,7 @@ async def trace_hashes_by_the_ten_thousand(case: Case) -> Made:
     return msgspec.json.encode(case.changed("evidence", trace_hashes=many | own))
 
 
-@kind("json", "answer", _LARGE, dear=True)
+@kind("json", "answer", SCHEMA, dear=True)
 async def unknown_keys_by_the_hundred_thousand(case: Case) -> Made:
     """Four hundred thousand keys that no schema knows."""
     return b"{" + _wide() + case.body[1:]
@@ -75,13 +74,13 @@ def _wide() -> bytes:
     return b"".join(b'"%x":0,' % number for number in range(400_000))
 
 
-@kind("json", "answer", _LARGE, dear=True)
+@kind("json", "answer", SCHEMA, dear=True)
 async def empty_lists_by_the_million(case: Case) -> Made:
     """A list of more than a million empty lists where findings belong."""
     return case.body.replace(b'"findings":[', b'"findings":[' + b"[]," * (_ROOM // 3), 1)
 
 
-@kind("json", "answer", _LARGE, dear=True)
+@kind("json", "answer", _DEEP, dear=True)
 async def four_megabytes_deep(case: Case) -> Made:
     """Nothing but opening brackets."""
     opening = case.rng.choice([b"[", b'{"a":', b'{"sssa":['])

@@ -54,21 +54,21 @@ async def plan_that_never_ends(case: Planning) -> Made:
     return unterminated(MAX_PLAN_BODY)
 
 
-@kind("plans", "plan", Reason.PARSE_DUPLICATE_KEY, dear=True)
+@kind("plans", "plan", SCHEMA, dear=True)
 async def plan_of_keys(case: Planning) -> Made:
     """Twenty thousand keys that no plan has, the last of them twice."""
     keys = b"".join(b'"%x":0,' % number for number in range(20_000))
     return b"{" + keys + b'"x":0,"x":0,' + case.plan()[1:]
 
 
-@kind("plans", "plan", _PLAN, SCHEMA, dear=True)
+@kind("plans", "plan", _PLAN, dear=True)
 async def edges_by_the_ten_thousand(case: Planning) -> Made:
     """Ten steps, and ten thousand edges between the same two of them."""
     nodes = [step(f"s{number}") for number in range(_STEPS)]
     return case.unsigned(nodes, [("s0", "s1")] * 10_000)
 
 
-@kind("plans", "plan", Reason.PARSE_DUPLICATE_KEY, _PLAN, dear=True)
+@kind("plans", "plan", Reason.PARSE_DUPLICATE_KEY, dear=True)
 async def params_with_a_duplicate_at_their_end(case: Planning) -> Made:
     """Params of fifteen kilobytes of keys, the last of them twice."""
     keys = b"".join(b'"%x":0,' % number for number in range(1_800))
