@@ -40,10 +40,10 @@ def answers() -> Iterator[tuple[str, str, Any, bytes]]:
     from hostile import of_channel
     from hostile.kinds import Case
 
+    from validator.kinds.assessment.dearest import dearest_answer
     from validator.protocol.answer import Dispatch
     from validator.protocol.probes import probe_values
     from validator.protocol.scoring_version import SkillType
-    from validator.rounds.dearest import dearest_answer
 
     yield "runtime", "the dearest legal answer", *dearest_answer(1)
     types = {"content": SkillType.DECLARATIVE, "runtime": SkillType.EXECUTABLE_PYTHON}
@@ -73,7 +73,7 @@ def cost(group: str, name: str, expected: Any, body: bytes) -> Cost:
 
 def judge_one() -> None:
     """Judge what comes on standard input, as a worker does; print seconds of CPU, MiB above the start, the reason."""
-    from validator.rounds.judge import judge
+    from validator.kinds.assessment.judge import judge
 
     start = peak()
     expected, body = pickle.loads(sys.stdin.buffer.read())

@@ -17,9 +17,9 @@ sys.path += [str(TESTS / "core"), str(TESTS / "workflows")]
 from step_services import Services, honest, step_client, task_at  # noqa: E402 - they lie beside the tests
 from workflow_builders import make_plan, step  # noqa: E402
 
+from validator.kinds.workflow.executor import run_plan  # noqa: E402
 from validator.scoring import CURRENT, version  # noqa: E402
 from validator.sources import SystemClock  # noqa: E402
-from validator.workflows.executor import run_plan  # noqa: E402
 
 LIMIT: Final = 1.1
 RUNS: Final = 5

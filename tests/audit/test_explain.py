@@ -15,11 +15,12 @@ from world import World
 from validator.audit.explain import (
     NothingToExplainError,
     RoundExplanation,
-    WorkflowExplanation,
     explain_miner,
     explain_round,
 )
 from validator.audit.explain.who import AmbiguousMinerError, NotAMinerError, find_hotkey
+from validator.kinds.assessment.explain.page import AssessmentExplanation
+from validator.kinds.workflow.explain.page import WorkflowExplanation
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MemberOutcome, RoundOutcome
 from validator.protocol.scoring_version import SkillType
@@ -63,6 +64,7 @@ def check_numbers(outcome: RoundOutcome, explained: Iterable[RoundExplanation]) 
             if isinstance(task, WorkflowExplanation):
                 check_workflow(task, member)
                 continue
+            assert isinstance(task, AssessmentExplanation)
             if task.consensus is not None:
                 total = 0.0
                 for part in task.consensus.components:

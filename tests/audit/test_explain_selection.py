@@ -8,7 +8,7 @@ from builders import V1, make_task
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.audit.explain.selection import Selection, explain_selection
+from validator.kinds.explained.selection import Selection, explain_selection
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, MinerState, Neuron, RoundInput, TypeHistory
 from validator.protocol.scoring_version import SkillType

@@ -15,7 +15,6 @@ from validator.audit.replay.rounds import replay_round
 from validator.proofs import seal, verify_document
 from validator.protocol.canonical import canonical_bytes, digest
 from validator.protocol.signatures import Signer
-from validator.rounds.replayed import StoredGates
 from validator.store import Store, Transaction
 from validator.store.tables import answers, dispatches, proofs, scores, sssas, workflow_runs
 
@@ -183,6 +182,6 @@ async def test_workflow_rounds_are_equal_with_their_answers_and_without(store: S
     before = await replayed(store, 0)
     async with store.begin() as tx:
         await tx.connection.execute(delete(answers))
-        pruned = await replay_round(tx, 0, StoredGates)
+        pruned = await replay_round(tx, 0)
     assert pruned is not None
     assert (pruned.verdict, pruned.digests, pruned.bodies.pruned) == ("equal", before.digests, 10)

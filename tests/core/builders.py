@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from validator.kinds.assessment.judge import PackedSignatures, Witnessed
+from validator.kinds.judging import Expected, Judged
 from validator.protocol.answer import Answer, CanarySpec, Role
 from validator.protocol.archives import pack
 from validator.protocol.bundles import index_bundle, read_bundle, with_canary
@@ -28,7 +30,6 @@ from validator.protocol.sssa import (
 )
 from validator.protocol.task import Windows
 from validator.protocol.traces import read_traces
-from validator.rounds.gates import Expected
 from validator.scoring import version
 
 V1 = version("1.0.0")
@@ -58,6 +59,11 @@ def make_task(
         index=index_bundle(read_bundle(bundle)),
     )
     return msgspec.structs.replace(task, **changes)
+
+
+def signatures(judged: Judged) -> PackedSignatures | None:
+    """What gate 7 gets of an answer."""
+    return judged.signatures if isinstance(judged, Witnessed) else None
 
 
 def expect(task: RoundTask, role: Role = "primary", hotkey: str = MINER.hotkey) -> Expected:

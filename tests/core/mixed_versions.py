@@ -7,9 +7,12 @@ from builders import V1
 from explained import DECLARED, ExplainedWorld, assorted_script, assorted_tasks
 from planned import CODE, MINERS, RAG, JumpingRunner, plan
 from toy_version import TOY, known
+from workflow_world import ScriptedServices
 
+from validator.kinds.assessment.supply import Bundles
+from validator.kinds.workflow.kind import WORKFLOW
+from validator.kinds.workflow.supply import Goals
 from validator.protocol.scoring_version import SkillType
-from validator.rounds.tasks import TaskDesk
 from validator.sources import SeededRandom
 from validator.store import Store
 from validator.tasks.goals import MemoryGoals
@@ -25,10 +28,13 @@ async def mixed(store: Store) -> ExplainedWorld:
     source = MemorySource(assorted_tasks())
     world = ExplainedWorld(store, source, assorted_script, types)
     world.planner = plan
-    world.dispatcher = replace(world.dispatcher, runner=JumpingRunner(world.dispatcher.runner.services, world.clock))
-    desk = TaskDesk(source, None, SeededRandom("mixed"), MemoryGoals([RAG, CODE]))
+    world.dispatcher = replace(
+        world.dispatcher, runners={WORKFLOW.name: JumpingRunner(ScriptedServices(world.clock, {}), world.clock)}
+    )
+    random = SeededRandom("mixed")
+    supplies = (Bundles(source, None, random), Goals(MemoryGoals([RAG, CODE]), random))
     with known(TOY):
         for name in VERSIONS:
-            world.preparer = replace(world.preparer, desk=desk, scoring_version=name)
+            world.preparer = replace(world.preparer, supplies=supplies, scoring_version=name)
             await world.play()
     return world

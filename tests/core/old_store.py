@@ -11,7 +11,10 @@ from typing import Final
 
 import msgspec
 
-from validator.audit.explain import AssessmentExplanation, WorkflowExplanation, explain_round
+from validator.audit.explain import explain_round
+from validator.kinds.assessment.explain.page import AssessmentExplanation
+from validator.kinds.explained.page import TaskExplanation
+from validator.kinds.workflow.explain.page import WorkflowExplanation
 from validator.store import Store
 
 FOLDER: Final = Path(__file__).parents[1] / "fixtures" / "version_1_0_0"
@@ -45,10 +48,11 @@ async def explained(store: Store, round_id: int) -> str:
     return numbers.hexdigest()
 
 
-def _numbers(task: AssessmentExplanation | WorkflowExplanation) -> list[object]:
+def _numbers(task: TaskExplanation) -> list[object]:
     numbers: list[object] = [task.task_id, task.selection.rank, task.selection.auditor_draw, task.entry]
     if isinstance(task, WorkflowExplanation):
         return [*numbers, task.worth and [(part.value, part.weight) for part in task.worth.parts]]
+    assert isinstance(task, AssessmentExplanation)
     consensus, quality, emission = task.consensus, task.quality, task.emission
     numbers += [consensus and (consensus.score, [(part.value, part.weight) for part in consensus.components])]
     numbers += [quality and (quality.quality, quality.epsilon, [(axis.value, axis.weight) for axis in quality.axes])]

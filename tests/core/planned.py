@@ -12,6 +12,12 @@ from workflow_builders import make_workflow, plan_document, step
 from workflow_world import FOREVER, ScriptedServices, Try, on_virtual_time
 from world import honest
 
+from validator.kinds.assessment.supply import Bundles
+from validator.kinds.judging import Expected
+from validator.kinds.workflow.gates import AcceptedPlan
+from validator.kinds.workflow.kind import WORKFLOW
+from validator.kinds.workflow.running import PlanRunner
+from validator.kinds.workflow.supply import Goals
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.reasons import Reason
 from validator.protocol.round import WorkflowSubmission
@@ -19,10 +25,6 @@ from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import StepOutput
-from validator.rounds.gates import Expected
-from validator.rounds.plans import AcceptedPlan
-from validator.rounds.running import PlanRunner
-from validator.rounds.tasks import TaskDesk
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store
 from validator.tasks.goals import MemoryGoals
@@ -75,8 +77,12 @@ async def planned(store: Store) -> ExplainedWorld:
     source = MemorySource()
     world = ExplainedWorld(store, source, honest, dict.fromkeys(range(MINERS), (SkillType.WORKFLOW,)))
     goals = MemoryGoals([RAG, AGENT, CODE, TRANSFORM])
-    world.preparer = replace(world.preparer, desk=TaskDesk(source, None, SeededRandom("planned"), goals))
-    world.dispatcher = replace(world.dispatcher, runner=JumpingRunner(world.dispatcher.runner.services, world.clock))
+    random = SeededRandom("planned")
+    supplies = (Bundles(source, None, random), Goals(goals, random))
+    world.preparer = replace(world.preparer, supplies=supplies)
+    world.dispatcher = replace(
+        world.dispatcher, runners={WORKFLOW.name: JumpingRunner(ScriptedServices(world.clock, {}), world.clock)}
+    )
     world.planner = plan
     for _ in range(PLANNED_ROUNDS):
         await world.play()

@@ -7,7 +7,6 @@ import pytest
 from sqlalchemy import text
 
 from validator.audit.replay import RoundReplay, replay_round
-from validator.rounds.replayed import StoredGates
 from validator.store import Store, Transaction
 
 Tamper = Callable[[Transaction], Awaitable[object]]
@@ -19,7 +18,7 @@ class UndoError(Exception):
 
 async def replayed(store: Store, round_id: int = 0) -> RoundReplay:
     async with store.read() as tx:
-        replay = await replay_round(tx, round_id, StoredGates)
+        replay = await replay_round(tx, round_id)
     assert replay is not None
     return replay
 
@@ -33,7 +32,7 @@ async def replayed_after(store: Store, tamper: Tamper) -> RoundReplay:
             off = "PRAGMA defer_foreign_keys = ON" if sqlite else "SET LOCAL session_replication_role = replica"
             await tx.connection.execute(text(off))
             await tamper(tx)
-            found.append(await replay_round(tx, 0, StoredGates))
+            found.append(await replay_round(tx, 0))
             raise UndoError
     assert found[0] is not None
     return found[0]

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workflow_builders import make_workflow
 
+from validator.kinds.workflow.quality import CodeReport, NoSandbox, SandboxUnavailableError, judge_output
 from validator.protocol.matching import words
 from validator.protocol.reasons import Reason
 from validator.protocol.workflow_run import StepOutput, check_output
 from validator.protocol.workflow_task import Criterion, WorkflowTask
 from validator.scoring.v1_0.output_quality import checklist_share, json_share, rouge_l
-from validator.workflows.quality import CodeReport, NoSandbox, SandboxUnavailableError, judge_output
 
 texts = st.text(st.sampled_from("abcde ÄK.\n"), max_size=40)
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 from workflow_builders import SERVICE
 
+from validator.kinds.workflow.services import StepReply
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
@@ -16,7 +17,6 @@ from validator.protocol.sssa import Signature
 from validator.protocol.workflow_run import StepAnswer, StepOutput, StepRequest
 from validator.protocol.workflow_task import Tool
 from validator.sources import Clock, VirtualClock
-from validator.workflows.services import StepReply
 
 T = TypeVar("T")
 BLANK = Signature("", "sr25519", "0x" + "0" * 128)

@@ -15,6 +15,11 @@ from workflow_world import ScriptedServices
 from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
+from validator.kinds.assessment.supply import Bundles
+from validator.kinds.workflow.kind import WORKFLOW
+from validator.kinds.workflow.running import PlanRunner
+from validator.kinds.workflow.services import StepClient
+from validator.kinds.workflow.supply import Goals
 from validator.miners.calls import Call
 from validator.miners.directory import CapabilityDirectory
 from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
@@ -43,17 +48,14 @@ from validator.protocol.workflow_plan import WorkflowDispatch
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.prepare import Prepared, Preparer
-from validator.rounds.running import PlanRunner
 from validator.rounds.service import RoundService
 from validator.rounds.standing import Standing
-from validator.rounds.tasks import TaskDesk
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store
 from validator.tasks.goals import GoalSource, MemoryGoals
 from validator.tasks.memory import MemorySource
 from validator.tasks.source import SourcedTask, TaskSource
 from validator.workers.interface import Here, Workers
-from validator.workflows.services import StepClient
 
 T = TypeVar("T")
 VALIDATOR = Signer.from_uri("//Validator")
@@ -136,13 +138,13 @@ class World:
         random = SeededRandom("world")
         self.preparer = Preparer(
             store=store,
-            desk=TaskDesk(self.source, None, random, goals or MemoryGoals()),
+            supplies=(Bundles(self.source, None, random), Goals(goals or MemoryGoals(), random)),
             clock=self.clock,
             random=random,
             signer=VALIDATOR,
         )
-        runner = PlanRunner(ScriptedServices(self.clock, {}), self.clock)
-        self.dispatcher = Dispatcher(self.client, store, self.clock, self.gates, runner)
+        runners = {WORKFLOW.name: PlanRunner(ScriptedServices(self.clock, {}), self.clock)}
+        self.dispatcher = Dispatcher(self.client, store, self.clock, self.gates, runners)
         self.service = RoundService(
             store=store,
             chain=self.chain,
@@ -160,7 +162,7 @@ class World:
 
     def run_plans_on(self, services: StepClient) -> None:
         """Let plans be run on these services."""
-        self.dispatcher = replace(self.dispatcher, runner=PlanRunner(services, self.clock))
+        self.dispatcher = replace(self.dispatcher, runners={WORKFLOW.name: PlanRunner(services, self.clock)})
         self.service.dispatcher = self.dispatcher
 
     def _reply(self, method: str, call: Call) -> ScriptedReply:

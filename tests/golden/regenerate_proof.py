@@ -8,7 +8,8 @@ sys.path.append(str(FOLDER.parent / "core"))
 
 from group_rounds import VALIDATOR, worked_example  # noqa: E402 - it lies beside the tests
 
-from validator.proofs import document_bytes, group_proof, seal  # noqa: E402
+from validator.kinds.registry import group_proof  # noqa: E402
+from validator.proofs import document_bytes, seal  # noqa: E402
 
 proof = group_proof(*worked_example(), "t1")
 if proof is None:

@@ -18,6 +18,7 @@ from shapes import JSON, TEXTS, Shape
 from validator.audit.log.lines import LineReader, parse
 from validator.chain.state import load_state
 from validator.cli.score_cases import ConsensusCase
+from validator.kinds.assessment.judge import judge
 from validator.proofs.debate import parse_debate
 from validator.proofs.document import verify_document
 from validator.protocol import limits
@@ -36,7 +37,6 @@ from validator.protocol.traces import read_traces
 from validator.protocol.workflow_plan import parse_plan
 from validator.protocol.workflow_run import parse_step_answer
 from validator.protocol.workflow_task import parse_workflow_task
-from validator.rounds.judge import judge
 from validator.tasks.wire import TasksAnswer
 
 KIB: Final = 1024

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from builders import expect, make_answer, make_task
 
+from validator.kinds.assessment.judge import judge
 from validator.protocol.archives import ArchiveError
 from validator.protocol.bundles import read_bundle
 from validator.protocol.capabilities import parse_capabilities
@@ -17,7 +18,6 @@ from validator.protocol.scoring_version import SkillType
 from validator.protocol.strict_json import DuplicateKeyError, SchemaError, decode_plain
 from validator.protocol.times import parse_time
 from validator.protocol.traces import TracesError, TracesTooLargeError, read_traces
-from validator.rounds.judge import judge
 
 
 def unterminated(size: int) -> bytes:

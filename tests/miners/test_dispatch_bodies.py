@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.miners.dispatch import WrongBundleError, dispatch_bodies
+from validator.kinds.assessment.requests import WrongBundleError, dispatch_bodies
 from validator.protocol.answer import CanarySpec, Dispatch, Role
 from validator.protocol.probes import probe_values
 from validator.protocol.round import RoundTask

@@ -27,8 +27,10 @@ from golden_examples import (
 )
 from miner_servers import content, ok, raw_server, read_request
 
+from validator.kinds.assessment.judge import judge
+from validator.kinds.assessment.requests import dispatch_bodies
+from validator.kinds.judging import Expected
 from validator.miners.client import Call, HttpMinerClient
-from validator.miners.dispatch import dispatch_bodies
 from validator.protocol import limits
 from validator.protocol.answer import Dispatch, parse_answer
 from validator.protocol.bundles import index_bundle
@@ -39,8 +41,6 @@ from validator.protocol.round import RoundTask
 from validator.protocol.signatures import Signer, verify_document
 from validator.protocol.task import Windows
 from validator.protocol.workflow_plan import WorkflowDispatch, goal_of, parse_plan, plan_validity, workflow_bodies
-from validator.rounds.gates import Expected
-from validator.rounds.judge import judge
 
 ASSESSMENTS = NAMES[1:3]
 SIGNATURE = "X-Bittensor-Signature"

@@ -10,7 +10,8 @@ from group_rounds import MCP, NAMES, Settled, settled, shuffled, signed, signer,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.proofs import ConsensusProof, ProofError, VoteType, group_proof
+from validator.kinds.registry import group_proof
+from validator.proofs import ConsensusProof, ProofError, VoteType
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import VoidTask

@@ -12,12 +12,12 @@ from group_rounds import VALIDATOR, signer, worked_example
 from hypothesis import given
 from hypothesis import strategies as st
 
+from validator.kinds.registry import group_proof
 from validator.proofs import (
     ConsensusProof,
     NotAProofError,
     TouchedError,
     document_bytes,
-    group_proof,
     proof_document,
     seal,
     verify_document,

@@ -8,7 +8,8 @@ from explained import HOTKEYS
 from planned import CYCLE, GOOD, MINERS, planned
 from world import VALIDATOR
 
-from validator.proofs import ConsensusProof, VoteType, document_bytes, group_proof, proof_document, verify_document
+from validator.kinds.registry import group_proof
+from validator.proofs import ConsensusProof, VoteType, document_bytes, proof_document, verify_document
 from validator.protocol.canonical import digest
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
 from validator.store import Store

@@ -6,12 +6,12 @@ import time
 from structlog.testing import capture_logs
 
 from validator.daemon.upkeep import BudgetService
+from validator.kinds.assessment.dearest import SHARE, dearest_answer, dearest_cost
+from validator.kinds.assessment.judge import judge
 from validator.protocol import limits
 from validator.protocol.answer import parse_answer
 from validator.protocol.archives import unpack
 from validator.protocol.reasons import Reason
-from validator.rounds.dearest import SHARE, dearest_answer, dearest_cost
-from validator.rounds.judge import judge
 from validator.workers.budget import Budget
 from validator.workers.interface import Here
 from validator.workers.pool import WorkerPool

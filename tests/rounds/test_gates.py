@@ -19,9 +19,13 @@ from builders import (
     finding,
     make_answer,
     make_task,
+    signatures,
     trace_files,
 )
 
+from validator.kinds.assessment.judge import judge
+from validator.kinds.assessment.semantics import with_semantics
+from validator.kinds.judging import Judged
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.archives import pack
@@ -32,8 +36,6 @@ from validator.protocol.round import Rejection, RoundTask, Submission
 from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 from validator.protocol.task import Windows
 from validator.protocol.traces import read_traces
-from validator.rounds.judge import Judged, judge
-from validator.rounds.semantics import with_semantics
 
 PYTHON = make_task()
 RAG = make_task(SkillType.RAG_KNOWLEDGE)
@@ -56,7 +58,7 @@ def test_a_good_answer_passes(skill_type: SkillType, role: str) -> None:
     assert judged.reason == Reason.ACCEPTED
     runtime_primary = role == "primary" and skill_type not in (SkillType.RAG_KNOWLEDGE, SkillType.DECLARATIVE)
     assert submission(judged).checks.traces is (True if runtime_primary else None)
-    assert (judged.signatures is not None) == runtime_primary
+    assert (signatures(judged) is not None) == runtime_primary
 
 
 def test_ed25519_hotkeys_sign_too() -> None:
@@ -250,8 +252,9 @@ def test_a_place_is_found_however_its_path_is_composed(form: Literal["NFC", "NFD
 
 def test_semantic_subset_needs_two_primaries_and_measures_the_majority() -> None:
     judged = judge(expect(PYTHON), body(), 2)
-    assert judged.signatures is not None
-    alone = with_semantics(V1, [submission(judged)], {("t1", MINER.hotkey): judged.signatures})
+    whole = signatures(judged)
+    assert whole is not None
+    alone = with_semantics(V1, [submission(judged)], {("t1", MINER.hotkey): whole})
     assert alone[0].semantic_subset is None
     files = trace_files(SkillType.EXECUTABLE_PYTHON)
     less = judge(
@@ -259,8 +262,9 @@ def test_semantic_subset_needs_two_primaries_and_measures_the_majority() -> None
         _with_traces(files | {"fs.jsonl": files["fs.jsonl"].splitlines()[0] + b"\n"}),
         2,
     )
-    assert less.signatures is not None
-    trio = {("t1", "a"): judged.signatures, ("t1", "b"): judged.signatures, ("t1", "c"): less.signatures}
+    fewer = signatures(less)
+    assert fewer is not None
+    trio = {("t1", "a"): whole, ("t1", "b"): whole, ("t1", "c"): fewer}
     members = [msgspec.structs.replace(submission(judged), hotkey=hotkey) for hotkey in "abc"]
     assert [m.semantic_subset for m in with_semantics(V1, members, trio)] == [1.0, 1.0, (1 + 0.5 + 1 + 1) / 4]
 

@@ -107,7 +107,7 @@ async def test_a_poisoned_round_of_before_is_settled_at_the_next_start(store: St
     world = World(store, source=MemorySource(tasks_of_all_types()[3:5]), script=script)
     round_ = await prepared(world)
     await on_virtual_time(world, world.dispatcher.dispatch(round_))
-    pool = WorkerPool(2, preload=("validator.rounds.judge",), budget=Budget(memory=2 * MIB))
+    pool = WorkerPool(2, preload=("validator.kinds.assessment.judge",), budget=Budget(memory=2 * MIB))
     after = World(store, workers=pool)
     try:
         with capture_logs() as told:

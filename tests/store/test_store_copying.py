@@ -9,7 +9,6 @@ from world import World, on_virtual_time
 from validator.audit.replay import replay_round
 from validator.protocol.round import FlagRaised
 from validator.protocol.scoring_version import SkillType
-from validator.rounds.replayed import StoredGates
 from validator.sources import SystemClock
 from validator.store import open_store, schema_state
 from validator.store.copying import copy_store, row_counts
@@ -68,7 +67,7 @@ async def test_every_value_is_the_same_and_the_copy_replays_alike(urls: tuple[st
     replays = []
     for url in urls:
         async with open_store(url) as store, store.read() as tx:
-            replays.append(await replay_round(tx, 0, StoredGates))
+            replays.append(await replay_round(tx, 0))
     assert replays[0] == replays[1] is not None
     before = await everything(target)
     for again in urls:

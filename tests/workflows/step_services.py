@@ -10,10 +10,10 @@ from bittensor import http_auth
 from workflow_builders import SERVICE, task_document
 from workflow_world import signed_answer
 
+from validator.kinds.workflow.http import HttpStepClient
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_run import StepOutput, StepRequest
 from validator.protocol.workflow_task import WorkflowTask
-from validator.workflows.http import HttpStepClient
 
 VALIDATOR = Signer.from_uri("//Validator")
 Answer = Callable[[bytes, StepRequest, asyncio.StreamWriter], Awaitable[None]]

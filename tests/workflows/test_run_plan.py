@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from workflow_builders import make_plan, make_workflow, step
 from workflow_world import FOREVER, ScriptedServices, Try, on_virtual_time
 
+from validator.kinds.workflow.executor import run_plan
 from validator.protocol.reasons import Reason
 from validator.protocol.workflow_plan import WorkflowPlan
 from validator.protocol.workflow_run import RunRecord, StepOutput, StepRecord, decode_run, encode_run
 from validator.protocol.workflow_task import WorkflowTask
 from validator.sources import VirtualClock
-from validator.workflows.executor import run_plan
 
 TASK = make_workflow()
 DIAMOND = [

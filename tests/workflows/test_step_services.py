@@ -9,6 +9,8 @@ from step_services import VALIDATOR, Answer, Services, honest, response, step_cl
 from workflow_builders import make_plan, step
 from workflow_world import signed_answer
 
+from validator.kinds.workflow.executor import run_plan
+from validator.kinds.workflow.http import step_url
 from validator.outgoing.resolving import CheckedResolver
 from validator.protocol.limits import MAX_STEP_BODY
 from validator.protocol.reasons import Reason
@@ -16,8 +18,6 @@ from validator.protocol.signatures import Signer
 from validator.protocol.workflow_run import RunRecord, StepOutput, StepRequest
 from validator.protocol.workflow_score import WorkflowRun
 from validator.sources import SystemClock
-from validator.workflows.executor import run_plan
-from validator.workflows.http import step_url
 
 OUTPUT = StepOutput("x", None, None)
 

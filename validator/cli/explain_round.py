@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from validator.cli.explain_page import Page
-from validator.cli.explain_task import ROLES, write_task
-from validator.cli.explain_workflow import write_workflow
+from validator.cli.kinds.pages import page_of
+from validator.cli.kinds.parts import ROLES
 from validator.cli.output import Column, cell
 
 if TYPE_CHECKING:
@@ -16,16 +16,12 @@ if TYPE_CHECKING:
 
 def print_round_explanation(explained: "RoundExplanation") -> None:
     """Print why the round was worth to the miner what it was."""
-    from validator.audit.explain import AssessmentExplanation
     from validator.scoring import version
 
     page, rules = Page(), version(explained.round.scoring_version).rules
     _write_header(page, explained)
     for task in explained.tasks:
-        if isinstance(task, AssessmentExplanation):
-            write_task(page, rules, task, explained.miner.hotkey)
-        else:
-            write_workflow(page, rules, task, explained.miner.hotkey)
+        page_of(task.skill_type).explained(page, rules, task, explained.miner.hotkey)
     if explained.reputation or explained.collusion or explained.windows:
         page.section("What the round left behind")
         for change in explained.reputation:

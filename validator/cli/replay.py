@@ -30,7 +30,6 @@ def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from validator.cli.progress import progress
     from validator.cli.replay_text import Summary, print_replay
     from validator.cli.session import ask_store, settings_of
-    from validator.rounds.replayed import StoredGates
 
     if [round_id is not None, since is not None, everything].count(True) != 1:
         raise typer.BadParameter("say which rounds: ROUND, --since ROUND or --all")
@@ -43,7 +42,7 @@ def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
     summary = Summary()
     url = settings_of(config).store.url.get_secret_value()
     with progress("replaying", len(ids)) as advance:
-        for replayed in replay_rounds(url, ids, StoredGates, jobs):
+        for replayed in replay_rounds(url, ids, jobs):
             print_replay(replayed, as_json=as_json)
             summary.add(replayed)
             advance()

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from validator.audit.views import DispatchView, RoundView, TaskView
+from validator.audit.views import RoundView, TaskView
+from validator.cli.kinds.pages import page_of
 from validator.cli.output import Column, cell, print_line, print_table
-from validator.protocol.scoring_version import SkillType
 from validator.store.records import RoundRecord
 
 
@@ -74,97 +74,17 @@ def _print_task(task: TaskView) -> None:
         f"Task {task.task_id}: {task.skill_type}, slot {task.slot}, mode {task.mode}, {task.state}"
         + (f" ({ended})" if ended else "")
     )
-    plans = task.skill_type == SkillType.WORKFLOW
-    print_line(f"goal {task.bundle_sha256}" if plans else f"bundle {task.bundle_sha256}, provenance {task.provenance}")
-    outcome = task.outcome
-    if outcome is not None and plans:
-        print_line(f"{outcome.n_valid} plans were run")
-    elif outcome is not None:
-        print_line(
-            f"{outcome.n_valid} valid, threshold {outcome.threshold}, group verdict {cell(outcome.verdict)}, mean risk "
-            f"{cell(outcome.mean_risk)}, scored against {cell(outcome.scored_verdict)} ({cell(outcome.provenance)}), "
-            f"auditors agree {cell(outcome.auditor_agreement)}"
-        )
+    page = page_of(task.skill_type)
+    print_line(page.subject(task))
+    if task.outcome is not None:
+        print_line(page.came_to(task.outcome))
     if task.dispatches:
-        _print_plans(task.dispatches) if plans else _print_dispatches(task.dispatches)
+        page.dispatches(task.dispatches)
     for word, hotkeys in (("promoted", task.promoted), ("demoted", task.demoted)):
         for hotkey in hotkeys:
             print_line(f"{word} {cell(hotkey)}")
     for out in task.excluded:
         print_line(f"excluded {cell(out.hotkey)}: {out.reason}")
-
-
-def _print_dispatches(dispatches: Sequence[DispatchView]) -> None:
-    columns = (
-        Column("role"),
-        Column("hotkey"),
-        Column("uid", right=True),
-        Column("outcome"),
-        Column("seconds", right=True),
-        Column("Q", right=True),
-        Column("consensus", right=True),
-        Column("emission", right=True),
-        Column("detail", fold=True),
-    )
-    shown = len(columns) if any(one.detail for one in dispatches) else len(columns) - 1
-    print_table(
-        columns[:shown],
-        (
-            (
-                one.role,
-                one.hotkey,
-                one.uid,
-                _outcome(one),
-                one.seconds,
-                one.quality,
-                one.consensus,
-                one.emission,
-                one.detail,
-            )[:shown]
-            for one in dispatches
-        ),
-    )
-
-
-def _print_plans(dispatches: Sequence[DispatchView]) -> None:
-    columns = (
-        Column("role"),
-        Column("hotkey"),
-        Column("uid", right=True),
-        Column("outcome"),
-        Column("seconds", right=True),
-        Column("steps", right=True),
-        Column("quality", right=True),
-        Column("TAO", right=True),
-        Column("run s", right=True),
-        Column("S", right=True),
-        Column("detail", fold=True),
-    )
-    shown = len(columns) if any(one.detail for one in dispatches) else len(columns) - 1
-    print_table(columns[:shown], ((*_plan_cells(one), one.detail)[:shown] for one in dispatches))
-
-
-def _plan_cells(one: DispatchView) -> tuple[object, ...]:
-    run = one.workflow.measured if one.workflow else None
-    return (
-        one.role,
-        one.hotkey,
-        one.uid,
-        _outcome(one),
-        one.seconds,
-        f"{run.steps_completed} of {run.total_steps}" if run else None,
-        run.output_quality if run else None,
-        f"{run.actual_tao:g}" if run else None,
-        f"{run.actual_seconds:.3f}" if run else None,
-        one.emission,
-    )
-
-
-def _outcome(dispatch: DispatchView) -> str:
-    """Return the reason alone where it says the state too."""
-    if dispatch.reason and dispatch.state in ("answered", "failed"):
-        return dispatch.reason
-    return f"{dispatch.state} {dispatch.reason or ''}".rstrip()
 
 
 def _print_flags(view: RoundView) -> None:

@@ -12,6 +12,11 @@ from validator import __version__
 from validator.daemon.stop import Stop
 from validator.daemon.upkeep import BudgetService, HeadWatch, HealthListener, LoopWatch, RetentionService
 from validator.daemon.world import World
+from validator.kinds.assessment.supply import Bundles
+from validator.kinds.workflow.http import HttpStepClient
+from validator.kinds.workflow.kind import WORKFLOW
+from validator.kinds.workflow.running import PlanRunner
+from validator.kinds.workflow.supply import Goals
 from validator.miners.client import HttpMinerClient
 from validator.miners.directory import CapabilityDirectory
 from validator.protocol.errors import ValidatorError
@@ -19,10 +24,8 @@ from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.listening import RoundListener
 from validator.rounds.prepare import Preparer
-from validator.rounds.running import PlanRunner
 from validator.rounds.service import RoundService
 from validator.rounds.standing import Standing
-from validator.rounds.tasks import TaskDesk
 from validator.settings import Settings
 from validator.store import Store, open_store
 from validator.telemetry import Event, Metrics
@@ -31,7 +34,6 @@ from validator.web.state import HealthState
 from validator.weights.lock import WeightsLock, stop_file_of
 from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
-from validator.workflows.http import HttpStepClient
 
 _log = structlog.get_logger()
 
@@ -165,7 +167,8 @@ def _dispatcher(settings: Settings, world: World, store: Store, stack: AsyncExit
     services = HttpStepClient(world.signer, connect_timeout_s=connect_s, allow_private=private)
     stack.push_async_callback(services.close)
     gates = Gatekeeper(world.workers, store)
-    return Dispatcher(client, store, world.clock, gates, PlanRunner(services, world.clock, world.workers))
+    runners = {WORKFLOW.name: PlanRunner(services, world.clock, world.workers)}
+    return Dispatcher(client, store, world.clock, gates, runners)
 
 
 def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
@@ -185,7 +188,7 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
         directory=CapabilityDirectory(dispatcher.client, store, world.clock, world.signer.hotkey, world.workers),
         preparer=Preparer(
             store=store,
-            desk=TaskDesk(world.source, world.canary, world.random, world.goals),
+            supplies=(Bundles(world.source, world.canary, world.random), Goals(world.goals, world.random)),
             clock=world.clock,
             random=world.random,
             signer=world.signer,

@@ -8,8 +8,8 @@ from typing import Final
 import structlog
 
 from validator.chain.base import Chain, ChainError
+from validator.kinds.assessment.dearest import dearest_cost
 from validator.protocol.text import printable
-from validator.rounds.dearest import dearest_cost
 from validator.rounds.listening import RoundEnd
 from validator.rounds.prepare import Prepared
 from validator.sources import Clock

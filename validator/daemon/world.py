@@ -10,9 +10,9 @@ from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.chain.wallet import load_signer
+from validator.kinds.assessment.supply import CanaryMaker
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
-from validator.rounds.tasks import CanaryMaker
 from validator.settings import Settings
 from validator.sources import Clock, RandomBytes, SystemClock, SystemRandom
 from validator.tasks.canary import make_canary
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 _STAKE_TAO: Final = 1_000.0
 _PRELOAD: Final = (
-    "validator.rounds.judge",
-    "validator.rounds.plans",
-    "validator.workflows.answers",
+    "validator.kinds.assessment.judge",
+    "validator.kinds.workflow.gates",
+    "validator.kinds.workflow.answers",
     "validator.protocol.capabilities",
     "validator.tasks.accepting",
 )

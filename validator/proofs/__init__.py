@@ -12,7 +12,6 @@ from validator.proofs.document import (
     seal,
     verify_document,
 )
-from validator.proofs.group import group_proof
 from validator.proofs.proof import ConsensusProof
 from validator.proofs.records import Claim, ConsensusVote, DissentRecord, Evidence, UnresolvedTension, VoteType
 
@@ -34,7 +33,6 @@ __all__ = [
     "VoteType",
     "debate_proof",
     "document_bytes",
-    "group_proof",
     "parse_debate",
     "proof_document",
     "seal",

@@ -11,6 +11,7 @@ from validator.proofs.records import Claim, ConsensusVote, DissentRecord, Eviden
 from validator.protocol.text import printable
 
 FINAL: Final = "final"
+NO_VERDICT: Final = "NONE"  # the final claim of a group without one
 
 
 class ConsensusBuilder:

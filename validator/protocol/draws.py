@@ -2,9 +2,10 @@
 
 import hashlib
 import hmac
-from typing import Literal
+from typing import Final, Literal
 
 Label = Literal["rank", "auditor", "rerun"]
+NONCE_BYTES: Final = 32  # of a task
 
 
 def round_seed(epoch_salt: bytes, round_id: str, block_hash: str) -> bytes:

@@ -190,3 +190,19 @@ class Reason(StrEnum):
     WEIGHTS_CLOCK_BACK = "weights_clock_back", "The clock is behind what was written last: nothing is sent."
     WEIGHTS_CHAIN_BEHIND = "weights_chain_behind", "The chain lacks blocks or weights that were seen: nothing is sent."
     WEIGHTS_EPOCH_BACK = "weights_epoch_back", "The epoch is lower than one that has weights: nothing is sent."
+
+
+def meaning_of(code: str | None) -> str | None:
+    """Return what a stored code means; None for none, and for a code that this version does not know."""
+    try:
+        return None if code is None else Reason(code).meaning
+    except ValueError:
+        return None
+
+
+def gate_of(code: str | None) -> int | None:
+    """Return the gate that a code names, None where it names none."""
+    try:
+        return None if code is None else Reason(code).gate or None
+    except ValueError:
+        return None

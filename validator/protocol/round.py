@@ -3,6 +3,7 @@
 `RoundInput` holds everything that decides a round, so that plan and outcome can be recomputed from it byte for byte.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta
@@ -14,10 +15,10 @@ from validator.protocol.reasons import Reason
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.sssa import Document, Sssa, Unit
 from validator.protocol.task import Truth, Windows
-from validator.protocol.workflow_plan import WorkflowPlan
+from validator.protocol.workflow_plan import WorkflowPlan, goal_sha256
 from validator.protocol.workflow_run import RunRecord
 from validator.protocol.workflow_score import WorkflowRun, WorkflowScore
-from validator.protocol.workflow_task import WorkflowTask
+from validator.protocol.workflow_task import WorkflowTask, task_sha256
 
 INPUT_VERSION: Final = "1"
 
@@ -157,6 +158,27 @@ class RoundTask(Document, frozen=True):
     index: tuple[IndexEntry, ...]
     workflow: WorkflowTask | None = None
 
+    @property
+    def goal(self) -> WorkflowTask:
+        """The document of a workflow task.
+
+        Raises:
+            ValueError: it is no workflow task.
+        """
+        if self.workflow is None:
+            raise ValueError(f"task {self.task_id} is no workflow task")
+        return self.workflow
+
+    def fault(self) -> tuple[str, str] | None:
+        """Return the field that contradicts the others, and how; None where all go together."""
+        if (self.workflow is not None) != (self.skill_type is SkillType.WORKFLOW):
+            return "workflow", "goes with tasks of type workflow, and only with them"
+        if self.workflow is not None and self.source_sha256 != task_sha256(self.workflow):
+            return "source_sha256", "is not that of the workflow's document"
+        if self.workflow is not None and self.bundle_sha256 != goal_sha256(self.workflow):
+            return "bundle_sha256", "is not that of the goal"
+        return None
+
 
 class RerunResult(Document, frozen=True):
     """A sandbox rerun that ended since the last round (SPEC 15)."""
@@ -260,6 +282,15 @@ class Submission(Document, frozen=True):
     semantic_subset: float | None = None
     shell_commands: tuple[str, ...] | None = None
 
+    @property
+    def sha256(self) -> str:
+        """Of what the miner signed."""
+        return self.sssa_sha256
+
+    def reason(self, windows: Windows) -> Reason:
+        """Return the code of an answer that passed, in the windows of its task."""
+        return Reason.ACCEPTED_EARLY if self.seconds < windows.of(self.role).t_min else Reason.ACCEPTED
+
 
 class WorkflowSubmission(Document, frozen=True):
     """A plan that passed gates 1 to 3, and what came of running it (SPEC 12).
@@ -281,6 +312,19 @@ class WorkflowSubmission(Document, frozen=True):
     run: RunRecord
     quality: Unit | None
 
+    @property
+    def sha256(self) -> str:
+        """Of what the miner signed."""
+        return self.plan_sha256
+
+    def reason(self, _windows: Windows) -> Reason:
+        """Return the code of a plan that passed: there is none too early for one."""
+        return Reason.ACCEPTED
+
+
+Passed = Submission | WorkflowSubmission
+"""An answer that passed its gates. Its class says of which kind it is; on the wire, the list that it stands in does."""
+
 
 class Rejection(Document, frozen=True):
     """A dispatch that failed a gate. `reason` is a code; `seconds` is None where nothing was sent."""
@@ -297,6 +341,14 @@ class Rejection(Document, frozen=True):
         return Reason(self.reason).gate
 
 
+Judgement = Passed | Rejection
+
+
+def answer_type(skill_type: SkillType) -> type[Passed]:
+    """Return what an answer to a task of this type is once it has passed."""
+    return WorkflowSubmission if skill_type is SkillType.WORKFLOW else Submission
+
+
 class VoidTask(Document, frozen=True):
     """A task that enters nothing for anyone (D-6)."""
 
@@ -305,12 +357,37 @@ class VoidTask(Document, frozen=True):
 
 
 class RoundResults(Document, frozen=True):
-    """Everything that came back, in the order of the plan: the second argument of score_round."""
+    """Everything that came back, in the order of the plan: the second argument of score_round.
+
+    A list per kind of answer: `of` sorts judgements into them, `passed` has them together.
+    """
 
     submissions: tuple[Submission, ...]
     rejections: tuple[Rejection, ...]
     void: tuple[VoidTask, ...] = ()
     workflows: tuple[WorkflowSubmission, ...] = ()
+
+    @classmethod
+    def of(cls, judgements: Iterable[Judgement], void: tuple[VoidTask, ...] = ()) -> "RoundResults":
+        """Return the results that these judgements are, given in the order of the plan."""
+        every = tuple(judgements)
+        return cls(
+            submissions=tuple(one for one in every if isinstance(one, Submission)),
+            rejections=tuple(one for one in every if isinstance(one, Rejection)),
+            void=void,
+            workflows=tuple(one for one in every if isinstance(one, WorkflowSubmission)),
+        )
+
+    @property
+    def passed(self) -> tuple[Passed, ...]:
+        """Every answer that passed, of whatever kind; of each kind in the order of the plan."""
+        return (*self.submissions, *self.workflows)
+
+    def placed(self) -> Iterator[tuple[str, Passed]]:
+        """Yield `passed` with the place of each on the wire, like `workflows[0]`."""
+        for name in ("submissions", "workflows"):
+            for i, answer in enumerate(getattr(self, name)):
+                yield f"{name}[{i}]", answer
 
 
 class Components(Document, frozen=True):

@@ -1,35 +1,26 @@
 """Sending a round: every member of every task at once, each answer stored as it arrives and then judged."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, get_args
 
 import structlog
 
+from validator.kinds.interface import Request, Runner
+from validator.kinds.judging import Accepted, Expected, Judged, Key, expected_of, reject
+from validator.kinds.registry import kind_of
 from validator.miners.calls import Call, MinerClient, Reply
-from validator.miners.dispatch import dispatch_bodies
 from validator.outgoing.body import Body
-from validator.protocol.answer import Role, answer_limit
-from validator.protocol.limits import MAX_PLAN_BODY
+from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundInput, RoundTask
-from validator.protocol.workflow_plan import workflow_bodies
-from validator.rounds.expected import expected_of
+from validator.protocol.round import RoundInput
 from validator.rounds.gatekeeper import Gatekeeper
-from validator.rounds.gates import Expected
-from validator.rounds.judge import Judged, reject
-from validator.rounds.plans import AcceptedPlan
 from validator.rounds.prepare import Prepared
-from validator.rounds.running import PlanRunner
-from validator.rounds.semantics import Key
 from validator.rounds.settle import Returned
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.records import DispatchKey
 
-_ASSESSMENTS: Final = "/v1/assessments"
-_WORKFLOWS: Final = "/v1/workflows"
 _log = structlog.get_logger()
 
 
@@ -51,7 +42,7 @@ class Dispatcher:
     Args:
         client, store, clock: what it uses.
         gates: where answers are judged.
-        runner: where accepted plans are run.
+        runners: by the kind's name, what runs answers that have to be run.
         storing: held while an answer is read and stored.
     """
 
@@ -59,16 +50,16 @@ class Dispatcher:
     store: Store
     clock: Clock
     gates: Gatekeeper
-    runner: PlanRunner
+    runners: Mapping[str, Runner]
     storing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def dispatch(self, prepared: Prepared) -> Returned:
         """Send every planned dispatch at once; return when each has answered, failed or run into its deadline.
 
-        A plan is run as soon as it has passed its gates.
+        What has to be run is run as soon as it has passed its gates.
         """
         frozen, collected = prepared.frozen, _Collected()
-        bodies = await asyncio.to_thread(_bodies, prepared)
+        requests = await asyncio.to_thread(_requests, prepared)
         planned = [
             expected_of(frozen, task, hotkey, role)
             for task, plan in zip(frozen.tasks, prepared.plan.groups, strict=True)
@@ -77,8 +68,8 @@ class Dispatcher:
         await self._mark_sent(frozen, planned)
         async with asyncio.TaskGroup() as group:
             for expected in planned:
-                body = bodies[expected.task.task_id][expected.role]
-                group.create_task(self._one(frozen, expected, body, collected))
+                request = requests[expected.task.task_id][expected.role]
+                group.create_task(self._one(frozen, expected, request, collected))
         return Returned(collected.judged, collected.void, collected.any_response, collected.most_open)
 
     async def _mark_sent(self, frozen: RoundInput, planned: Sequence[Expected]) -> None:
@@ -88,10 +79,10 @@ class Dispatcher:
             for expected in planned:
                 await tx.dispatches.sent(_key(frozen, expected), now)
 
-    async def _one(self, frozen: RoundInput, expected: Expected, body: bytes, collected: _Collected) -> None:
+    async def _one(self, frozen: RoundInput, expected: Expected, request: Request, collected: _Collected) -> None:
         task, hotkey = expected.task, expected.hotkey
         try:
-            reply, judged = await self._ask(frozen, expected, body, collected)
+            reply, judged = await self._ask(frozen, expected, request, collected)
         except Exception:  # noqa: BLE001 - a fault of ours, whatever it is, must not cost a miner anything
             _log.exception("dispatch_failed", round_id=frozen.round_id, task_id=task.task_id, hotkey=hotkey)
             collected.void[task.task_id] = Reason.BUG_INTERNAL
@@ -103,7 +94,7 @@ class Dispatcher:
         _log_dispatch(frozen, expected, reply, judged)
 
     async def _ask(
-        self, frozen: RoundInput, expected: Expected, body: bytes, collected: _Collected
+        self, frozen: RoundInput, expected: Expected, request: Request, collected: _Collected
     ) -> tuple[Reply, Judged | None]:
         """Send, store what came, judge it; no judgement when the fault was ours."""
         key = DispatchKey(int(frozen.round_id), expected.task.task_id, expected.hotkey)
@@ -117,7 +108,7 @@ class Dispatcher:
             collected.most_open = max(collected.most_open, collected.open)
 
         try:
-            reply = await self.client.post(_call(frozen, expected, body), sent)
+            reply = await self.client.post(_call(frozen, expected, request), sent)
         finally:
             collected.open -= opened
         collected.any_response |= reply.status is not None
@@ -136,10 +127,8 @@ class Dispatcher:
             raise RuntimeError("a reply without a reason has a body, a time and a status")
         with reply.body as received:
             await self._keep(key, received, reply.seconds, reply.status)
-            if expected.task.workflow is None:
-                return await self.gates.judge(key, expected, received.read, reply.seconds)
-            plan = await self.gates.judge_plan(key, expected, received.read, reply.seconds)
-        return plan if isinstance(plan, Judged) else await self._run(key, expected, plan, reply.seconds)
+            judged = await self.gates.judge(key, expected, received.read, reply.seconds)
+        return judged if isinstance(judged, Judged) else await self._run(key, expected, judged, reply.seconds)
 
     async def _keep(self, key: DispatchKey, received: Body, seconds: float, status: int) -> None:
         """Store an answer; one at a time is in memory, however many wait for the store."""
@@ -149,46 +138,37 @@ class Dispatcher:
             async with self.store.begin() as tx:
                 await tx.dispatches.answered(key, seconds, status, raw, at)
 
-    async def _run(self, key: DispatchKey, expected: Expected, plan: AcceptedPlan, seconds: float) -> Judged:
-        """Run a plan and keep what came of it at once: a run costs, and a crash must not make it happen twice."""
-        submission = await self.runner.run(str(key.round_id), expected, plan, seconds)
+    async def _run(self, key: DispatchKey, expected: Expected, accepted: Accepted, seconds: float) -> Judged:
+        """Run what was accepted and keep what came of it at once: a crash must not make it happen twice."""
+        runner = self.runners[kind_of(expected.task).name]
+        answer = await runner.run(str(key.round_id), expected, accepted, seconds)
+        reason = answer.reason(expected.task.windows)
         async with self.store.begin() as tx:
-            await tx.dispatches.judged(key, Reason.ACCEPTED, submission)
-        return Judged(submission, Reason.ACCEPTED)
+            await tx.dispatches.judged(key, reason, answer)
+        return Judged(answer, reason)
 
 
-def _bodies(prepared: Prepared) -> dict[str, dict[Role, bytes]]:
-    return {task.task_id: _bodies_of(prepared, task) for task in prepared.frozen.tasks}
-
-
-def _bodies_of(prepared: Prepared, task: RoundTask) -> dict[Role, bytes]:
-    round_id = prepared.frozen.round_id
-    if task.workflow is None:
-        return dispatch_bodies(round_id, task, prepared.bundles[task.task_id])
-    windows = {role: task.windows.of(role) for role in get_args(Role)}
-    return workflow_bodies(round_id, task.task_id, task.nonce, windows, task.workflow)
+def _requests(prepared: Prepared) -> dict[str, Mapping[Role, Request]]:
+    round_id, bundles = prepared.frozen.round_id, prepared.bundles
+    return {
+        task.task_id: kind_of(task).send(round_id, task, bundles.get(task.task_id)) for task in prepared.frozen.tasks
+    }
 
 
 def _key(frozen: RoundInput, expected: Expected) -> DispatchKey:
     return DispatchKey(int(frozen.round_id), expected.task.task_id, expected.hotkey)
 
 
-def _call(frozen: RoundInput, expected: Expected, body: bytes) -> Call:
+def _call(frozen: RoundInput, expected: Expected, request: Request) -> Call:
     neuron = frozen.snapshot.by_hotkey(expected.hotkey)
     return Call(
         hotkey=expected.hotkey,
         axon=None if neuron is None else neuron.axon,
-        path=_ASSESSMENTS if expected.task.workflow is None else _WORKFLOWS,
-        body=body,
+        path=request.path,
+        body=request.body,
         deadline_s=expected.task.windows.of(expected.role).deadline,
-        limit=_limit(expected),
+        limit=request.limit,
     )
-
-
-def _limit(expected: Expected) -> int:
-    if expected.task.workflow is not None:
-        return MAX_PLAN_BODY
-    return answer_limit(runtime_primary=expected.runtime_primary)
 
 
 def _log_dispatch(frozen: RoundInput, expected: Expected, reply: Reply, judged: Judged | None) -> None:

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 
+from validator.kinds.judging import Accepted, Expected, Judged, reject
+from validator.kinds.registry import kind_of
 from validator.protocol.reasons import Reason
-from validator.rounds.gates import Expected
-from validator.rounds.judge import Judged, judge, reject
-from validator.rounds.plans import AcceptedPlan, judge_plan
 from validator.store import DispatchKey, Store
 from validator.workers.interface import TooCostlyError, Whose, Workers
 
@@ -14,7 +13,7 @@ ReadBody = Callable[[], bytes]
 
 
 class Gatekeeper:
-    """Sends answers through gates 1 to 6. What is too costly to judge is rejected, and kept so at once.
+    """Sends answers through the gates of their kind. What is too costly to judge is rejected, and kept so at once.
 
     Args:
         workers: where they are judged.
@@ -25,8 +24,8 @@ class Gatekeeper:
         self._workers = workers
         self._store = store
 
-    async def judge(self, key: DispatchKey, expected: Expected, body: ReadBody, seconds: float) -> Judged:
-        """Return what the gates say of one answer to an assessment.
+    async def judge(self, key: DispatchKey, expected: Expected, body: ReadBody, seconds: float) -> Judged | Accepted:
+        """Return what the gates say of one answer: its judgement, or what is to be run.
 
         Args:
             key: the dispatch, which the store has as answered.
@@ -37,18 +36,10 @@ class Gatekeeper:
         Raises:
             WorkersError: a fault of ours.
         """
-        try:
-            return await self._workers.run(_whose(expected), lambda: partial(judge, expected, body(), seconds))
-        except TooCostlyError as error:
-            return await self._too_costly(key, expected, seconds, error.detail)
-
-    async def judge_plan(
-        self, key: DispatchKey, expected: Expected, body: ReadBody, seconds: float
-    ) -> AcceptedPlan | Judged:
-        """Return what the gates say of one answer to a workflow task: a plan to run, or a rejection. See `judge`."""
+        kind = kind_of(expected.task)
         try:
             return await self._workers.run(
-                _whose(expected), lambda: partial(judge_plan, expected, body(), seconds), urgent=True
+                _whose(expected), lambda: partial(kind.judge, expected, body(), seconds), urgent=kind.runs
             )
         except TooCostlyError as error:
             return await self._too_costly(key, expected, seconds, error.detail)

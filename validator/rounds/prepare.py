@@ -1,11 +1,12 @@
 """Freezing a round: everything that decides it becomes one value, stored before the first dispatch."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import msgspec
 
+from validator.kinds.interface import PackedTask, Supply
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.draws import round_seed
 from validator.protocol.limits import MAX_EXCLUDE
@@ -24,7 +25,6 @@ from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
 from validator.rounds.receipts import is_over, open_log, write_receipt
 from validator.rounds.salts import epoch_salt
-from validator.rounds.tasks import PackedTask, TaskDesk
 from validator.scoring import CURRENT, Rules, version
 from validator.sources import Clock, RandomBytes
 from validator.store import Store, Transaction
@@ -34,7 +34,7 @@ Pair = tuple[str, SkillType]
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A round that is stored and may be dispatched. `bundles` maps the task ids of assessments to bytes."""
+    """A round that is stored and may be dispatched. `bundles`: by task id, of the tasks that have one."""
 
     frozen: RoundInput
     plan: RoundPlan
@@ -55,14 +55,15 @@ class Preparer:
     """Freezes and opens rounds.
 
     Args:
-        store, desk, clock, random: what it reads from.
+        store, clock, random: what it reads from.
+        supplies: where its tasks come from, one after the other.
         signer: the validator's hotkey.
         scoring_version: that new rounds are frozen under.
         exclude_recent: how many of the latest bundles not to ask for again.
     """
 
     store: Store
-    desk: TaskDesk
+    supplies: Sequence[Supply]
     clock: Clock
     random: RandomBytes
     signer: Signer
@@ -79,7 +80,8 @@ class Preparer:
             # On its own: what commits to the first salt stands before anything is drawn from it.
             async with self.store.begin() as tx:
                 await open_log(tx, self.signer, self.clock.now(), self.random, int(round_id))
-        packed = await self.desk.fill(version(self.scoring_version).rules, round_id, exclude)
+        rules = version(self.scoring_version).rules
+        packed = [task for supply in self.supplies for task in await supply.fill(rules, round_id, exclude)]
         async with self.store.begin() as tx:
             if await is_over(tx, snapshot.epoch):
                 return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_EPOCH_OVER)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from validator.proofs import group_proof
+from validator.kinds.registry import group_proof
 from validator.proofs.document import document_bytes, seal
 from validator.protocol.receipt import ProofNote, line_digest, wrapped
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults

@@ -6,15 +6,14 @@ from typing import Final
 
 import structlog
 
+from validator.kinds.judging import Judged, Key, expected_of, reject
+from validator.kinds.registry import kind_of
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import RoundEnd, RoundLines
-from validator.protocol.round import RoundInput, RoundPlan, WorkflowSubmission
+from validator.protocol.round import RoundInput, RoundPlan
 from validator.protocol.signatures import Signer
-from validator.rounds.expected import expected_of
 from validator.rounds.gatekeeper import Gatekeeper
-from validator.rounds.judge import Judged, reject
 from validator.rounds.receipts import write_receipt
-from validator.rounds.semantics import Key
 from validator.rounds.settle import Returned, planned_lines, round_end, settle_round, void_round
 from validator.scoring import UnknownScoringVersionError, version
 from validator.sources import Clock
@@ -115,14 +114,14 @@ def _abandoned(stored: StoredRound, plan: RoundPlan, reason: Reason) -> RoundEnd
 async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput) -> Returned:
     async with store.read() as tx:
         records = await tx.dispatches.of_round(int(frozen.round_id))
-    ran = await _runs(store, int(frozen.round_id))
+    ran = await _runs(store, frozen)
     void = {record.key.task_id: Reason.BUG_CRASH for record in records if record.state in ("planned", "sent")}
     turns = asyncio.Semaphore(_AT_A_TIME)
 
     async def ended(record: DispatchRecord) -> Judged | Reason:
-        submission = ran.get((record.key.task_id, record.key.hotkey))
-        if submission is not None:
-            return Judged(submission, Reason.ACCEPTED)
+        kept = ran.get((record.key.task_id, record.key.hotkey))
+        if kept is not None:
+            return kept
         async with turns:
             return await _judge_again(store, gates, frozen, record)
 
@@ -136,21 +135,26 @@ async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput) -> Retu
     return Returned(judged, void, any_response=any(record.http_status is not None for record in records))
 
 
-async def _runs(store: Store, round_id: int) -> dict[Key, WorkflowSubmission]:
+async def _runs(store: Store, frozen: RoundInput) -> dict[Key, Judged]:
     """Return the runs that were kept before the crash; none if one of them cannot be read."""
+    windows = {task.task_id: task.windows for task in frozen.tasks if kind_of(task).runs}
     try:
         async with store.read() as tx:
-            results = await tx.submissions.results(round_id)
+            results = await tx.submissions.results(int(frozen.round_id))
     except DamagedError:
         return {}
-    return {(ran.task_id, ran.hotkey): ran for ran in results.workflows}
+    return {
+        (answer.task_id, answer.hotkey): Judged(answer, answer.reason(windows[answer.task_id]))
+        for answer in results.passed
+        if answer.task_id in windows
+    }
 
 
 async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, record: DispatchRecord) -> Judged | Reason:
     """Return what the gates say of the stored answer, or why its task is void.
 
-    An answer that was stored cannot be read any more, or it is a plan whose run was cut off: running it again would
-    cost again, and steps that happened would happen twice.
+    An answer that was stored cannot be read any more, or its run was cut off: running it again would cost again, and
+    what happened would happen twice.
     """
     task = next(task for task in frozen.tasks if task.task_id == record.key.task_id)
     expected = expected_of(frozen, task, record.key.hotkey, record.role)
@@ -161,12 +165,10 @@ async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, reco
     if body is None or record.seconds is None:
         return Reason.BUG_INTERNAL
     try:
-        if task.workflow is None:
-            return await gates.judge(record.key, expected, lambda: body, record.seconds)
-        plan = await gates.judge_plan(record.key, expected, lambda: body, record.seconds)
+        judged = await gates.judge(record.key, expected, lambda: body, record.seconds)
     except StoreError:
         raise
     except Exception:  # noqa: BLE001 - a fault of ours over one answer must not keep the round open for ever
         _log.exception("dispatch_failed", round_id=frozen.round_id, task_id=task.task_id, hotkey=record.key.hotkey)
         return Reason.BUG_INTERNAL
-    return plan if isinstance(plan, Judged) else Reason.BUG_CRASH
+    return judged if isinstance(judged, Judged) else Reason.BUG_CRASH

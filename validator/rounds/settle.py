@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from validator.kinds.judging import Judged, Key
+from validator.kinds.registry import facts_of
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import (
     RoundEnd,
@@ -26,15 +28,11 @@ from validator.protocol.round import (
     RoundOutcome,
     RoundPlan,
     RoundResults,
-    Submission,
     VoidTask,
-    WorkflowSubmission,
 )
 from validator.protocol.signatures import Signer
-from validator.rounds.judge import Judged
 from validator.rounds.proving import notes_of, sealed_proofs
 from validator.rounds.receipts import write_receipt
-from validator.rounds.semantics import Key, with_semantics
 from validator.scoring import Version, version
 from validator.sources import Clock
 from validator.store import Store, Transaction
@@ -60,25 +58,22 @@ class Returned:
     most_open: int = 0
 
 
-def round_results(scored_by: Version, plan: RoundPlan, returned: Returned) -> RoundResults:
-    """Return the results in plan order, gate 7 filled in; void tasks bring nothing."""
-    counted = [
-        ((group.task_id, hotkey), returned.judged[group.task_id, hotkey])
+def round_results(scored_by: Version, frozen: RoundInput, plan: RoundPlan, returned: Returned) -> RoundResults:
+    """Return the results in plan order, completed by what only a whole round tells; void tasks bring nothing."""
+    counted = {
+        (group.task_id, hotkey): returned.judged[group.task_id, hotkey]
         for group in plan.groups
         if group.task_id not in returned.void
         for hotkey, _ in group.members
-    ]
-    signatures = {key: judged.signatures for key, judged in counted if judged.signatures is not None}
-    submissions = [judged.result for _, judged in counted if isinstance(judged.result, Submission)]
-    return RoundResults(
-        submissions=with_semantics(scored_by, submissions, signatures),
-        rejections=tuple(judged.result for _, judged in counted if isinstance(judged.result, Rejection)),
-        void=tuple(
+    }
+    rejections = [judged.result for judged in counted.values() if isinstance(judged.result, Rejection)]
+    return RoundResults.of(
+        (*facts_of(scored_by, frozen, counted), *rejections),
+        tuple(
             VoidTask(group.task_id, str(returned.void[group.task_id]))
             for group in plan.groups
             if group.task_id in returned.void
         ),
-        workflows=tuple(judged.result for _, judged in counted if isinstance(judged.result, WorkflowSubmission)),
     )
 
 
@@ -169,7 +164,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def _score(scored_by: Version, signer: Signer, frozen: RoundInput, plan: RoundPlan, returned: Returned) -> Scored:
-    results = round_results(scored_by, plan, returned)
+    results = round_results(scored_by, frozen, plan, returned)
     outcome = scored_by.score(frozen, plan, results)
     proofs = tuple(sealed_proofs(signer, frozen, plan, results, outcome))
     lines = msgspec.structs.replace(
@@ -183,8 +178,7 @@ def _score(scored_by: Version, signer: Signer, frozen: RoundInput, plan: RoundPl
 
 async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundResults, returned: Returned) -> None:
     """Store what the gates said of each answer, but for what was stored when it happened."""
-    passed: tuple[Submission | WorkflowSubmission, ...] = (*results.submissions, *results.workflows)
-    submissions = {(s.task_id, s.hotkey): s for s in passed}
+    submissions = {(answer.task_id, answer.hotkey): answer for answer in results.passed}
     for (task_id, hotkey), judged in returned.judged.items():
         if not judged.stored and task_id not in returned.void:
             key = DispatchKey(int(frozen.round_id), task_id, hotkey)

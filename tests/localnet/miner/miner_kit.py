@@ -13,8 +13,10 @@ from localnet.miner.declaration import sandbox_image
 from localnet.miner.kit import Kit
 from localnet.miner.server import LocalMiner
 from localnet.tracing.policy import RunPolicy, Tracer
+from validator.kinds.assessment.judge import judge
+from validator.kinds.assessment.requests import dispatch_bodies
+from validator.kinds.judging import Expected, Judged, reject
 from validator.miners.client import Call, HttpMinerClient, Reply
-from validator.miners.dispatch import dispatch_bodies
 from validator.protocol.answer import Answer, CanarySpec, Role, answer_limit, parse_answer
 from validator.protocol.archives import pack
 from validator.protocol.bundles import index_bundle, read_bundle, with_canary
@@ -23,8 +25,6 @@ from validator.protocol.round import Axon, RoundTask
 from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Truth, Windows
-from validator.rounds.gates import Expected
-from validator.rounds.judge import Judged, judge, reject
 from validator.sources import Clock, SystemClock
 
 VALIDATOR = Signer.from_uri("//Validator")

@@ -2,6 +2,7 @@ import asyncio
 from typing import get_args
 
 import pytest
+from builders import signatures
 from miner_kit import RUNTIME, bench, job
 
 from localnet.analysis.result import Analysis
@@ -9,12 +10,12 @@ from localnet.bundles.written import WrittenBundle, written_bundles
 from localnet.miner.analyses import analyse_bundle
 from localnet.miner.honest import LATENESS, Partial, Slow, Thorough, with_gaps
 from localnet.tracing.policy import RunPolicy
+from validator.kinds.judging import Judged
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Submission
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
-from validator.rounds.judge import Judged
 from validator.sources import SystemClock
 
 BUNDLES = {bundle.name: bundle for bundle in written_bundles()}
@@ -55,7 +56,7 @@ async def test_two_primaries_trace_their_own_runs_and_agree() -> None:
     async with bench(Thorough(), "One") as one, bench(Thorough(), "Two") as two:
         first, second = await asyncio.gather(one.ask(asked), two.ask(asked))
     assert first.answer.trace_bundle != second.answer.trace_bundle
-    assert first.judged.signatures == second.judged.signatures
+    assert signatures(first.judged) == signatures(second.judged)
     assert first.answer.sssa.analysis == second.answer.sssa.analysis
 
 
@@ -66,7 +67,7 @@ async def test_a_foreign_bundle_is_analysed_and_not_run() -> None:
     async with bench(Thorough(), policy=RunPolicy()) as miner:
         foreign, nothing = await miner.ask(asked), await miner.ask(probes_only)
     assert foreign.judged.reason == Reason.ACCEPTED
-    assert foreign.judged.signatures == nothing.judged.signatures  # the probes and nothing else
+    assert signatures(foreign.judged) == signatures(nothing.judged)  # the probes and nothing else
     assert foreign.answer.sssa.analysis.findings == analysis_of(bundle).findings
 
 

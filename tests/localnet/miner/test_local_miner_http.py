@@ -13,7 +13,7 @@ from miner_kit import NONCE, RUNTIME, VALIDATOR, Bench, bench, job
 from localnet.miner.declaration import sandbox_image
 from localnet.miner.honest import Thorough
 from localnet.miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
-from validator.miners.dispatch import dispatch_bodies
+from validator.kinds.assessment.requests import dispatch_bodies
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import parse_capabilities

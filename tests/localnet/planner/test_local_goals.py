@@ -14,6 +14,9 @@ from localnet.planner.server import LocalPlanner
 from localnet.planner.skills import HABITS
 from localnet.services.catalogue import SERVICES, Service
 from localnet.services.server import StepService
+from validator.kinds.workflow.executor import run_plan
+from validator.kinds.workflow.http import HttpStepClient
+from validator.kinds.workflow.quality import NoSandbox, judge_output
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Window
@@ -21,9 +24,6 @@ from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan, par
 from validator.protocol.workflow_run import RunRecord
 from validator.protocol.workflow_task import WorkflowTask, check_workflow_task, task_sha256
 from validator.sources import SystemClock
-from validator.workflows.executor import run_plan
-from validator.workflows.http import HttpStepClient
-from validator.workflows.quality import NoSandbox, judge_output
 
 VALIDATOR, PLANNER = Signer.from_uri("//Validator"), Signer.from_uri("//Planner")
 NONCE = hashlib.sha256(b"nonce").hexdigest()

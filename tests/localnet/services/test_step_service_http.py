@@ -14,15 +14,15 @@ from bittensor import http_auth
 from localnet.services.faults import Fault, fault_of
 from localnet.services.local import LocalServices
 from localnet.services.server import StepService
+from validator.kinds.workflow.answers import judge_answer
+from validator.kinds.workflow.http import HttpStepClient
+from validator.kinds.workflow.services import StepReply
 from validator.protocol.limits import MAX_STEP_TEXT, MIB
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_run import StepOutput, StepRequest
 from validator.protocol.workflow_task import Tool
 from validator.sources import SystemClock
-from validator.workflows.answers import judge_answer
-from validator.workflows.http import HttpStepClient
-from validator.workflows.services import StepReply
 
 VALIDATOR, STRANGER, SERVICE = (Signer.from_uri(uri) for uri in ("//Validator", "//Stranger", "//Service"))
 PATH = "/v1/steps"

@@ -6,15 +6,11 @@ they are part of the interface.
 
 from validator.audit.explain.miner import MinerExplanation, explain_miner
 from validator.audit.explain.round import NothingToExplainError, RoundExplanation, explain_round
-from validator.audit.explain.task import AssessmentExplanation
-from validator.audit.explain.workflow import WorkflowExplanation
 
 __all__ = [
-    "AssessmentExplanation",
     "MinerExplanation",
     "NothingToExplainError",
     "RoundExplanation",
-    "WorkflowExplanation",
     "explain_miner",
     "explain_round",
 ]

@@ -7,8 +7,8 @@ from typing import Final
 from validator.audit.explain.round import NothingToExplainError
 from validator.audit.explain.who import find_hotkey
 from validator.audit.explain.window import UNMIXED, Mechanisms
-from validator.audit.views.meanings import gate_of, meaning_of
 from validator.protocol.means import mean
+from validator.protocol.reasons import gate_of, meaning_of
 from validator.protocol.scoring_version import WINDOW_TYPES, SkillType
 from validator.protocol.sssa import Document
 from validator.scoring import CURRENT, Version, version

@@ -3,9 +3,7 @@
 from collections import Counter
 from datetime import UTC, datetime
 
-from validator.audit.explain.facts import TaskFacts
 from validator.audit.explain.standing import Collusion, ReputationChange, explain_collusion, explain_reputation
-from validator.audit.explain.task import AssessmentExplanation, explain_task
 from validator.audit.explain.who import find_hotkey
 from validator.audit.explain.window import (
     UNMIXED,
@@ -15,19 +13,19 @@ from validator.audit.explain.window import (
     explain_weight,
     explain_windows,
 )
-from validator.audit.explain.words import count
-from validator.audit.explain.workflow import WorkflowExplanation, explain_workflow
-from validator.audit.views.meanings import meaning_of
 from validator.audit.views.rounds import MAX_ROUND_ID
+from validator.kinds.explained.facts import TaskFacts
+from validator.kinds.explained.page import TaskExplanation
+from validator.kinds.explained.words import count
+from validator.kinds.registry import kind_of
 from validator.protocol.errors import ValidatorError
+from validator.protocol.reasons import meaning_of
 from validator.protocol.round import MinerState, RoundInput, RoundOutcome
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.sssa import Document
 from validator.scoring import PlannedTask, UnknownScoringVersionError, Version, version
 from validator.store import Transaction
 from validator.store.records import RoundRecord
-
-TaskExplanation = AssessmentExplanation | WorkflowExplanation
 
 
 class NothingToExplainError(ValidatorError):
@@ -179,8 +177,7 @@ async def _tasks(  # noqa: PLR0913, PLR0917 - a settled round, and whom it is to
             dispatches=[dispatch for dispatch in dispatches if dispatch.key.task_id == task_id],
             results=results,
         )
-        goal = one.task.workflow
-        explained = explain_workflow(frozen, facts, goal, hotkey) if goal else explain_task(frozen, facts, hotkey)
+        explained = kind_of(one.task).explain(frozen, facts, hotkey)
         found += [explained] if explained else []
     return tuple(found)
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from validator.audit.views.meanings import meaning_of
-from validator.protocol.reasons import Reason
+from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import (
     AgreementPair,
     AgreementSample,

@@ -4,7 +4,7 @@ import string
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from validator.audit.explain.words import short
+from validator.kinds.explained.words import short
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import is_hotkey
 from validator.protocol.text import printable

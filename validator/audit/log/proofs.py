@@ -3,7 +3,8 @@
 from validator.audit.log.documents import Answers, Planned
 from validator.audit.log.faults import FaultError
 from validator.audit.log.lines import LineReader
-from validator.proofs import ConsensusProof, ProofError, group_proof
+from validator.kinds.registry import group_proof
+from validator.proofs import ConsensusProof, ProofError
 from validator.proofs.document import proof_document, verify_document
 from validator.protocol.receipt import ProofNote, RoundEnd
 from validator.protocol.round import RoundOutcome

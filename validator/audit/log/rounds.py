@@ -8,15 +8,12 @@ from validator.audit.log.lines import Line, LineReader
 from validator.audit.log.proofs import check_proofs
 from validator.audit.log.report import Checked
 from validator.audit.log.standing import Standing
+from validator.kinds.registry import kind_of
 from validator.protocol.draws import round_seed, task_id
 from validator.protocol.limits import MAX_LOG_MINERS, MAX_LOG_TASKS
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import Receipt, RoundEnd, outcome_line, plan_line
-from validator.protocol.round import RoundOutcome, RoundTask, Submission
-from validator.protocol.scoring_version import SkillType
-from validator.protocol.signatures import verify_document
-from validator.protocol.workflow_plan import goal_sha256
-from validator.protocol.workflow_task import task_sha256
+from validator.protocol.round import RoundOutcome, answer_type
 from validator.scoring import UnknownScoringVersionError, Version, version
 
 
@@ -60,7 +57,7 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
     return Checked(
         end.state,
         tasks=len(planned.plan.groups),
-        answers=len(answers.results.submissions) + len(answers.results.workflows),
+        answers=len(answers.results.passed),
         proofs=proofs,
         pending=not planned.drawn,
     )
@@ -108,12 +105,9 @@ def _check_input(planned: Planned, receipt: Receipt, end: RoundEnd) -> None:
     for i, task in enumerate(frozen.tasks):
         if task.task_id != task_id(end.round_id, task.skill_type, task.slot, task.source_sha256):
             raise fault(f"tasks[{i}].task_id", "does not follow from round, type, slot and bundle")
-        if (task.workflow is not None) != (task.skill_type is SkillType.WORKFLOW):
-            raise fault(f"tasks[{i}].workflow", "goes with tasks of type workflow, and only with them")
-        if task.workflow is not None and task.source_sha256 != task_sha256(task.workflow):
-            raise fault(f"tasks[{i}].source_sha256", "is not that of the workflow's document")
-        if task.workflow is not None and task.bundle_sha256 != goal_sha256(task.workflow):
-            raise fault(f"tasks[{i}].bundle_sha256", "is not that of the goal")
+        found = task.fault()
+        if found is not None:
+            raise fault(f"tasks[{i}].{found[0]}", found[1])
 
 
 def _check_plan(planned: Planned, end: RoundEnd, scored_by: Version) -> None:
@@ -150,36 +144,28 @@ def check_answers(planned: Planned, answers: Answers, end: RoundEnd, scored_by: 
         if group.task_id not in void
         for hotkey, role in group.members
     ]
-    workflows = {task.task_id: task.workflow is not None for task in planned.frozen.tasks}
-    passed = [(s.task_id, s.hotkey, s.role) for s in results.submissions if not workflows.get(s.task_id)]
-    passed += [(s.task_id, s.hotkey, s.role) for s in results.workflows if workflows.get(s.task_id)]
+    tasks = {task.task_id: task for task in planned.frozen.tasks}
+    passed = [
+        (s.task_id, s.hotkey, s.role)
+        for s in results.passed
+        if s.task_id in tasks and isinstance(s, answer_type(tasks[s.task_id].skill_type))
+    ]
     failed = [(r.task_id, r.hotkey, r.role) for r in results.rejections]
-    answered = len(results.submissions) + len(results.workflows)
-    if sorted(passed + failed) != sorted(members) or len(passed) != answered:
+    if sorted(passed + failed) != sorted(members) or len(passed) != len(results.passed):
         raise fault("are not one answer or failure for each member of the groups")
     reasons = {*map(str, Reason)}
     for i, rejection in enumerate(results.rejections):
         if rejection.reason not in reasons or not rejection.gate:
             raise fault(f"{rejection.reason} is no gate's reason", f"rejections[{i}].reason")
-    tasks = {task.task_id: task for task in planned.frozen.tasks}
-    for submission in results.submissions:
-        number = answers.lines[submission.task_id, submission.hotkey]
-        _check_sssa(tasks[submission.task_id], submission, number, end)
-    for i, ran in enumerate(results.workflows):
-        task = tasks[ran.task_id]
-        found = None if task.workflow is None else scored_by.submission_fault(task, task.workflow, ran)
-        if found is not None:
-            raise fault(found.what, f"workflows[{i}].{found.path}")
-
-
-def _check_sssa(task: RoundTask, submission: Submission, number: int, end: RoundEnd) -> None:
-    sssa = submission.sssa
-    dispatched = (task.skill_type, task.bundle_sha256, task.nonce)
-    if (sssa.skill.skill_type, sssa.skill.bundle_sha256.lower(), sssa.skill.nonce.lower()) != dispatched:
-        raise FaultError(number, "sssa", end.round_id, "is not about what was dispatched", "skill")
-    if not verify_document(sssa, submission.hotkey):
-        what = f"is not {submission.hotkey}'s over this attestation"
-        raise FaultError(number, "sssa", end.round_id, what, "signature")
+    for path, answer in results.placed():
+        task = tasks[answer.task_id]
+        found = kind_of(task).fault(scored_by, task, answer)
+        if found is None:
+            continue
+        number = answers.lines.get((answer.task_id, answer.hotkey))
+        if number is None:
+            raise fault(found.what, f"{path}.{found.path}")
+        raise FaultError(number, "sssa", end.round_id, found.what, found.path.removeprefix("sssa."))
 
 
 def _check_outcome(  # noqa: PLR0913, PLR0917 - everything an outcome follows from

@@ -1,6 +1,5 @@
 """Rounds computed again from what is stored, and held against what was stored then."""
 
-from validator.audit.replay.again import Gates, MakeGates
 from validator.audit.replay.compare import Difference
 from validator.audit.replay.many import replay_rounds, round_ids
 from validator.audit.replay.report import Bodies, RoundReplay
@@ -9,8 +8,6 @@ from validator.audit.replay.rounds import replay_round
 __all__ = [
     "Bodies",
     "Difference",
-    "Gates",
-    "MakeGates",
     "RoundReplay",
     "replay_round",
     "replay_rounds",

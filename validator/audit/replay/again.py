@@ -1,39 +1,21 @@
-"""The gates once more, over the raw answers that are still kept.
-
-Gates live a floor above, so what runs them is handed in.
-"""
+"""The gates once more, over the raw answers that are still kept."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from validator.audit.replay.compare import Difference
+from validator.audit.replay.gates import StoredGates
 from validator.audit.replay.plain import compared
 from validator.audit.replay.report import Bodies
-from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Rejection, RoundInput, Submission, WorkflowSubmission
+from validator.protocol.round import Judgement, RoundInput, Submission
 from validator.protocol.scoring_version import is_runtime
 from validator.store import DispatchKey, Transaction
 from validator.store.errors import DamagedError
 from validator.store.records import DispatchRecord
-
-Judgement = Submission | WorkflowSubmission | Rejection
-
-
-class Gates(Protocol):
-    """The gates of one round."""
-
-    def judge(self, key: DispatchKey, role: Role, body: bytes, seconds: float, stored: Judgement | None) -> None:
-        """Send an answer through its gates; a run cannot be had again, so that of `stored` stands for it."""
-
-    def judgements(self) -> Mapping[DispatchKey, Judgement]:
-        """Return what was judged, gate 7 filled in from the answers that there were."""
-
-
-MakeGates = Callable[[RoundInput], Gates]
 
 
 async def judge_again(
@@ -41,7 +23,6 @@ async def judge_again(
     frozen: RoundInput,
     records: Sequence[DispatchRecord],
     stored: Mapping[DispatchKey, Judgement],
-    gates: Gates,
 ) -> tuple[Bodies, tuple[Difference, ...]]:
     """Return how many answers could be judged again, and where the judgements differ from the stored ones.
 
@@ -53,8 +34,8 @@ async def judge_again(
         frozen: the round's input.
         records: its dispatches, those of void tasks left out.
         stored: their judgements as stored.
-        gates: of this round.
     """
+    gates = StoredGates(frozen)
     counted: Counter[str] = Counter()
     damaged: list[Difference] = []
     for record in records:
@@ -73,7 +54,7 @@ async def judge_again(
             continue
         if len(body) != record.body_bytes:
             damaged.append(Difference(_path(record.key), f"stored {len(body)} bytes, received {record.body_bytes}"))
-        gates.judge(record.key, record.role, body, record.seconds, stored.get(record.key))
+        gates.judge((record.key.task_id, record.key.hotkey), record.role, body, record.seconds, stored.get(record.key))
         counted["judged"] += 1
     bodies = Bodies(
         judged=counted["judged"],
@@ -81,7 +62,7 @@ async def judge_again(
         too_costly=counted["too_costly"],
         dispatches=len(records),
     )
-    again = gates.judgements()
+    again = {DispatchKey(int(frozen.round_id), *key): judgement for key, judgement in gates.judgements().items()}
     return bodies, (*damaged, *_differences(frozen, stored, again))
 
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from validator.audit.replay.again import Judgement
 from validator.audit.replay.compare import Difference
 from validator.audit.replay.plain import compared
+from validator.kinds.registry import kind_of
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundInput, RoundTask, Submission, WorkflowSubmission
+from validator.protocol.round import Judgement, Passed, Rejection, RoundInput, RoundTask
 from validator.protocol.scoring_version import SkillType
-from validator.protocol.signatures import verify_document
 from validator.scoring import Version
 from validator.store import DispatchKey
 from validator.store.errors import DamagedError
@@ -31,23 +30,17 @@ def answer_differences(
         elif isinstance(answer, DamagedError):
             part = "plan_or_run" if record.skill_type == SkillType.WORKFLOW else "sssa"
             yield Difference(f"{path}.{part}", str(answer))
-        elif isinstance(answer, Submission) and not verify_document(answer.sssa, answer.hotkey):
-            yield Difference(f"{path}.sssa.signature", "is not the hotkey's over the stored attestation")
-        elif isinstance(answer, WorkflowSubmission) and task is not None:
-            yield from filter(None, [_plan_difference(version, path, record, answer, task)])
-        elif isinstance(answer, Submission) and task is not None:
-            early = answer.seconds < task.windows.of(answer.role).t_min
-            reason = Reason.ACCEPTED_EARLY if early else Reason.ACCEPTED
-            yield from filter(None, [_columns(path, record, reason, answer.seconds, answer.sssa_sha256)])
+        elif not isinstance(answer, Rejection) and task is not None:
+            yield from filter(None, [_difference(version, path, record, answer, task)])
 
 
-def _plan_difference(
-    version: Version, path: str, record: DispatchRecord, answer: WorkflowSubmission, task: RoundTask
+def _difference(
+    version: Version, path: str, record: DispatchRecord, answer: Passed, task: RoundTask
 ) -> Difference | None:
-    fault = None if task.workflow is None else version.submission_fault(task, task.workflow, answer)
+    fault = kind_of(task).fault(version, task, answer)
     if fault is not None:
         return Difference(f"{path}.{fault.path}", fault.what)
-    return _columns(path, record, Reason.ACCEPTED, answer.seconds, answer.plan_sha256)
+    return _columns(path, record, answer.reason(task.windows), answer.seconds, answer.sha256)
 
 
 def _columns(path: str, record: DispatchRecord, reason: Reason, seconds: float, sha256: str) -> Difference | None:

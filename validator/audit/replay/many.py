@@ -8,7 +8,6 @@ from typing import Final
 
 from sqlalchemy.exc import DBAPIError
 
-from validator.audit.replay.again import MakeGates
 from validator.audit.replay.report import RoundReplay
 from validator.audit.replay.rounds import replay_round
 from validator.store import Transaction, open_store
@@ -23,7 +22,7 @@ async def round_ids(tx: Transaction, since: int = 0) -> tuple[int, ...]:
     return await tx.rounds.ids(since)
 
 
-def replay_rounds(url: str, ids: Sequence[int], make_gates: MakeGates, jobs: int = 1) -> Iterator[RoundReplay]:
+def replay_rounds(url: str, ids: Sequence[int], jobs: int = 1) -> Iterator[RoundReplay]:
     """Yield the replay of each round in the order of `ids`; those that are not in the store are left out.
 
     Each round is read in one transaction of its own, so a validator may be running.
@@ -31,7 +30,6 @@ def replay_rounds(url: str, ids: Sequence[int], make_gates: MakeGates, jobs: int
     Args:
         url: the store.
         ids: which rounds.
-        make_gates: from a round's input to its gates; a module's own name, so that processes can find it.
         jobs: processes; 1 does it in this one.
 
     Raises:
@@ -40,11 +38,11 @@ def replay_rounds(url: str, ids: Sequence[int], make_gates: MakeGates, jobs: int
     batches = [ids[i : i + _BATCH] for i in range(0, len(ids), _BATCH)]
     if jobs == 1:
         for batch in batches:
-            yield from replay_batch(url, batch, make_gates)
+            yield from replay_batch(url, batch)
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(jobs, len(batches) or 1), mp_context=context) as pool:
-        running = [pool.submit(replay_batch, url, batch, make_gates) for batch in batches]
+        running = [pool.submit(replay_batch, url, batch) for batch in batches]
         try:
             for future in running:
                 yield from future.result()
@@ -52,18 +50,18 @@ def replay_rounds(url: str, ids: Sequence[int], make_gates: MakeGates, jobs: int
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def replay_batch(url: str, ids: Sequence[int], make_gates: MakeGates) -> list[RoundReplay]:
+def replay_batch(url: str, ids: Sequence[int]) -> list[RoundReplay]:
     """Return the replays of a few rounds."""
     try:
-        return asyncio.run(_replay_batch(url, ids, make_gates))
+        return asyncio.run(_replay_batch(url, ids))
     except DBAPIError as error:
         raise unreachable(parse_url(url), error) from None
 
 
-async def _replay_batch(url: str, ids: Sequence[int], make_gates: MakeGates) -> list[RoundReplay]:
+async def _replay_batch(url: str, ids: Sequence[int]) -> list[RoundReplay]:
     async with open_store(url) as store:
         found = []
         for round_id in ids:
             async with store.read() as tx:
-                found.append(await replay_round(tx, round_id, make_gates))
+                found.append(await replay_round(tx, round_id))
     return [replay for replay in found if replay is not None]

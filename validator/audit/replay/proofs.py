@@ -5,7 +5,8 @@ from typing import Any
 
 from validator.audit.replay.compare import Difference
 from validator.audit.replay.plain import compared
-from validator.proofs import ProofError, group_proof, proof_document
+from validator.kinds.registry import group_proof
+from validator.proofs import ProofError, proof_document
 from validator.proofs.document import require_signer
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
 from validator.protocol.strict_json import JsonError, decode_plain

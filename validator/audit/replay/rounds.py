@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from validator.audit.replay.again import Judgement, MakeGates, judge_again
+from validator.audit.replay.again import judge_again
 from validator.audit.replay.answers import answer_differences
 from validator.audit.replay.compare import Difference
 from validator.audit.replay.derived import no_rows, outcome_rows, plan_rows
@@ -18,14 +18,12 @@ from validator.audit.replay.stored import stored_plan_rows, stored_rows
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
-    Rejection,
+    Judgement,
     RoundInput,
     RoundOutcome,
     RoundPlan,
     RoundResults,
-    Submission,
     VoidTask,
-    WorkflowSubmission,
 )
 from validator.protocol.text import printable
 from validator.scoring import UnknownScoringVersionError, Version, version
@@ -36,23 +34,21 @@ from validator.store.records import StoredRound
 T = TypeVar("T")
 
 
-async def replay_round(tx: Transaction, round_id: int, make_gates: MakeGates) -> RoundReplay | None:
+async def replay_round(tx: Transaction, round_id: int) -> RoundReplay | None:
     """Return what a round comes to when it is computed again, None if there is no such round.
 
     Args:
         tx: a read transaction; one consistent view of the round.
         round_id: which one.
-        make_gates: from a round's input to its gates.
     """
     stored = await tx.rounds.get(round_id)
-    return None if stored is None else await _Replay(tx, stored, make_gates).run()
+    return None if stored is None else await _Replay(tx, stored).run()
 
 
 @dataclass(slots=True)
 class _Replay:
     tx: Transaction
     stored: StoredRound
-    make_gates: MakeGates
     found: list[Difference] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)
     bodies: Bodies = field(default_factory=Bodies)
@@ -150,11 +146,11 @@ class _Replay:
         judged: dict[DispatchKey, Judgement] = {
             key: judgement
             for key, judgement in found.items()
-            if isinstance(judgement, Submission | WorkflowSubmission | Rejection)
+            if judgement is not None and not isinstance(judgement, DamagedError)
         }
-        self.bodies, differences = await judge_again(self.tx, frozen, counted, judged, self.make_gates(frozen))
+        self.bodies, differences = await judge_again(self.tx, frozen, counted, judged)
         self.found.extend(differences[:1])
-        return _in_order(judged, void) if judged.keys() == expected else None
+        return RoundResults.of(judged.values(), void) if judged.keys() == expected else None
 
     async def _outcome(self, outcome: RoundOutcome) -> None:
         data = await self._read("outcome", self.tx.rounds.document_bytes(self.round_id, "outcome"))
@@ -215,12 +211,3 @@ def _counted(round_id: int, plan: RoundPlan, void: set[str]) -> set[DispatchKey]
         if group.task_id not in void
         for hotkey, _ in group.members
     }
-
-
-def _in_order(judged: Mapping[DispatchKey, Judgement], void: tuple[VoidTask, ...]) -> RoundResults:
-    return RoundResults(
-        submissions=tuple(result for result in judged.values() if isinstance(result, Submission)),
-        rejections=tuple(result for result in judged.values() if isinstance(result, Rejection)),
-        void=void,
-        workflows=tuple(result for result in judged.values() if isinstance(result, WorkflowSubmission)),
-    )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from validator.audit.views.meanings import meaning_of
+from validator.protocol.reasons import meaning_of
 from validator.protocol.scoring_version import SkillType
 from validator.store import Transaction
 from validator.store.records import FlagRecord, SampleRecord

@@ -7,9 +7,8 @@ from datetime import datetime
 from typing import Final
 
 from validator.audit.views.flags import FlagView, flag_view
-from validator.audit.views.meanings import gate_of, meaning_of
 from validator.protocol.answer import Role
-from validator.protocol.reasons import Reason
+from validator.protocol.reasons import Reason, gate_of, meaning_of
 from validator.protocol.round import (
     Components,
     Emission,

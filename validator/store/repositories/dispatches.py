@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Row, Table, and_, func, select, update
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundInput, RoundPlan, Submission, WorkflowSubmission
+from validator.protocol.round import Passed, RoundInput, RoundPlan
 from validator.protocol.scoring_version import SkillType
 from validator.store.errors import MismatchError, WrongStateError
 from validator.store.records import DispatchKey, DispatchRecord, DispatchState
@@ -111,7 +111,7 @@ class Dispatches(Repository):
         self,
         key: DispatchKey,
         reason: Reason,
-        submission: Submission | WorkflowSubmission | None = None,
+        submission: Passed | None = None,
         *,
         detail: str = "",
     ) -> None:

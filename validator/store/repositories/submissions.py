@@ -6,7 +6,16 @@ from typing import Any, TypeVar
 import msgspec
 from sqlalchemy import Row, Select, and_, select
 
-from validator.protocol.round import Rejection, RoundResults, Submission, VoidTask, WorkflowSubmission
+from validator.protocol.round import (
+    Judgement,
+    Passed,
+    Rejection,
+    RoundResults,
+    Submission,
+    VoidTask,
+    WorkflowSubmission,
+    answer_type,
+)
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.sssa import Sssa
 from validator.protocol.workflow_plan import WorkflowPlan
@@ -36,31 +45,34 @@ class Submissions(Repository):
             statement = statement.where(dispatches.c.task_id.in_(only))
         found = await self._all(statement)
         void = select(tasks.c.task_id, tasks.c.reason).where(tasks.c.round_id == round_id, tasks.c.state == "void")
-        return RoundResults(
-            submissions=tuple([await self._submission(row) for row in found if _accepted(row) and not _plan(row)]),
-            rejections=tuple(_rejection(row) for row in found if row.state == "failed"),
-            void=tuple(VoidTask(row.task_id, row.reason) for row in await self._all(void.order_by(tasks.c.position))),
-            workflows=tuple([await self._ran(row) for row in found if _accepted(row) and _plan(row)]),
+        judgements = [
+            _rejection(row) if row.state == "failed" else await self._passed(row) for row in found if _ended(row)
+        ]
+        return RoundResults.of(
+            judgements,
+            tuple(VoidTask(row.task_id, row.reason) for row in await self._all(void.order_by(tasks.c.position))),
         )
 
-    async def judgements(
-        self, round_id: int
-    ) -> tuple[tuple[DispatchKey, Submission | WorkflowSubmission | Rejection | DamagedError | None], ...]:
+    async def judgements(self, round_id: int) -> tuple[tuple[DispatchKey, Judgement | DamagedError | None], ...]:
         """Return what `results` does one by one, damage included; None for what was never judged, or is void."""
         found = await self._all(_of_round(round_id))
         return tuple(
             [(DispatchKey(row.round_id, row.task_id, row.hotkey), await self._judgement(row)) for row in found]
         )
 
-    async def _judgement(self, row: Row[Any]) -> Submission | WorkflowSubmission | Rejection | DamagedError | None:
+    async def _judgement(self, row: Row[Any]) -> Judgement | DamagedError | None:
+        if not _ended(row):
+            return None
         if row.state == "failed":
             return _rejection(row)
-        if not _accepted(row):
-            return None
         try:
-            return await (self._ran(row) if _plan(row) else self._submission(row))
+            return await self._passed(row)
         except DamagedError as error:
             return error
+
+    async def _passed(self, row: Row[Any]) -> Passed:
+        plan = answer_type(SkillType(row.skill_type)) is WorkflowSubmission
+        return await (self._ran(row) if plan else self._submission(row))
 
     async def _submission(self, row: Row[Any]) -> Submission:
         sssa = await Sssas(self._connection, self._packing).load(row.sssa_sha256, Sssa)
@@ -72,7 +84,7 @@ class Submissions(Repository):
         run = await WorkflowRuns(self._connection, self._packing).load(rest.pop("run_sha256"))
         return _converted(row, {**rest, "plan": plan, "run": run}, WorkflowSubmission)
 
-    async def columns(self, submission: Submission | WorkflowSubmission) -> dict[str, Any]:
+    async def columns(self, submission: Passed) -> dict[str, Any]:
         """Keep what a submission holds by hash; return the columns that name it, the rest as JSON."""
         signed = Sssas(self._connection, self._packing)
         rest = {name: getattr(submission, name) for name in submission.__struct_fields__}
@@ -106,9 +118,5 @@ def _rejection(row: Row[Any]) -> Rejection:
     return Rejection(row.task_id, row.hotkey, row.role, row.reason, row.seconds)
 
 
-def _plan(row: Row[Any]) -> bool:
-    return bool(row.skill_type == SkillType.WORKFLOW)
-
-
-def _accepted(row: Row[Any]) -> bool:
-    return row.state == "answered" and row.submission is not None
+def _ended(row: Row[Any]) -> bool:
+    return row.state == "failed" or (row.state == "answered" and row.submission is not None)

@@ -1,0 +1,1 @@
+"""How tasks are shown: a file per kind, and a row of it in `pages`."""

@@ -1,0 +1,224 @@
+"""An assessment as text: explained to a miner, and listed."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from validator.cli.explain_page import LISTED
+from validator.cli.kinds.parts import (
+    ROLES,
+    ended,
+    outcome_of,
+    short,
+    worth,
+    write_check,
+    write_entry,
+    write_gates,
+    write_parts,
+    write_selection,
+)
+from validator.cli.output import Column, cell, print_table
+
+if TYPE_CHECKING:
+    from validator.audit.views import DispatchView, TaskView
+    from validator.cli.explain_page import Page
+    from validator.kinds.assessment.explain.consensus import Consensus, Difference
+    from validator.kinds.assessment.explain.emission import Product
+    from validator.kinds.assessment.explain.page import AssessmentExplanation, Group
+    from validator.kinds.assessment.explain.quality import Quality
+    from validator.protocol.round import GroupOutcome
+    from validator.scoring import Rules
+
+_KEY: Final = 8
+
+
+def write_assessment(page: "Page", rules: "Rules", task: "AssessmentExplanation", hotkey: str) -> None:
+    """Write how the miner `hotkey` came to the task, what became of its answer, and what that was worth."""
+    page.section(f"{task.skill_type}, slot {task.slot}: {ROLES[task.selection.place]}{worth(task)}")
+    page.line(f"task {task.task_id}, {task.provenance} truth, {ended(task)}", indent=0)
+    write_selection(page, rules, task.selection)
+    if task.gates is not None:
+        write_gates(page, task.gates)
+    if task.group is not None and task.gates is not None:
+        _write_group(page, task.group, hotkey)
+    if task.consensus is not None and task.group is not None:
+        _write_consensus(page, task.consensus, task.group)
+    elif task.group is not None and task.group.verdict is None and task.entry is not None:
+        page.line("consensus is off: fewer than three valid answers, so quality alone counts (D-3)")
+    if task.quality is not None:
+        _write_quality(page, task.quality)
+    if task.emission is not None:
+        _write_emission(page, task.emission)
+    elif task.gates is not None:
+        write_entry(page, task)
+    write_check(page, task)
+
+
+def _write_group(page: "Page", group: "Group", hotkey: str) -> None:
+    page.heading("The group")
+    page.line(
+        f"{group.mode}, {group.n_valid} valid"
+        + (f", {group.threshold} make it the group's" if group.verdict is not None else "")
+        + f"; verdict {cell(group.verdict)}, mean risk {cell(group.mean_risk)}"
+        + f"; scored against {cell(group.scored_verdict)} ({cell(group.provenance)})"
+        + ("" if group.auditor_agreement is None else f"; the auditors agree {group.auditor_agreement:.4f}")
+    )
+    columns = (
+        Column(""),
+        Column("role"),
+        Column("hotkey"),
+        Column("uid", right=True),
+        Column("verdict"),
+        Column("risk", right=True),
+        Column("consensus", right=True),
+        Column("worth", right=True),
+        Column("outcome", fold=True),
+    )
+    page.table(
+        columns,
+        (
+            (
+                ">" if m.hotkey == hotkey else "",
+                m.role,
+                short(m.hotkey),
+                m.uid,
+                m.verdict,
+                m.risk_score,
+                m.consensus,
+                m.entry,
+                m.reason,
+            )
+            for m in group.members
+        ),
+    )
+
+
+def _write_consensus(page: "Page", consensus: "Consensus", group: "Group") -> None:
+    page.heading(f"Consensus {consensus.score:.4f}")
+    write_parts(
+        page,
+        "component",
+        [(part.name, part.weight, part.value, part.contribution, part.why) for part in consensus.components],
+    )
+    columns = (
+        Column(""),
+        Column("finding", fold=True),
+        Column("key"),
+        Column("reported by (P primary, A auditor)", fold=True),
+    )
+    roles = {member.hotkey: "P" if member.role == "primary" else "A" for member in group.members}
+    if consensus.findings:
+        page.blank()
+        page.table(
+            columns,
+            (
+                (
+                    finding.side,
+                    " ".join(
+                        part
+                        for part in (
+                            f"{finding.category}, {finding.severity}",
+                            finding.evidence and f"at {finding.evidence}",
+                            finding.cves,
+                            finding.target and f"on {finding.target}",
+                        )
+                        if part
+                    ),
+                    finding.key[:_KEY],
+                    ", ".join(f"{roles[who]}:{short(who)}" for who in finding.reported_by),
+                )
+                for finding in consensus.findings[: 2 * LISTED]
+            ),
+        )
+        if len(consensus.findings) > 2 * LISTED:
+            page.line(f"and {len(consensus.findings) - 2 * LISTED} more (--json has them all)", style="dim")
+    for name in ("capabilities", "dependencies", "cves", "rules"):
+        _write_difference(page, "CVEs" if name == "cves" else name, getattr(consensus, name))
+
+
+def _write_difference(page: "Page", name: str, difference: "Difference") -> None:
+    for side, things in (("missed", difference.missed), ("extra", difference.extra)):
+        page.things(
+            f"{name} {side}", [f"{' '.join(thing.what)} (reported by {len(thing.reported_by)})" for thing in things]
+        )
+
+
+def _write_quality(page: "Page", quality: "Quality") -> None:
+    page.heading(f"Quality Q = {quality.quality:.4f}")
+    write_parts(
+        page,
+        "axis",
+        [
+            (axis.name, axis.weight, axis.value, None if axis.value is None else axis.weight * axis.value, axis.why)
+            for axis in quality.axes
+        ],
+    )
+    for axis in quality.axes:
+        page.things(f"{axis.name} missed", [" ".join(parts) for parts in axis.missed])
+        page.things(f"{axis.name} beyond the truth", [" ".join(parts) for parts in axis.extra])
+    page.line(f"epsilon {quality.epsilon:.4f}, the part of the evidence that holds:")
+    columns = (Column("check"), Column("weight", right=True), Column("held", right=True), Column("why", fold=True))
+    page.table(columns, ((p.name, p.weight, p.held, p.why) for p in quality.epsilon_parts), indent=4)
+    if quality.below_floor:
+        page.line("epsilon is below 0.10, so Q is 0", style="red")
+    else:
+        page.line(
+            f"Q = epsilon {quality.epsilon:.4f} × the axes' sum / {quality.weight_sum:.4f}, the weights that apply"
+        )
+
+
+def _write_emission(page: "Page", product: "Product") -> None:
+    page.heading(f"Emission {product.emission:.4f}")
+    columns = (Column("factor"), Column("value", right=True), Column("why", fold=True))
+    page.table(columns, ((factor.name, factor.value, factor.why) for factor in product.factors))
+    page.line(
+        " × ".join(f"{factor.value:.4f}".rstrip("0").rstrip(".") for factor in product.factors)
+        + f" = {product.emission:.4f}"
+        + (": the answer came before t_min, so its emission is 0" if product.early else "")
+    )
+
+
+def subject(task: "TaskView") -> str:
+    """Return what is assessed, in a line."""
+    return f"bundle {task.bundle_sha256}, provenance {task.provenance}"
+
+
+def came_to(outcome: "GroupOutcome") -> str:
+    """Return what the group came to, in a line."""
+    return (
+        f"{outcome.n_valid} valid, threshold {outcome.threshold}, group verdict {cell(outcome.verdict)}, mean risk "
+        f"{cell(outcome.mean_risk)}, scored against {cell(outcome.scored_verdict)} ({cell(outcome.provenance)}), "
+        f"auditors agree {cell(outcome.auditor_agreement)}"
+    )
+
+
+def print_dispatches(dispatches: Sequence["DispatchView"]) -> None:
+    """Print a row per member."""
+    columns = (
+        Column("role"),
+        Column("hotkey"),
+        Column("uid", right=True),
+        Column("outcome"),
+        Column("seconds", right=True),
+        Column("Q", right=True),
+        Column("consensus", right=True),
+        Column("emission", right=True),
+        Column("detail", fold=True),
+    )
+    shown = len(columns) if any(one.detail for one in dispatches) else len(columns) - 1
+    print_table(
+        columns[:shown],
+        (
+            (
+                one.role,
+                one.hotkey,
+                one.uid,
+                outcome_of(one),
+                one.seconds,
+                one.quality,
+                one.consensus,
+                one.emission,
+                one.detail,
+            )[:shown]
+            for one in dispatches
+        ),
+    )

@@ -1,0 +1,44 @@
+"""Which file shows which kind of task: a row each, by the kind's name."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from validator.cli.kinds import assessment, workflow
+from validator.protocol.scoring_version import SkillType
+
+if TYPE_CHECKING:
+    from validator.audit.views import DispatchView, TaskView
+    from validator.cli.explain_page import Page
+    from validator.protocol.round import GroupOutcome
+    from validator.scoring import Rules
+
+
+class KindPage(NamedTuple):
+    """How a kind is shown.
+
+    Attributes:
+        explained: writes the kind's explanation, made for a hotkey, to a page.
+        subject: what a task is about, in a line.
+        came_to: what its group came to, in a line.
+        dispatches: prints a row per member.
+    """
+
+    explained: "Callable[[Page, Rules, Any, str], None]"
+    subject: "Callable[[TaskView], str]"
+    came_to: "Callable[[GroupOutcome], str]"
+    dispatches: "Callable[[Sequence[DispatchView]], None]"
+
+
+PAGES: Final[Mapping[str, KindPage]] = {
+    "assessment": KindPage(
+        assessment.write_assessment, assessment.subject, assessment.came_to, assessment.print_dispatches
+    ),
+    "workflow": KindPage(workflow.write_workflow, workflow.subject, workflow.came_to, workflow.print_plans),
+}
+
+
+def page_of(skill_type: SkillType) -> KindPage:
+    """Return how tasks of this type are shown."""
+    from validator.kinds.registry import KINDS
+
+    return PAGES[KINDS[skill_type].name]

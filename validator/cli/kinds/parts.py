@@ -1,0 +1,122 @@
+"""What the pages of every kind of task have in common."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from validator.cli.output import Column, cell
+
+if TYPE_CHECKING:
+    from validator.audit.views import DispatchView
+    from validator.cli.explain_page import Page
+    from validator.kinds.explained.gates import Gates
+    from validator.kinds.explained.page import TaskExplanation
+    from validator.kinds.explained.selection import Selection
+    from validator.scoring import Rules
+
+ROLES: Final = {
+    "primary_by_rank": "primary",
+    "primary_by_rotation": "primary, by rotation",
+    "auditor_by_draw": "auditor",
+    "not_drawn": "not drawn",
+    "excluded": "excluded",
+}
+_WORDS: Final = {"not_reached": "not reached", "not_applicable": "does not apply"}
+
+
+def write_entry(page: "Page", task: "TaskExplanation") -> None:
+    """Write what entered the window of a member whose answer was not scored."""
+    page.heading("What entered the score window")
+    page.line(f"{'nothing' if task.entry is None else cell(task.entry)}: {task.entry_meaning or task.meaning}")
+
+
+def write_check(page: "Page", task: "TaskExplanation") -> None:
+    """Warn where the stored numbers are not those that the task is worth."""
+    if not task.as_stored:
+        page.line("scoring this task again gives other numbers than are stored; run `validator replay`", style="red")
+
+
+def worth(task: "TaskExplanation") -> str:
+    """Return what the task was worth, for a heading."""
+    if task.gates is None:
+        return ""
+    return f", {'nothing counts' if task.entry is None else cell(task.entry)}"
+
+
+def ended(task: "TaskExplanation") -> str:
+    """Return how the task ended."""
+    return str(task.state) if task.reason == task.state else f"{task.state} ({task.reason})"
+
+
+def write_selection(page: "Page", rules: "Rules", chosen: "Selection") -> None:
+    """Write why the miner got its place."""
+    page.heading("Why " + ROLES[chosen.place])
+    page.line(chosen.why)
+    if chosen.meaning is not None:
+        page.line(f"{chosen.excluded}: {chosen.meaning}")
+    others = "other has" if chosen.tied == 1 else "others have"
+    tied = f"; {chosen.tied} {others} the same, among them the rank draw decides" if chosen.tied else ""
+    page.line(f"reputation {chosen.reputation:.4f}{tied}")
+    draws = [f"{name} draw {draw}…" for name, draw in _draws(chosen) if draw is not None]
+    page.line(
+        "; ".join(
+            [
+                f"{chosen.pool} of {chosen.candidates} candidates in the pool",
+                *draws,
+                f"in flight {chosen.in_flight} of {chosen.max_concurrent}",
+                f"failures {chosen.failures} of {chosen.dispatches} in the last {rules.groups.history_rounds} rounds",
+                f"flags {chosen.flags}",
+                f"auditor streak {chosen.auditor_streak}",
+            ]
+        ),
+        style="dim",
+    )
+
+
+def _draws(chosen: "Selection") -> Sequence[tuple[str, str | None]]:
+    return ("rank", chosen.rank_draw), ("auditor", chosen.auditor_draw)
+
+
+def write_gates(page: "Page", gates: "Gates") -> None:
+    """Write how the answer went through the gates."""
+    page.heading("Gates")
+    window = f"window {gates.t_min:g} to {gates.deadline:g} s as {gates.role}"
+    if gates.seconds is None:
+        page.line(f"nothing was sent; {window}")
+    else:
+        early = "; too early" if gates.part is not None and gates.part < 0 else ""
+        size = "" if gates.body_bytes is None else f", {gates.body_bytes} bytes"
+        status = "" if gates.http_status is None else f", HTTP {gates.http_status}"
+        page.line(f"{gates.seconds:.3f} s{status}{size}; {window}, f = {cell(gates.part)}{early}")
+    page.line("; ".join(f"{gate.number} {gate.name} {_WORDS.get(gate.result, gate.result)}" for gate in gates.gates))
+    subset = gates.semantic_subset
+    page.line(f"7 semantics {'does not apply' if subset is None else f'subset {subset:.4f}'}")
+    failed = any(gate.result == "failed" for gate in gates.gates)
+    page.line(f"{gates.reason or 'not judged'}: {gates.meaning or ''}", style="red" if failed else "")
+    if gates.detail:
+        page.line(f"in detail: {gates.detail}")
+
+
+def write_parts(page: "Page", name: str, rows: Sequence[tuple[str, float, float | None, float | None, str]]) -> None:
+    """Write parts with their weights, and what each adds."""
+    columns = (
+        Column(name),
+        Column("weight", right=True),
+        Column("value", right=True),
+        Column("adds", right=True),
+        Column("why", fold=True),
+    )
+    page.table(columns, ((part, f"{weight:.2f}", value, adds, why) for part, weight, value, adds, why in rows))
+
+
+def short(hotkey: str) -> str:
+    """Return the beginning of a hotkey."""
+    from validator.kinds.explained.words import short
+
+    return short(hotkey)
+
+
+def outcome_of(dispatch: "DispatchView") -> str:
+    """Return the reason alone where it says the state too."""
+    if dispatch.reason and dispatch.state in ("answered", "failed"):
+        return dispatch.reason
+    return f"{dispatch.state} {dispatch.reason or ''}".rstrip()

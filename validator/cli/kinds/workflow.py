@@ -1,0 +1,234 @@
+"""A workflow task as text: explained to a miner, and listed."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from validator.cli.kinds.parts import (
+    ROLES,
+    ended,
+    outcome_of,
+    short,
+    worth,
+    write_check,
+    write_entry,
+    write_gates,
+    write_parts,
+    write_selection,
+)
+from validator.cli.output import Column, print_table
+
+if TYPE_CHECKING:
+    from validator.audit.views import DispatchView, TaskView
+    from validator.cli.explain_page import Page
+    from validator.kinds.workflow.explain.page import PlannerGroup, WorkflowExplanation
+    from validator.kinds.workflow.explain.run import Run, Step
+    from validator.kinds.workflow.explain.worth import Measure, OutputQuality, Worth
+    from validator.protocol.round import GroupOutcome
+    from validator.protocol.workflow_run import Attempt
+    from validator.scoring import Rules
+
+_KEY: Final = 16
+
+
+def write_workflow(page: "Page", rules: "Rules", task: "WorkflowExplanation", hotkey: str) -> None:
+    """Write how the miner `hotkey` came to the goal, what became of its plan, and what that was worth."""
+    page.section(f"{task.skill_type}, slot {task.slot}: {ROLES[task.selection.place]}{worth(task)}")
+    page.line(f"task {task.task_id}, {task.workflow_type}, {ended(task)}", indent=0)
+    page.line(f"goal: {task.goal}", indent=0)
+    write_selection(page, rules, task.selection)
+    if task.gates is not None:
+        write_gates(page, task.gates)
+    if task.group is not None and task.gates is not None:
+        _write_group(page, task.group, hotkey)
+    if task.run is not None:
+        _write_plan(page, task.run)
+        _write_run(page, task.run)
+    if task.measured is not None:
+        _write_measured(page, task.measured)
+    if task.quality is not None:
+        _write_quality(page, task.quality)
+    if task.worth is not None:
+        _write_worth(page, task.worth)
+    elif task.gates is not None:
+        write_entry(page, task)
+    write_check(page, task)
+
+
+def _write_group(page: "Page", group: "PlannerGroup", hotkey: str) -> None:
+    page.heading("The group")
+    page.line(f"{group.mode}, {group.n_valid} valid; plans are measured by themselves, not against each other")
+    columns = (
+        Column(""),
+        Column("role"),
+        Column("hotkey"),
+        Column("uid", right=True),
+        Column("steps", right=True),
+        Column("quality", right=True),
+        Column("worth", right=True),
+        Column("outcome", fold=True),
+    )
+    page.table(
+        columns,
+        (
+            (
+                ">" if m.hotkey == hotkey else "",
+                m.role,
+                short(m.hotkey),
+                m.uid,
+                None if m.steps is None else f"{m.steps_completed} of {m.steps}",
+                m.quality,
+                m.entry,
+                m.reason,
+            )
+            for m in group.members
+        ),
+    )
+
+
+def _write_plan(page: "Page", run: "Run") -> None:
+    page.heading(f"The plan {run.plan_sha256[:_KEY]}…")
+    page.line(
+        f"{len(run.steps)} steps; it expected {run.estimated_cost:g} TAO and {run.estimated_latency:g} s, and was "
+        f"allowed {run.ceiling_tao:g} TAO"
+    )
+    columns = (
+        Column("step", fold=True),
+        Column("calls", fold=True),
+        Column("after", fold=True),
+        Column("TAO", right=True),
+        Column("s", right=True),
+        Column("retries", right=True),
+        Column("limit s", right=True),
+        Column("params", fold=True),
+    )
+    page.table(
+        columns,
+        (
+            (
+                step.node_id,
+                f"{step.service} {step.action}",
+                ", ".join(step.after),
+                f"{step.estimated_cost:g}",
+                f"{step.estimated_latency:g}",
+                step.retries,
+                f"{step.timeout_seconds:g}",
+                step.params,
+            )
+            for step in run.steps
+        ),
+    )
+
+
+def _write_run(page: "Page", run: "Run") -> None:
+    page.heading(f"The run: {run.seconds:.3f} s")
+    columns = (
+        Column("step", fold=True),
+        Column("try", right=True),
+        Column("from", right=True),
+        Column("to", right=True),
+        Column("TAO", right=True),
+        Column("outcome", fold=True),
+    )
+    page.table(columns, (row for step in run.steps for row in _tries(step)))
+    meanings = {one: meaning for step in run.steps for one, meaning in _failures(step)}
+    for outcome, meaning in meanings.items():
+        page.line(f"{outcome}: {meaning}")
+    for step in run.steps:
+        if step.output is not None and step.output_sha256 is not None:
+            judged = ", which is judged" if step.is_result else ""
+            page.line(f"output of {step.node_id}{judged}: {step.output_sha256[:_KEY]}… {step.output}")
+
+
+def _tries(step: "Step") -> "Sequence[Sequence[object]]":
+    if not step.attempts:
+        return [(step.node_id, "-", "-", "-", "-", f"{step.outcome} {step.detail}".rstrip())]
+    return [
+        (
+            step.node_id if number == 1 else "",
+            number,
+            f"{one.started:.3f}",
+            f"{one.ended:.3f}",
+            f"{one.cost_tao:g}",
+            _outcome(one),
+        )
+        for number, one in enumerate(step.attempts, 1)
+    ]
+
+
+def _outcome(attempt: "Attempt") -> str:
+    return f"{attempt.outcome} ({attempt.detail})" if attempt.detail else str(attempt.outcome)
+
+
+def _failures(step: "Step") -> "Sequence[tuple[str, str]]":
+    from validator.protocol.reasons import Reason
+
+    outcomes = [*(attempt.outcome for attempt in step.attempts), Reason(step.outcome)]
+    return [(str(one), one.meaning) for one in outcomes if one is not Reason.STEP_SUCCEEDED]
+
+
+def _write_measured(page: "Page", measured: "Sequence[Measure]") -> None:
+    page.heading("What was measured")
+    columns = (Column(""), Column("measured", right=True), Column("limit", right=True), Column("what", fold=True))
+    page.table(
+        columns,
+        ((one.name, f"{one.value:g}", None if one.limit is None else f"{one.limit:g}", one.why) for one in measured),
+    )
+
+
+def _write_quality(page: "Page", quality: "OutputQuality") -> None:
+    page.heading(f"Quality of the output {'deferred' if quality.value is None else f'{quality.value:.4f}'}")
+    page.line(quality.why)
+    page.things("met", [check.what for check in quality.checks if check.met])
+    page.things("missed", [check.what for check in quality.checks if not check.met])
+
+
+def _write_worth(page: "Page", found: "Worth") -> None:
+    page.heading(f"Score S {found.score:.4f}")
+    write_parts(page, "part", [(one.name, one.weight, one.value, one.contribution, one.why) for one in found.parts])
+    terms = " + ".join(f"{one.weight:.2f} × {one.value:.4f}" for one in found.parts)
+    page.line(f"S = {terms} = {found.score:.4f}; it enters the score window")
+
+
+def subject(task: "TaskView") -> str:
+    """Return what was to be reached, in a line."""
+    return f"goal {task.bundle_sha256}"
+
+
+def came_to(outcome: "GroupOutcome") -> str:
+    """Return what the group came to, in a line."""
+    return f"{outcome.n_valid} plans were run"
+
+
+def print_plans(dispatches: Sequence["DispatchView"]) -> None:
+    """Print a row per member."""
+    columns = (
+        Column("role"),
+        Column("hotkey"),
+        Column("uid", right=True),
+        Column("outcome"),
+        Column("seconds", right=True),
+        Column("steps", right=True),
+        Column("quality", right=True),
+        Column("TAO", right=True),
+        Column("run s", right=True),
+        Column("S", right=True),
+        Column("detail", fold=True),
+    )
+    shown = len(columns) if any(one.detail for one in dispatches) else len(columns) - 1
+    print_table(columns[:shown], ((*_plan_cells(one), one.detail)[:shown] for one in dispatches))
+
+
+def _plan_cells(one: "DispatchView") -> tuple[object, ...]:
+    run = one.workflow.measured if one.workflow else None
+    return (
+        one.role,
+        one.hotkey,
+        one.uid,
+        outcome_of(one),
+        one.seconds,
+        f"{run.steps_completed} of {run.total_steps}" if run else None,
+        run.output_quality if run else None,
+        f"{run.actual_tao:g}" if run else None,
+        f"{run.actual_seconds:.3f}" if run else None,
+        one.emission,
+    )

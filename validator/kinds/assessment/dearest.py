@@ -1,0 +1,109 @@
+"""The dearest legal answer, made here and judged, to learn what judging may cost on this machine (SPEC 5, D-27)."""
+
+import base64
+import time
+from typing import Final
+
+import msgspec
+
+from validator.kinds.assessment.judge import judge
+from validator.kinds.judging import Expected
+from validator.protocol import limits
+from validator.protocol.answer import Answer, ProbeEvidence
+from validator.protocol.archives import pack
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.capabilities import SandboxImage
+from validator.protocol.probes import probe_values
+from validator.protocol.reasons import Reason
+from validator.protocol.round import RoundTask
+from validator.protocol.scoring_version import SkillType, trace_names
+from validator.protocol.signatures import Signer
+from validator.protocol.sssa import (
+    Analysis,
+    Dependency,
+    Evidence,
+    Finding,
+    Policy,
+    Rule,
+    SandboxManifest,
+    Signature,
+    Skill,
+    Sssa,
+)
+from validator.protocol.task import Windows
+from validator.protocol.traces import read_traces
+from validator.scoring import CURRENT
+
+SHARE: Final = 10
+"""The answer is a tenth of the largest one: judging is linear, and starting a validator should cost little."""
+MARGIN: Final = 1.25
+"""For what a whole one costs beyond ten tenths (it fits the caches less)."""
+_TYPE: Final = SkillType.AGENT_COMPOSITION
+_NONCE: Final = sha256_hex(b"the dearest answer")
+_IMAGE: Final = SandboxImage("dearest", "sha256:" + "0" * 64)
+_RECORD: Final = limits.MAX_TRACES_EXPANDED // limits.MAX_TRACE_RECORDS
+
+
+def dearest_cost() -> float:
+    """Return the seconds of CPU that judging the dearest legal answer costs on this machine.
+
+    It is a runtime primary's, with every list and the traces at their limits. Takes half a second of CPU.
+
+    Raises:
+        RuntimeError: it did not pass the gates.
+    """
+    expected, body = dearest_answer(SHARE)
+    began = time.process_time()
+    judged = judge(expected, body, 1.0)
+    cost = time.process_time() - began
+    if judged.reason != Reason.ACCEPTED:
+        raise RuntimeError(f"the dearest legal answer is {judged.reason}: {judged.detail}")
+    return cost * SHARE * MARGIN
+
+
+def dearest_answer(share: int) -> tuple[Expected, bytes]:
+    """Return a legal answer of one `share`-th of what is allowed, and what it answers."""
+    signer = Signer.from_uri("//Dearest")
+    task = RoundTask("dearest", _TYPE, 0, _NONCE, _NONCE, _NONCE, Windows((0, 2), (0, 2)), "none", None, None, ())
+    probes = probe_values(_NONCE)
+    packed = pack(_trace_files(probes, limits.MAX_TRACE_RECORDS // share))
+    sssa = Sssa(
+        "1.0",
+        Skill(_TYPE, _NONCE, _NONCE),
+        _analysis(share),
+        Evidence(
+            read_traces(packed, _TYPE, probes).hashes, None, SandboxManifest(_IMAGE.image, _IMAGE.digest, "1"), None
+        ),
+        Policy(tuple(Rule(f"r{i}", "deny", "*" * 400) for i in range(limits.MAX_RULES // share))),
+        Signature(signer.hotkey, "sr25519", "0x" + "0" * 128),
+    )
+    answer = Answer(signer.sign_document(sssa), probes, base64.b64encode(packed).decode("ascii"))
+    return Expected(task, signer.hotkey, "primary", _IMAGE, CURRENT), msgspec.json.encode(answer)
+
+
+def _analysis(share: int) -> Analysis:
+    cves = limits.MAX_CVES // limits.MAX_DEPENDENCIES
+    return Analysis(
+        "BLOCK",
+        1.0,
+        tuple(Finding(f"f{i}", "other", "low", "-", f"f{i}#L1", (), "") for i in range(limits.MAX_FINDINGS // share)),
+        tuple(f"c{i}" for i in range(limits.MAX_CAPABILITIES // share)),
+        tuple(
+            Dependency(f"p{i}", "1", tuple(f"CVE-2000-{i * cves + j:05}" for j in range(cves)))
+            for i in range(limits.MAX_DEPENDENCIES // share)
+        ),
+    )
+
+
+def _trace_files(probes: ProbeEvidence, records: int) -> dict[str, bytes]:
+    """Return trace files with so many records, nearly all different file accesses of as many values as allowed."""
+    files: dict[str, list[str]] = {name: [] for name in trace_names(_TYPE)}
+    files["network"].append(f'{{"ts":0,"domain":"{probes.dns_host}"}}')
+    files["process"].append(f'{{"ts":0,"cmd":"{probes.process_echo}"}}')
+    files["fs"] += [f'{{"ts":0,"path":"{probes.file_path}"}}', *(_record(number) for number in range(records - 3))]
+    return {f"{name}.jsonl": "".join(f"{line}\n" for line in lines).encode() for name, lines in files.items()}
+
+
+def _record(number: int) -> str:
+    head = f'{{"ts":{number}.25,"op":"w","z":[[],[]],"path":"/{number:06}'
+    return head + "x" * (_RECORD - len(head) - 3) + '"}'

@@ -1,0 +1,1 @@
+"""An assessment as one miner met it."""

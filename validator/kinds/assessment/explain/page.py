@@ -1,0 +1,149 @@
+"""An assessment as one miner met it: from the group's selection to what entered its window."""
+
+from typing import Literal
+
+from validator.kinds.assessment.explain.consensus import Consensus, explain_consensus
+from validator.kinds.assessment.explain.emission import Product, explain_emission
+from validator.kinds.assessment.explain.quality import Quality, explain_quality
+from validator.kinds.assessment.gates import applying_gates
+from validator.kinds.explained.facts import TaskFacts
+from validator.kinds.explained.gates import Gates, explain_gates
+from validator.kinds.explained.selection import Selection, explain_selection
+from validator.protocol.answer import Role
+from validator.protocol.reasons import meaning_of
+from validator.protocol.round import Mode, RoundInput
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.sssa import Document
+from validator.store.records import TaskState
+
+
+class MemberLine(Document, frozen=True):
+    """One member of the group; verdict, risk and consensus only of answers that passed the gates."""
+
+    hotkey: str
+    uid: int | None
+    role: Role
+    reason: str | None
+    verdict: str | None
+    risk_score: float | None
+    consensus: float | None
+    entry: float | None
+
+
+class Group(Document, frozen=True):
+    """What the group came to; the verdict and the mean risk are None below three valid answers (D-3)."""
+
+    mode: Mode
+    n_valid: int
+    threshold: int
+    verdict: str | None
+    mean_risk: float | None
+    scored_verdict: str | None
+    provenance: Literal["curated", "canary", "consensus"] | None
+    auditor_agreement: float | None
+    members: tuple[MemberLine, ...]
+
+
+class AssessmentExplanation(Document, frozen=True, tag_field="kind", tag="assessment"):
+    """One task for which the miner was a candidate.
+
+    Attributes:
+        reason, meaning: how the task ended; None meaning for a code that this version does not know.
+        selection: why it was chosen, left out or excluded.
+        gates: its dispatch, None if it was not a member.
+        group: None for a void or skipped task.
+        consensus: None where consensus was off, or its answer failed a gate.
+        quality, emission: None where its answer failed a gate, or there is no verdict to score against (D-7).
+        entry: what entered its score window; None where nothing did.
+        entry_reason, entry_meaning: what that entry, or its absence, comes from.
+        as_stored: whether scoring the task again gave exactly what is stored of this miner.
+    """
+
+    task_id: str
+    position: int
+    skill_type: SkillType
+    slot: int
+    bundle_sha256: str
+    provenance: str
+    state: TaskState
+    reason: str | None
+    meaning: str | None
+    selection: Selection
+    gates: Gates | None
+    group: Group | None
+    consensus: Consensus | None
+    quality: Quality | None
+    emission: Product | None
+    entry: float | None
+    entry_reason: str | None
+    entry_meaning: str | None
+    as_stored: bool
+
+
+def explain_assessment(frozen: RoundInput, facts: TaskFacts, hotkey: str) -> AssessmentExplanation | None:
+    """Return the task as `hotkey` met it, None if it was no candidate."""
+    selection = explain_selection(facts.version, frozen, facts.planned, hotkey)
+    if selection is None:
+        return None
+    task = facts.planned.task
+    submissions = [s for s in facts.results.submissions if s.task_id == task.task_id]
+    own = next((s for s in submissions if s.hotkey == hotkey), None)
+    record = next((d for d in facts.dispatches if d.key.hotkey == hotkey), None)
+    scored = facts.member(hotkey)
+    compared = facts.version.compare_answers(task, facts.planned.group, submissions)
+    answer = None
+    if own is not None and scored is not None and compared.standard is not None:
+        answer = facts.version.answer_facts(own, scored.consensus, compared.standard, task, frozen.snapshot.epoch)
+    reward = scored.emission if scored else None
+    return AssessmentExplanation(
+        task_id=task.task_id,
+        position=facts.position,
+        skill_type=task.skill_type,
+        slot=task.slot,
+        bundle_sha256=task.bundle_sha256,
+        provenance=task.provenance,
+        state=facts.state,
+        reason=facts.outcome.reason,
+        meaning=meaning_of(facts.outcome.reason),
+        selection=selection,
+        gates=explain_gates(task, record, applying_gates(task, record.role), own.semantic_subset if own else None)
+        if record
+        else None,
+        group=_group(frozen, facts) if facts.state == "settled" else None,
+        consensus=explain_consensus(facts.version, compared, scored, submissions) if scored else None,
+        quality=explain_quality(facts.version, answer, reward) if answer and reward else None,
+        emission=explain_emission(facts.version, answer, reward) if answer and reward else None,
+        entry=scored.window_entry if scored else None,
+        entry_reason=scored.reason if scored else None,
+        entry_meaning=meaning_of(scored.reason) if scored else None,
+        as_stored=facts.as_stored(frozen, hotkey),
+    )
+
+
+def _group(frozen: RoundInput, facts: TaskFacts) -> Group:
+    outcome = facts.outcome
+    uids = {neuron.hotkey: neuron.uid for neuron in frozen.snapshot.neurons}
+    said = {s.hotkey: s.sssa.analysis for s in facts.results.submissions if s.task_id == outcome.task_id}
+    return Group(
+        mode=outcome.mode,
+        n_valid=outcome.n_valid,
+        threshold=outcome.threshold,
+        verdict=outcome.verdict,
+        mean_risk=outcome.mean_risk,
+        scored_verdict=outcome.scored_verdict,
+        provenance=outcome.provenance,
+        auditor_agreement=outcome.auditor_agreement,
+        members=tuple(
+            MemberLine(
+                hotkey=member.hotkey,
+                uid=uids.get(member.hotkey),
+                role=member.role,
+                reason=member.reason,
+                verdict=said[member.hotkey].verdict if member.hotkey in said else None,
+                risk_score=said[member.hotkey].risk_score if member.hotkey in said else None,
+                consensus=member.consensus if member.components is not None else None,
+                entry=member.window_entry,
+            )
+            for member in facts.members
+        ),
+    )

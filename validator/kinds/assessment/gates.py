@@ -1,0 +1,157 @@
+"""The gates of SPEC 5, in order: each looks at one case and names a reason, or lets it pass.
+
+Gate 7 never stops anything; it needs the whole group and lives in `semantics.py`.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Final
+
+from validator.kinds.judging import PARSE_REASONS, Expected
+from validator.protocol.answer import Answer, Role, answer_limit, parse_answer
+from validator.protocol.bundles import evidence_resolves
+from validator.protocol.evidence import EvidenceRef, parse_evidence_ref
+from validator.protocol.nfc import nfc
+from validator.protocol.probes import probe_values
+from validator.protocol.reasons import Reason
+from validator.protocol.round import Checks, RoundTask
+from validator.protocol.scoring_version import is_runtime
+from validator.protocol.signatures import verify_document
+from validator.protocol.sssa import LLM_USES, Sssa
+from validator.protocol.strict_json import JsonError
+from validator.protocol.traces import Traces, TracesError, TracesTooLargeError, decode_trace_text, read_traces
+
+
+def is_runtime_primary(expected: Expected) -> bool:
+    """Whether gates 4, 5 and the trace half of 6 apply."""
+    return expected.role == "primary" and is_runtime(expected.task.skill_type)
+
+
+def applying_gates(task: RoundTask, role: Role) -> Collection[int]:
+    """Return the numbers of the gates that an answer of this role goes through."""
+    runtime_primary = role == "primary" and is_runtime(task.skill_type)
+    return [number for number, gate in enumerate(GATES, 1) if runtime_primary or gate not in _RUNTIME_PRIMARIES_ONLY]
+
+
+@dataclass(slots=True)
+class Case:
+    """An answer on its way through the gates: what arrived, and what the gates have made of it so far."""
+
+    expected: Expected
+    body: bytes
+    seconds: float
+    answer: Answer | None = None
+    traces: Traces | None = None
+    detail: str = ""
+
+    @property
+    def sssa(self) -> Sssa:
+        """The attestation; only after the parse gate."""
+        if self.answer is None:
+            raise RuntimeError("the parse gate comes first")
+        return self.answer.sssa
+
+
+def deadline(case: Case) -> Reason | None:
+    """Gate 1: the last byte came after the role's deadline."""
+    late = case.seconds > case.expected.task.windows.of(case.expected.role).deadline
+    return Reason.DEADLINE_LATE if late else None
+
+
+def parse(case: Case) -> Reason | None:
+    """Gate 2: not a valid answer, or over a limit."""
+    try:
+        case.answer = parse_answer(case.body, limit=answer_limit(runtime_primary=is_runtime_primary(case.expected)))
+    except JsonError as error:
+        case.detail = str(error)
+        return PARSE_REASONS.get(type(error), Reason.PARSE_SCHEMA)
+    return None
+
+
+def validity(case: Case) -> Reason | None:
+    """Gate 3: about another dispatch, signed wrongly or by another, or a model used for what is not allowed."""
+    sssa, task = case.sssa, case.expected.task
+    llm = sssa.evidence.llm_evidence
+    checks = (
+        (sssa.skill.skill_type == task.skill_type, Reason.VALIDITY_SKILL_TYPE),
+        (sssa.skill.bundle_sha256 == task.bundle_sha256, Reason.VALIDITY_BUNDLE),
+        (sssa.skill.nonce == task.nonce, Reason.VALIDITY_NONCE),
+        (sssa.signature.hotkey == case.expected.hotkey, Reason.VALIDITY_HOTKEY),
+        (llm is None or llm.allowed_use in LLM_USES, Reason.VALIDITY_LLM_USE),
+    )
+    failed = next((reason for holds, reason in checks if not holds), None)
+    if failed is None and not verify_document(sssa, case.expected.hotkey):
+        failed = Reason.VALIDITY_SIGNATURE
+    return failed
+
+
+def manifest(case: Case) -> Reason | None:
+    """Gate 4: a runtime primary's sandbox digest is missing or not that of its declared image."""
+    if not is_runtime_primary(case.expected):
+        return None
+    declared, image = case.sssa.evidence.sandbox_manifest, case.expected.image
+    if declared is None or not declared.digest:
+        return Reason.MANIFEST_MISSING
+    return None if image is not None and declared.digest == image.digest else Reason.MANIFEST_DIGEST
+
+
+def traces(case: Case) -> Reason | None:
+    """Gate 5: a runtime primary's traces are missing, over their caps, undecodable, or other than attested."""
+    if not is_runtime_primary(case.expected) or case.answer is None:
+        return None
+    if case.answer.trace_bundle is None:
+        return Reason.TRACES_MISSING
+    task = case.expected.task
+    try:
+        data = decode_trace_text(case.answer.trace_bundle)
+        case.traces = read_traces(data, task.skill_type, probe_values(task.nonce))
+    except TracesError as error:
+        case.detail = str(error)
+        return Reason.TRACES_TOO_LARGE if isinstance(error, TracesTooLargeError) else Reason.TRACES_UNDECODABLE
+    return None if case.traces.hashes == case.sssa.evidence.trace_hashes else Reason.TRACES_HASH
+
+
+def probes(case: Case) -> Reason | None:
+    """Gate 6: echoed probe values are wrong, or a runtime primary's traces do not show them."""
+    if case.answer is None or case.answer.probe_evidence != probe_values(case.expected.task.nonce):
+        return Reason.PROBES_ECHO
+    if case.traces is not None and not all(case.traces.probes):
+        return Reason.PROBES_ABSENT
+    return None
+
+
+GATES: Final[tuple[Callable[[Case], Reason | None], ...]] = (deadline, parse, validity, manifest, traces, probes)
+_RUNTIME_PRIMARIES_ONLY: Final = (manifest, traces)
+
+
+def first_failure(case: Case) -> Reason | None:
+    """Send the case through the gates; return the first reason that stops it, None if it passed all (SPEC 5)."""
+    return next((reason for reason in (gate(case) for gate in GATES) if reason is not None), None)
+
+
+def checks_of(case: Case) -> Checks:
+    """Return what the gates established for epsilon of a case that passed (SPEC 6)."""
+    runtime_primary = is_runtime_primary(case.expected)
+    task = case.expected.task
+    refs = [_place(finding.evidence_ref) for finding in case.sssa.analysis.findings]
+    lines = {entry.path: entry.lines for entry in task.index}
+    return Checks(
+        probes=True,
+        traces=True if runtime_primary else None,
+        manifest_digest=True if runtime_primary else None,
+        evidence_resolves=all(evidence_resolves(ref, lines) for ref in refs),
+        canary=None if task.canary is None else _reports_canary(case.sssa, task.canary.file, lines),
+    )
+
+
+def _place(evidence_ref: str) -> EvidenceRef:
+    """Return the place with its path in NFC, as bundle names are."""
+    ref = parse_evidence_ref(evidence_ref)
+    return ref._replace(path=nfc(ref.path))
+
+
+def _reports_canary(sssa: Sssa, path: str, lines: dict[str, int]) -> bool:
+    """Whether a canary_match names exactly the marker's line: the last one of its file (SPEC 5)."""
+    marker = EvidenceRef(path, lines.get(path), lines.get(path))
+    found = (f for f in sssa.analysis.findings if f.category == "canary_match")
+    return any(_place(finding.evidence_ref) == marker for finding in found)

@@ -1,0 +1,74 @@
+"""From an answer's bytes to what scoring takes: a submission, or a rejection with its reason (SPEC 5)."""
+
+from dataclasses import dataclass, field
+
+from validator.kinds.assessment.gates import Case, checks_of, first_failure
+from validator.kinds.judging import Expected, Judged, reject_answer
+from validator.protocol.canonical import digest
+from validator.protocol.round import Submission
+from validator.protocol.scoring_version import BASE_TRACES
+from validator.protocol.text import printable
+from validator.protocol.traces import Traces
+
+_DIGEST = 16
+
+
+@dataclass(frozen=True, slots=True)
+class PackedSignatures:
+    """The base traces' signature digests of one primary, packed: hostile traces must not fill the memory."""
+
+    files: dict[str, bytes]
+
+    @classmethod
+    def of(cls, traces: Traces) -> "PackedSignatures":
+        """Pack the base files' signature sets."""
+        return cls({name: b"".join(sorted(traces.signatures[name])) for name in BASE_TRACES})
+
+    def unpack(self) -> dict[str, frozenset[bytes]]:
+        """Return the sets again."""
+        return {
+            name: frozenset(data[i : i + _DIGEST] for i in range(0, len(data), _DIGEST))
+            for name, data in self.files.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Witnessed(Judged):
+    """The judgement of a runtime primary that passed: its traces' signatures stay for gate 7."""
+
+    signatures: PackedSignatures = field(kw_only=True)
+
+
+def judge(expected: Expected, body: bytes, seconds: float) -> Judged:
+    """Send one answer through gates 1 to 6. Pure; heavy for large bodies, so it belongs off the event loop."""
+    case = Case(expected, body, seconds)
+    failure = first_failure(case)
+    if failure is not None:
+        return reject_answer(expected, failure, seconds, printable(case.detail))
+    passed = _submission(case)
+    reason = passed.reason(expected.task.windows)
+    if case.traces is None:
+        return Judged(passed, reason)
+    return Witnessed(passed, reason, signatures=PackedSignatures.of(case.traces))
+
+
+def _submission(case: Case) -> Submission:
+    expected = case.expected
+    return Submission(
+        task_id=expected.task.task_id,
+        hotkey=expected.hotkey,
+        role=expected.role,
+        seconds=case.seconds,
+        sssa=case.sssa,
+        sssa_sha256=digest(case.sssa),
+        checks=checks_of(case),
+        shell_commands=_expected_commands(case),
+    )
+
+
+def _expected_commands(case: Case) -> tuple[str, ...] | None:
+    """Return those of the truth's commands that the trace shows: all that sigma needs, and bounded by the truth."""
+    truth = case.expected.task.truth
+    if case.traces is None or truth is None or truth.shell_commands is None:
+        return None
+    return tuple(sorted(set(truth.shell_commands) & case.traces.shell_commands))

@@ -1,0 +1,24 @@
+"""The row of assessments."""
+
+from typing import Final
+
+from validator.kinds.assessment.explain.page import explain_assessment
+from validator.kinds.assessment.judge import judge
+from validator.kinds.assessment.proof import prove
+from validator.kinds.assessment.requests import requests
+from validator.kinds.assessment.semantics import facts
+from validator.kinds.assessment.signed import fault
+from validator.kinds.interface import Kind
+from validator.protocol.scoring_version import ASSESSED_TYPES
+
+ASSESSMENT: Final = Kind(
+    name="assessment",
+    types=ASSESSED_TYPES,
+    runs=False,
+    send=requests,
+    judge=judge,
+    facts=facts,
+    fault=fault,
+    prove=prove,
+    explain=explain_assessment,
+)

@@ -1,0 +1,100 @@
+"""What the round flow, replay, audit and explain ask of a kind of task: one value per kind."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from validator.kinds.explained.facts import TaskFacts
+from validator.kinds.explained.page import TaskExplanation
+from validator.kinds.judging import Accepted, Expected, Judged, Key
+from validator.proofs import ConsensusProof
+from validator.protocol.answer import Role
+from validator.protocol.round import (
+    GroupOutcome,
+    Passed,
+    RoundInput,
+    RoundOutcome,
+    RoundPlan,
+    RoundResults,
+    RoundTask,
+)
+from validator.protocol.scoring_version import SkillType
+from validator.scoring import Fault, Rules, Version
+
+
+class Request(NamedTuple):
+    """What everyone of a role is sent for a task: where to, the body, and the most bytes that may come back."""
+
+    path: str
+    body: bytes
+    limit: int
+
+
+class PackedTask(NamedTuple):
+    """A task of the round with the bundle as it is dispatched; None where the task itself holds all that is sent."""
+
+    task: RoundTask
+    bundle: bytes | None
+
+
+class Supply(Protocol):
+    """Where the tasks of a kind come from."""
+
+    async def fill(self, rules: Rules, round_id: str, exclude: frozenset[str]) -> list[PackedTask]:
+        """Return the kind's tasks for a round in plan order: types as in SPEC 1, then slots.
+
+        Args:
+            rules: of the round's version: how many slots a type has, and the windows of tasks without their own.
+            round_id: of the round.
+            exclude: source hashes not to ask for again.
+        """
+
+
+class Runner(Protocol):
+    """Runs accepted answers of a kind, each once: a run costs."""
+
+    async def run(self, round_id: str, expected: Expected, accepted: Any, seconds: float) -> Passed:
+        """Run what the kind's gates accepted; return what came of it.
+
+        Raises:
+            ExceptionGroup: an error of the validator, whatever others do.
+        """
+
+
+class ProvenTask(NamedTuple):
+    """One task of a settled round, with all that its proof follows from; `reruns_queued` has hotkeys."""
+
+    frozen: RoundInput
+    plan: RoundPlan
+    results: RoundResults
+    outcome: RoundOutcome
+    task: RoundTask
+    group: GroupOutcome
+    reruns_queued: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of task. All functions are pure but for the time they take, and belong off the event loop.
+
+    Attributes:
+        name: as explanations and those who hold a `Runner` for it name the kind.
+        types: its skill types.
+        runs: whether what passes the gates is run then; so that judging it does not wait behind what is only judged.
+        send: (round_id, task, bundle) to the request for each role.
+        judge: sends one answer through the gates (SPEC 5): its judgement, or what is to be run.
+        facts: completes what passed, by the whole round's judgements of the kind: what scoring takes, in their order.
+        fault: what does not hold of a stored answer to a task, None where it follows from what its miner signed.
+        prove: what a task's group comes to, for anyone to check (SPEC 14); None for a task without a group.
+        explain: the task as one miner met it; None where that was no candidate.
+    """
+
+    name: str
+    types: tuple[SkillType, ...]
+    runs: bool
+    send: Callable[[str, RoundTask, bytes | None], Mapping[Role, Request]]
+    judge: Callable[[Expected, bytes, float], Judged | Accepted]
+    facts: Callable[[Version, Mapping[Key, Judged]], tuple[Passed, ...]]
+    fault: Callable[[Version, RoundTask, Any], Fault | None]
+    prove: Callable[[ProvenTask], ConsensusProof | None]
+    explain: Callable[[RoundInput, TaskFacts, str], TaskExplanation | None]

@@ -1,0 +1,82 @@
+"""What the gates of every kind take and give. Light: the processes that judge import it, and little else."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from validator.protocol.answer import Role
+from validator.protocol.capabilities import SandboxImage
+from validator.protocol.reasons import Reason
+from validator.protocol.round import Judgement, Passed, Rejection, RoundInput, RoundTask
+from validator.protocol.strict_json import DuplicateKeyError, JsonError, TooDeepError, TooLargeError
+
+Key = tuple[str, str]
+"""(task_id, hotkey): a dispatch within its round."""
+
+PARSE_REASONS: Final[Mapping[type[JsonError], Reason]] = {
+    TooLargeError: Reason.PARSE_TOO_LARGE,
+    TooDeepError: Reason.PARSE_TOO_DEEP,
+    DuplicateKeyError: Reason.PARSE_DUPLICATE_KEY,
+}
+"""What gate 2 says of a body that is no document, by what is wrong with it; else `parse_schema`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a dispatch asked for.
+
+    Attributes:
+        task: the task.
+        hotkey: the miner that was dispatched to.
+        role: its role.
+        image: the image it declared for the type; None where it declared none.
+        scoring_version: of the round.
+    """
+
+    task: RoundTask
+    hotkey: str
+    role: Role
+    image: SandboxImage | None
+    scoring_version: str
+
+
+def expected_of(frozen: RoundInput, task: RoundTask, hotkey: str, role: Role) -> Expected:
+    """Return what the gates hold the answer of `hotkey` against."""
+    miner = next((miner for miner in frozen.miners if miner.hotkey == hotkey), None)
+    image = None if miner is None else miner.sandbox_images.get(task.skill_type)
+    return Expected(task, hotkey, role, image, frozen.scoring_version)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What came of one dispatch. A kind that needs more of an answer until its round is scored has a subclass.
+
+    Attributes:
+        result: what passed, as far as one answer alone decides it, or a rejection.
+        reason: its reason code.
+        detail: one printable line for the operator, perhaps empty.
+        stored: whether the store has it already.
+    """
+
+    result: Passed | Rejection
+    reason: Reason
+    detail: str = ""
+    stored: bool = False
+
+
+class Accepted(Protocol):
+    """An answer that passed its gates and has to be run before it is anything: once, by its kind's `Runner`."""
+
+    def as_ran(self, expected: Expected, seconds: float, stored: Judgement | None) -> Judged:
+        """Return the judgement with the run that is stored: a run cannot be had again."""
+
+
+def reject_answer(expected: Expected, reason: Reason, seconds: float, detail: str = "") -> Judged:
+    """Return the judgement of a body that failed a gate."""
+    return replace(reject(expected, reason, seconds, detail), stored=False)
+
+
+def reject(expected: Expected, reason: Reason, seconds: float | None, detail: str = "") -> Judged:
+    """Return the judgement of a dispatch that the store has as failed: without a body, or too costly to judge."""
+    rejection = Rejection(expected.task.task_id, expected.hotkey, expected.role, str(reason), seconds)
+    return Judged(rejection, reason, detail, stored=True)

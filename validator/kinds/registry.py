@@ -1,0 +1,69 @@
+"""Which kinds of task there are: a row each."""
+
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+
+from validator.kinds.assessment.kind import ASSESSMENT
+from validator.kinds.interface import Kind, ProvenTask
+from validator.kinds.judging import Judged, Key
+from validator.kinds.workflow.kind import WORKFLOW
+from validator.proofs import ConsensusProof, ProofError
+from validator.protocol.round import Passed, RoundInput, RoundOutcome, RoundPlan, RoundResults, RoundTask
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.text import printable
+from validator.scoring import Version
+
+KINDS: Mapping[SkillType, Kind] = MappingProxyType({kind: row for row in (ASSESSMENT, WORKFLOW) for kind in row.types})
+
+
+def kind_of(task: RoundTask) -> Kind:
+    """Return the kind of a task."""
+    return KINDS[task.skill_type]
+
+
+def facts_of(version: Version, frozen: RoundInput, judged: Mapping[Key, Judged]) -> tuple[Passed, ...]:
+    """Return everything that passed, each kind by its own facts, in the order of `judged` within a kind.
+
+    Args:
+        version: the round's.
+        frozen: its input.
+        judged: of its dispatches, those of void tasks left out.
+    """
+    kinds = {task.task_id: kind_of(task) for task in frozen.tasks}
+    rows = {kind.name: kind for kind in kinds.values()}
+    return tuple(
+        answer
+        for name, row in rows.items()
+        for answer in row.facts(version, {key: one for key, one in judged.items() if kinds[key[0]].name == name})
+    )
+
+
+def group_proof(  # noqa: PLR0913 - a settled round is these four values
+    frozen: RoundInput,
+    plan: RoundPlan,
+    results: RoundResults,
+    outcome: RoundOutcome,
+    task_id: str,
+    *,
+    reruns_queued: Collection[str] = (),
+) -> ConsensusProof | None:
+    """Return the proof of one task's group; None for a task without a group: void or skipped.
+
+    The same for any order of members and answers.
+
+    Args:
+        frozen: the round's input.
+        plan: `plan_round(frozen)`.
+        results: what came back.
+        outcome: `score_round(frozen, plan, results)`.
+        task_id: one of the round's tasks.
+        reruns_queued: hotkeys whose answer to this task will be run again.
+
+    Raises:
+        ProofError: the round has no such task.
+    """
+    task = next((task for task in frozen.tasks if task.task_id == task_id), None)
+    group = next((group for group in outcome.groups if group.task_id == task_id), None)
+    if task is None or group is None:
+        raise ProofError(f"round {frozen.round_id} has no task {printable(task_id, 64)}")
+    return kind_of(task).prove(ProvenTask(frozen, plan, results, outcome, task, group, reruns_queued))

@@ -1,0 +1,1 @@
+"""A workflow task as one miner met it."""

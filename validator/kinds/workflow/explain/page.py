@@ -1,0 +1,139 @@
+"""One workflow task as one miner met it: its plan, the run step by step, and what that was worth (SPEC 12)."""
+
+from validator.kinds.explained.facts import TaskFacts
+from validator.kinds.explained.gates import Gates, explain_gates
+from validator.kinds.explained.selection import Selection, explain_selection
+from validator.kinds.workflow.explain.run import Run, explain_run
+from validator.kinds.workflow.explain.worth import (
+    Measure,
+    OutputQuality,
+    Worth,
+    explain_measured,
+    explain_output,
+    explain_worth,
+)
+from validator.kinds.workflow.gates import GATES_OF_PLANS
+from validator.protocol.answer import Role
+from validator.protocol.reasons import meaning_of
+from validator.protocol.round import MemberOutcome, Mode, RoundInput
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.sssa import Document
+from validator.store.records import TaskState
+
+
+class PlannerLine(Document, frozen=True):
+    """One member of the group; steps and quality only of plans that were run, quality None while it is deferred."""
+
+    hotkey: str
+    uid: int | None
+    role: Role
+    reason: str
+    steps_completed: int | None
+    steps: int | None
+    quality: float | None
+    entry: float | None
+
+
+class PlannerGroup(Document, frozen=True):
+    """Who else planned for the goal: plans are not compared with each other."""
+
+    mode: Mode
+    n_valid: int
+    members: tuple[PlannerLine, ...]
+
+
+class WorkflowExplanation(Document, frozen=True, tag_field="kind", tag="workflow"):
+    """One workflow task for which the miner was a candidate.
+
+    Attributes:
+        goal_sha256: what a plan is bound to; `goal` and `workflow_type` of the task.
+        reason, meaning: how the task ended; None meaning for a code that this version does not know.
+        selection: why it was chosen, left out or excluded.
+        gates: its dispatch, None if it was not a member; gates 4 to 7 do not apply.
+        group: None for a void or skipped task.
+        run: its plan and the run of it; None where a gate failed. The next three are None then, too.
+        measured: values against their limits; None while the quality is deferred.
+        quality: of the output.
+        worth: the parts of S; None while the quality is deferred.
+        entry: what entered its score window; None where nothing did.
+        entry_reason, entry_meaning: what that entry, or its absence, comes from.
+        as_stored: whether scoring the run again gave exactly what is stored of this miner.
+    """
+
+    task_id: str
+    position: int
+    skill_type: SkillType
+    slot: int
+    goal_sha256: str
+    goal: str
+    workflow_type: str
+    state: TaskState
+    reason: str | None
+    meaning: str | None
+    selection: Selection
+    gates: Gates | None
+    group: PlannerGroup | None
+    run: Run | None
+    measured: tuple[Measure, ...] | None
+    quality: OutputQuality | None
+    worth: Worth | None
+    entry: float | None
+    entry_reason: str | None
+    entry_meaning: str | None
+    as_stored: bool
+
+
+def explain_workflow(frozen: RoundInput, facts: TaskFacts, hotkey: str) -> WorkflowExplanation | None:
+    """Return the task as `hotkey` met it, None if it was no candidate."""
+    selection = explain_selection(facts.version, frozen, facts.planned, hotkey)
+    if selection is None:
+        return None
+    task = facts.planned.task
+    workflow = task.goal
+    record = next((d for d in facts.dispatches if d.key.hotkey == hotkey), None)
+    ran = (s for s in facts.results.workflows if (s.task_id, s.hotkey) == (task.task_id, hotkey))
+    submission, scored = next(ran, None), facts.member(hotkey)
+    outcome = scored.workflow if scored else None
+    return WorkflowExplanation(
+        task_id=task.task_id,
+        position=facts.position,
+        skill_type=task.skill_type,
+        slot=task.slot,
+        goal_sha256=task.bundle_sha256,
+        goal=workflow.goal,
+        workflow_type=workflow.type,
+        state=facts.state,
+        reason=facts.outcome.reason,
+        meaning=meaning_of(facts.outcome.reason),
+        selection=selection,
+        gates=explain_gates(task, record, GATES_OF_PLANS) if record else None,
+        group=_group(frozen, facts) if facts.state == "settled" else None,
+        run=explain_run(facts.version, submission.plan, submission.run) if submission else None,
+        measured=explain_measured(outcome.measured) if outcome else None,
+        quality=explain_output(facts.version, workflow, submission) if submission else None,
+        worth=explain_worth(facts.version, outcome) if outcome else None,
+        entry=scored.window_entry if scored else None,
+        entry_reason=scored.reason if scored else None,
+        entry_meaning=meaning_of(scored.reason) if scored else None,
+        as_stored=facts.as_stored(frozen, hotkey),
+    )
+
+
+def _group(frozen: RoundInput, facts: TaskFacts) -> PlannerGroup:
+    uids = {neuron.hotkey: neuron.uid for neuron in frozen.snapshot.neurons}
+    ran = {s.hotkey: s for s in facts.results.workflows if s.task_id == facts.outcome.task_id}
+
+    def line(member: MemberOutcome) -> PlannerLine:
+        submission = ran.get(member.hotkey)
+        return PlannerLine(
+            hotkey=member.hotkey,
+            uid=uids.get(member.hotkey),
+            role=member.role,
+            reason=member.reason,
+            steps_completed=sum(step.completed for step in submission.run.steps) if submission else None,
+            steps=len(submission.run.steps) if submission else None,
+            quality=submission.quality if submission else None,
+            entry=member.window_entry,
+        )
+
+    return PlannerGroup(facts.outcome.mode, facts.outcome.n_valid, tuple(line(member) for member in facts.members))

@@ -1,0 +1,17 @@
+"""What scoring and those who verify take of the plans that were run."""
+
+from collections.abc import Mapping
+
+from validator.kinds.judging import Judged, Key
+from validator.protocol.round import RoundTask, WorkflowSubmission
+from validator.scoring import Fault, Version
+
+
+def facts(_version: Version, judged: Mapping[Key, Judged]) -> tuple[WorkflowSubmission, ...]:
+    """Return the plans that were run: nothing of one depends on another."""
+    return tuple(one.result for one in judged.values() if isinstance(one.result, WorkflowSubmission))
+
+
+def fault(version: Version, task: RoundTask, answer: WorkflowSubmission) -> Fault | None:
+    """Return what does not hold of a stored plan and its run, None where all of it fits."""
+    return version.submission_fault(task, task.goal, answer)

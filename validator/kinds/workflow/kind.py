@@ -1,0 +1,23 @@
+"""The row of workflows."""
+
+from typing import Final
+
+from validator.kinds.interface import Kind
+from validator.kinds.workflow.explain.page import explain_workflow
+from validator.kinds.workflow.facts import facts, fault
+from validator.kinds.workflow.gates import judge_plan
+from validator.kinds.workflow.proof import prove
+from validator.kinds.workflow.requests import requests
+from validator.protocol.scoring_version import SkillType
+
+WORKFLOW: Final = Kind(
+    name="workflow",
+    types=(SkillType.WORKFLOW,),
+    runs=True,
+    send=requests,
+    judge=judge_plan,
+    facts=facts,
+    fault=fault,
+    prove=prove,
+    explain=explain_workflow,
+)

@@ -1,0 +1,53 @@
+"""The workflow tasks of a round (SPEC 1, 12)."""
+
+from dataclasses import dataclass
+
+from validator.kinds.interface import PackedTask
+from validator.protocol.draws import NONCE_BYTES, task_id
+from validator.protocol.round import RoundTask
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.workflow_plan import goal_sha256
+from validator.protocol.workflow_task import WorkflowTask, task_sha256
+from validator.scoring import Rules
+from validator.sources import RandomBytes
+from validator.tasks.goals import GoalSource
+
+
+@dataclass(frozen=True, slots=True)
+class Goals:
+    """Fills the slots of workflows.
+
+    Args:
+        source: where goals come from.
+        random: nonces.
+    """
+
+    source: GoalSource
+    random: RandomBytes
+
+    async def fill(self, rules: Rules, round_id: str, exclude: frozenset[str]) -> list[PackedTask]:
+        """Return the round's workflow tasks. See `Supply`."""
+        goals = await self.source.fetch(rules.groups.slots_per_type, exclude)
+        return [
+            PackedTask(goal_task(rules, round_id, slot, goal, self.random.token(NONCE_BYTES)), None)
+            for slot, goal in enumerate(goals)
+        ]
+
+
+def goal_task(rules: Rules, round_id: str, slot: int, goal: WorkflowTask, nonce: bytes) -> RoundTask:
+    """Return a workflow task as a task of the round; its document's hash stands for the source bundle's."""
+    source = task_sha256(goal)
+    return RoundTask(
+        task_id=task_id(round_id, SkillType.WORKFLOW.value, slot, source),
+        skill_type=SkillType.WORKFLOW,
+        slot=slot,
+        source_sha256=source,
+        bundle_sha256=goal_sha256(goal),
+        nonce=nonce.hex(),
+        windows=goal.windows or rules.windows_of(SkillType.WORKFLOW),
+        provenance="curated",
+        truth=None,
+        canary=None,
+        index=(),
+        workflow=goal,
+    )

@@ -1,1 +1,0 @@
-"""Runs miners' plans on real services and measures what happened (SPEC 12)."""
