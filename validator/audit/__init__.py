@@ -1,1 +1,1 @@
-"""Floor 3: what happened and why, from the store: views for operators; later replay, explain and offline checks."""
+"""What happened and why, from the store: views for operators; later replay, explain and offline checks."""

@@ -1,1 +1,1 @@
-"""Floor 2: the subnet as the validator sees it. One protocol, a simulated chain, a state file for it."""
+"""The subnet as the validator sees it. One protocol, a simulated chain, a state file for it."""

@@ -1,4 +1,4 @@
-"""Floor 7: the `validator` command. One file per command group: parse, call, print.
+"""The `validator` command. One file per command group: parse, call, print.
 
 Command modules import what they need inside their functions, so that every command starts fast.
 """

@@ -1,1 +1,1 @@
-"""Floor 5: builds the services from the settings, starts them in order, stops them in reverse."""
+"""Builds the services from the settings, starts them in order, stops them in reverse."""

@@ -22,7 +22,7 @@ def kind_of(task: RoundTask) -> Kind:
 
 
 def facts_of(version: Version, frozen: RoundInput, judged: Mapping[Key, Judged]) -> tuple[Passed, ...]:
-    """Return everything that passed, each kind by its own facts, in the order of `judged` within a kind.
+    """Return everything that passed, completed by its own kind, in the order of `judged`.
 
     Args:
         version: the round's.
@@ -30,12 +30,11 @@ def facts_of(version: Version, frozen: RoundInput, judged: Mapping[Key, Judged])
         judged: of its dispatches, those of void tasks left out.
     """
     kinds = {task.task_id: kind_of(task) for task in frozen.tasks}
-    rows = {kind.name: kind for kind in kinds.values()}
-    return tuple(
-        answer
-        for name, row in rows.items()
-        for answer in row.facts(version, {key: one for key, one in judged.items() if kinds[key[0]].name == name})
-    )
+    found: dict[Key, Passed] = {}
+    for row in {kind.name: kind for kind in kinds.values()}.values():
+        theirs = {key: one for key, one in judged.items() if kinds[key[0]].name == row.name}
+        found |= {(answer.task_id, answer.hotkey): answer for answer in row.facts(version, theirs)}
+    return tuple(found[key] for key in judged if key in found)
 
 
 def group_proof(  # noqa: PLR0913 - a settled round is these four values

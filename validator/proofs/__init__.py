@@ -1,4 +1,4 @@
-"""Floor 3: consensus proofs of groups and of debates, sealed so that anyone can check them (SPEC 14). Pure."""
+"""Consensus proofs of groups and of debates, sealed so that anyone can check them (SPEC 14). Pure."""
 
 from validator.proofs.builder import ConsensusBuilder
 from validator.proofs.checks import ProofError, UnknownClaimError

@@ -1,1 +1,1 @@
-"""Floor 0: what travels and what is stored. Values, bytes, limits and reasons; no I/O."""
+"""What travels and what is stored. Values, bytes, limits and reasons; no I/O."""

@@ -1,1 +1,1 @@
-"""Floor 4: the flow of a round: prepare, dispatch, gates, settle, around the pure plan and score."""
+"""The flow of a round: prepare, dispatch, gates, settle, around the pure plan and score."""

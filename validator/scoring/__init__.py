@@ -1,4 +1,4 @@
-"""Floor 1: scores, as values. The only door to them is `version(name)`: a round is scored by its own version, for good.
+"""Scores, as values. The only door to them is `version(name)`: a round is scored by its own version, for good.
 
 Pure: no clock, no randomness, no I/O, no settings.
 """

@@ -1,4 +1,4 @@
-"""Floor 0: what an operator may set, and how it is read. Never a scoring constant."""
+"""What an operator may set, and how it is read. Never a scoring constant."""
 
 from validator.settings.example import example_toml
 from validator.settings.load import DEFAULT_FILE, SettingsError, load_settings

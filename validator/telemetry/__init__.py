@@ -1,4 +1,4 @@
-"""Floor 2: what the program says about itself. Logs, the event catalogue, metrics."""
+"""What the program says about itself. Logs, the event catalogue, metrics."""
 
 from validator.telemetry.events import Event
 from validator.telemetry.log import configure_logging

@@ -1,1 +1,1 @@
-"""Floor 5: what a running validator answers over HTTP: its health and its metrics."""
+"""What a running validator answers over HTTP: its health and its metrics."""

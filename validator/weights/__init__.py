@@ -1,1 +1,1 @@
-"""Floor 3: scores to weights on the chain, guarded: one submission per epoch, never sent twice (SPEC 11)."""
+"""Scores to weights on the chain, guarded: one submission per epoch, never sent twice (SPEC 11)."""

@@ -1,0 +1,86 @@
+"""A third kind of task is a room and a row: built here, played, computed again, explained, and thrown away."""
+
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+from audit_file import export
+from replays import replayed
+from toy_kind import PAGE, TOY, Stamper, ToyExplanation, ToyWorld
+from world import VALIDATOR, on_virtual_time
+
+from validator.audit.explain import explain_round
+from validator.audit.log import FaultError, verify_file
+from validator.audit.views import round_view
+from validator.cli.explain_round import print_round_explanation
+from validator.cli.kinds import pages
+from validator.cli.round_text import print_round
+from validator.kinds import registry
+from validator.proofs.document import verify_document
+from validator.protocol.reasons import Reason
+from validator.rounds.receipts import close_epoch
+from validator.store import Store
+from validator.store.records import TaskRecord
+
+
+async def test_a_third_kind_is_sent_run_settled_replayed_proven_verified_and_explained(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "KINDS", MappingProxyType({**registry.KINDS, **dict.fromkeys(TOY.types, TOY)}))
+        patch.setattr(pages, "PAGES", {**pages.PAGES, TOY.name: PAGE})
+        stamper, world = Stamper(), ToyWorld(store)
+        world.dispatcher = replace(world.dispatcher, runners={**world.dispatcher.runners, TOY.name: stamper})
+        world.service.dispatcher = world.dispatcher
+        end = await on_virtual_time(world, world.service.one_round())
+
+        assert end.outcome is not None
+        assert end.returned is not None
+        toys = {task.task_id for task in await tasks_of(store) if task.skill_type in TOY.types}
+        reasons = [str(judged.reason) for (task, _), judged in end.returned.judged.items() if task in toys]
+        assert len(toys) == 2
+        assert world.toys == len(reasons) > len(toys)
+        assert set(reasons) <= {Reason.ACCEPTED, Reason.PARSE_SCHEMA}
+        assert stamper.stamps == reasons.count(Reason.ACCEPTED) > 0
+        assert all(member.reason == Reason.ACCEPTED for member in end.outcome.members if member.task_id not in toys)
+
+        assert (await replayed(store)).verdict == "equal"
+        assert await close_epoch(store, VALIDATOR, world.clock)
+        log = await export(store, tmp_path / "log.jsonl")
+        verified = verify_file(log)
+        assert (dict(verified.rounds), verified.pending) == ({"settled": 1}, 0)
+        assert await kinds_of_proofs(store, toys) == {"toy"}
+
+        async with store.read() as tx:
+            for hotkey in world.signers:
+                explained = await explain_round(tx, 0, hotkey)
+                told = [task for task in explained.tasks if task.task_id in toys]
+                assert len(told) == len(toys)
+                assert all(isinstance(task, ToyExplanation) and task.as_stored for task in told)
+                print_round_explanation(explained)
+                assert capsys.readouterr().out.count("a toy, slot") == len(toys)
+            view = await round_view(tx, 0)
+        assert view is not None
+        print_round(view)
+        assert f"{len(reasons) // 2} played" in capsys.readouterr().out
+
+    # Without its row nothing of it is known any more: its answers are no assessments.
+    assert (await replayed(store)).verdict == "different"
+    with pytest.raises(FaultError, match="does not follow"):
+        verify_file(log)
+
+
+async def tasks_of(store: Store) -> tuple[TaskRecord, ...]:
+    async with store.read() as tx:
+        return await tx.tasks.of_round(0)
+
+
+async def kinds_of_proofs(store: Store, tasks: set[str]) -> set[str]:
+    found = set()
+    async with store.read() as tx:
+        for task in tasks:
+            record = await tx.proofs.of_task(task)
+            assert record is not None
+            found.add(verify_document(record.document, VALIDATOR.hotkey).proof.metadata["kind"])
+    return found

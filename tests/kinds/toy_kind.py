@@ -1,0 +1,185 @@
+"""A third kind of task as a whole room: miners sign an attestation of a hash alone, and a runner stamps it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+
+import msgspec
+from world import World, answer_to
+
+from validator.audit.views import DispatchView, TaskView
+from validator.cli.explain_page import Page
+from validator.cli.kinds.pages import KindPage
+from validator.cli.output import print_line
+from validator.kinds.explained.facts import TaskFacts
+from validator.kinds.explained.gates import Gates, explain_gates
+from validator.kinds.explained.selection import Selection, explain_selection
+from validator.kinds.interface import Kind, ProvenTask, Request
+from validator.kinds.judging import Expected, Judged, Key, reject_answer
+from validator.miners.calls import Call
+from validator.miners.scripted import ScriptedReply
+from validator.proofs import ConsensusBuilder, ConsensusProof, VoteType
+from validator.protocol.answer import Dispatch, Role
+from validator.protocol.canonical import canonical_bytes, digest
+from validator.protocol.probes import probe_values
+from validator.protocol.reasons import Reason
+from validator.protocol.round import Checks, GroupOutcome, Judgement, RoundInput, RoundTask, Submission
+from validator.protocol.scoring_version import SkillType
+from validator.protocol.signatures import verify_document
+from validator.protocol.sssa import Document, Sssa
+from validator.protocol.strict_json import JsonError, decode
+from validator.scoring import Fault, Rules, Version
+from validator.store.records import TaskState
+
+PATH: Final = "/v1/toys"
+LIMIT: Final = 100_000
+
+
+def requests(round_id: str, task: RoundTask, _bundle: bytes | None) -> Mapping[Role, Request]:
+    """A name, a hash and a nonce; no bundle."""
+    asked = {"round_id": round_id, "type": task.skill_type, "sha256": task.bundle_sha256, "nonce": task.nonce}
+    return {role: Request(PATH, msgspec.json.encode({**asked, "role": role}), LIMIT) for role in get_args(Role)}
+
+
+@dataclass(frozen=True, slots=True)
+class Unstamped:
+    """An attestation that passed; the stamp costs, so it is put once."""
+
+    submission: Submission
+
+    def as_ran(self, expected: Expected, seconds: float, stored: Judgement | None) -> Judged:
+        if not isinstance(stored, Submission):
+            return reject_answer(expected, Reason.ACCEPTED, seconds)
+        return Judged(self.submission, self.submission.reason(expected.task.windows))
+
+
+class Stamper:
+    """The toy's runner; counts its stamps."""
+
+    def __init__(self) -> None:
+        self.stamps = 0
+
+    async def run(self, _round_id: str, _expected: Expected, accepted: Unstamped, _seconds: float) -> Submission:
+        self.stamps += 1
+        return accepted.submission
+
+
+def judge(expected: Expected, body: bytes, seconds: float) -> Unstamped | Judged:
+    """Two gates: a document, and whose it is."""
+    try:
+        sssa = decode(body, Sssa, limit=LIMIT)
+    except JsonError as error:
+        return reject_answer(expected, Reason.PARSE_SCHEMA, seconds, str(error))
+    if not verify_document(sssa, expected.hotkey):
+        return reject_answer(expected, Reason.VALIDITY_SIGNATURE, seconds)
+    checks = Checks(probes=True, traces=None, manifest_digest=None, evidence_resolves=True, canary=None)
+    task = expected.task
+    return Unstamped(Submission(task.task_id, expected.hotkey, expected.role, seconds, sssa, digest(sssa), checks))
+
+
+def facts(_version: Version, judged: Mapping[Key, Judged]) -> tuple[Submission, ...]:
+    return tuple(one.result for one in judged.values() if isinstance(one.result, Submission))
+
+
+def fault(_version: Version, _task: RoundTask, answer: Submission) -> Fault | None:
+    return None if verify_document(answer.sssa, answer.hotkey) else Fault("sssa.signature", "is not the hotkey's")
+
+
+def prove(settled: ProvenTask) -> ConsensusProof | None:
+    """Everybody who answered agrees to a toy."""
+    members = [member for member in settled.outcome.members if member.task_id == settled.task.task_id]
+    if not members:
+        return None
+    builder = ConsensusBuilder(settled.task.task_id, "Play.", metadata={"kind": "toy"})
+    for member in sorted(members, key=lambda member: member.hotkey):
+        builder.record_vote(member.hotkey, VoteType.AGREE, 1.0, str(member.reason))
+    return builder.build("TOY", None, True, "a toy", rounds=1)
+
+
+class ToyExplanation(Document, frozen=True, tag_field="kind", tag="toy"):
+    """What every explanation has, and no more."""
+
+    task_id: str
+    skill_type: SkillType
+    slot: int
+    state: TaskState
+    reason: str | None
+    meaning: str | None
+    selection: Selection
+    gates: Gates | None
+    entry: float | None
+    entry_reason: str | None
+    entry_meaning: str | None
+    as_stored: bool
+
+
+def explain(frozen: RoundInput, about: TaskFacts, hotkey: str) -> ToyExplanation | None:
+    selection = explain_selection(about.version, frozen, about.planned, hotkey)
+    if selection is None:
+        return None
+    task, scored = about.planned.task, about.member(hotkey)
+    record = next((d for d in about.dispatches if d.key.hotkey == hotkey), None)
+    return ToyExplanation(
+        task_id=task.task_id,
+        skill_type=task.skill_type,
+        slot=task.slot,
+        state=about.state,
+        reason=about.outcome.reason,
+        meaning=None,
+        selection=selection,
+        gates=explain_gates(task, record, (2, 3)) if record else None,
+        entry=scored.window_entry if scored else None,
+        entry_reason=scored.reason if scored else None,
+        entry_meaning=None,
+        as_stored=about.as_stored(frozen, hotkey),
+    )
+
+
+TOY: Final = Kind("toy", (SkillType.DECLARATIVE,), True, requests, judge, facts, fault, prove, explain)
+
+
+def write_toy(page: Page, _rules: Rules, task: ToyExplanation, hotkey: str) -> None:
+    page.section(f"a toy, slot {task.slot}, for {hotkey}")
+
+
+def subject(task: TaskView) -> str:
+    return f"toy {task.bundle_sha256}"
+
+
+def came_to(outcome: GroupOutcome) -> str:
+    return f"{outcome.n_valid} toys"
+
+
+def print_members(dispatches: Sequence[DispatchView]) -> None:
+    print_line(f"{len(dispatches)} played")
+
+
+PAGE: Final = KindPage(write_toy, subject, came_to, print_members)
+
+
+class ToyWorld(World):
+    """A world whose miners know the toy; the first one answers it with garbage."""
+
+    toys = 0
+
+    def _reply(self, method: str, call: Call) -> ScriptedReply:
+        if call.path != PATH:
+            return super()._reply(method, call)
+        self.toys += 1
+        if call.hotkey == next(iter(self.signers)):
+            return ScriptedReply(b"[]", seconds=0.5)
+        asked: dict[str, Any] = msgspec.json.decode(call.body)
+        dispatch = Dispatch(
+            round_id=asked["round_id"],
+            task_id="toy",
+            skill_type=SkillType(asked["type"]),
+            role=asked["role"],
+            t_min_s=0,
+            deadline_s=1,
+            nonce=asked["nonce"],
+            probe_spec=probe_values(asked["nonce"]),
+            canary_spec=None,
+            bundle_sha256=asked["sha256"],
+            bundle="",
+        )
+        return ScriptedReply(canonical_bytes(answer_to(self.signers[call.hotkey], dispatch).sssa), seconds=1.0)
