@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 TESTS = Path(__file__).parents[1] / "tests"
-sys.path += [str(TESTS / "core"), str(TESTS / "workflows")]
+sys.path += [str(TESTS / "core"), str(TESTS / "kinds")]
 
 from step_services import Services, honest, step_client, task_at  # noqa: E402 - they lie beside the tests
 from workflow_builders import make_plan, step  # noqa: E402
