@@ -23,6 +23,7 @@ from builders import (
     trace_files,
 )
 
+from validator.kinds.assessment.gates import GATES
 from validator.kinds.assessment.judge import judge
 from validator.kinds.assessment.semantics import with_semantics
 from validator.kinds.judging import Judged
@@ -31,7 +32,7 @@ from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.archives import pack
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.probes import probe_values
-from validator.protocol.reasons import Reason
+from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.protocol.round import Rejection, RoundTask, Submission
 from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 from validator.protocol.task import Windows
@@ -59,6 +60,10 @@ def test_a_good_answer_passes(skill_type: SkillType, role: str) -> None:
     runtime_primary = role == "primary" and skill_type not in (SkillType.RAG_KNOWLEDGE, SkillType.DECLARATIVE)
     assert submission(judged).checks.traces is (True if runtime_primary else None)
     assert (signatures(judged) is not None) == runtime_primary
+
+
+def test_the_gates_have_the_names_and_the_order_that_pages_tell() -> None:
+    assert tuple(gate.__name__ for gate in GATES) == GATE_NAMES[:-1]
 
 
 def test_ed25519_hotkeys_sign_too() -> None:

@@ -5,7 +5,10 @@ Logs, metrics, explain and docs/reference/reasons.md all use these codes. A code
 """
 
 from enum import StrEnum
-from typing import Self
+from typing import Final, Self
+
+GATE_NAMES: Final = ("deadline", "parse", "validity", "manifest", "traces", "probes", "semantics")
+"""The gates of SPEC 5, the first of them number 1. The last one stops nothing: it measures."""
 
 
 class Reason(StrEnum):

@@ -4,15 +4,15 @@
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.capabilities import SandboxImage
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.scoring_version import SkillType, is_runtime
 from validator.protocol.sssa import Document, Sssa, Unit
 from validator.protocol.task import Truth, Windows
 from validator.protocol.workflow_plan import WorkflowPlan, goal_sha256
@@ -270,6 +270,7 @@ class Submission(Document, frozen=True):
         checks: facts for epsilon.
         semantic_subset: gate 7; None where it does not apply (D-21).
         shell_commands: expected commands that the shell_commands trace shows; None where sigma does not apply.
+        signed_part: what replay calls the stored document of an answer of this kind.
     """
 
     task_id: str
@@ -282,6 +283,8 @@ class Submission(Document, frozen=True):
     semantic_subset: float | None = None
     shell_commands: tuple[str, ...] | None = None
 
+    signed_part: ClassVar[str] = "sssa"
+
     @property
     def sha256(self) -> str:
         """Of what the miner signed."""
@@ -290,6 +293,14 @@ class Submission(Document, frozen=True):
     def reason(self, windows: Windows) -> Reason:
         """Return the code of an answer that passed, in the windows of its task."""
         return Reason.ACCEPTED_EARLY if self.seconds < windows.of(self.role).t_min else Reason.ACCEPTED
+
+    def is_witness(self, skill_type: SkillType) -> bool:
+        """Whether other answers to its task are held against it (gate 7)."""
+        return self.role == "primary" and is_runtime(skill_type)
+
+    def alone(self) -> "Submission":
+        """Return it without what other answers decide."""
+        return structs.replace(self, semantic_subset=None)
 
 
 class WorkflowSubmission(Document, frozen=True):
@@ -301,6 +312,7 @@ class WorkflowSubmission(Document, frozen=True):
         plan_sha256: of its canonical bytes with the signature's value.
         run: every step as it went.
         quality: of the output; None while it cannot be judged (deferred).
+        signed_part: what replay calls the stored documents of an answer of this kind.
     """
 
     task_id: str
@@ -312,6 +324,8 @@ class WorkflowSubmission(Document, frozen=True):
     run: RunRecord
     quality: Unit | None
 
+    signed_part: ClassVar[str] = "plan_or_run"
+
     @property
     def sha256(self) -> str:
         """Of what the miner signed."""
@@ -320,6 +334,14 @@ class WorkflowSubmission(Document, frozen=True):
     def reason(self, _windows: Windows) -> Reason:
         """Return the code of a plan that passed: there is none too early for one."""
         return Reason.ACCEPTED
+
+    def is_witness(self, _skill_type: SkillType) -> bool:
+        """Whether other answers to its task are held against it: plans are not compared."""
+        return False
+
+    def alone(self) -> "WorkflowSubmission":
+        """Return it without what other answers decide: that is nothing."""
+        return self
 
 
 Passed = Submission | WorkflowSubmission

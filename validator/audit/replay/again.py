@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -11,8 +10,7 @@ from validator.audit.replay.gates import StoredGates
 from validator.audit.replay.plain import compared
 from validator.audit.replay.report import Bodies
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Judgement, RoundInput, Submission
-from validator.protocol.scoring_version import is_runtime
+from validator.protocol.round import Judgement, Rejection, RoundInput
 from validator.store import DispatchKey, Transaction
 from validator.store.errors import DamagedError
 from validator.store.records import DispatchRecord
@@ -73,8 +71,8 @@ def _differences(
     for key, judgement in again.items():
         if key not in stored:
             continue
-        values = [_plain(value, whole=key.task_id not in partial) for value in (stored[key], judgement)]
-        difference = compared(_path(key), *values)
+        values = [_alone(value) if key.task_id in partial else value for value in (stored[key], judgement)]
+        difference = compared(_path(key), *map(msgspec.to_builtins, values))
         if difference is not None:
             yield difference
 
@@ -82,23 +80,17 @@ def _differences(
 def _without_witnesses(
     frozen: RoundInput, stored: Mapping[DispatchKey, Judgement], again: Mapping[DispatchKey, Judgement]
 ) -> set[str]:
-    """Return the runtime tasks of whose accepted primaries an answer is missing: gate 7 needs them all (D-21)."""
-    runtime = {task.task_id for task in frozen.tasks if is_runtime(task.skill_type)}
+    """Return the tasks of whose witnesses an accepted answer is missing: gate 7 needs them all (D-21)."""
+    types = {task.task_id: task.skill_type for task in frozen.tasks}
     return {
         key.task_id
         for key, judgement in stored.items()
-        if key.task_id in runtime
-        and key not in again
-        and isinstance(judgement, Submission)
-        and judgement.role == "primary"
+        if key not in again and not isinstance(judgement, Rejection) and judgement.is_witness(types[key.task_id])
     }
 
 
-def _plain(judgement: Judgement, *, whole: bool) -> Any:
-    plain = msgspec.to_builtins(judgement)
-    if not whole and isinstance(judgement, Submission):
-        del plain["semantic_subset"]
-    return plain
+def _alone(judgement: Judgement) -> Judgement:
+    return judgement if isinstance(judgement, Rejection) else judgement.alone()
 
 
 def _path(key: DispatchKey) -> str:

@@ -6,8 +6,7 @@ from validator.audit.replay.compare import Difference
 from validator.audit.replay.plain import compared
 from validator.kinds.registry import kind_of
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Judgement, Passed, Rejection, RoundInput, RoundTask
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.round import Judgement, Passed, Rejection, RoundInput, RoundTask, answer_type
 from validator.scoring import Version
 from validator.store import DispatchKey
 from validator.store.errors import DamagedError
@@ -28,8 +27,7 @@ def answer_differences(
         if answer is None:
             yield Difference(path, f"the dispatch is {record.state}, but no judgement of it is stored")
         elif isinstance(answer, DamagedError):
-            part = "plan_or_run" if record.skill_type == SkillType.WORKFLOW else "sssa"
-            yield Difference(f"{path}.{part}", str(answer))
+            yield Difference(f"{path}.{answer_type(record.skill_type).signed_part}", str(answer))
         elif not isinstance(answer, Rejection) and task is not None:
             yield from filter(None, [_difference(version, path, record, answer, task)])
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from validator.cli.output import Column, cell
+from validator.protocol.reasons import GATE_NAMES
 
 if TYPE_CHECKING:
     from validator.audit.views import DispatchView
@@ -89,7 +90,7 @@ def write_gates(page: "Page", gates: "Gates") -> None:
         page.line(f"{gates.seconds:.3f} s{status}{size}; {window}, f = {cell(gates.part)}{early}")
     page.line("; ".join(f"{gate.number} {gate.name} {_WORDS.get(gate.result, gate.result)}" for gate in gates.gates))
     subset = gates.semantic_subset
-    page.line(f"7 semantics {'does not apply' if subset is None else f'subset {subset:.4f}'}")
+    page.line(f"{len(GATE_NAMES)} {GATE_NAMES[-1]} {'does not apply' if subset is None else f'subset {subset:.4f}'}")
     failed = any(gate.result == "failed" for gate in gates.gates)
     page.line(f"{gates.reason or 'not judged'}: {gates.meaning or ''}", style="red" if failed else "")
     if gates.detail:

@@ -2,15 +2,13 @@
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import Final, Literal
+from typing import Literal
 
 from validator.protocol.answer import Role
-from validator.protocol.reasons import Reason, gate_of, meaning_of
+from validator.protocol.reasons import GATE_NAMES, Reason, gate_of, meaning_of
 from validator.protocol.round import RoundTask
 from validator.protocol.sssa import Document
 from validator.store.records import DispatchRecord, DispatchState
-
-NAMES: Final = ("deadline", "parse", "validity", "manifest", "traces", "probes")
 
 GateResult = Literal["passed", "failed", "not_reached", "not_applicable"]
 
@@ -93,7 +91,7 @@ def explain_gates(
 def _gates(failed: int | None, *, passed: bool, applying: Collection[int]) -> tuple[Gate, ...]:
     return tuple(
         Gate(number, name, _result(number, failed, passed=passed, applies=number in applying))
-        for number, name in enumerate(NAMES, 1)
+        for number, name in enumerate(GATE_NAMES[:-1], 1)
     )
 
 

@@ -30,17 +30,15 @@ def score_plans(
 
     Args:
         version: the round's.
-        task: the task; `task.workflow` is set.
+        task: of a workflow.
         plan: its group; a member with neither submission nor rejection must not exist.
         submissions: plans of this task that were run, any order.
         rejections: failed dispatches of this task, any order.
     """
-    if task.workflow is None:
-        raise ValueError("no workflow")
     passed = {s.hotkey: s for s in submissions}
     failed = {r.hotkey: r for r in rejections}
     members = tuple(
-        _ran(version, task.workflow, passed[hotkey]) if hotkey in passed else failed_member(failed[hotkey])
+        _ran(version, task.goal, passed[hotkey]) if hotkey in passed else failed_member(failed[hotkey])
         for hotkey, _ in plan.members
     )
     reason = Reason.SKIPPED_NO_CANDIDATES if plan.mode == "skip" else Reason.SETTLED
