@@ -62,7 +62,17 @@ def checklist_share(checklist: tuple[Criterion, ...], output: StepOutput) -> flo
 
 def criteria_met(checklist: tuple[Criterion, ...], output: StepOutput) -> tuple[bool, ...]:
     """Return for each criterion whether the output meets it."""
-    return tuple(_meets(criterion, output) for criterion in checklist)
+    text, given = text_of(output), json_of(output)  # once: an output may be dear to write and to read
+    folded = text.casefold()
+
+    def meets(criterion: Criterion) -> bool:
+        if criterion.type == "keyword":
+            return criterion.value.casefold() in folded
+        if criterion.type == "regex":
+            return compile_pattern(criterion.value).search(text) is not None
+        return isinstance(given, dict) and criterion.value in given
+
+    return tuple(map(meets, checklist))
 
 
 def json_share(expected: Any, output: StepOutput) -> float:
@@ -110,15 +120,6 @@ def json_of(output: StepOutput) -> Any:
         return decode_plain(output.text.encode(), limit=MAX_STEP_TEXT)
     except JsonError:
         return None
-
-
-def _meets(criterion: Criterion, output: StepOutput) -> bool:
-    if criterion.type == "keyword":
-        return criterion.value.casefold() in text_of(output).casefold()
-    if criterion.type == "regex":
-        return compile_pattern(criterion.value).search(text_of(output)) is not None
-    given = json_of(output)
-    return isinstance(given, dict) and criterion.value in given
 
 
 def _equal(expected: Any, given: Any) -> bool:
