@@ -36,9 +36,9 @@ from validator.rounds.receipts import write_receipt
 from validator.scoring import Version, version
 from validator.sources import Clock
 from validator.store import Store, Transaction
-from validator.store.records import DispatchKey, EndState, WindowEntry
+from validator.store.outcome_rows import OutcomeRows, rows_of
+from validator.store.records import DispatchKey, EndState
 from validator.store.signed import PackedProof
-from validator.store.summary import summarise
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +78,11 @@ def round_results(scored_by: Version, frozen: RoundInput, plan: RoundPlan, retur
 
 
 class Scored(NamedTuple):
-    """What a round comes to, its proofs, and the digests that its receipt needs."""
+    """What a round comes to, the rows of that, its proofs, and the digests that its receipt needs."""
 
     results: RoundResults
     outcome: RoundOutcome
+    rows: OutcomeRows
     proofs: tuple[PackedProof, ...]
     lines: RoundLines
 
@@ -113,10 +114,8 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     outcome, now = scored.outcome, clock.now()
     async with store.begin() as tx:
         await _write_judgements(tx, frozen, scored.results, returned)
-        await tx.rounds.settle(
-            int(frozen.round_id), "settled", Reason.SETTLED, outcome, now, summarise(outcome.members)
-        )
-        await _write_outcome(tx, scored_by, frozen, outcome, now)
+        await tx.rounds.settle(int(frozen.round_id), "settled", Reason.SETTLED, outcome, now, scored.rows.summary)
+        await _write_rows(tx, int(frozen.round_id), scored.rows, scored_by.rules.reputation.start, now)
         await tx.proofs.put_all(scored.proofs)
         await write_receipt(tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, scored.lines))
     return outcome
@@ -173,7 +172,7 @@ def _score(scored_by: Version, signer: Signer, frozen: RoundInput, plan: RoundPl
         outcome=line_digest(outcome_line(outcome)),
         proofs=notes_of(proofs),
     )
-    return Scored(results, outcome, proofs, lines)
+    return Scored(results, outcome, rows_of(scored_by, frozen, outcome), proofs, lines)
 
 
 async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundResults, returned: Returned) -> None:
@@ -186,19 +185,12 @@ async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundR
             await tx.dispatches.judged(key, judged.reason, submission, detail=judged.detail)
 
 
-async def _write_outcome(
-    tx: Transaction, scored_by: Version, frozen: RoundInput, outcome: RoundOutcome, now: datetime
-) -> None:
-    round_id = int(frozen.round_id)
-    await tx.scores.put_all(round_id, outcome.members)
-    await tx.agreements.put_all(round_id, outcome.samples)
-    for flag in outcome.flags:
+async def _write_rows(tx: Transaction, round_id: int, rows: OutcomeRows, start: float, now: datetime) -> None:
+    """Store what the round left behind; `start` is the reputation of who had none."""
+    await tx.scores.put_all(round_id, rows.scores)
+    await tx.agreements.put_all(round_id, rows.agreements)
+    for flag in rows.flags:
         flag_id = await tx.flags.raise_(flag, round_id, now)
         await tx.agreements.consume(flag.hotkey, flag.skill_type, flag_id)
-    await tx.reputations.apply(outcome.reputation, round_id, scored_by.rules.reputation.start)
-    await tx.windows.add(
-        [
-            WindowEntry(hotkey, skill_type, round_id, task_id, value)
-            for hotkey, skill_type, task_id, value in scored_by.window_entries(frozen, outcome)
-        ]
-    )
+    await tx.reputations.apply(rows.reputation_events, round_id, start)
+    await tx.windows.add(rows.window_entries)

@@ -74,10 +74,10 @@ class SaltRecord:
 
 @dataclass(frozen=True, slots=True)
 class RoundSummary:
-    """A few numbers for listings; the means are None where nothing had a value."""
+    """How many answers passed and failed, and means for listings; those are None where nothing had a value."""
 
-    accepted: int
-    failed: int
+    accepted_count: int
+    failed_count: int
     mean_quality: float | None
     mean_consensus: float | None
 

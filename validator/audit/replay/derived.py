@@ -1,15 +1,23 @@
 """The rows that follow from a round's plan and outcome, as plain values: what the tables must hold."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from typing import Any, Final
 
 import msgspec
 
-from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.round import (
+    AgreementSample,
+    FlagRaised,
+    GroupOutcome,
+    MemberOutcome,
+    RoundInput,
+    RoundOutcome,
+    RoundPlan,
+)
 from validator.scoring import Version
-from validator.store.records import RoundSummary
-from validator.store.repositories.tasks import task_state
-from validator.store.summary import summarise
+from validator.store.outcome_rows import TaskEnd, rows_of
+from validator.store.records import RoundSummary, WindowEntry
 
 Rows = dict[str, Any]
 
@@ -42,32 +50,47 @@ def plan_rows(frozen: RoundInput, plan: RoundPlan) -> Rows:
 
 def outcome_rows(version: Version, frozen: RoundInput, outcome: RoundOutcome) -> Rows:
     """Return what settling the round stored, by their keys; lists where the order counts."""
-    plain = msgspec.to_builtins(outcome)
-    return {
-        "summary": summary_row(summarise(outcome.members)),
-        "task_ends": {g.task_id: {"state": task_state(g.reason), "reason": g.reason} for g in outcome.groups},
-        "group_ends": {group["task_id"]: group for group in plain["groups"]},
-        "scores": {f"{member['task_id']}/{member['hotkey']}": member for member in plain["members"]},
-        "agreements": {f"{sample['hotkey']}/{sample['skill_type']}": sample for sample in plain["samples"]},
-        "flags": {f"{flag['hotkey']}/{flag['skill_type']}": flag for flag in plain["flags"]},
-        "reputation_events": plain["reputation"],
-        "window_entries": [
-            {"hotkey": hotkey, "skill_type": skill_type, "task_id": task_id, "value": value}
-            for hotkey, skill_type, task_id, value in version.window_entries(frozen, outcome)
-        ],
-    }
+    rows = rows_of(version, frozen, outcome)
+    return {part: plain(part, getattr(rows, part)) for part in _PLAIN}
 
 
 def no_rows() -> Rows:
     """Return what a round that was not settled leaves: nothing that counts for anybody."""
-    return {"scores": {}, "agreements": {}, "flags": {}, "reputation_events": [], "window_entries": []}
+    return {part: plain(part, ()) for part in ("scores", "agreements", "flags", "reputation_events", "window_entries")}
 
 
-def summary_row(summary: RoundSummary) -> Mapping[str, Any]:
-    """Return the numbers of the listing under their columns' names."""
-    return {
-        "accepted_count": summary.accepted,
-        "failed_count": summary.failed,
-        "mean_quality": summary.mean_quality,
-        "mean_consensus": summary.mean_consensus,
-    }
+def plain(part: str, values: Any) -> Any:
+    """Return a part of `OutcomeRows`, computed or read from the tables, as plain values."""
+    return _PLAIN[part](values)
+
+
+def _by_task(values: Iterable[TaskEnd]) -> Rows:
+    return {end.task_id: {"state": end.state, "reason": end.reason} for end in values}
+
+
+def _by_group(values: Iterable[GroupOutcome]) -> Rows:
+    return {group.task_id: msgspec.to_builtins(group) for group in values}
+
+
+def _by_member(values: Iterable[MemberOutcome]) -> Rows:
+    return {f"{member.task_id}/{member.hotkey}": msgspec.to_builtins(member) for member in values}
+
+
+def _by_type(values: Iterable[AgreementSample | FlagRaised]) -> Rows:
+    return {f"{one.hotkey}/{one.skill_type}": msgspec.to_builtins(one) for one in values}
+
+
+def _entries(values: Iterable[WindowEntry]) -> list[Rows]:
+    return [{name: getattr(entry, name) for name in ("hotkey", "skill_type", "task_id", "value")} for entry in values]
+
+
+_PLAIN: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "summary": lambda summary: {field.name: getattr(summary, field.name) for field in fields(RoundSummary)},
+    "task_ends": _by_task,
+    "group_ends": _by_group,
+    "scores": _by_member,
+    "agreements": _by_type,
+    "flags": _by_type,
+    "reputation_events": lambda events: [msgspec.to_builtins(event) for event in events],
+    "window_entries": _entries,
+}

@@ -1,12 +1,12 @@
 """The rows of a round as the tables hold them, in the form of `derived`."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from validator.audit.replay.derived import Rows
+from validator.audit.replay.derived import Rows, plain
 from validator.store import Transaction
+from validator.store.outcome_rows import TaskEnd
 from validator.store.records import RoundRecord
 
 _TASK_COLUMNS = (
@@ -43,53 +43,39 @@ async def stored_plan_rows(tx: Transaction, round_id: int) -> Rows:
 
 async def stored_rows(tx: Transaction, record: RoundRecord, part: str) -> Any:
     """Return one part of what settling the round stored."""
-    return await _PARTS[part](tx, record)
+    return plain(part, await _PARTS[part](tx, record))
 
 
-async def _summary(_tx: Transaction, record: RoundRecord) -> Mapping[str, Any]:
-    return {
-        "accepted_count": record.accepted_count,
-        "failed_count": record.failed_count,
-        "mean_quality": record.mean_quality,
-        "mean_consensus": record.mean_consensus,
-    }
+async def _summary(_tx: Transaction, record: RoundRecord) -> Any:
+    return record
 
 
 async def _task_ends(tx: Transaction, record: RoundRecord) -> Any:
-    tasks = await tx.tasks.of_round(record.round_id)
-    return {task.task_id: {"state": task.state, "reason": task.reason} for task in tasks}
+    return [TaskEnd(task.task_id, task.state, task.reason) for task in await tx.tasks.of_round(record.round_id)]
 
 
 async def _group_ends(tx: Transaction, record: RoundRecord) -> Any:
-    groups = await tx.groups.of_round(record.round_id)
-    return {group.plan.task_id: msgspec.to_builtins(group.outcome) for group in groups if group.outcome}
+    return [group.outcome for group in await tx.groups.of_round(record.round_id) if group.outcome]
 
 
 async def _scores(tx: Transaction, record: RoundRecord) -> Any:
-    members = await tx.scores.of_round(record.round_id)
-    return {f"{member.task_id}/{member.hotkey}": msgspec.to_builtins(member) for member in members}
+    return await tx.scores.of_round(record.round_id)
 
 
 async def _agreements(tx: Transaction, record: RoundRecord) -> Any:
-    samples = await tx.agreements.of_round(record.round_id)
-    return {f"{sample.hotkey}/{sample.skill_type}": msgspec.to_builtins(sample) for sample in samples}
+    return await tx.agreements.of_round(record.round_id)
 
 
 async def _flags(tx: Transaction, record: RoundRecord) -> Any:
-    flags = [found.flag for found in await tx.flags.of_round(record.round_id)]
-    return {f"{flag.hotkey}/{flag.skill_type}": msgspec.to_builtins(flag) for flag in flags}
+    return [found.flag for found in await tx.flags.of_round(record.round_id)]
 
 
 async def _reputation_events(tx: Transaction, record: RoundRecord) -> Any:
-    return [msgspec.to_builtins(found.event) for found in await tx.reputations.of_round(record.round_id)]
+    return [found.event for found in await tx.reputations.of_round(record.round_id)]
 
 
 async def _window_entries(tx: Transaction, record: RoundRecord) -> Any:
-    entries = await tx.windows.of_round(record.round_id)
-    return [
-        {"hotkey": entry.hotkey, "skill_type": entry.skill_type, "task_id": entry.task_id, "value": entry.value}
-        for entry in entries
-    ]
+    return await tx.windows.of_round(record.round_id)
 
 
 _PARTS = {

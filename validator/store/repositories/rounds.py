@@ -1,6 +1,7 @@
 """Rounds from opening to settling: opened once, settled once."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final, Literal, TypeVar
 
@@ -119,12 +120,7 @@ class Rounds(Repository):
             data, values["outcome_sha256"] = await self._packing.canonical(outcome)
             values["outcome"] = await self._packing.pack(data)
         if summary is not None:
-            values |= {
-                "accepted_count": summary.accepted,
-                "failed_count": summary.failed,
-                "mean_quality": summary.mean_quality,
-                "mean_consensus": summary.mean_consensus,
-            }
+            values |= asdict(summary)
         await self._close(round_id, values)
         if outcome is None:
             await Tasks(self._connection, self._packing).void_all(round_id, reason)

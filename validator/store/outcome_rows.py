@@ -1,0 +1,70 @@
+"""Everything that settling a round stores beside its documents: made here, for settling and for replay alike."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from validator.protocol.means import mean
+from validator.protocol.reasons import Reason
+from validator.protocol.round import (
+    AgreementSample,
+    FlagRaised,
+    GroupOutcome,
+    MemberOutcome,
+    ReputationEvent,
+    RoundInput,
+    RoundOutcome,
+)
+from validator.scoring import Version
+from validator.store.records import RoundSummary, TaskState, WindowEntry
+from validator.store.repositories.tasks import task_state
+
+
+class TaskEnd(NamedTuple):
+    """How a task ended."""
+
+    task_id: str
+    state: TaskState
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRows:
+    """What follows from a round's outcome, a field per part, in the order in which each is written."""
+
+    summary: RoundSummary
+    task_ends: tuple[TaskEnd, ...]
+    group_ends: tuple[GroupOutcome, ...]
+    scores: tuple[MemberOutcome, ...]
+    agreements: tuple[AgreementSample, ...]
+    flags: tuple[FlagRaised, ...]
+    reputation_events: tuple[ReputationEvent, ...]
+    window_entries: tuple[WindowEntry, ...]
+
+
+def rows_of(version: Version, frozen: RoundInput, outcome: RoundOutcome) -> OutcomeRows:
+    """Return the rows of a settled round; `version` is its own."""
+    return OutcomeRows(
+        summary=_summary(outcome.members),
+        task_ends=tuple(TaskEnd(group.task_id, task_state(group.reason), group.reason) for group in outcome.groups),
+        group_ends=outcome.groups,
+        scores=outcome.members,
+        agreements=outcome.samples,
+        flags=outcome.flags,
+        reputation_events=outcome.reputation,
+        window_entries=tuple(
+            WindowEntry(hotkey, skill_type, int(frozen.round_id), task_id, value)
+            for hotkey, skill_type, task_id, value in version.window_entries(frozen, outcome)
+        ),
+    )
+
+
+def _summary(members: tuple[MemberOutcome, ...]) -> RoundSummary:
+    failed = sum(1 for member in members if Reason(member.reason).gate)
+    qualities = [member.emission.quality for member in members if member.emission is not None]
+    consensus = [member.consensus for member in members if member.components is not None]
+    return RoundSummary(
+        accepted_count=len(members) - failed,
+        failed_count=failed,
+        mean_quality=mean(qualities) if qualities else None,
+        mean_consensus=mean(consensus) if consensus else None,
+    )
