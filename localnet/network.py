@@ -25,7 +25,7 @@ from validator.protocol.bundles import read_bundle
 from validator.protocol.errors import ValidatorError
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
-from validator.rounds.listening import RoundEnd
+from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.rounds.receipts import close_epoch
 from validator.settings import Settings
@@ -64,7 +64,7 @@ class Watcher(Protocol):
     def started(self, prepared: Prepared) -> None:
         """Show a round that started."""
 
-    def ended(self, end: RoundEnd) -> None:
+    def ended(self, end: EndedRound) -> None:
         """Show a round that ended."""
 
 
@@ -75,12 +75,12 @@ class _Director:
     population: Population
     rounds: int
     stop_rounds: Callable[[], None] = lambda: None
-    ends: list[RoundEnd] = field(default_factory=list)
+    ends: list[EndedRound] = field(default_factory=list)
 
     def started(self, _prepared: Prepared) -> None:
         """Do nothing."""
 
-    def ended(self, end: RoundEnd) -> None:
+    def ended(self, end: EndedRound) -> None:
         """Register who joins next, or stop."""
         self.ends.append(end)
         self.population.register(int(end.round_id) + 1)

@@ -10,7 +10,7 @@ from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.means import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.scoring_version import SkillType
-from validator.rounds.listening import RoundEnd
+from validator.rounds.listening import EndedRound
 from validator.scoring import CURRENT, version
 from validator.store import Store
 from validator.store.records import FlagDetail, ScoreRecord, WeightsRecord
@@ -87,7 +87,7 @@ async def read_result(
     subnet: SimulatedSubnet,
     validator: str,
     residents: Mapping[str, Resident],
-    ends: Sequence[RoundEnd],
+    ends: Sequence[EndedRound],
 ) -> NetworkResult:
     """Return what the store and the chain say about the run."""
     pays = version(CURRENT)

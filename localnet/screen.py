@@ -10,7 +10,7 @@ from rich.text import Text
 
 from localnet.result import MinerResult, NetworkResult
 from validator.protocol.reasons import Reason
-from validator.rounds.listening import RoundEnd
+from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.store.records import FlagDetail
 
@@ -70,13 +70,13 @@ class Screen:
         many = sum(len(group.members) for group in prepared.plan.groups)
         self._progress.update(self._task, description=f"round {prepared.frozen.round_id}: {many} dispatches out")
 
-    def ended(self, end: RoundEnd) -> None:
+    def ended(self, end: EndedRound) -> None:
         """Print the round's line."""
         self._progress.advance(self._task)
         self._console.print(Text(round_line(end)), soft_wrap=True)
 
 
-def round_line(end: RoundEnd) -> str:
+def round_line(end: EndedRound) -> str:
     """Return a round as one line: how many answers passed, why others did not, flags."""
     if end.returned is None or end.outcome is None:
         return f"round {end.round_id:>3}  {end.seconds:5.1f} s  {end.reason}"

@@ -16,7 +16,7 @@ from validator.protocol.draws import salt_commitment
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import wrapped
 from validator.protocol.signatures import verify_document
-from validator.rounds.listening import RoundEnd
+from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
@@ -33,7 +33,7 @@ def small_world(store: Store, *, miners: int = 4) -> World:
     return World(store, miners=miners, source=MemorySource(tasks_of_all_types()[3:5]), tempo=TEMPO)
 
 
-async def play(world: World) -> RoundEnd:
+async def play(world: World) -> EndedRound:
     return await on_virtual_time(world, world.service.one_round())
 
 

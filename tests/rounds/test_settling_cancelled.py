@@ -13,7 +13,7 @@ from world import VALIDATOR, World, on_virtual_time, online, prepared
 
 from validator.protocol.reasons import Reason
 from validator.rounds.dispatch import Dispatcher
-from validator.rounds.listening import RoundEnd
+from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import Returned
@@ -72,7 +72,7 @@ class Ends:
     def started(self, prepared: Prepared) -> None:
         pass
 
-    def ended(self, end: RoundEnd) -> None:
+    def ended(self, end: EndedRound) -> None:
         self.told.append(end.reason)
 
 

@@ -10,7 +10,7 @@ import structlog
 from validator.chain.base import Chain, ChainError
 from validator.kinds.assessment.dearest import dearest_cost
 from validator.protocol.text import printable
-from validator.rounds.listening import RoundEnd
+from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.sources import Clock
 from validator.store import Store
@@ -139,6 +139,6 @@ class HealthListener:
         deadline = max(task.windows.of("primary").deadline for task in prepared.frozen.tasks)
         self.health.round_started(prepared.frozen.round_id, deadline)
 
-    def ended(self, end: RoundEnd) -> None:
+    def ended(self, end: EndedRound) -> None:
         """Note its end."""
         self.health.round_ended(end.round_id)

@@ -10,7 +10,7 @@ from validator.rounds.settle import Returned
 
 
 @dataclass(frozen=True, slots=True)
-class RoundEnd:
+class EndedRound:
     """How a round ended: `outcome` is None unless it was settled, `returned` None when it was skipped."""
 
     round_id: str
@@ -26,5 +26,5 @@ class RoundListener(Protocol):
     def started(self, prepared: Prepared) -> None:
         """Note a round whose dispatches go out now."""
 
-    def ended(self, end: RoundEnd) -> None:
+    def ended(self, end: EndedRound) -> None:
         """Note a round that ended, however it did."""

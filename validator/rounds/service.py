@@ -14,7 +14,7 @@ from validator.protocol.round import MetagraphSnapshot, RoundOutcome
 from validator.protocol.signatures import Signer
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
-from validator.rounds.listening import RoundEnd, RoundListener
+from validator.rounds.listening import EndedRound, RoundListener
 from validator.rounds.prepare import Prepared, Preparer, Skipped
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import Returned, settle_round, void_round
@@ -94,7 +94,7 @@ class RoundService:
             self.in_hand = False
             await self._pause(started + pause - self.clock.monotonic())
 
-    async def one_round(self) -> RoundEnd:
+    async def one_round(self) -> EndedRound:
         """Run one round from snapshot to settlement.
 
         Raises:
@@ -108,7 +108,7 @@ class RoundService:
         await self._refresh_capabilities(snapshot)
         prepared = await self.preparer.prepare(snapshot)
         if isinstance(prepared, Skipped):
-            return self._end(RoundEnd(prepared.round_id, prepared.reason, self._since(started)))
+            return self._end(EndedRound(prepared.round_id, prepared.reason, self._since(started)))
         _log.info(
             "round_started",
             round_id=prepared.frozen.round_id,
@@ -124,10 +124,10 @@ class RoundService:
         # the last write of a round must not be lost to a cancellation, nor what is told of it
         return await unbroken(self._finish(prepared, returned, started, offline=offline))
 
-    async def _finish(self, prepared: Prepared, returned: Returned, started: float, *, offline: bool) -> RoundEnd:
+    async def _finish(self, prepared: Prepared, returned: Returned, started: float, *, offline: bool) -> EndedRound:
         reason, outcome = await self._settle(prepared, returned, offline=offline)
         self.in_hand = False
-        return self._end(RoundEnd(prepared.frozen.round_id, reason, self._since(started), outcome, returned))
+        return self._end(EndedRound(prepared.frozen.round_id, reason, self._since(started), outcome, returned))
 
     async def _settle(
         self, prepared: Prepared, returned: Returned, *, offline: bool
@@ -176,7 +176,7 @@ class RoundService:
     def _since(self, started: float) -> float:
         return self.clock.monotonic() - started
 
-    def _end(self, end: RoundEnd) -> RoundEnd:
+    def _end(self, end: EndedRound) -> EndedRound:
         """Write the round's canonical line and tell the listener."""
         returned = end.returned
         reasons = Counter(str(j.reason) for j in returned.judged.values()) if returned else Counter()
