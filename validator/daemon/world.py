@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from validator.chain.bittensor import BittensorChain
 
 _STAKE_TAO: Final = 1_000.0
-_PRELOAD: Final = (
+PRELOAD: Final = (
     "validator.kinds.assessment.judge",
     "validator.kinds.workflow.gates",
     "validator.kinds.workflow.answers",
@@ -84,7 +84,7 @@ def build_world(settings: Settings) -> World:
 
 def judging_workers() -> WorkerPool:
     """Return a pool for what strangers send; no process runs yet."""
-    return WorkerPool(preload=_PRELOAD)
+    return WorkerPool(preload=PRELOAD)
 
 
 def real_chain(settings: Settings, signer: Signer, clock: Clock) -> "BittensorChain":
