@@ -1,0 +1,47 @@
+"""What replay and the log say of a stored attestation."""
+
+import msgspec
+import pytest
+from builders import MINER, OTHER, V1, expect, make_answer, make_task
+
+from validator.kinds.assessment.judge import judge
+from validator.kinds.assessment.signed import fault
+from validator.protocol.round import Submission
+from validator.protocol.scoring_version import SkillType
+
+TASK = make_task(SkillType.RAG_KNOWLEDGE)
+
+
+def stored() -> Submission:
+    passed = judge(expect(TASK), msgspec.json.encode(make_answer(TASK)), 2).result
+    assert isinstance(passed, Submission)
+    return passed
+
+
+def test_what_the_miner_signed_for_the_task_is_taken() -> None:
+    assert fault(V1, TASK, stored()) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"nonce": "0" * 64}, {"bundle_sha256": "0" * 64}, {"skill_type": SkillType.DECLARATIVE}],
+    ids=lambda other: next(iter(other)),
+)
+def test_an_attestation_for_another_dispatch_is_named(other: dict[str, object]) -> None:
+    found = fault(V1, msgspec.structs.replace(TASK, **other), stored())
+    assert found is not None
+    assert found.path == "sssa.skill"
+
+
+def test_an_attestation_of_another_miner_or_changed_after_signing_is_named() -> None:
+    answer = stored()
+    assert answer.hotkey == MINER.hotkey
+    analysis = msgspec.structs.replace(answer.sssa.analysis, risk_score=0.9)
+    changed = msgspec.structs.replace(answer.sssa, analysis=analysis)
+    for touched in (
+        msgspec.structs.replace(answer, hotkey=OTHER.hotkey),
+        msgspec.structs.replace(answer, sssa=changed),
+    ):
+        found = fault(V1, TASK, touched)
+        assert found is not None
+        assert found.path == "sssa.signature"
