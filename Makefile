@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv
 ROUNDS ?= 18
+PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test bench hostile kill-test crash-test replay-test random-rounds test-chain lint format reference lock clean
+.PHONY: help setup demo test attack bench hostile kill-test crash-test replay-test random-rounds test-chain lint format reference lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -23,8 +24,11 @@ $(VENV)/.ready: requirements/setup.txt requirements/dev.txt pyproject.toml local
 demo: setup  ## Run the local network: simulated chain, real miners, HTTP and signatures
 	$(BIN)/validator devnet --config config/demo.toml --rounds $(ROUNDS)
 
-test: setup  ## Run every test, on SQLite and on a real Postgres, a process per core
-	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+test: setup  ## Run every test but those of make attack, on SQLite and on a real Postgres, a process per core
+	$(PARALLEL) -m "not attack"
+
+attack: setup  ## Every kind of hostility once, and a few kills -9 at random moments, against running daemons
+	$(PARALLEL) -m attack tests/acceptance
 
 crash-test: setup  ## 200 kills around the submission of weights on each database, ten processes in a race; prints the figures
 	CRASH_KILLS=200 CRASH_RACERS=10 $(BIN)/pytest tests/weights/test_crashes.py -s --timeout 3600

@@ -34,6 +34,8 @@ from validator.protocol.workflow_task import WorkflowTask
 from validator.store import Store
 from validator.store.records import DispatchRecord, RoundRecord
 
+pytestmark = pytest.mark.attack
+
 ROUNDS = int(os.environ.get("HOSTILE_ROUNDS", "0"))  # 0: until every kind had its turn
 LONG = ROUNDS > 0
 DEADLINE_S = 20.0 if LONG else 12.0

@@ -27,6 +27,8 @@ from validator.protocol.task import Windows
 from validator.store import Store, open_store
 from validator.store.records import RoundRecord
 
+pytestmark = pytest.mark.attack
+
 KILLS = int(os.environ.get("KILLS", "2"))
 DEADLINE_S = 15.0
 # What a life waits for in the log, how often, before it ends within a moment: while it starts, while it resumes, among

@@ -20,6 +20,8 @@ from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
 from validator.store import Store
 
+pytestmark = pytest.mark.attack
+
 POISONS = [
     kind
     for kind in KINDS
