@@ -62,8 +62,9 @@ format: setup  ## Format and fix what can be fixed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-reference: setup  ## Write docs/reference again from the code, and the table of hostility from the tests
+reference: setup  ## Write docs/reference and config/validator.toml again from the code, the table of hostility from the tests
 	$(BIN)/python -m validator.cli.reference
+	$(BIN)/python -m validator.settings > config/validator.toml
 	PYTHONPATH=tests/core $(BIN)/python -m hostile.table
 
 lock: setup  ## Lock requirements/*.in again, with hashes and without an index host

@@ -85,7 +85,7 @@ class Dice(NamedTuple):
 def scored(number: int, version: Version) -> tuple[RoundInput, RoundPlan, RoundOutcome, Dice]:
     """A round as the version plans and scores it, and the dice for what else is drawn."""
     dice = Dice(random.Random(f"round {number}").random)
-    frozen = _frozen(number, dice, version.name)
+    frozen = _frozen(number, dice, version)
     plan = version.plan(frozen)
     return frozen, plan, version.score(frozen, plan, _results(frozen, plan, dice)), dice
 
@@ -100,9 +100,9 @@ def digest_of(numbers: Iterable[int], version: Version) -> str:
     return chain.hexdigest()
 
 
-def _frozen(number: int, dice: Dice, name: str) -> RoundInput:
+def _frozen(number: int, dice: Dice, version: Version) -> RoundInput:
     hotkeys = tuple(f"hk{i}" for i in range(3 + dice.below(11)))
-    types = tuple(dict.fromkeys(dice.one(tuple(SkillType)) for _ in range(1 + dice.below(2))))
+    types = tuple(dict.fromkeys(dice.one((*version.rules.types, SkillType.WORKFLOW)) for _ in range(1 + dice.below(2))))
     tasks = tuple(
         _task(number, kind, slot, dice) for kind in SkillType if kind in types for slot in range(1 + dice.below(2))
     )
@@ -110,7 +110,7 @@ def _frozen(number: int, dice: Dice, name: str) -> RoundInput:
     neurons = tuple(Neuron(hotkey, uid, 1.0, False, None) for uid, hotkey in enumerate(here))
     return RoundInput(
         input_version="1",
-        scoring_version=name,
+        scoring_version=version.name,
         round_id=str(number),
         validator_hotkey="validator",
         snapshot=MetagraphSnapshot(1, 100 + number, _HEX, 1_700_000_000, dice.below(60), 20, None, neurons),

@@ -13,6 +13,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import Components
 from validator.protocol.scoring_version import ASSESSED_TYPES, BASE_TRACES, SkillType, is_runtime, trace_names
 from validator.protocol.sssa import Finding
+from validator.scoring import CURRENT, version
 
 
 def close(shown: str, value: float) -> bool:
@@ -40,7 +41,7 @@ def test_the_table_of_types() -> None:
     assert [row["skill_type"] for row in rows] == [str(kind) for kind in ASSESSED_TYPES]
     for row in rows:
         kind = SkillType(row["skill_type"])
-        rules = V1.rules.types[kind]
+        rules = version(CURRENT).rules.types[kind]
         assert float(row["base weight"]) == rules.base_weight
         assert row["runtime"] == ("yes" if is_runtime(kind) else "no")
         assert numbers(row["primary window (s)"]) == rules.windows.of("primary")

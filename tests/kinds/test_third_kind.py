@@ -7,7 +7,9 @@ from types import MappingProxyType
 import pytest
 from audit_file import export
 from replays import replayed
-from toy_kind import PAGE, TOY, Stamper, ToyExplanation, ToyWorld
+from toy_kind import TOY, Stamper, ToyExplanation
+from toy_page import came_to, print_members, subject, write_toy
+from toy_world import ToyWorld
 from world import VALIDATOR, on_virtual_time
 
 from validator.audit.explain import explain_round
@@ -27,9 +29,10 @@ from validator.store.records import TaskRecord
 async def test_a_third_kind_is_sent_run_settled_replayed_proven_verified_and_explained(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    page = pages.KindPage(write_toy, subject, came_to, print_members)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "KINDS", MappingProxyType({**registry.KINDS, **dict.fromkeys(TOY.types, TOY)}))
-        patch.setattr(pages, "PAGES", {**pages.PAGES, TOY.name: PAGE})
+        patch.setattr(pages, "PAGES", {**pages.PAGES, TOY.name: page})
         stamper, world = Stamper(), ToyWorld(store)
         world.dispatcher = replace(world.dispatcher, runners={**world.dispatcher.runners, TOY.name: stamper})
         world.service.dispatcher = world.dispatcher

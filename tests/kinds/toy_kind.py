@@ -1,34 +1,26 @@
 """A third kind of task as a whole room: miners sign an attestation of a hash alone, and a runner stamps it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
 import msgspec
-from world import World, answer_to
 
-from validator.audit.views import DispatchView, TaskView
-from validator.cli.explain_page import Page
-from validator.cli.kinds.pages import KindPage
-from validator.cli.output import print_line
 from validator.kinds.explained.facts import TaskFacts
 from validator.kinds.explained.gates import Gates, explain_gates
 from validator.kinds.explained.selection import Selection, explain_selection
 from validator.kinds.interface import Kind, ProvenTask, Request
 from validator.kinds.judging import Expected, Judged, Key, reject_answer
-from validator.miners.calls import Call
-from validator.miners.scripted import ScriptedReply
 from validator.proofs import ConsensusBuilder, ConsensusProof, VoteType
-from validator.protocol.answer import Dispatch, Role
-from validator.protocol.canonical import canonical_bytes, digest
-from validator.protocol.probes import probe_values
+from validator.protocol.answer import Role
+from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Checks, GroupOutcome, Judgement, RoundInput, RoundTask, Submission
+from validator.protocol.round import Checks, Judgement, RoundInput, RoundTask, Submission
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import verify_document
 from validator.protocol.sssa import Document, Sssa
 from validator.protocol.strict_json import JsonError, decode
-from validator.scoring import Fault, Rules, Version
+from validator.scoring import Fault, Version
 from validator.store.records import TaskState
 
 PATH: Final = "/v1/toys"
@@ -136,50 +128,3 @@ def explain(frozen: RoundInput, about: TaskFacts, hotkey: str) -> ToyExplanation
 
 
 TOY: Final = Kind("toy", (SkillType.DECLARATIVE,), True, requests, judge, facts, fault, prove, explain)
-
-
-def write_toy(page: Page, _rules: Rules, task: ToyExplanation, hotkey: str) -> None:
-    page.section(f"a toy, slot {task.slot}, for {hotkey}")
-
-
-def subject(task: TaskView) -> str:
-    return f"toy {task.bundle_sha256}"
-
-
-def came_to(outcome: GroupOutcome) -> str:
-    return f"{outcome.n_valid} toys"
-
-
-def print_members(dispatches: Sequence[DispatchView]) -> None:
-    print_line(f"{len(dispatches)} played")
-
-
-PAGE: Final = KindPage(write_toy, subject, came_to, print_members)
-
-
-class ToyWorld(World):
-    """A world whose miners know the toy; the first one answers it with garbage."""
-
-    toys = 0
-
-    def _reply(self, method: str, call: Call) -> ScriptedReply:
-        if call.path != PATH:
-            return super()._reply(method, call)
-        self.toys += 1
-        if call.hotkey == next(iter(self.signers)):
-            return ScriptedReply(b"[]", seconds=0.5)
-        asked: dict[str, Any] = msgspec.json.decode(call.body)
-        dispatch = Dispatch(
-            round_id=asked["round_id"],
-            task_id="toy",
-            skill_type=SkillType(asked["type"]),
-            role=asked["role"],
-            t_min_s=0,
-            deadline_s=1,
-            nonce=asked["nonce"],
-            probe_spec=probe_values(asked["nonce"]),
-            canary_spec=None,
-            bundle_sha256=asked["sha256"],
-            bundle="",
-        )
-        return ScriptedReply(canonical_bytes(answer_to(self.signers[call.hotkey], dispatch).sssa), seconds=1.0)

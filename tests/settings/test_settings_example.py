@@ -10,7 +10,7 @@ EXAMPLE = Path(__file__).parents[2] / "config" / "validator.toml"
 
 
 def test_the_example_is_what_the_model_says() -> None:
-    assert EXAMPLE.read_text() == example_toml(), "run: python -m validator.settings > config/validator.toml"
+    assert EXAMPLE.read_text() == example_toml(), "run: make reference"
 
 
 def test_the_example_holds_exactly_the_defaults() -> None:

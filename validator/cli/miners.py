@@ -10,8 +10,14 @@ from validator.protocol.scoring_version import SkillType
 if TYPE_CHECKING:
     from validator.audit.views import MinerView
 
-_NAMES: Final = ("rag", "declarative", "python", "script", "mcp", "composition", "workflow")
-_SHORT: Final = dict(zip(SkillType, _NAMES, strict=True))
+_SHORT: Final = {
+    SkillType.RAG_KNOWLEDGE: "rag",
+    SkillType.EXECUTABLE_PYTHON: "python",
+    SkillType.EXECUTABLE_SCRIPT: "script",
+    SkillType.MCP_SERVER: "mcp",
+    SkillType.AGENT_COMPOSITION: "composition",
+}
+"""Names for a heading where the type's own is long."""
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Miners: declarations, reputations, scores.")
 
@@ -44,7 +50,7 @@ def list_(config: Config = None, as_json: Json = False) -> None:
             miner.score,
             f"{miner.flags} ejected" if miner.ejected else miner.flags,
             miner.dispatches,
-            *(_reputation(miner, kind) for kind in _SHORT),
+            *(_reputation(miner, kind) for kind in SkillType),
         )
 
     columns = (
@@ -54,7 +60,7 @@ def list_(config: Config = None, as_json: Json = False) -> None:
         Column("score", right=True),
         Column("flags", right=True),
         Column("dispatches", right=True),
-        *(Column(short, right=True) for short in _SHORT.values()),
+        *(Column(_SHORT.get(kind, str(kind)), right=True) for kind in SkillType),
     )
     print_table(columns, map(row, found))
     print_line("under a type: reputation, in brackets where the type is not declared now; uid: - where not registered")

@@ -16,7 +16,7 @@ import typer
 from validator.cli import app
 from validator.cli.joined import loaded
 from validator.daemon.exits import Exit
-from validator.protocol.reasons import Reason
+from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.scoring import CURRENT, version
 from validator.settings import KeyReference, Settings, reference
 from validator.telemetry import Event
@@ -24,15 +24,9 @@ from validator.telemetry import Event
 FOLDER: Final = Path("docs/reference")
 _WIDTH: Final = 120
 _NOTE: Final = "<!-- Made from the code by `make reference`; a test holds it. Do not edit. -->"
-# Where in the order of the enum each part begins.
+# Where in the order of the enum each part begins that is no gate's.
 _PARTS: Final = {
     Reason.ACCEPTED: "Answers that passed",
-    Reason.DEADLINE_NO_AXON: "Gate 1: deadline",
-    Reason.PARSE_TOO_LARGE: "Gate 2: parse",
-    Reason.VALIDITY_SKILL_TYPE: "Gate 3: validity",
-    Reason.MANIFEST_MISSING: "Gate 4: manifest",
-    Reason.TRACES_MISSING: "Gate 5: traces",
-    Reason.PROBES_ECHO: "Gate 6: probes",
     Reason.COLLUSION_FLAGS: "Why a candidate was not selected",
     Reason.SAMPLE_NO_PRIMARIES: "What became of an agreement sample",
     Reason.SETTLED: "How tasks and rounds end",
@@ -78,7 +72,7 @@ def _reasons() -> Iterator[str]:
     part = ""
     parts: dict[str, list[Reason]] = {}
     for reason in Reason:
-        part = _PARTS.get(reason, part)
+        part = f"Gate {reason.gate}: {GATE_NAMES[reason.gate - 1]}" if reason.gate else _PARTS.get(reason, part)
         parts.setdefault(part, []).append(reason)
     for title, reasons in parts.items():
         yield f"## {title}"

@@ -11,6 +11,7 @@ from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.chain.wallet import load_signer
 from validator.kinds.assessment.supply import CanaryMaker
+from validator.kinds.registry import KINDS
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.settings import Settings
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 
 _STAKE_TAO: Final = 1_000.0
 PRELOAD: Final = (
-    "validator.kinds.assessment.judge",
-    "validator.kinds.workflow.gates",
+    *sorted({kind.judge.__module__ for kind in KINDS.values()}),
     "validator.kinds.workflow.answers",
     "validator.protocol.capabilities",
     "validator.tasks.accepting",

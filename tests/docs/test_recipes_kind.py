@@ -1,0 +1,72 @@
+"""A kind of task: the toy of tests/kinds/ put where docs/architecture.md says, played, and thrown away."""
+
+from pathlib import Path
+
+from doc_pages import ROOT
+from recipe_kit import Tree
+
+KINDS = ROOT / "tests" / "kinds"
+ASSEMBLY = "validator/daemon/assembly.py"
+REGISTRY = "validator/kinds/registry.py"
+PAGES = "validator/cli/kinds/pages.py"
+
+
+def test_a_kind_is_sent_run_by_the_runner_of_the_assembly_settled_replayed_and_explained(tmp_path: Path) -> None:
+    tree = Tree(tmp_path / "tree")
+    tree.new("validator/kinds/toy/__init__.py", '"""Toys."""\n')
+    tree.new("validator/kinds/toy/kind.py", (KINDS / "toy_kind.py").read_text())
+    page = (KINDS / "toy_page.py").read_text()
+    tree.new("validator/cli/kinds/toy.py", page.replace("from toy_kind ", "from validator.kinds.toy.kind "))
+    tree.after(REGISTRY, "from validator.kinds.judging ", "from validator.kinds.toy.kind import TOY\n")
+    tree.put(REGISTRY, "(ASSESSMENT, WORKFLOW)", "(ASSESSMENT, WORKFLOW, TOY)")
+    tree.put(PAGES, "import assessment, workflow\n", "import assessment, toy, workflow\n")
+    tree.after(
+        PAGES,
+        '    "workflow": KindPage(',
+        '    "toy": KindPage(toy.write_toy, toy.subject, toy.came_to, toy.print_members),\n',
+    )
+    tree.after(
+        ASSEMBLY, "from validator.kinds.assessment.supply ", "from validator.kinds.toy.kind import TOY, Stamper\n"
+    )
+    tree.put(ASSEMBLY, "    runners = {", "    runners = {TOY.name: Stamper(), ")
+    told = tree.use(
+        """
+        import asyncio, sys
+        from contextlib import AsyncExitStack
+        from dataclasses import replace
+        from types import SimpleNamespace
+        import validator.kinds.toy.kind as room
+        sys.modules["toy_kind"] = room
+        from replays import replayed
+        from toy_world import ToyWorld
+        from world import VALIDATOR, on_virtual_time
+        from validator.audit.explain import explain_round
+        from validator.cli.explain_round import print_round_explanation
+        from validator.daemon.assembly import _dispatcher
+        from validator.daemon.world import PRELOAD
+        from validator.settings import Settings
+        from validator.store import open_store, upgrade
+
+        async def main(url):
+            await upgrade(url)
+            async with open_store(url) as store, AsyncExitStack() as stack:
+                world = ToyWorld(store)
+                outside = SimpleNamespace(signer=VALIDATOR, clock=world.clock, workers=None)
+                assembled = _dispatcher(Settings(validator={"netuid": 1}), outside, store, stack)
+                stamper = assembled.runners["toy"]
+                world.dispatcher = replace(world.dispatcher, runners={**world.dispatcher.runners, "toy": stamper})
+                world.service.dispatcher = world.dispatcher
+                await on_virtual_time(world, world.service.one_round())
+                assert world.toys > stamper.stamps > 0
+                assert (await replayed(store)).verdict == "equal"
+                async with store.read() as tx:
+                    for hotkey in world.signers:
+                        print_round_explanation(await explain_round(tx, 0, hotkey))
+
+        asyncio.run(main(f"sqlite:///{sys.argv[1]}"))
+        assert "validator.kinds.toy.kind" in PRELOAD
+        """,
+        str(tree.folder / "store.sqlite"),
+    )
+    assert "a toy, slot 0, for" in told
+    tree.holds("a kind of task")

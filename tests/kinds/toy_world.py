@@ -1,0 +1,42 @@
+"""A world that plays the toy."""
+
+from typing import Any
+
+import msgspec
+from toy_kind import PATH
+from world import World, answer_to
+
+from validator.miners.calls import Call
+from validator.miners.scripted import ScriptedReply
+from validator.protocol.answer import Dispatch
+from validator.protocol.canonical import canonical_bytes
+from validator.protocol.probes import probe_values
+from validator.protocol.scoring_version import SkillType
+
+
+class ToyWorld(World):
+    """A world whose miners know the toy; the first one answers it with garbage."""
+
+    toys = 0
+
+    def _reply(self, method: str, call: Call) -> ScriptedReply:
+        if call.path != PATH:
+            return super()._reply(method, call)
+        self.toys += 1
+        if call.hotkey == next(iter(self.signers)):
+            return ScriptedReply(b"[]", seconds=0.5)
+        asked: dict[str, Any] = msgspec.json.decode(call.body)
+        dispatch = Dispatch(
+            round_id=asked["round_id"],
+            task_id="toy",
+            skill_type=SkillType(asked["type"]),
+            role=asked["role"],
+            t_min_s=0,
+            deadline_s=1,
+            nonce=asked["nonce"],
+            probe_spec=probe_values(asked["nonce"]),
+            canary_spec=None,
+            bundle_sha256=asked["sha256"],
+            bundle="",
+        )
+        return ScriptedReply(canonical_bytes(answer_to(self.signers[call.hotkey], dispatch).sssa), seconds=1.0)
