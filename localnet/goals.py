@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from localnet.services.catalogue import ACTIONS, Service
+from localnet.services.catalogue import ACTIONS, Service, ServiceAddress
 from localnet.services.retrieval import PASSAGES
 from localnet.services.text import shortened
 from validator.protocol.task import Windows
@@ -27,13 +27,6 @@ west,paid,55.5
 south,paid,200
 west,open,10
 """
-
-
-class ServiceAddress(NamedTuple):
-    """Where a step service is called and who signs its answers."""
-
-    url: str
-    hotkey: str
 
 
 class _Goal(NamedTuple):

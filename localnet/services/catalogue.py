@@ -11,6 +11,13 @@ Service = Literal["text", "code", "retrieval", "transform"]
 SERVICES: Final[tuple[Service, ...]] = ("text", "code", "retrieval", "transform")
 
 
+class ServiceAddress(NamedTuple):
+    """Where a step service is called and who signs its answers."""
+
+    url: str
+    hotkey: str
+
+
 class Action(NamedTuple):
     """One thing that a service does.
 

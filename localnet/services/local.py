@@ -2,8 +2,7 @@
 
 import asyncio
 
-from localnet.goals import ServiceAddress
-from localnet.services.catalogue import SERVICES, Service
+from localnet.services.catalogue import SERVICES, Service, ServiceAddress
 from localnet.services.server import StepService
 from validator.protocol.signatures import Signer
 from validator.sources import Clock

@@ -1,13 +1,11 @@
 """A consensus proof as a Markdown report; everything from outside is escaped."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from validator.proofs.consensus import Consensus
 from validator.proofs.markdown import code, escaped
 from validator.proofs.records import ConsensusVote, DissentRecord, Evidence, UnresolvedTension
-
-if TYPE_CHECKING:
-    from validator.proofs.proof import ConsensusProof
 
 _REASONING: Final = 200
 _CONTENT: Final = 300
@@ -19,7 +17,7 @@ _INTERPRETATION: Final = (
 )
 
 
-def markdown(proof: "ConsensusProof") -> str:
+def markdown(proof: Consensus) -> str:
     """Return the whole report; it ends with a line break."""
     parts = [
         *_head(proof),
@@ -58,7 +56,7 @@ def tensions(records: Sequence[UnresolvedTension]) -> str:
     return "\n\n".join(["## Unresolved Tensions", *(part for record in records for part in _tension(record))])
 
 
-def _head(proof: "ConsensusProof") -> Iterator[str]:
+def _head(proof: Consensus) -> Iterator[str]:
     yield "# Consensus Proof"
     yield f"**Proof ID:** {code(proof.proof_id)}"
     yield f"**Debate ID:** {code(proof.debate_id)}"
@@ -68,7 +66,7 @@ def _head(proof: "ConsensusProof") -> Iterator[str]:
     yield escaped(proof.task)
 
 
-def _consensus(proof: "ConsensusProof") -> Iterator[str]:
+def _consensus(proof: Consensus) -> Iterator[str]:
     strength = "strong" if proof.has_strong_consensus else "not strong"
     yield "## Consensus"
     yield f"**Status:** {'reached, ' + strength if proof.consensus_reached else 'not reached'}"

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from builders import V1
 
-from localnet.goals import ServiceAddress, local_goals
+from localnet.goals import local_goals
 from localnet.library import WINDOWS
 from localnet.planner.server import LocalPlanner
 from localnet.planner.skills import HABITS
-from localnet.services.catalogue import SERVICES, Service
+from localnet.services.catalogue import SERVICES, Service, ServiceAddress
 from localnet.services.server import StepService
 from validator.kinds.workflow.executor import run_plan
 from validator.kinds.workflow.http import HttpStepClient
