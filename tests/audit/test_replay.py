@@ -90,8 +90,10 @@ async def flipped_byte_of_an_sssa(tx: Transaction) -> None:
 
 async def another_sssa_in_its_place(tx: Transaction) -> None:
     """Other content with a right hash of its own, and everything that refers to it changed with it."""
-    row = (await tx.connection.execute(select(dispatches).where(dispatches.c.sssa_sha256.is_not(None)).limit(1))).one()
-    old = row.sssa_sha256
+    row = (
+        await tx.connection.execute(select(dispatches).where(dispatches.c.signed_sha256.is_not(None)).limit(1))
+    ).one()
+    old = row.signed_sha256
     blob = (await tx.connection.execute(select(sssas.c.document).where(sssas.c.sha256 == old))).scalar_one()
     document = json.loads(zlib.decompress(blob))
     document["analysis"]["risk_score"] = 0.9
@@ -100,7 +102,7 @@ async def another_sssa_in_its_place(tx: Transaction) -> None:
     await tx.connection.execute(insert(sssas).values(values))
     submission = {**row.submission, "sssa_sha256": new}
     at = (dispatches.c.task_id == row.task_id) & (dispatches.c.hotkey == row.hotkey)
-    await tx.connection.execute(update(dispatches).where(at).values(sssa_sha256=new, submission=submission))
+    await tx.connection.execute(update(dispatches).where(at).values(signed_sha256=new, submission=submission))
 
 
 async def another_answer_in_its_place(tx: Transaction) -> None:

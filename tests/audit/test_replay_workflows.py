@@ -59,13 +59,15 @@ def another_run(change: Change, number: int = GOOD) -> Callable[[Transaction], A
 
 async def another_plan(tx: Transaction) -> None:
     row = await _row(tx)
-    blob = (await tx.connection.execute(select(sssas.c.document).where(sssas.c.sha256 == row.sssa_sha256))).scalar_one()
+    blob = (
+        await tx.connection.execute(select(sssas.c.document).where(sssas.c.sha256 == row.signed_sha256))
+    ).scalar_one()
     document = json.loads(zlib.decompress(blob))
     document["totals"]["estimated_cost"] = 0.5
     new = digest(document)
     await tx.connection.execute(insert(sssas).values(sha256=new, document=zlib.compress(canonical_bytes(document))))
     at = (dispatches.c.task_id == row.task_id) & MINE
-    values = {"sssa_sha256": new, "submission": {**row.submission, "plan_sha256": new}}
+    values = {"signed_sha256": new, "submission": {**row.submission, "plan_sha256": new}}
     await tx.connection.execute(update(dispatches).where(at).values(values))
 
 

@@ -154,6 +154,7 @@ class DispatchRecord:
         seconds: first byte sent to last byte received; None where nothing was sent.
         reason: None while it is not judged.
         body_bytes: size of the stored body; None without one. It stays when retention removes the body.
+        signed_sha256: of the attestation or the plan; None where the answer did not pass.
     """
 
     key: DispatchKey
@@ -168,7 +169,7 @@ class DispatchRecord:
     reason: str | None
     detail: str | None
     body_bytes: int | None
-    sssa_sha256: str | None
+    signed_sha256: str | None
 
 
 @dataclass(frozen=True, slots=True)

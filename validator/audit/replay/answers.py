@@ -44,6 +44,6 @@ def _difference(
 def _columns(path: str, record: DispatchRecord, reason: Reason, seconds: float, sha256: str) -> Difference | None:
     return compared(
         path,
-        {"reason": record.reason, "seconds": record.seconds, "sssa_sha256": record.sssa_sha256},
+        {"reason": record.reason, "seconds": record.seconds, "sssa_sha256": record.signed_sha256},
         {"reason": str(reason), "seconds": seconds, "sssa_sha256": sha256},
     )

@@ -177,7 +177,7 @@ def _dispatch(
         seconds=record.seconds,
         http_status=record.http_status,
         body_bytes=record.body_bytes,
-        sssa_sha256=record.sssa_sha256,
+        sssa_sha256=record.signed_sha256,
         quality=emission.quality if emission else None,
         consensus=score.consensus if score and compared else None,
         emission=score.window_entry if score else None,

@@ -82,7 +82,7 @@ def explain_gates(
         part=None if record.seconds is None else window.part(record.seconds),
         http_status=record.http_status,
         body_bytes=record.body_bytes,
-        sssa_sha256=record.sssa_sha256,
+        sssa_sha256=record.signed_sha256,
         gates=_gates(gate_of(record.reason), passed=judged, applying=applying),
         semantic_subset=semantic_subset,
     )

@@ -131,7 +131,7 @@ class Dispatches(Repository):
             WrongStateError: there is no answer, or it failed already.
         """
         if submission is None:
-            values = {"state": "failed", "reason": _gate(reason), "sssa_sha256": None, "submission": None}
+            values = {"state": "failed", "reason": _gate(reason), "signed_sha256": None, "submission": None}
         else:
             if reason not in (Reason.ACCEPTED, Reason.ACCEPTED_EARLY):
                 raise MismatchError(f"a submission with the reason `{reason}`")
@@ -223,5 +223,5 @@ def _record(row: Row[Any]) -> DispatchRecord:
         reason=row.reason,
         detail=row.detail,
         body_bytes=row.body_bytes,
-        sssa_sha256=row.sssa_sha256,
+        signed_sha256=row.signed_sha256,
     )

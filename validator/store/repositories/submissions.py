@@ -75,11 +75,11 @@ class Submissions(Repository):
         return await (self._ran(row) if plan else self._submission(row))
 
     async def _submission(self, row: Row[Any]) -> Submission:
-        sssa = await Sssas(self._connection, self._packing).load(row.sssa_sha256, Sssa)
+        sssa = await Sssas(self._connection, self._packing).load(row.signed_sha256, Sssa)
         return _converted(row, {**row.submission, "sssa": sssa}, Submission)
 
     async def _ran(self, row: Row[Any]) -> WorkflowSubmission:
-        plan = await Sssas(self._connection, self._packing).load(row.sssa_sha256, WorkflowPlan)
+        plan = await Sssas(self._connection, self._packing).load(row.signed_sha256, WorkflowPlan)
         rest = dict(row.submission)
         run = await WorkflowRuns(self._connection, self._packing).load(rest.pop("run_sha256"))
         return _converted(row, {**rest, "plan": plan, "run": run}, WorkflowSubmission)
@@ -90,10 +90,10 @@ class Submissions(Repository):
         rest = {name: getattr(submission, name) for name in submission.__struct_fields__}
         if isinstance(submission, Submission):
             await signed.put(rest.pop("sssa"), submission.sssa_sha256)
-            return {"sssa_sha256": submission.sssa_sha256, "submission": msgspec.to_builtins(rest)}
+            return {"signed_sha256": submission.sha256, "submission": msgspec.to_builtins(rest)}
         await signed.put(rest.pop("plan"), submission.plan_sha256)
         rest["run_sha256"] = await WorkflowRuns(self._connection, self._packing).put(rest.pop("run"))
-        return {"sssa_sha256": submission.plan_sha256, "submission": msgspec.to_builtins(rest)}
+        return {"signed_sha256": submission.sha256, "submission": msgspec.to_builtins(rest)}
 
 
 def _converted(row: Row[Any], fields: dict[str, Any], kind: type[T]) -> T:

@@ -40,7 +40,7 @@ dispatches = Table(
     Column("reason", Name),
     Column("detail", Message),
     Column("body_bytes", Integer),
-    Column("sssa_sha256", Name, ForeignKey("sssas.sha256")),
+    Column("sssa_sha256", Name, ForeignKey("sssas.sha256"), key="signed_sha256"),  # or of the plan
     # Submission without its sssa, or WorkflowSubmission without its plan and with its run by hash
     Column("submission", Json(dict[str, object])),
     of_task(),
