@@ -15,6 +15,8 @@ from weights_world import ME, MINERS, OWNER, World, build, give_scores, restarte
 from validator.protocol.task import Windows
 from validator.settings import Settings
 from validator.store import Store, open_store
+from validator.store.records import WeightMark
+from validator.store.repositories.weights import PlannedWeights
 from validator.telemetry import Event
 from validator.weights.preview import PlanView, planned_weights
 
@@ -67,6 +69,31 @@ async def test_the_plan_says_everything_that_stands_in_the_way(store: Store, tmp
     world.subnet.deregister(ME)
     (view,) = await plan_in(world)
     assert "weights_not_registered" in [standing.reason for standing in view.hindrances]
+
+
+@pytest.mark.parametrize(
+    ("mark", "lifetime", "standing"),
+    [
+        (None, 40, [("weights_unknown", "epoch 0 may arrive until block 41")]),
+        (None, 4, []),  # it can no longer arrive: the next look of a running validator sends again
+        (WeightMark(0, 50, 60), 4, [("weights_chain_behind", "last update in block 0, but it was in 50 before")]),
+    ],
+)
+async def test_the_plan_rules_as_a_running_validator_does(
+    store: Store, mark: WeightMark | None, lifetime: int, standing: list[tuple[str, str]]
+) -> None:
+    world = build(store, weights_rate_limit=0)
+    await give_scores(store, world.subnet, SCORES)
+    await world.clock.advance(12.0)
+    planned, now = PlannedWeights({}, {}, 0.0, {5: 65535}), world.clock.now()
+    async with store.begin() as tx:
+        prepared = await tx.weights.prepare(1, 0, 0, planned, now)
+        await tx.weights.submit(prepared, planned, signed_block=1, lifetime=lifetime, at=now)
+        await tx.weights.lose(prepared.id, 1 + lifetime, now, "gone")
+        if mark is not None:
+            await tx.weight_guard.set_mark(1, 0, ME, mark, now)
+    (view,) = await plan_in(world)
+    assert [(found.reason, found.detail) for found in view.hindrances] == standing
 
 
 async def test_the_plan_shows_the_owners_part_and_who_left(store: Store) -> None:

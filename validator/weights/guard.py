@@ -47,6 +47,49 @@ class Finding(Enum):
     STRANGER = "we did not write it"
 
 
+class Ruling(NamedTuple):
+    """What follows from a look at the chain.
+
+    Attributes:
+        finding: whose our slot's last update is; None without a slot, or where the look says nothing yet.
+        hindrance: why nothing may be signed, None if nothing speaks against it.
+    """
+
+    finding: Finding | None
+    hindrance: Hindrance | None
+
+
+def rule(known: Known, sight: Sight, now: datetime) -> Ruling:
+    """Return what follows from what the chain shows and the store knows; whoever signs or only looks asks here."""
+    refused = refusal(known, sight, now)
+    if refused is not None or sight.slot is None:
+        return Ruling(None, refused)
+    finding = judge(known, sight.slot, hidden=sight.parameters.commit_reveal)
+    return Ruling(finding, _objection(finding, known, sight.slot, sight.snapshot.block))
+
+
+def _objection(finding: Finding, known: Known, slot: Slot, block: int) -> Hindrance | None:
+    seen, record = f"last update in block {slot.last_update}", known.open
+    if finding is Finding.STRANGER:
+        return Hindrance(Reason.WEIGHTS_LOCKED, seen, block + 1)
+    if finding is Finding.BEHIND and known.mark is not None:
+        before = f"{seen}, but it was in {known.mark.last_update} before"
+        return Hindrance(Reason.WEIGHTS_CHAIN_BEHIND, before, block + 1)
+    if record is None or finding is Finding.OURS or block > (last := expiry(record, block)):
+        return None
+    return Hindrance(Reason.WEIGHTS_UNKNOWN, f"epoch {record.epoch} may arrive until block {last}", block + 1)
+
+
+def expiry(record: WeightsRecord, block: int) -> int:
+    """Return the last block in which an open submission can arrive.
+
+    Who signed one that is still `submitted` is dead or has given up: it was signed at the head `block` at the latest.
+    """
+    if record.state == "submitted" or record.expiry_block is None:
+        return block + (record.lifetime or 0)
+    return record.expiry_block
+
+
 def judge(known: Known, slot: Slot, *, hidden: bool) -> Finding:
     """Return whose the slot's last update is.
 

@@ -10,11 +10,12 @@ from validator.scoring import CURRENT, Share, version
 from validator.settings import Settings
 from validator.sources import Clock
 from validator.store import Transaction
-from validator.weights.guard import Finding, Known, judge, refusal
+from validator.weights.guard import Known, rule
 from validator.weights.lock import read_stop_file, stop_file_of
 from validator.weights.plan import Vector, mechanisms, plan_vector
 from validator.weights.sight import Eyes, Sight
 from validator.weights.timing import due_block, hindrance
+from validator.weights.watch import known_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,31 +97,24 @@ async def planned_weights(
         head = await eyes.read(chain.head())
         sight = await eyes.look()
         vector = plan_vector(pays, windows, sight.snapshot, hotkey, kinds)
-        views.append(await _view(tx, settings, clock, mechid, kinds, head, sight, vector, hotkey))
+        views.append(await _view(tx, settings, eyes, kinds, head, sight, vector))
     return tuple(views)
 
 
 async def _view(  # noqa: PLR0913, PLR0917 - what was read, and whose it is
     tx: Transaction,
     settings: Settings,
-    clock: Clock,
-    mechid: int,
+    eyes: Eyes,
     kinds: Sequence[Share],
     head: Head,
     sight: Sight,
     vector: Vector | None,
-    hotkey: str,
 ) -> PlanView:
-    netuid = settings.validator.netuid
-    known = Known(
-        await tx.weight_guard.mark(netuid, mechid, hotkey),
-        await tx.weights.newest(netuid, mechid),
-        await tx.weights.highest_confirmed(netuid),
-        await tx.weight_guard.last_written(netuid),
-    )
+    netuid, mechid = settings.validator.netuid, eyes.mechid
+    known = await known_of(tx, netuid, eyes)
     record = await tx.weights.of_epoch(netuid, mechid, head.epoch)
     due = due_block(head, settings.weights.blocks_before_epoch_end)
-    standing = [*_standing(settings, known, sight, clock, mechid)]
+    standing = [*_standing(settings, known, sight, eyes)]
     lock = await tx.weight_guard.locked()
     seen = read_stop_file(stop_file_of(settings)) if lock is None else lock.seen
     if seen is not None:
@@ -144,23 +138,14 @@ async def _view(  # noqa: PLR0913, PLR0917 - what was read, and whose it is
     )
 
 
-def _standing(settings: Settings, known: Known, sight: Sight, clock: Clock, mechid: int) -> list[Standing]:
+def _standing(settings: Settings, known: Known, sight: Sight, eyes: Eyes) -> list[Standing]:
     found = []
     if not settings.weights.enabled:
         found.append(_said(Reason.WEIGHTS_DISABLED, ""))
     if settings.weights.dry_run:
         found.append(_said(Reason.WEIGHTS_DRY_RUN, ""))
-    if refused := refusal(known, sight, clock.now()):
-        found.append(_said(refused.reason, refused.detail))
-    elif sight.slot is not None:
-        finding = judge(known, sight.slot, hidden=sight.parameters.commit_reveal)
-        if finding is Finding.STRANGER:
-            found.append(_said(Reason.WEIGHTS_LOCKED, f"last update in block {sight.slot.last_update}"))
-        elif known.open is not None and finding is not Finding.OURS:
-            found.append(_said(Reason.WEIGHTS_UNKNOWN, f"epoch {known.open.epoch}"))
-    if blocked := hindrance(sight, mechid):
-        found.append(_said(blocked.reason, blocked.detail))
-    return found
+    of_ours, of_the_chain = rule(known, sight, eyes.clock.now()).hindrance, hindrance(sight, eyes.mechid)
+    return found + [_said(each.reason, each.detail) for each in (of_ours, of_the_chain) if each is not None]
 
 
 def _said(reason: Reason, detail: str) -> Standing:

@@ -6,12 +6,11 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
-from validator.store import Store
+from validator.store import Store, Transaction
 from validator.store.records import WeightMark, WeightsRecord
 from validator.telemetry import Event
-from validator.weights.guard import Finding, Known, judge, refusal
+from validator.weights.guard import Finding, Known, expiry, rule
 from validator.weights.lock import WeightsLock
 from validator.weights.sight import Eyes, Sight, Slot
 from validator.weights.timing import Hindrance
@@ -57,39 +56,30 @@ class Watch:
             StoreError: the store could not be written.
         """
         sight, known = await self.eyes.look(), await self.known()
-        if found := refusal(known, sight, self.eyes.clock.now()):
-            return Checked(sight, found)
-        if sight.slot is not None and _finding(known, sight, sight.slot) is Finding.STRANGER:
+        finding, found = rule(known, sight, self.eyes.clock.now())
+        if finding is Finding.STRANGER:
             # The slot is read after the snapshot and may have changed hands in between: look twice.
             sight = await self.eyes.look()
-        slot = sight.slot
-        if slot is None:
-            return Checked(sight, None)
-        return Checked(sight, await self._follow(_finding(known, sight, slot), known, sight, slot))
+            finding, found = rule(known, sight, self.eyes.clock.now())
+        if finding is not None and sight.slot is not None:
+            await self._follow(finding, known, sight, sight.slot)
+        return Checked(sight, found)
 
-    async def _follow(self, finding: Finding, known: Known, sight: Sight, slot: Slot) -> Hindrance | None:
-        """Write down what follows from the finding; return why nothing may be signed."""
+    async def _follow(self, finding: Finding, known: Known, sight: Sight, slot: Slot) -> None:
+        """Write down what follows from the finding."""
         now = self.eyes.clock.now()
         if finding is Finding.STRANGER:
             await self.lock.lock(self._told(known, slot))
-        if finding is Finding.BEHIND and known.mark is not None:
-            text = f"last update in block {slot.last_update}, but it was in {known.mark.last_update} before"
-            return Hindrance(Reason.WEIGHTS_CHAIN_BEHIND, text, sight.snapshot.block + 1)
+        if finding is Finding.BEHIND:
+            return
         await self._remember(finding, known, sight, slot, now)
         if known.open is not None and finding is not Finding.OURS:
-            return await self._wait_for(known.open, sight, now)
-        return None
+            await self._wait_for(known.open, sight, now)
 
     async def known(self) -> Known:
         """Return what the store knows."""
-        netuid, mechid = self.netuid, self.eyes.mechid
         async with self.store.read() as tx:
-            return Known(
-                await tx.weight_guard.mark(netuid, mechid, self.eyes.hotkey),
-                await tx.weights.newest(netuid, mechid),
-                await tx.weights.highest_confirmed(netuid),
-                await tx.weight_guard.last_written(netuid),
-            )
+            return await known_of(tx, self.netuid, self.eyes)
 
     async def _remember(self, finding: Finding, known: Known, sight: Sight, slot: Slot, now: datetime) -> None:
         if finding is Finding.SAME:
@@ -107,17 +97,15 @@ class Watch:
         else:
             _log.info(Event.WEIGHTS_MARKED, **identity, block=slot.last_update, uid=mark.uid, detail=finding.value)
 
-    async def _wait_for(self, record: WeightsRecord, sight: Sight, now: datetime) -> Hindrance | None:
-        """Return the wait for a submission that did not arrive yet; None once it cannot any more."""
+    async def _wait_for(self, record: WeightsRecord, sight: Sight, now: datetime) -> None:
+        """Write down until when a submission may arrive that did not yet, and once it cannot any more."""
         block = sight.snapshot.block
-        expiry = record.expiry_block
-        if record.state == "submitted" or expiry is None:
-            # Who signed it is dead or has given up, so it was signed at this head at the latest.
-            expiry = block + (record.lifetime or 0)
+        last = expiry(record, block)
+        if record.state == "submitted" or record.expiry_block is None:
             async with self.store.begin() as tx:
-                await tx.weights.lose(record.id, expiry, now, None if record.message else _STOPPED)
-        if block <= expiry:
-            return Hindrance(Reason.WEIGHTS_UNKNOWN, f"epoch {record.epoch} may arrive until block {expiry}", block + 1)
+                await tx.weights.lose(record.id, last, now, None if record.message else _STOPPED)
+        if block <= last:
+            return
         async with self.store.begin() as tx:
             await tx.weights.update(record.id, "expired", now)
         _log.warning(
@@ -126,9 +114,8 @@ class Watch:
             mechid=self.eyes.mechid,
             epoch=record.epoch,
             attempt=record.attempts,
-            block=expiry,
+            block=last,
         )
-        return None
 
     def _told(self, known: Known, slot: Slot) -> str:
         was = "none" if known.mark is None else str(known.mark.last_update)
@@ -139,5 +126,11 @@ class Watch:
         )
 
 
-def _finding(known: Known, sight: Sight, slot: Slot) -> Finding:
-    return judge(known, slot, hidden=sight.parameters.commit_reveal)
+async def known_of(tx: Transaction, netuid: int, eyes: Eyes) -> Known:
+    """Return what the store knows of the hotkey's updates on the subnet."""
+    return Known(
+        await tx.weight_guard.mark(netuid, eyes.mechid, eyes.hotkey),
+        await tx.weights.newest(netuid, eyes.mechid),
+        await tx.weights.highest_confirmed(netuid),
+        await tx.weight_guard.last_written(netuid),
+    )
