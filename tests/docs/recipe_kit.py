@@ -71,7 +71,8 @@ class Tree:
         """The recipe touched exactly the files that its row names, and they are under six; a room counts as one."""
         patterns = [re.sub(r"<\w+>", r"[^/]+", re.escape(name)) for name in files_of(recipe)]
         patterns = [pattern + ".+" if pattern.endswith("/") else pattern for pattern in patterns]
-        assert len(patterns) < 6
+        assert len(patterns) < 6, f"{recipe} touches {len(patterns)} files"
         missed = [name for name in self.touched if not any(re.fullmatch(pattern, name) for pattern in patterns)]
         idle = [pattern for pattern in patterns if not any(re.fullmatch(pattern, name) for name in self.touched)]
-        assert (missed, idle) == ([], [])
+        told = f"{recipe}: touched, but not in the row: {missed}; in the row, but not touched: {idle}"
+        assert not missed and not idle, told  # noqa: PT018 - one sentence tells both
