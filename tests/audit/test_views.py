@@ -10,7 +10,7 @@ from world import World
 
 from validator.audit.views import flag_details, latest_weights, miner_list, round_list, round_view
 from validator.audit.views.flags import MAX_FLAG_ID
-from validator.audit.views.rounds import MAX_ROUND_ID
+from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import Reason
 from validator.protocol.round import FlagRaised
 from validator.protocol.scoring_version import ASSESSED_TYPES

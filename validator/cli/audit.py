@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from validator.cli.options import MAX_ROUND, Config, Json
+from validator.cli.options import Config, Json
+from validator.protocol.limits import MAX_ROUND_ID
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The log of receipts: export it, verify an export.")
 
@@ -15,7 +16,7 @@ def export(
     since: Annotated[
         int | None,
         typer.Option(
-            metavar="ROUND", min=0, max=MAX_ROUND, help="Start with this round's receipt.", show_default=False
+            metavar="ROUND", min=0, max=MAX_ROUND_ID, help="Start with this round's receipt.", show_default=False
         ),
     ] = None,
     out: Annotated[

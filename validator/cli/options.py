@@ -15,4 +15,3 @@ Config = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-MAX_ROUND = 2**53 - 1  # a larger number would not fit the column that it is compared with

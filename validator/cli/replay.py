@@ -4,15 +4,18 @@ from typing import Annotated
 
 import typer
 
-from validator.cli.options import MAX_ROUND, Config
+from validator.cli.options import Config
+from validator.protocol.limits import MAX_ROUND_ID
 
 MAX_JOBS = 64
 
 
 def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
-    round_id: Annotated[int | None, typer.Argument(metavar="[ROUND]", min=0, max=MAX_ROUND, help="One round.")] = None,
+    round_id: Annotated[
+        int | None, typer.Argument(metavar="[ROUND]", min=0, max=MAX_ROUND_ID, help="One round.")
+    ] = None,
     since: Annotated[
-        int | None, typer.Option(metavar="ROUND", min=0, max=MAX_ROUND, help="This round and all later ones.")
+        int | None, typer.Option(metavar="ROUND", min=0, max=MAX_ROUND_ID, help="This round and all later ones.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All rounds.")] = False,
     jobs: Annotated[int, typer.Option(min=1, max=MAX_JOBS, help="Processes.")] = 1,

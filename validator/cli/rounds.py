@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from validator.cli.options import MAX_ROUND, Config, Json
+from validator.cli.options import Config, Json
+from validator.protocol.limits import MAX_ROUND_ID
 
 MAX_ROUNDS = 10_000
 
@@ -15,7 +16,7 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Rounds: who
 def list_(
     limit: Annotated[int, typer.Option(min=1, max=MAX_ROUNDS, help="Most rounds.")] = 20,
     before: Annotated[
-        int | None, typer.Option(metavar="ID", min=0, max=MAX_ROUND, help="Only rounds before this one, for paging.")
+        int | None, typer.Option(metavar="ID", min=0, max=MAX_ROUND_ID, help="Only rounds before this one, for paging.")
     ] = None,
     config: Config = None,
     as_json: Json = False,

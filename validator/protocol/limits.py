@@ -57,6 +57,7 @@ MAX_TASK_BODY: Final = 4 * MIB
 MAX_TASKS_BODY: Final = 16 * MIB
 MAX_EXCLUDE: Final = 256
 MAX_SAFE_INTEGER: Final = 2**53 - 1
+MAX_ROUND_ID: Final = MAX_SAFE_INTEGER  # receipts carry it as a JSON number; every column holds it
 
 # Workflows (SPEC 12)
 MAX_TAO: Final = 1e6

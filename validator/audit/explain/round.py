@@ -13,12 +13,12 @@ from validator.audit.explain.window import (
     explain_weight,
     explain_windows,
 )
-from validator.audit.views.rounds import MAX_ROUND_ID
 from validator.kinds.explained.facts import TaskFacts
 from validator.kinds.explained.page import TaskExplanation
 from validator.kinds.explained.words import count
 from validator.kinds.registry import kind_of
 from validator.protocol.errors import ValidatorError
+from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import meaning_of
 from validator.protocol.round import MinerState, RoundInput, RoundOutcome
 from validator.protocol.scoring_version import SkillType

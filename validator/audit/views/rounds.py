@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 from validator.audit.views.flags import FlagView, flag_view
 from validator.protocol.answer import Role
+from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import Reason, gate_of, meaning_of
 from validator.protocol.round import (
     Components,
@@ -25,7 +25,6 @@ from validator.store import Transaction
 from validator.store.records import DispatchRecord, DispatchState, GroupRecord, RoundRecord, TaskRecord, TaskState
 
 Dispatched = tuple[str, str]
-MAX_ROUND_ID: Final = 2**63 - 1  # what the column holds on every database
 
 
 @dataclass(frozen=True, slots=True)
