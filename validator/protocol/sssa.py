@@ -10,7 +10,7 @@ from validator.protocol import limits
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
 from validator.protocol.scoring_version import SkillType, require_assessed
-from validator.protocol.strict_json import SchemaError, decode
+from validator.protocol.strict_json import SchemaError
 
 Verdict = Literal["ALLOW", "BLOCK", "REVIEW"]
 Category = Literal[
@@ -140,17 +140,6 @@ class Sssa(Document, frozen=True):
     evidence: Evidence
     policy: Policy
     signature: Signature
-
-
-def parse_sssa(data: bytes, *, limit: int = limits.MAX_BODY) -> Sssa:
-    """Return the attestation in `data`.
-
-    Raises:
-        JsonError: not an SSSA of schema 1.0, or over a limit; the text names the field.
-    """
-    sssa = decode(data, Sssa, limit=limit, values=limits.MAX_ANSWER_VALUES)
-    check_sssa(sssa)
-    return sssa
 
 
 def check_sssa(sssa: Sssa) -> None:

@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any, Literal
 
-import msgspec
 from msgspec import Meta
 
 from validator.protocol import limits
@@ -132,13 +131,3 @@ def check_output(output: StepOutput) -> None:
     for name, size, limit in sizes:
         if size > limit:
             raise SchemaError(f"{size} bytes, at most {limit} - at `output.{name}`")
-
-
-def encode_run(record: RunRecord) -> bytes:
-    """Return the record as it is stored."""
-    return msgspec.json.encode(record)
-
-
-def decode_run(data: bytes) -> RunRecord:
-    """Return a stored record."""
-    return msgspec.json.decode(data, type=RunRecord)

@@ -7,11 +7,13 @@ from msgspec import json as wire
 
 from localnet.analysis.analyse import analyse
 from localnet.analysis.result import Analysis
+from validator.protocol import limits
 from validator.protocol.bundles import evidence_resolves, index_bundle
 from validator.protocol.evidence import parse_evidence_ref
 from validator.protocol.scoring_version import SkillType
 from validator.protocol.sssa import Analysis as AnalysisDocument
-from validator.protocol.sssa import Evidence, Finding, Policy, Signature, Skill, Sssa, parse_sssa
+from validator.protocol.sssa import Evidence, Finding, Policy, Signature, Skill, Sssa, check_sssa
+from validator.protocol.strict_json import decode
 
 PYTHON = SkillType.EXECUTABLE_PYTHON
 SCRIPT = SkillType.EXECUTABLE_SCRIPT
@@ -65,7 +67,8 @@ def assert_fits_document(analysis: Analysis, files: Mapping[str, bytes], skill_t
         signature=Signature("5", "sr25519", "0x" + "0" * 128),
     )
     data = wire.encode(document)
-    assert parse_sssa(data) == document
+    assert decode(data, Sssa, limit=limits.MAX_BODY, values=limits.MAX_ANSWER_VALUES) == document
+    check_sssa(document)
     assert [f.id for f in analysis.findings] == [f"f{n}" for n in range(1, len(analysis.findings) + 1)]
     counts = {entry.path: entry.lines for entry in index_bundle(files)}
     for finding in analysis.findings:
