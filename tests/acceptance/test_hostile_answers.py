@@ -72,7 +72,7 @@ async def watched(sqlite_url: str, tmp_path: Path) -> AsyncIterator[Watched]:
     archives.warm_up()
     traces.warm_up()
     short = Plan(("dear", "cheap", "cheap", "dear", "cheap", "honest"), plans=0.7, waiting_every=1000)
-    async with Population(max(60, ROUNDS * 6), Plan() if LONG else short) as population:
+    async with Population(max(60, min(240, ROUNDS * 6)), Plan() if LONG else short) as population:
         goals = goal_documents(population.url, PLAN_S, RUN_S)
         for goal in goals:
             task = msgspec.convert(goal, WorkflowTask)
