@@ -43,7 +43,7 @@ def answers() -> Iterator[tuple[str, str, Any, bytes]]:
     from validator.kinds.assessment.dearest import dearest_answer
     from validator.protocol.answer import Dispatch
     from validator.protocol.probes import probe_values
-    from validator.protocol.scoring_version import SkillType
+    from validator.protocol.skill_types import SkillType
 
     yield "runtime", "the dearest legal answer", *dearest_answer(1)
     types = {"content": SkillType.DECLARATIVE, "runtime": SkillType.EXECUTABLE_PYTHON}

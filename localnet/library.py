@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from localnet.bundles.written import WrittenBundle, written_bundles
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.tasks.checks import sourced_task
 from validator.tasks.packing import PackOptions, pack_task

@@ -23,8 +23,8 @@ from validator.daemon.stop import Stop
 from validator.daemon.world import World, judging_workers
 from validator.protocol.bundles import read_bundle
 from validator.protocol.errors import ValidatorError
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
 from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.rounds.receipts import close_epoch

@@ -9,7 +9,7 @@ from localnet.roster import Resident
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.means import mean
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.rounds.listening import EndedRound
 from validator.scoring import CURRENT, version
 from validator.store import Store

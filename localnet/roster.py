@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 
 Kind = Literal[
     "thorough",

@@ -22,7 +22,7 @@ from localnet.analysis.source import SourceFile, addressable
 from localnet.analysis.verdict import SEVERITIES, VERDICTS, risk_of, verdict_of
 from validator.protocol import limits
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.scoring_version import SkillType, is_runtime
+from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.sssa import Dependency, Finding
 
 _UNNAMED_RISK: Final = 0.5  # of a bundle in which no file has a name that evidence can hold

@@ -11,7 +11,7 @@ from localnet.analysis.result import Analysis, Report, Use, found
 from localnet.analysis.source import SourceFile
 from localnet.analysis.verdict import VERDICTS
 from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, Severity, Verdict
 from validator.protocol.text import printable
 

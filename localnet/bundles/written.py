@@ -16,7 +16,7 @@ from validator.protocol import limits
 from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Document
 from validator.protocol.strict_json import decode
 from validator.protocol.task import Provenance, Task, Truth, Windows, check_task

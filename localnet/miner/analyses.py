@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Final, NamedTuple, Protocol
 
 from localnet.analysis.result import Analysis
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 
 Files = Mapping[str, bytes]
 AnalyseFunction = Callable[[Files, SkillType, str | None], Analysis]

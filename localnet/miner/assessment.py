@@ -14,7 +14,7 @@ from localnet.miner.requests import OpenedDispatch
 from localnet.tracing.records import Records, pack_traces, trace_hashes
 from validator.protocol.answer import Answer, Dispatch
 from validator.protocol.probes import canary_marker
-from validator.protocol.scoring_version import is_runtime
+from validator.protocol.skill_types import is_runtime
 from validator.protocol.sssa import Analysis as Conclusion
 from validator.protocol.sssa import Evidence, Policy, Signature, Skill, Sssa
 from validator.sources import Clock

@@ -7,8 +7,8 @@ from importlib.resources import files
 from typing import Final
 
 from validator.protocol.capabilities import Capabilities, SandboxImage
-from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.sssa import SandboxManifest, Signature
 from validator.protocol.times import format_time
 

@@ -16,7 +16,7 @@ from localnet.serving import HOST, JSON, LocalServer, answer, refusal
 from localnet.tracing.records import TracingError
 from validator.protocol.capabilities import DEFAULT_MAX_CONCURRENT
 from validator.protocol.round import Axon
-from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.sources import Clock
 
 _READ_S: Final = 30.0

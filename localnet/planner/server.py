@@ -12,8 +12,8 @@ from localnet.serving import LocalServer, answer, refusal
 from validator.protocol.capabilities import DEFAULT_MAX_CONCURRENT
 from validator.protocol.limits import MAX_TASK_BODY
 from validator.protocol.round import Axon
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Signature
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.workflow_plan import PlanTask, WorkflowDispatch, WorkflowPlan

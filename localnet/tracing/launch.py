@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from localnet.tracing.process import Launch
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.strict_json import JsonError, decode, decode_plain
 
 MANIFEST: Final = "manifest.json"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from localnet.tracing.records import Records
 from localnet.tracing.run import trace_bundle
 from validator.protocol.answer import ProbeEvidence
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 
 
 class RunPolicy:

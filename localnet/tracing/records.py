@@ -7,7 +7,7 @@ from typing import Any, Final
 from validator.protocol.archives import pack
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.errors import ValidatorError
-from validator.protocol.scoring_version import SkillType, trace_names
+from validator.protocol.skill_types import SkillType, trace_names
 
 Record = dict[str, Any]
 Records = dict[str, list[Record]]

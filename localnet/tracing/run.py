@@ -15,7 +15,7 @@ from localnet.tracing.records import Records, TracingError, empty_records, merge
 from localnet.tracing.shell import SETUP, SETUP_NAME, ShellTrace
 from validator.protocol.answer import ProbeEvidence
 from validator.protocol.probes import probe_values
-from validator.protocol.scoring_version import SkillType, is_runtime
+from validator.protocol.skill_types import SkillType, is_runtime
 
 MAX_DEPTH: Final = 3
 _SLUG: Final = re.compile(r"/tmp/sssa/probe-([0-9a-f]{8})\.txt")  # noqa: S108 - the protocol's path

@@ -20,8 +20,8 @@ from workflow_world import TEXT, signed_answer
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Signature
 from validator.protocol.task import Windows
 from validator.protocol.times import format_time

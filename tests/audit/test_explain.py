@@ -23,7 +23,7 @@ from validator.kinds.assessment.explain.page import AssessmentExplanation
 from validator.kinds.workflow.explain.page import WorkflowExplanation
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MemberOutcome, RoundOutcome
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.scoring import Share
 from validator.store import Store, Transaction
 from validator.store.records import WindowEntry

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from validator.kinds.explained.selection import Selection, explain_selection
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, MinerState, Neuron, RoundInput, TypeHistory
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.scoring import PlannedTask
 
 RAG = SkillType.RAG_KNOWLEDGE

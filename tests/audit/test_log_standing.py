@@ -9,7 +9,7 @@ from group_rounds import NAMES, Settled, settled, signed, signer
 
 from validator.audit.log.standing import Standing
 from validator.protocol.round import AgreementPair, AgreementSample, FlagRaised, RoundInput, RoundOutcome
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 
 RAG = SkillType.RAG_KNOWLEDGE
 FLAGGED = signer("P1").hotkey

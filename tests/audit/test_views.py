@@ -13,7 +13,7 @@ from validator.audit.views.flags import MAX_FLAG_ID
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import Reason
 from validator.protocol.round import FlagRaised
-from validator.protocol.scoring_version import ASSESSED_TYPES
+from validator.protocol.skill_types import ASSESSED_TYPES
 from validator.rounds.prepare import Prepared
 from validator.store import Store
 from validator.store.repositories.weights import PlannedWeights

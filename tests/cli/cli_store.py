@@ -23,8 +23,8 @@ from validator.cli import main
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.round import FlagRaised, Neuron, ReputationEvent
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
 from validator.rounds.prepare import Prepared
 from validator.store import Store, open_store
 from validator.store.repositories.weights import PlannedWeights

@@ -22,7 +22,7 @@ from cli_store import (
     validator,
 )
 
-from validator.protocol.scoring_version import ASSESSED_TYPES
+from validator.protocol.skill_types import ASSESSED_TYPES
 
 MINER_KEYS = [
     "hotkey",

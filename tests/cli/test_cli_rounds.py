@@ -8,7 +8,7 @@ import pytest
 from cli_store import EVIL, EVIL_SHOWN, FLAGGED, GARBAGE, Example, answered, called, copied, example_in, validator
 
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import ASSESSED_TYPES
+from validator.protocol.skill_types import ASSESSED_TYPES
 
 ROUND_KEYS = [
     "round_id",

@@ -11,8 +11,8 @@ import pytest
 from cli_store import PROGRAM, answered, called, environment, validator
 from workflow_builders import task_document
 
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
 from validator.sources import SystemClock
 from validator.tasks.folder import read_task
 from validator.tasks.http import HttpSource

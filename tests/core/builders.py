@@ -16,8 +16,8 @@ from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.capabilities import SandboxImage
 from validator.protocol.probes import canary_marker, probe_values
 from validator.protocol.round import RoundTask
-from validator.protocol.scoring_version import SkillType, is_runtime, trace_names
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType, is_runtime, trace_names
 from validator.protocol.sssa import (
     Analysis,
     Evidence,

@@ -19,8 +19,8 @@ from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.answer import Dispatch
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.round import Axon
-from validator.protocol.scoring_version import ASSESSED_TYPES, is_runtime
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import ASSESSED_TYPES, is_runtime
 from validator.protocol.sssa import Signature
 from validator.protocol.task import Windows
 from validator.protocol.times import format_time

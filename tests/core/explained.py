@@ -20,8 +20,8 @@ from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import SkillType, is_runtime
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.sssa import Analysis, Dependency, Finding, Policy, Rule, Signature, Verdict
 from validator.protocol.task import Task, Truth, Windows
 from validator.protocol.times import format_time

@@ -25,8 +25,8 @@ from validator.protocol.round import (
     RoundTask,
     Submission,
 )
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Sssa
 
 MCP = SkillType.MCP_SERVER

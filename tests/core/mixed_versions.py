@@ -12,7 +12,7 @@ from workflow_world import ScriptedServices
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.workflow.kind import WORKFLOW
 from validator.kinds.workflow.supply import Goals
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.sources import SeededRandom
 from validator.store import Store
 from validator.tasks.goals import MemoryGoals

@@ -21,8 +21,8 @@ from validator.kinds.workflow.supply import Goals
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.reasons import Reason
 from validator.protocol.round import WorkflowSubmission
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import StepOutput
 from validator.sources import SeededRandom, VirtualClock

@@ -33,7 +33,7 @@ from validator.protocol.round import (
     VoidTask,
     WorkflowSubmission,
 )
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Analysis, Dependency, Evidence, Finding, Policy, Rule, Signature, Skill, Sssa
 from validator.protocol.task import Truth, Windows
 from validator.protocol.workflow_plan import ErrorHandling, PlanEdge, PlanNode, PlanTask, Totals, WorkflowPlan

@@ -24,7 +24,7 @@ from validator.protocol.round import (
     Submission,
     VoidTask,
 )
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, Sssa
 from validator.protocol.task import Truth
 

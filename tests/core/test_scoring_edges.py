@@ -5,7 +5,7 @@ import math
 import pytest
 from builders import V1
 
-from validator.protocol.scoring_version import ASSESSED_TYPES, BASE_TRACES, SkillType
+from validator.protocol.skill_types import ASSESSED_TYPES, BASE_TRACES, SkillType
 from validator.scoring.v1_0.emission import tier
 from validator.scoring.v1_0.quality import quality
 from validator.scoring.v1_0.reputation import event_of_consensus

@@ -10,7 +10,7 @@ from builders import V1
 from random_rounds import scored
 from toy_version import TOY
 
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT, UnknownScoringVersionError, Version, version
 from validator.scoring.versions import VERSIONS
 

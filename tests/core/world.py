@@ -29,8 +29,8 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.probes import probe_values
 from validator.protocol.round import Axon
-from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.sssa import (
     Analysis,
     Evidence,

@@ -11,7 +11,7 @@ from validator.cli.score_cases import ConsensusCase, EmissionCase, score_consens
 from validator.protocol.means import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Components
-from validator.protocol.scoring_version import ASSESSED_TYPES, BASE_TRACES, SkillType, is_runtime, trace_names
+from validator.protocol.skill_types import ASSESSED_TYPES, BASE_TRACES, SkillType, is_runtime, trace_names
 from validator.protocol.sssa import Finding
 from validator.scoring import CURRENT, version
 

@@ -19,7 +19,7 @@ def test_a_task_source_gives_the_tasks_of_a_round(tmp_path: Path) -> None:
         import asyncio
         from pathlib import Path
 
-        from validator.protocol.scoring_version import SkillType
+        from validator.protocol.skill_types import SkillType
         from validator.tasks.folder import read_task
         from validator.tasks.source import SourcedTask, TaskError, TaskSourceError
 

@@ -25,7 +25,7 @@ PLAYED = """
     from replays import replayed
     from world import World, on_virtual_time, tasks_of_all_types
     from validator.audit.explain import explain_round
-    from validator.protocol.scoring_version import SkillType
+    from validator.protocol.skill_types import SkillType
     from validator.scoring import version
     from validator.store import open_store, upgrade
     from validator.tasks.memory import MemorySource
@@ -89,7 +89,7 @@ def test_a_scoring_version_scores_new_rounds_and_leaves_old_ones(tmp_path: Path)
 def test_a_skill_type_is_declared_planned_dispatched_judged_and_scored(tmp_path: Path) -> None:
     tree = Tree(tmp_path / "tree")
     tree.after(
-        "validator/protocol/scoring_version.py",
+        "validator/protocol/skill_types.py",
         "    AGENT_COMPOSITION = ",
         '    NOTEBOOK = "notebook"\n',
     )
@@ -102,7 +102,7 @@ def test_a_skill_type_is_declared_planned_dispatched_judged_and_scored(tmp_path:
         from types import MappingProxyType
         from typing import Final
 
-        from validator.protocol.scoring_version import SkillType
+        from validator.protocol.skill_types import SkillType
         from validator.protocol.task import Windows
         from validator.scoring.rules import TypeRules
         from validator.scoring.v1_0.rules import RULES as OLD

@@ -30,8 +30,8 @@ from validator.protocol.bundles import with_canary  # noqa: E402
 from validator.protocol.capabilities import Capabilities, SandboxImage  # noqa: E402
 from validator.protocol.probes import canary_marker, probe_values  # noqa: E402
 from validator.protocol.round import RoundTask  # noqa: E402
-from validator.protocol.scoring_version import SkillType, trace_names  # noqa: E402
 from validator.protocol.signatures import Signer  # noqa: E402
+from validator.protocol.skill_types import SkillType, trace_names  # noqa: E402
 from validator.protocol.sssa import (  # noqa: E402
     Analysis,
     Dependency,

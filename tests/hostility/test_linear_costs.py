@@ -29,7 +29,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import Receipt
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Dependency
 from validator.protocol.strict_json import decode
 from validator.protocol.task import parse_task

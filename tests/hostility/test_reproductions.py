@@ -14,7 +14,7 @@ from validator.protocol.bundles import read_bundle
 from validator.protocol.capabilities import parse_capabilities
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.strict_json import DuplicateKeyError, SchemaError, decode_plain
 from validator.protocol.times import parse_time
 from validator.protocol.traces import TracesError, TracesTooLargeError, read_traces

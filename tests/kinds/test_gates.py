@@ -34,7 +34,7 @@ from validator.protocol.bundles import IndexEntry
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.protocol.round import Rejection, RoundTask, Submission
-from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.task import Windows
 from validator.protocol.traces import read_traces
 

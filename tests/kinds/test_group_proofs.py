@@ -15,8 +15,8 @@ from validator.proofs import ConsensusProof, ProofError, VoteType
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import VoidTask
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import verify_document
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, signing_bytes
 
 RAG = SkillType.RAG_KNOWLEDGE

@@ -10,7 +10,7 @@ from validator.cli.kinds.pages import PAGES
 from validator.daemon.world import PRELOAD
 from validator.kinds.interface import Kind
 from validator.kinds.registry import KINDS
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 
 ROWS = list({kind.name: kind for kind in KINDS.values()}.values())
 HEAVY = {"sqlalchemy", "alembic", "psycopg", "aiohttp", "bittensor", "structlog", "pydantic", "typer", "rich"}

@@ -7,7 +7,7 @@ from builders import MINER, OTHER, V1, expect, make_answer, make_task
 from validator.kinds.assessment.judge import judge
 from validator.kinds.assessment.signed import fault
 from validator.protocol.round import Submission
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 
 TASK = make_task(SkillType.RAG_KNOWLEDGE)
 

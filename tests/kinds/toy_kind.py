@@ -16,8 +16,8 @@ from validator.protocol.answer import Role
 from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Checks, Judgement, RoundInput, RoundTask, Submission
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import verify_document
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document, Sssa
 from validator.protocol.strict_json import JsonError, decode
 from validator.scoring import Fault, Version

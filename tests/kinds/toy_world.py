@@ -11,7 +11,7 @@ from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.probes import probe_values
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 
 
 class ToyWorld(World):

@@ -15,8 +15,8 @@ from validator.miners.directory import CapabilityDirectory, Refreshed
 from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
 from validator.protocol.capabilities import Capabilities, SandboxImage
 from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Signature
 from validator.protocol.times import format_time
 from validator.sources import SystemClock, VirtualClock

@@ -13,7 +13,7 @@ from validator.kinds.assessment.requests import WrongBundleError, dispatch_bodie
 from validator.protocol.answer import CanarySpec, Dispatch, Role
 from validator.protocol.probes import probe_values
 from validator.protocol.round import RoundTask
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 
 

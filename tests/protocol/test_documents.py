@@ -9,8 +9,8 @@ import pytest
 
 from validator.protocol.capabilities import Capabilities, SandboxImage, parse_capabilities
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer, is_hotkey, verify, verify_document
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Signature
 from validator.protocol.strict_json import JsonError, SchemaError
 from validator.protocol.task import parse_task

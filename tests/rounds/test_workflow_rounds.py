@@ -11,8 +11,8 @@ from validator.miners.scripted import ScriptedReply
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MemberOutcome, RoundOutcome
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import WorkflowTask

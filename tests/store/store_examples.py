@@ -31,7 +31,7 @@ from validator.protocol.round import (
     Submission,
     TypeHistory,
 )
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import (
     Analysis,
     Dependency,

@@ -10,7 +10,7 @@ from store_examples import HOTKEYS, PYTHON, RAG, at, open_round, snapshot
 from validator.protocol.capabilities import Capabilities, SandboxImage
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AgreementPair, AgreementSample, FlagRaised, ReputationEvent
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Signature
 from validator.store import Store, open_store
 from validator.store.errors import EmptyReasonError, ReputationConflictError

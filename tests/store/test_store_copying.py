@@ -8,7 +8,7 @@ from world import World, on_virtual_time
 
 from validator.audit.replay import replay_round
 from validator.protocol.round import FlagRaised
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.sources import SystemClock
 from validator.store import open_store, schema_state
 from validator.store.copying import copy_store, row_counts

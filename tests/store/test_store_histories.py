@@ -9,7 +9,7 @@ from store_examples import HOTKEYS, PYTHON, RAG, a_round, answer_all, at, open_r
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan, TypeHistory
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.store import DispatchKey, Store, open_store
 from validator.store.repositories.histories import MAX_ROLES
 

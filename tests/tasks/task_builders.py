@@ -12,7 +12,7 @@ from aiohttp import web
 from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Task, Truth
 from validator.tasks.source import SourcedTask
 

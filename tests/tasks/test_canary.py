@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from validator.protocol.bundles import count_lines, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.probes import canary_marker
-from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.task import Windows
 from validator.sources import SeededRandom, SystemRandom
 from validator.tasks.canary import CANARY_TYPES, make_canary

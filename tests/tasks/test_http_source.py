@@ -13,8 +13,8 @@ from aiohttp import web
 from task_builders import make_task, make_truth, numbered, serving
 
 from validator.protocol.archives import pack
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Signature
 from validator.protocol.times import format_time
 from validator.sources import SystemClock

@@ -7,7 +7,7 @@ import msgspec
 from task_builders import make_task, make_truth, numbered, write_task
 from workflow_builders import task_document
 
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.tasks.check import check_folder, check_tasks
 
 

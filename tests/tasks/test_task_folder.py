@@ -11,7 +11,7 @@ from task_builders import SKILL, make_task, make_truth, numbered, plain, write_t
 
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.tasks.folder import find_tasks, read_task
 from validator.tasks.source import SourcedTask, TaskError
 

@@ -18,7 +18,7 @@ from task_builders import make_truth
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec
 from validator.protocol.bundles import read_bundle
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.tasks.admission import clean_name
 from validator.tasks.folder import read_task

@@ -14,8 +14,8 @@ from task_builders import make_task, make_truth, numbered, serving
 from yarl import URL
 
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 from validator.protocol.signatures import Signer, verify_document
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.strict_json import decode
 from validator.protocol.times import format_time, parse_time
 from validator.sources import SystemClock, VirtualClock

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 from task_builders import make_task, numbered, write_task
 
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.tasks.directory import DirectorySource
 from validator.tasks.memory import MemorySource

@@ -6,7 +6,7 @@ import msgspec
 
 from validator.cli.score_cases import Case, version_of
 from validator.protocol.answer import Id
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Hex32
 from validator.protocol.strict_json import SchemaError
 from validator.scoring import Candidate

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from validator.cli.options import Config, Json
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 
 if TYPE_CHECKING:
     from validator.audit.views import MinerView

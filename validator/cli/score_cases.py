@@ -9,7 +9,7 @@ from msgspec import Meta
 from validator.protocol.answer import Role
 from validator.protocol.limits import MAX_CASE_MEMBERS
 from validator.protocol.round import AgreementPair, ReputationKind
-from validator.protocol.scoring_version import WINDOW_TYPES
+from validator.protocol.skill_types import WINDOW_TYPES
 from validator.protocol.sssa import Document, Finding, Sssa, Text, Unit, check_finding, check_sssa
 from validator.protocol.strict_json import SchemaError
 from validator.protocol.task import Window, check_injections

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from validator.cli.options import Config, Json
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Tasks: bundles with what is known of them, and workflows."

@@ -18,7 +18,7 @@ from validator.protocol.round import (
     RoundResults,
     RoundTask,
 )
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.scoring import Fault, Rules, Version
 
 

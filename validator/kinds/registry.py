@@ -9,7 +9,7 @@ from validator.kinds.judging import Judged, Key
 from validator.kinds.workflow.kind import WORKFLOW
 from validator.proofs import ConsensusProof, ProofError
 from validator.protocol.round import Passed, RoundInput, RoundOutcome, RoundPlan, RoundResults, RoundTask
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.text import printable
 from validator.scoring import Version
 

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from validator.protocol import limits
-from validator.protocol.scoring_version import SkillType, require_assessed
+from validator.protocol.skill_types import SkillType, require_assessed
 from validator.protocol.sssa import Document, Hex32, Sssa, Text, check_sssa
 from validator.protocol.strict_json import SchemaError, decode
 

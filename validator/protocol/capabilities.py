@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Meta
 
 from validator.protocol.limits import CLOCK_TOLERANCE_S, MAX_CAPABILITIES_AGE_S, MAX_CAPABILITIES_BODY
-from validator.protocol.scoring_version import SkillType, is_runtime
 from validator.protocol.signatures import verify_document
+from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.sssa import Document, Signature, Text
 from validator.protocol.strict_json import SchemaError, decode
 from validator.protocol.times import parse_time

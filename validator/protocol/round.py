@@ -12,7 +12,7 @@ from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.capabilities import SandboxImage
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import SkillType, is_runtime
+from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.sssa import Document, Sssa, Unit
 from validator.protocol.task import Truth, Windows
 from validator.protocol.workflow_plan import WorkflowPlan, goal_sha256

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from validator.protocol import limits
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
-from validator.protocol.scoring_version import SkillType, require_assessed
+from validator.protocol.skill_types import SkillType, require_assessed
 from validator.protocol.strict_json import SchemaError
 
 Verdict = Literal["ALLOW", "BLOCK", "REVIEW"]

@@ -8,7 +8,7 @@ from msgspec import Meta
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
-from validator.protocol.scoring_version import SkillType, is_runtime, require_assessed
+from validator.protocol.skill_types import SkillType, is_runtime, require_assessed
 from validator.protocol.sssa import Document, Hex32, Rule, Text, Unit, Verdict
 from validator.protocol.strict_json import SchemaError, decode
 

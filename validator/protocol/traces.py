@@ -14,7 +14,7 @@ from validator.protocol.bundles import count_lines
 from validator.protocol.canonical import NotCanonicalError, canonical_plain
 from validator.protocol.errors import ValidatorError
 from validator.protocol.json_shape import count_values, nesting_exceeds
-from validator.protocol.scoring_version import SkillType, trace_names
+from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.strict_json import JsonError, parse_untyped
 
 SIGNATURE_FIELDS: Final[dict[str, tuple[str, ...]]] = {

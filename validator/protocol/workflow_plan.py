@@ -10,8 +10,8 @@ from validator.protocol.answer import Id, Role, Seconds
 from validator.protocol.canonical import digest
 from validator.protocol.plan_rules import check_plan
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import verify_document
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Description, Document, Hex32, Signature, Text
 from validator.protocol.strict_json import decode
 from validator.protocol.task import Window

@@ -21,8 +21,8 @@ from validator.protocol.round import (
     RoundPlan,
     TypeHistory,
 )
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
 from validator.rounds.receipts import is_over, open_log, write_receipt
 from validator.rounds.salts import epoch_salt
 from validator.scoring import CURRENT, Rules, version

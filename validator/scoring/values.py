@@ -17,7 +17,7 @@ from validator.protocol.round import (
     MemberOutcome,
     RoundTask,
 )
-from validator.protocol.scoring_version import SkillType, require_assessed
+from validator.protocol.skill_types import SkillType, require_assessed
 from validator.protocol.sssa import Document, Finding, Rule, Unit, Verdict
 from validator.protocol.task import Truth, Window
 

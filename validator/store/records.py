@@ -17,7 +17,7 @@ from validator.protocol.round import (
     RoundInput,
     RoundOutcome,
 )
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 
 RoundState = Literal["open", "settled", "void", "skipped", "abandoned"]
 EndState = Literal["settled", "void", "abandoned"]

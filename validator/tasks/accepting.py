@@ -5,8 +5,8 @@ from datetime import datetime
 
 from validator.protocol import limits
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import verify_document
+from validator.protocol.skill_types import SkillType
 from validator.protocol.strict_json import JsonError, SchemaError, decode
 from validator.protocol.task import Task
 from validator.tasks.checks import sourced_task

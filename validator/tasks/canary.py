@@ -10,7 +10,7 @@ from typing import Final
 from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Task, Truth, Windows
 from validator.sources import RandomBytes
 from validator.tasks.canary_servers import draw_server

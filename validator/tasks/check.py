@@ -6,7 +6,7 @@ from typing import NamedTuple
 from validator.protocol.archives import ArchiveError
 from validator.protocol.bundles import read_bundle
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.strict_json import JsonError
 from validator.protocol.task import Task, parse_task
 from validator.protocol.text import printable

@@ -7,7 +7,7 @@ from pathlib import Path
 import structlog
 
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.text import printable
 from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, find_tasks, read_parts, read_task
 from validator.tasks.rotation import Rotation

@@ -11,8 +11,8 @@ from yarl import URL
 
 from validator.outgoing.signing import RequestSigner
 from validator.protocol import limits
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Task
 from validator.sources import Clock
 from validator.tasks.accepting import Asked, accept_bundle, accept_tasks

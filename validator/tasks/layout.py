@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from validator.protocol import limits
-from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.text import printable
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.tasks.rotation import Rotation
 from validator.tasks.source import SourcedTask
 

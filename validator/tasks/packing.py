@@ -8,7 +8,7 @@ import msgspec
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.task import Provenance, Task, Truth, Windows
 from validator.tasks.admission import admit, squeeze

@@ -2,7 +2,7 @@
 
 import structlog
 
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.text import printable
 from validator.tasks.source import SourcedTask, TaskSource, TaskSourceError
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from validator.protocol.errors import ValidatorError
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Task
 
 

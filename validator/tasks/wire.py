@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from validator.protocol import limits
 from validator.protocol.errors import ValidatorError
-from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Document, Signature, Text
 from validator.protocol.strict_json import SchemaError
 from validator.protocol.task import Task

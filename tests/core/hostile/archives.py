@@ -13,7 +13,7 @@ from hostile.kinds import Case, Made, kind
 from validator.protocol.archives import pack
 from validator.protocol.limits import MAX_TRACES_COMPRESSED, MIB
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import trace_names
+from validator.protocol.skill_types import trace_names
 
 _LARGE, _BROKEN = Reason.TRACES_TOO_LARGE, Reason.TRACES_UNDECODABLE
 _LINE = b'{"ts":1}\n'

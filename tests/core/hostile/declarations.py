@@ -15,8 +15,8 @@ from hostile.kinds import Made, kind
 from hostile.strings import everything
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.limits import MAX_CAPABILITIES_BODY, MIB
-from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.sssa import Signature
 from validator.protocol.times import format_time
 

@@ -16,8 +16,8 @@ from validator.protocol.answer import Answer, Dispatch
 from validator.protocol.archives import pack
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import is_runtime
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import is_runtime
 from validator.protocol.sssa import Analysis
 from validator.protocol.traces import read_traces
 

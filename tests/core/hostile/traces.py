@@ -15,7 +15,7 @@ from hostile.strings import everything
 from validator.protocol.archives import pack
 from validator.protocol.limits import MAX_TRACES_EXPANDED
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import SkillType, is_runtime, trace_names
+from validator.protocol.skill_types import SkillType, is_runtime, trace_names
 
 _LARGE, _BROKEN, _HASH = Reason.TRACES_TOO_LARGE, Reason.TRACES_UNDECODABLE, Reason.TRACES_HASH
 _ROOM = MAX_TRACES_EXPANDED - 1_000

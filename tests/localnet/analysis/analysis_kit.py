@@ -10,7 +10,7 @@ from localnet.analysis.result import Analysis
 from validator.protocol import limits
 from validator.protocol.bundles import evidence_resolves, index_bundle
 from validator.protocol.evidence import parse_evidence_ref
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Analysis as AnalysisDocument
 from validator.protocol.sssa import Evidence, Finding, Policy, Signature, Skill, Sssa, check_sssa
 from validator.protocol.strict_json import decode

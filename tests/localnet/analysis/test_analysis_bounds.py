@@ -12,7 +12,7 @@ from localnet.analysis.bandit_run import effort
 from localnet.analysis.python_parse import parse, scopes_of
 from localnet.analysis.result import BEYOND
 from validator.protocol import limits
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 
 DEEP = {
     "parentheses": b"(" * 100_000,

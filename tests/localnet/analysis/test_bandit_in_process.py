@@ -43,7 +43,7 @@ def test_the_process_is_left_as_it_was() -> None:
 def test_it_is_imported_only_when_python_is_analysed() -> None:
     code = (
         "import sys\nfrom localnet.analysis.analyse import analyse\n"
-        "from validator.protocol.scoring_version import SkillType\n"
+        "from validator.protocol.skill_types import SkillType\n"
         "analyse({'a.md': b'x'}, SkillType.RAG_KNOWLEDGE)\nassert 'bandit' not in sys.modules\n"
         "analyse({'a.py': b'x'}, SkillType.EXECUTABLE_PYTHON)\nassert 'bandit' in sys.modules\n"
     )

@@ -16,7 +16,7 @@ from validator.protocol.bundles import evidence_resolves, index_bundle, read_bun
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.evidence import parse_evidence_ref
 from validator.protocol.probes import canary_marker
-from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType, is_runtime
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.task import parse_task
 
 BUNDLES = {bundle.name: bundle for bundle in written_bundles()}

@@ -22,8 +22,8 @@ from validator.protocol.archives import pack
 from validator.protocol.bundles import index_bundle, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.round import Axon, RoundTask
-from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.task import Truth, Windows
 from validator.sources import Clock, SystemClock
 

@@ -12,7 +12,7 @@ from localnet.analysis.result import Analysis
 from localnet.bundles.written import written_bundles
 from localnet.miner.analyses import AnalysisPool, analyse_bundle
 from localnet.miner.careless import NOTHING
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 
 DOCUMENT = SkillType.RAG_KNOWLEDGE
 

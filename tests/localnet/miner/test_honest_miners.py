@@ -14,8 +14,8 @@ from validator.kinds.judging import Judged
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Submission
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
 from validator.sources import SystemClock
 
 BUNDLES = {bundle.name: bundle for bundle in written_bundles()}

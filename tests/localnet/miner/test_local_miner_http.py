@@ -18,8 +18,8 @@ from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import parse_capabilities
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.sources import SystemClock
 
 STRANGER = Signer.from_uri("//Stranger")

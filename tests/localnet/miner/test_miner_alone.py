@@ -34,8 +34,8 @@ from validator.daemon.stop import Stop
 from validator.miners.client import HttpMinerClient
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
 from validator.settings import Settings, ValidatorSettings
 from validator.sources import SystemClock, VirtualClock
 

@@ -15,8 +15,8 @@ from localnet.planner.skills import HABITS
 from localnet.roster import Kind, Resident, demo_roster
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
-from validator.protocol.scoring_version import SkillType
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Sssa, check_sssa
 from validator.scoring import Member
 

@@ -13,7 +13,7 @@ from localnet.tracing.records import TracingError
 from localnet.tracing.run import trace_bundle
 from validator.protocol.answer import ProbeEvidence
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 
 
 async def gone(marker: str) -> bool:

@@ -10,7 +10,7 @@ from tracing_kit import PROBE
 
 from localnet.tracing.places import Folder
 from localnet.tracing.records import empty_records, is_record, merge, pack_traces, trace_hashes
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.traces import read_traces
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)

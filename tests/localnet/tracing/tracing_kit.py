@@ -7,7 +7,7 @@ from pathlib import Path
 from localnet.tracing.records import Records, pack_traces
 from localnet.tracing.run import Traced, trace
 from validator.protocol.probes import probe_values
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.traces import Traces, read_traces
 
 NONCE = "ab12cd34" + "0" * 56

@@ -9,7 +9,7 @@ from validator.audit.explain.who import find_hotkey
 from validator.audit.explain.window import UNMIXED, Mechanisms
 from validator.protocol.means import mean
 from validator.protocol.reasons import gate_of, meaning_of
-from validator.protocol.scoring_version import WINDOW_TYPES, SkillType
+from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.protocol.sssa import Document
 from validator.scoring import CURRENT, Version, version
 from validator.store import Transaction

@@ -21,7 +21,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import meaning_of
 from validator.protocol.round import MinerState, RoundInput, RoundOutcome
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.scoring import PlannedTask, UnknownScoringVersionError, Version, version
 from validator.store import Transaction

@@ -13,7 +13,7 @@ from validator.protocol.round import (
     RoundInput,
     RoundOutcome,
 )
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.scoring import Version
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from validator.protocol.means import mean
 from validator.protocol.round import RoundInput
-from validator.protocol.scoring_version import WINDOW_TYPES
+from validator.protocol.skill_types import WINDOW_TYPES
 from validator.protocol.sssa import Document
 from validator.scoring import Share, Version, WeightPlan
 from validator.store import Transaction

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from validator.protocol.round import AgreementPair, MinerState, RoundInput, RoundOutcome
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 
 _KEPT: Final = 512  # agreements of a pair: more than any version's window, and a bound on what a log can make us keep
 

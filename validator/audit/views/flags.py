@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from validator.protocol.reasons import meaning_of
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.store import Transaction
 from validator.store.records import FlagRecord, SampleRecord
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from validator.protocol.scoring_version import WINDOW_TYPES, SkillType
+from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.scoring import CURRENT, Version, version
 from validator.store import Transaction
 from validator.store.records import MinerRecord

@@ -20,7 +20,7 @@ from validator.protocol.round import (
     ReputationKind,
     WorkflowOutcome,
 )
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.store import Transaction
 from validator.store.records import DispatchRecord, DispatchState, GroupRecord, RoundRecord, TaskRecord, TaskState
 

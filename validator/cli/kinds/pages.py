@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from validator.cli.kinds import assessment, workflow
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 
 if TYPE_CHECKING:
     from validator.audit.views import DispatchView, TaskView

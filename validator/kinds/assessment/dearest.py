@@ -16,8 +16,8 @@ from validator.protocol.capabilities import SandboxImage
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundTask
-from validator.protocol.scoring_version import SkillType, trace_names
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.sssa import (
     Analysis,
     Dependency,

@@ -15,8 +15,8 @@ from validator.protocol.nfc import nfc
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Checks, RoundTask
-from validator.protocol.scoring_version import is_runtime
 from validator.protocol.signatures import verify_document
+from validator.protocol.skill_types import is_runtime
 from validator.protocol.sssa import LLM_USES, Sssa
 from validator.protocol.strict_json import JsonError
 from validator.protocol.traces import Traces, TracesError, TracesTooLargeError, decode_trace_text, read_traces

@@ -6,7 +6,7 @@ from validator.kinds.assessment.gates import Case, checks_of, first_failure
 from validator.kinds.judging import Expected, Judged, reject_answer
 from validator.protocol.canonical import digest
 from validator.protocol.round import Submission
-from validator.protocol.scoring_version import BASE_TRACES
+from validator.protocol.skill_types import BASE_TRACES
 from validator.protocol.text import printable
 from validator.protocol.traces import Traces
 

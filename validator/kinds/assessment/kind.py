@@ -9,7 +9,7 @@ from validator.kinds.assessment.requests import requests
 from validator.kinds.assessment.semantics import facts
 from validator.kinds.assessment.signed import fault
 from validator.kinds.interface import Kind
-from validator.protocol.scoring_version import ASSESSED_TYPES
+from validator.protocol.skill_types import ASSESSED_TYPES
 
 ASSESSMENT: Final = Kind(
     name="assessment",

@@ -10,7 +10,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.errors import ValidatorError
 from validator.protocol.probes import probe_values
 from validator.protocol.round import RoundTask
-from validator.protocol.scoring_version import is_runtime
+from validator.protocol.skill_types import is_runtime
 
 _PATH: Final = "/v1/assessments"
 

@@ -12,7 +12,7 @@ from validator.protocol.bundles import index_bundle, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.draws import NONCE_BYTES, task_id
 from validator.protocol.round import RoundTask
-from validator.protocol.scoring_version import ASSESSED_TYPES, SkillType
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.scoring import Rules
 from validator.sources import RandomBytes
 from validator.tasks.canary import CANARY_TYPES

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from validator.kinds.explained.gates import Gates
 from validator.kinds.explained.selection import Selection
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.store.records import TaskState
 
 

@@ -8,7 +8,7 @@ from validator.kinds.workflow.facts import facts, fault
 from validator.kinds.workflow.gates import judge_plan
 from validator.kinds.workflow.proof import prove
 from validator.kinds.workflow.requests import requests
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 
 WORKFLOW: Final = Kind(
     name="workflow",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from validator.kinds.interface import PackedTask
 from validator.protocol.draws import NONCE_BYTES, task_id
 from validator.protocol.round import RoundTask
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_plan import goal_sha256
 from validator.protocol.workflow_task import WorkflowTask, task_sha256
 from validator.scoring import Rules

@@ -11,7 +11,7 @@ from validator.protocol.round import (
     RoundInput,
     RoundPlan,
 )
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.scoring.rules import Ruled
 from validator.scoring.v1_0.reputation import apply_event, event_of_consensus, event_of_failure
 from validator.scoring.values import ScoredTask

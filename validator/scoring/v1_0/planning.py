@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from validator.protocol.round import MinerState, RoundInput, RoundPlan, RoundTask, TypeHistory
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.scoring.rules import Ruled
 from validator.scoring.v1_0.groups import select_group
 from validator.scoring.values import Candidate, PlannedTask

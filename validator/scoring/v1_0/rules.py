@@ -3,7 +3,7 @@
 from types import MappingProxyType
 from typing import Final
 
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.scoring.rules import (
     CollusionRules,

@@ -12,7 +12,7 @@ from validator.protocol.round import (
     RoundInput,
     RoundTask,
 )
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.scoring.rules import Ruled
 from validator.scoring.v1_0.collusion import add_sample, auditors_are_witnesses
 from validator.scoring.values import ScoredTask, TaskSample

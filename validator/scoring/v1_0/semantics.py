@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from validator.protocol.means import mean
-from validator.protocol.scoring_version import BASE_TRACES
+from validator.protocol.skill_types import BASE_TRACES
 from validator.scoring.rules import Ruled
 
 Signatures = Mapping[str, frozenset[bytes]]

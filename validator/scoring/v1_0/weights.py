@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from validator.protocol.means import mean
-from validator.protocol.scoring_version import WINDOW_TYPES
+from validator.protocol.skill_types import WINDOW_TYPES
 from validator.scoring.rules import Ruled
 from validator.scoring.values import Share, WeightPlan
 

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Row, func, select, update
 
 from validator.protocol.round import AgreementPair, AgreementSample
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.store.records import SampleRecord
 from validator.store.repositories.base import Repository
 from validator.store.tables import agreements

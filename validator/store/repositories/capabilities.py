@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.limits import CLOCK_TOLERANCE_S
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.store.repositories.base import Repository
 from validator.store.tables import capabilities
 

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Row, Table, and_, func, select, update
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Passed, RoundInput, RoundPlan
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.store.errors import MismatchError, WrongStateError
 from validator.store.records import DispatchKey, DispatchRecord, DispatchState
 from validator.store.repositories.base import Repository

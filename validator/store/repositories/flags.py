@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Row, func, select, update
 
 from validator.protocol.round import FlagRaised
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.store.errors import EmptyReasonError
 from validator.store.records import FlagDetail, FlagRecord
 from validator.store.repositories.agreements import Agreements

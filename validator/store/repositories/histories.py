@@ -7,7 +7,7 @@ from sqlalchemy import case, func, select
 
 from validator.protocol.answer import Role
 from validator.protocol.round import TypeHistory
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.store.repositories.base import Repository
 from validator.store.tables import dispatches, rounds
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import func, select
 
 from validator.protocol.round import MetagraphSnapshot
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.store.records import MinerRecord
 from validator.store.repositories.base import Repository
 from validator.store.repositories.capabilities import CapabilityDocuments, usable_types

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Row, select
 
 from validator.protocol.round import ReputationEvent
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.store.errors import ReputationConflictError
 from validator.store.records import EventRecord
 from validator.store.repositories.base import Repository

@@ -7,7 +7,7 @@ import msgspec
 from sqlalchemy import Row, and_, select
 
 from validator.protocol.round import Components, Emission, MemberOutcome, WorkflowOutcome
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.store.records import ScoreRecord
 from validator.store.repositories.base import Repository
 from validator.store.tables import dispatches, scores, tasks

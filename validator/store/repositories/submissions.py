@@ -16,7 +16,7 @@ from validator.protocol.round import (
     WorkflowSubmission,
     answer_type,
 )
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Sssa
 from validator.protocol.workflow_plan import WorkflowPlan
 from validator.store.errors import DamagedError

@@ -7,7 +7,7 @@ from sqlalchemy import Row, Update, select, update
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GroupOutcome, RoundInput, RoundPlan
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.store.errors import AlreadySettledError, MismatchError, WrongStateError
 from validator.store.records import TaskRecord, TaskState
 from validator.store.repositories.base import Repository

@@ -2,7 +2,7 @@
 
 from validator.kinds.explained.words import plain
 from validator.protocol.round import Emission
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.scoring import AnswerFacts, Rules, Version
 

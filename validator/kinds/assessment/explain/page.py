@@ -12,7 +12,7 @@ from validator.kinds.explained.selection import Selection, explain_selection
 from validator.protocol.answer import Role
 from validator.protocol.reasons import meaning_of
 from validator.protocol.round import Mode, RoundInput
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.store.records import TaskState
 

@@ -16,7 +16,7 @@ from validator.kinds.workflow.gates import GATES_OF_PLANS
 from validator.protocol.answer import Role
 from validator.protocol.reasons import meaning_of
 from validator.protocol.round import MemberOutcome, Mode, RoundInput
-from validator.protocol.scoring_version import SkillType
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.store.records import TaskState
 
