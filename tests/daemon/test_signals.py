@@ -126,3 +126,19 @@ def test_a_signal_that_comes_as_the_start_ends_stops_it_all_the_same() -> None:
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=30)
     assert (process.returncode, out) == (7, "True\n")
+
+
+def test_a_thread_that_finds_the_event_loop_closed_says_nothing_and_any_other_fault_is_printed() -> None:
+    before = """
+loop = asyncio.new_event_loop()
+loop.close()
+for late in (lambda: loop.call_soon_threadsafe(print), lambda: int("no number")):
+    thread = threading.Thread(target=late)
+    thread.start()
+    thread.join()
+"""
+    with running("signals.started(1.0); ready()", before) as process:
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "no number" in said
+    assert "Event loop is closed" not in said

@@ -53,6 +53,7 @@ class Signals:
         for number in _SIGNALS:
             signal.signal(number, lambda _number, _frame: None)  # without a handler nothing is written
         signal.set_wakeup_fd(self._writing.fileno(), warn_on_full_buffer=False)
+        threading.excepthook = _print_fault
         threading.Thread(target=self._watch, name="signals", daemon=True).start()
 
     def starting(self) -> None:
@@ -123,3 +124,9 @@ class Signals:
         from validator.telemetry.events import Event  # noqa: PLC0415
 
         structlog.get_logger().warning(Event.DAEMON_CUT_OFF, requests=self._requests)
+
+
+def _print_fault(raised: threading.ExceptHookArgs) -> None:
+    """Print what a thread raised, unless it only found the event loop closed: nobody waits for its result any more."""
+    if not (isinstance(raised.exc_value, RuntimeError) and str(raised.exc_value) == "Event loop is closed"):
+        threading.__excepthook__(raised)
