@@ -5,9 +5,13 @@ import math
 import pytest
 from builders import V1
 
+from validator.protocol.answer import Role
+from validator.protocol.round import Checks
 from validator.protocol.skill_types import ASSESSED_TYPES, BASE_TRACES, SkillType
+from validator.protocol.task import Truth
+from validator.scoring import AnswerFacts
 from validator.scoring.v1_0.emission import tier
-from validator.scoring.v1_0.quality import quality
+from validator.scoring.v1_0.quality import axes, quality
 from validator.scoring.v1_0.reputation import event_of_consensus
 from validator.scoring.v1_0.semantics import reference_signatures
 
@@ -48,3 +52,26 @@ def test_evidence_at_the_floor_still_counts() -> None:
 )
 def test_a_consensus_on_a_bound_has_the_event_above_it(consensus: float, event: str | None) -> None:
     assert event_of_consensus(V1.rules.reputation, consensus) == event
+
+
+@pytest.mark.parametrize(("role", "sigma"), [("primary", 0.5), ("auditor", None)])
+def test_expected_commands_count_for_primaries_alone(role: Role, sigma: float | None) -> None:
+    facts = AnswerFacts(
+        skill_type=SkillType.EXECUTABLE_SCRIPT,
+        role=role,
+        window=(0, 10),
+        t=1,
+        epoch=0,
+        verdict="BLOCK",
+        risk_score=0.5,
+        findings=(),
+        rules=(),
+        manifest_sha256=None,
+        shell_commands=("ls",),
+        truth=Truth("BLOCK", None, None, None, ("ls", "curl"), None, None, None),
+        provenance="curated",
+        checks=Checks(probes=True, traces=None, manifest_digest=None, evidence_resolves=True, canary=None),
+        semantic_subset=None,
+        consensus=1.0,
+    )
+    assert axes(V1, facts).get("sigma") == sigma
