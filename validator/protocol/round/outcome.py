@@ -1,0 +1,136 @@
+"""What a round comes to: groups, members, samples, flags, reputation (SPEC 4 to 12)."""
+
+from typing import Literal
+
+from validator.protocol.answer import Role
+from validator.protocol.round.plan import Mode
+from validator.protocol.skill_types import SkillType
+from validator.protocol.sssa import Document
+from validator.protocol.workflow_score import WorkflowRun, WorkflowScore
+
+ReputationKind = Literal[
+    "consensus_high",
+    "consensus_low",
+    "invalid",
+    "violation",
+    "digest_mismatch",
+    "probe_fail",
+    "rerun_pass",
+    "rerun_fail",
+    "collusion_flag",
+    "recovery",
+]
+
+
+class Components(Document, frozen=True):
+    """The seven components of SPEC 4, each in [0, 1]."""
+
+    findings_recall: float
+    findings_precision: float
+    verdict_agreement: float
+    capabilities_agreement: float
+    risk_agreement: float
+    dependencies_agreement: float
+    policy_agreement: float
+
+
+class Emission(Document, frozen=True):
+    """One answer's reward with everything that made it (SPEC 6, 7)."""
+
+    axes: dict[str, float]
+    epsilon: float
+    quality: float
+    base_weight: float
+    tier: float
+    early_bonus: float
+    role: float
+    consensus: float
+    bootstrap: float
+    emission: float
+
+
+class WorkflowOutcome(Document, frozen=True):
+    """What a run was measured at, and what that is worth (SPEC 12)."""
+
+    measured: WorkflowRun
+    score: WorkflowScore
+
+
+class MemberOutcome(Document, frozen=True):
+    """What one dispatch came to.
+
+    `emission` is None for a failed gate (it enters the window as 0), for D-7 and for workflows, which are worth what
+    `workflow` says; that is None while the quality of the output is not known.
+    """
+
+    task_id: str
+    hotkey: str
+    role: Role
+    reason: str
+    components: Components | None
+    consensus: float
+    agreement_with_primaries: float | None
+    agreement_with_auditors: float | None
+    emission: Emission | None
+    window_entry: float | None
+    workflow: WorkflowOutcome | None = None
+
+
+class GroupOutcome(Document, frozen=True):
+    """A task's group result (SPEC 4). Sets are sorted; `verdict` and `mean_risk` None below 3 valid SSSAs."""
+
+    task_id: str
+    reason: str
+    mode: Mode
+    n_valid: int
+    threshold: int
+    verdict: str | None
+    mean_risk: float | None
+    finding_keys: tuple[str, ...]
+    provenance: Literal["curated", "canary", "consensus"] | None
+    scored_verdict: str | None
+    auditor_agreement: float | None
+
+
+class AgreementSample(Document, frozen=True):
+    """A collusion sample of one (hotkey, skill_type, round); stored whether it counted or not (SPEC 9)."""
+
+    hotkey: str
+    skill_type: SkillType
+    with_primaries: float | None
+    with_auditors: float | None
+    counted: bool
+    reason: str
+
+
+class FlagRaised(Document, frozen=True):
+    """A collusion flag with the means that raised it."""
+
+    hotkey: str
+    skill_type: SkillType
+    mean_with_primaries: float
+    mean_with_auditors: float
+    samples: int
+
+
+class ReputationEvent(Document, frozen=True):
+    """One step of one reputation, in the order of SPEC 10. `cause` is a task id, a rerun id or empty."""
+
+    hotkey: str
+    skill_type: SkillType
+    kind: ReputationKind
+    cause: str
+    before: float
+    after: float
+
+
+class RoundOutcome(Document, frozen=True):
+    """What a round comes to; one transaction stores it."""
+
+    round_id: str
+    scoring_version: str
+    groups: tuple[GroupOutcome, ...]
+    members: tuple[MemberOutcome, ...]
+    samples: tuple[AgreementSample, ...]
+    flags: tuple[FlagRaised, ...]
+    reputation: tuple[ReputationEvent, ...]

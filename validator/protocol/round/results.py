@@ -1,0 +1,176 @@
+"""What came back in a round: answers that passed their gates, rejections, void tasks (SPEC 5, D-6)."""
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, ClassVar
+
+from msgspec import Meta, structs
+
+from validator.protocol.answer import Role
+from validator.protocol.reasons import Reason
+from validator.protocol.skill_types import SkillType, is_runtime
+from validator.protocol.sssa import Document, Sssa, Unit
+from validator.protocol.task import Windows
+from validator.protocol.workflow_plan import WorkflowPlan
+from validator.protocol.workflow_run import RunRecord
+
+
+class Checks(Document, frozen=True):
+    """What the gates established for epsilon; None where a check does not apply to role and type (SPEC 6)."""
+
+    probes: bool
+    traces: bool | None
+    manifest_digest: bool | None
+    evidence_resolves: bool
+    canary: bool | None
+
+
+class Submission(Document, frozen=True):
+    """An answer that passed gates 1 to 6.
+
+    Attributes:
+        seconds: from the first byte sent to the last byte received.
+        sssa: as signed.
+        sssa_sha256: of its canonical bytes with the signature's value.
+        checks: facts for epsilon.
+        semantic_subset: gate 7; None where it does not apply (D-21).
+        shell_commands: expected commands that the shell_commands trace shows; None where sigma does not apply.
+        signed_part: what replay calls the stored document of an answer of this kind.
+    """
+
+    task_id: str
+    hotkey: str
+    role: Role
+    seconds: Annotated[float, Meta(ge=0)]
+    sssa: Sssa
+    sssa_sha256: str
+    checks: Checks
+    semantic_subset: float | None = None
+    shell_commands: tuple[str, ...] | None = None
+
+    signed_part: ClassVar[str] = "sssa"
+
+    @property
+    def sha256(self) -> str:
+        """Of what the miner signed."""
+        return self.sssa_sha256
+
+    def reason(self, windows: Windows) -> Reason:
+        """Return the code of an answer that passed, in the windows of its task."""
+        return Reason.ACCEPTED_EARLY if self.seconds < windows.of(self.role).t_min else Reason.ACCEPTED
+
+    def is_witness(self, skill_type: SkillType) -> bool:
+        """Whether other answers to its task are held against it (gate 7)."""
+        return self.role == "primary" and is_runtime(skill_type)
+
+    def alone(self) -> "Submission":
+        """Return it without what other answers decide."""
+        return structs.replace(self, semantic_subset=None)
+
+
+class WorkflowSubmission(Document, frozen=True):
+    """A plan that passed gates 1 to 3, and what came of running it (SPEC 12).
+
+    Attributes:
+        seconds: from the first byte sent to the last byte received.
+        plan: as signed.
+        plan_sha256: of its canonical bytes with the signature's value.
+        run: every step as it went.
+        quality: of the output; None while it cannot be judged (deferred).
+        signed_part: what replay calls the stored documents of an answer of this kind.
+    """
+
+    task_id: str
+    hotkey: str
+    role: Role
+    seconds: Annotated[float, Meta(ge=0)]
+    plan: WorkflowPlan
+    plan_sha256: str
+    run: RunRecord
+    quality: Unit | None
+
+    signed_part: ClassVar[str] = "plan_or_run"
+
+    @property
+    def sha256(self) -> str:
+        """Of what the miner signed."""
+        return self.plan_sha256
+
+    def reason(self, _windows: Windows) -> Reason:
+        """Return the code of a plan that passed: there is none too early for one."""
+        return Reason.ACCEPTED
+
+    def is_witness(self, _skill_type: SkillType) -> bool:
+        """Whether other answers to its task are held against it: plans are not compared."""
+        return False
+
+    def alone(self) -> "WorkflowSubmission":
+        """Return it without what other answers decide: that is nothing."""
+        return self
+
+
+Passed = Submission | WorkflowSubmission
+"""An answer that passed its gates. Its class says of which kind it is; on the wire, the list that it stands in does."""
+
+
+class Rejection(Document, frozen=True):
+    """A dispatch that failed a gate. `reason` is a code; `seconds` is None where nothing was sent."""
+
+    task_id: str
+    hotkey: str
+    role: Role
+    reason: str
+    seconds: float | None = None
+
+    @property
+    def gate(self) -> int:
+        """Return the number of the gate that failed."""
+        return Reason(self.reason).gate
+
+
+Judgement = Passed | Rejection
+
+
+def answer_type(skill_type: SkillType) -> type[Passed]:
+    """Return what an answer to a task of this type is once it has passed."""
+    return WorkflowSubmission if skill_type is SkillType.WORKFLOW else Submission
+
+
+class VoidTask(Document, frozen=True):
+    """A task that enters nothing for anyone (D-6)."""
+
+    task_id: str
+    reason: str
+
+
+class RoundResults(Document, frozen=True):
+    """Everything that came back, in the order of the plan: the second argument of score_round.
+
+    A list per kind of answer: `of` sorts judgements into them, `passed` has them together.
+    """
+
+    submissions: tuple[Submission, ...]
+    rejections: tuple[Rejection, ...]
+    void: tuple[VoidTask, ...] = ()
+    workflows: tuple[WorkflowSubmission, ...] = ()
+
+    @classmethod
+    def of(cls, judgements: Iterable[Judgement], void: tuple[VoidTask, ...] = ()) -> "RoundResults":
+        """Return the results that these judgements are, given in the order of the plan."""
+        every = tuple(judgements)
+        return cls(
+            submissions=tuple(one for one in every if isinstance(one, Submission)),
+            rejections=tuple(one for one in every if isinstance(one, Rejection)),
+            void=void,
+            workflows=tuple(one for one in every if isinstance(one, WorkflowSubmission)),
+        )
+
+    @property
+    def passed(self) -> tuple[Passed, ...]:
+        """Every answer that passed, of whatever kind; of each kind in the order of the plan."""
+        return (*self.submissions, *self.workflows)
+
+    def placed(self) -> Iterator[tuple[str, Passed]]:
+        """Yield `passed` with the place of each on the wire, like `workflows[0]`."""
+        for name in ("submissions", "workflows"):
+            for i, answer in enumerate(getattr(self, name)):
+                yield f"{name}[{i}]", answer
