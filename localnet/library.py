@@ -11,7 +11,7 @@ from validator.tasks.checks import sourced_task
 from validator.tasks.packing import PackOptions, pack_task
 from validator.tasks.source import SourcedTask, TaskError
 
-WINDOWS: Final = Windows(primary=(0.0, 6.0), auditor=(0.0, 6.0))
+WINDOWS: Final = Windows(primary=(0.5, 6.0), auditor=(0.5, 4.5))
 DISTRIBUTIONS: Final = (
     "aiosqlite",
     "bandit",

@@ -1,7 +1,7 @@
 """A whole network on one machine: the real daemon code, a simulated chain, local miners over loopback HTTP."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
@@ -12,7 +12,7 @@ from localnet.library import WINDOWS, Library, build_library
 from localnet.miner.analyses import AnalysisPool
 from localnet.population import Population
 from localnet.result import NetworkResult, read_result
-from localnet.roster import Resident, collusion_roster, demo_roster
+from localnet.roster import Resident, collusion_roster, demo_roster, fair_collusion_roster
 from localnet.services.local import LocalServices
 from localnet.tracing.policy import RunPolicy, Tracer
 from validator.chain.simulated import SimulatedChain
@@ -35,11 +35,16 @@ from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
 from validator.tasks.source import SourcedTask
 
-Scenario = Literal["demo", "collusion"]
+Scenario = Literal["demo", "collusion", "collusion-fair"]
 BLOCK_S: Final = 1.0
 TEMPO: Final = 20
 _RATE_LIMIT_BLOCKS: Final = 5
 _STAKE_TAO: Final = 10_000.0
+_RESIDENTS: Final[Mapping[Scenario, Callable[[], tuple[Resident, ...]]]] = {
+    "demo": demo_roster,
+    "collusion": collusion_roster,
+    "collusion-fair": fair_collusion_roster,
+}
 
 
 class NotLocalError(ValidatorError):
@@ -108,7 +113,7 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
         analyses = AnalysisPool()
         stack.push_async_callback(analyses.close)
         population = Population(
-            residents=_residents(options.scenario),
+            residents=_RESIDENTS[options.scenario](),
             subnet=subnet,
             clock=clock,
             seed=options.seed,
@@ -155,10 +160,6 @@ def _refuse_production(settings: Settings) -> None:
         raise NotLocalError('chain.kind must be "simulated"; config/demo.toml is meant for this')
     if not settings.miners.allow_private_axons:
         raise NotLocalError("miners.allow_private_axons must be true; config/demo.toml is meant for this")
-
-
-def _residents(scenario: Scenario) -> tuple[Resident, ...]:
-    return collusion_roster() if scenario == "collusion" else demo_roster()
 
 
 def _subnet(settings: Settings, options: Options, signer: Signer, clock: SystemClock) -> SimulatedSubnet:

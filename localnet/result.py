@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from localnet.cohort import CohortStory, cohort_story
 from localnet.roster import Resident
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.means import mean
@@ -58,6 +59,7 @@ class NetworkResult:
         miners: by score, descending.
         flags: with the agreements that led to each.
         submission: the last weight submission.
+        cohort: what came of those who turned.
         weights_sum: of its vector.
         unallocated_uid: who got what could not be placed.
     """
@@ -73,6 +75,7 @@ class NetworkResult:
     miners: Sequence[MinerResult]
     flags: Sequence[FlagDetail]
     submission: WeightsRecord | None
+    cohort: CohortStory
 
     @property
     def weights_sum(self) -> float:
@@ -97,6 +100,8 @@ async def read_result(
         standing = await tx.flags.standing()
         windows = await tx.windows.all(pays.rules.pay.window)
         submission = await tx.weights.latest(0)
+        turned = [hotkey for hotkey, resident in residents.items() if resident.kind == "cohort"]
+        cohort = await cohort_story(tx, turned, pays.rules.groups.ejecting_flags, 0)
         flags = [
             detail for flag in await tx.flags.listing(include_cleared=True) for detail in await tx.flags.get(flag.id)
         ]
@@ -142,6 +147,7 @@ async def read_result(
         miners=sorted(miners, key=lambda miner: (-miner.score, miner.name)),
         flags=flags,
         submission=submission,
+        cohort=cohort,
     )
 
 

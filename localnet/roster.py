@@ -1,7 +1,7 @@
 """Who lives in the local network: names, behaviours, and when each joins or turns."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 
@@ -19,6 +19,7 @@ Kind = Literal[
     "cohort",
 ]
 PlannerKind = Literal["skilled", "careful", "lavish", "serial", "hasty", "forgetful", "confused"]
+_TURNING: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +96,13 @@ def collusion_roster() -> tuple[Resident, ...]:
     The cohort and two others are there from the start. The cohort takes two tasks of a type at once, the others one, so
     it has the top reputation, honestly earned, when the others join; from then on it shares fabricated answers.
     """
-    turning = 4
-    cohort = tuple(Resident(f"cohort-{n}", "cohort", turns=turning) for n in range(1, 4))
+    cohort = tuple(Resident(f"cohort-{n}", "cohort", turns=_TURNING) for n in range(1, 4))
     first = tuple(Resident(f"thorough-{n}", "thorough", max_concurrent=1) for n in range(1, 3))
-    later = tuple(Resident(f"thorough-{n}", "thorough", joins=turning, max_concurrent=1) for n in range(3, 10))
-    partial = tuple(Resident(f"partial-{n}", "partial", joins=turning, max_concurrent=1) for n in range(1, 5))
+    later = tuple(Resident(f"thorough-{n}", "thorough", joins=_TURNING, max_concurrent=1) for n in range(3, 10))
+    partial = tuple(Resident(f"partial-{n}", "partial", joins=_TURNING, max_concurrent=1) for n in range(1, 5))
     return cohort + first + later + partial
+
+
+def fair_collusion_roster() -> tuple[Resident, ...]:
+    """Return the same miners without a head start: all join at once and take as many tasks; three of them turn."""
+    return tuple(replace(resident, joins=0, max_concurrent=2) for resident in collusion_roster())

@@ -91,8 +91,8 @@ def round_line(end: EndedRound) -> str:
     )
 
 
-def print_result(result: NetworkResult, console: Console) -> None:
-    """Print the final table, the weights on chain, flags, and what to try next."""
+def print_result(result: NetworkResult, console: Console, *, cohort: bool = False) -> None:
+    """Print the final table, the weights on chain, flags, and at the end what the cohort was paid if that is asked."""
     if not console.is_terminal:
         console.width = max(console.width, _WIDE)
     table = Table(title="The local network, by score", title_justify="left", box=None, padding=(0, 2, 0, 0))
@@ -116,6 +116,41 @@ def print_result(result: NetworkResult, console: Console) -> None:
         f"{result.planners_weight:.1%} of the weights.",
         soft_wrap=True,
     )
+    if cohort:
+        _print_cohort(result, console)
+
+
+def _print_cohort(result: NetworkResult, console: Console) -> None:
+    """Print what each epoch paid the cohort, and in one sentence what that comes to."""
+    names = {miner.hotkey: miner.name for miner in result.miners}
+    table = Table(title="\nWhat the cohort is paid", title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for column in ("epoch", "ejected", "the cohort's weight", "that of the ejected"):
+        table.add_column(column, justify="right")
+    for pay in result.cohort.paid:
+        table.add_row(str(pay.epoch), str(pay.ejected), f"{pay.weight:.6f}", f"{pay.ejected_weight:.6f}")
+    console.print(table)
+    for hotkey, round_id in sorted(result.cohort.ejections.items(), key=lambda ejection: ejection[1]):
+        console.print(f"{names[hotkey]} was ejected in round {round_id}.")
+    console.print(verdict(result), soft_wrap=True)
+
+
+def verdict(result: NetworkResult) -> str:
+    """Return in a sentence what the cohort is paid at the end."""
+    story, members = result.cohort, len(result.cohort.members)
+    if not story.paid:
+        return "No vector was computed."
+    last = story.paid[-1]
+    parts = []
+    if last.ejected:
+        paid = "are paid nothing" if last.ejected_weight == 0 else f"hold {last.ejected_weight:.1%} of the weights"
+        parts.append(f"the {last.ejected} that were ejected {paid}")
+    if left := members - last.ejected:
+        fair = left / len(result.miners)
+        parts.append(
+            f"the {left} of the cohort that were not ejected hold {last.weight - last.ejected_weight:.1%} of the "
+            f"weights; an equal share would be {fair:.1%}"
+        )
+    return f"In epoch {last.epoch} {', '.join(parts)}."
 
 
 def _row(miner: MinerResult) -> tuple[str, ...]:
@@ -178,4 +213,5 @@ NEXT: Final = """What to try next:
   {validator} weights show --config {config}    the last vector and why
   {validator} audit export --config {config} --out log.jsonl, then
   {validator} audit verify log.jsonl            every draw, score and proof computed again from the file alone
-  {validator} devnet --scenario collusion                three trusted miners start to lie"""
+  {validator} devnet --scenario collusion                the three miners on top start to lie
+  {validator} devnet --scenario collusion-fair           the same without their head start"""

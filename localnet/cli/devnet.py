@@ -13,10 +13,14 @@ DEMO = Path("config/demo.toml")
 def devnet(
     config: Annotated[Path, typer.Option("--config", metavar="FILE", help="Settings of the local network.")] = DEMO,
     scenario: Annotated[
-        Literal["demo", "collusion"], typer.Option(help="collusion: three miners that earned their reputation turn.")
+        Literal["demo", "collusion", "collusion-fair"],
+        typer.Option(
+            help="collusion: three miners that begin on top, with reputation that they earned, turn; "
+            "collusion-fair: three without a head start do."
+        ),
     ] = "demo",
     rounds: Annotated[
-        int | None, typer.Option(min=1, max=10_000, help="Rounds; 18, or 30 for collusion.", show_default=False)
+        int | None, typer.Option(min=1, max=10_000, help="Rounds; 18, or 30 where a cohort turns.", show_default=False)
     ] = None,
     seed: Annotated[str, typer.Option(metavar="WORD", help="Decides keys, nonces and draws.")] = "devnet",
     as_json: Json = False,
@@ -38,7 +42,7 @@ def devnet(
 
     settings = settings_of(config)
     configure_logging(settings.log.level, settings.log.format)
-    options = Options(scenario, rounds or (30 if scenario == "collusion" else 18), seed)
+    options = Options(scenario, rounds or (18 if scenario == "demo" else 30), seed)
     console = Console(stderr=as_json, highlight=False)
 
     async def run(stop: Stop) -> NetworkResult:
@@ -51,7 +55,7 @@ def devnet(
     if as_json:
         print_json(result)
     else:
-        print_result(result, console)
+        print_result(result, console, cohort=scenario != "demo")
         console.print(NEXT.format(config=config, validator=sys.argv[0]), soft_wrap=True)
     if stop.asked.is_set():
         typer.echo(f"interrupted after {result.rounds} of {options.rounds} rounds", err=True)

@@ -1,6 +1,7 @@
-"""The local network's other scenario, in a file of its own: it takes half a minute, beside the demo's one."""
+"""The local network's other scenarios, in a file of their own: each takes half a minute, beside the demo's one."""
 
 import json
+from typing import Any
 
 import pytest
 from replay_kit import ended, started
@@ -8,9 +9,7 @@ from replay_kit import ended, started
 
 @pytest.mark.timeout(300)
 def test_a_cohort_that_turns_is_flagged_and_nobody_else(sqlite_url: str) -> None:
-    code, out, err = ended(started(sqlite_url, "devnet", "--scenario", "collusion", "--rounds", "14", "--json"))
-    assert code == 0, err[-3000:]
-    result = json.loads(out)
+    result = _run(sqlite_url, "collusion", 14)
     names = {miner["hotkey"]: miner["behaviour"] for miner in result["miners"]}
     flagged = {detail["record"]["flag"]["hotkey"] for detail in result["flags"]}
     assert {names[hotkey] for hotkey in flagged} == {"cohort"}
@@ -19,3 +18,19 @@ def test_a_cohort_that_turns_is_flagged_and_nobody_else(sqlite_url: str) -> None
         assert len(detail["samples"]) >= 5
         assert detail["record"]["flag"]["mean_with_primaries"] > 0.9
         assert detail["record"]["flag"]["mean_with_auditors"] < 0.6
+
+
+@pytest.mark.timeout(300)
+def test_without_a_head_start_a_cohort_earns_less_than_its_share(sqlite_url: str) -> None:
+    result = _run(sqlite_url, "collusion-fair", 10)
+    names = {miner["hotkey"]: miner["behaviour"] for miner in result["miners"]}
+    story = result["cohort"]
+    assert {names[hotkey] for hotkey in story["members"]} == {"cohort"}
+    assert len(story["members"]) == 3
+    assert 0 <= story["paid"][-1]["weight"] < 3 / len(result["miners"])
+
+
+def _run(sqlite_url: str, scenario: str, rounds: int) -> Any:
+    code, out, err = ended(started(sqlite_url, "devnet", "--scenario", scenario, "--rounds", str(rounds), "--json"))
+    assert code == 0, err[-3000:]
+    return json.loads(out)

@@ -90,7 +90,7 @@ def figures_of_readme() -> dict[str, object]:
         r"a group of up to (five) miners": V1.rules.groups.primaries + V1.rules.groups.auditors,
         r"the (seven) parts of the consensus": len(V1.rules.consensus.components),
         r"planners of (seven) behaviours": len(get_args(PlannerKind)),
-        r"(three) miners earn the top reputation": sum(one.kind == "cohort" for one in collusion_roster()),
+        r"the (three) miners with the top reputation": sum(one.kind == "cohort" for one in collusion_roster()),
         r"Python (3\.11) or newer": project["requires-python"].removeprefix(">="),
     }
 
