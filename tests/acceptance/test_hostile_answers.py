@@ -32,7 +32,8 @@ from validator.protocol.workflow_plan import goal_sha256
 from validator.protocol.workflow_run import run_id_of
 from validator.protocol.workflow_task import WorkflowTask
 from validator.store import Store
-from validator.store.records import DispatchRecord, RoundRecord
+from validator.store.dispatch import Dispatch
+from validator.store.records import RoundRecord
 
 pytestmark = pytest.mark.attack
 
@@ -172,7 +173,7 @@ async def check_answers(store: Store, journal: Journal, records: list[RoundRecor
     assert not wrong, "\n".join(map(str, wrong))
 
 
-def shown(dispatch: DispatchRecord) -> str:
+def shown(dispatch: Dispatch) -> str:
     return f"{dispatch.state} {dispatch.reason} {dispatch.role} {dispatch.skill_type} {dispatch.detail}"
 
 

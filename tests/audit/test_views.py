@@ -40,9 +40,9 @@ async def test_answers_that_enter_nothing_say_why(store: Store) -> None:
     for task in view.tasks:
         assert (task.mode, task.auditors) == ("quality_only", ())
         for dispatch in task.dispatches:
-            assert (dispatch.state, dispatch.reason) == ("answered", Reason.VOID_NO_VERDICT)
-            assert dispatch.meaning == Reason.VOID_NO_VERDICT.meaning
-            assert (dispatch.gate, dispatch.quality, dispatch.consensus, dispatch.emission) == (None,) * 4
+            assert (dispatch.state, dispatch.end) == ("answered", Reason.VOID_NO_VERDICT)
+            assert dispatch.reason == Reason.ACCEPTED
+            assert (dispatch.quality, dispatch.consensus, dispatch.window_entry) == (None,) * 3
     assert {miner.score for miner in miners} == {0.0}
 
 
@@ -67,10 +67,10 @@ async def test_a_void_round_shows_its_dispatches_without_scores(store: Store) ->
     async with store.read() as tx:
         view = await round_view(tx, 0)
     assert view is not None
-    assert {(one.state, one.reason, one.emission) for task in view.tasks for one in task.dispatches} == {
+    assert {(one.state, one.end, one.window_entry) for task in view.tasks for one in task.dispatches} == {
         ("void", Reason.VOID_OFFLINE, None)
     }
-    assert {one.uid for task in view.tasks for one in task.dispatches} == set(range(1, 7))
+    assert {view.uids[one.key.hotkey] for task in view.tasks for one in task.dispatches} == set(range(1, 7))
 
 
 async def test_numbers_that_no_column_holds_are_of_nothing(store: Store) -> None:

@@ -18,12 +18,14 @@ async def test_a_round_of_workflows_is_listed_by_what_was_measured(
         first, second = await round_view(tx, 0), await round_view(tx, 1)
     assert first is not None
     assert second is not None
-    lines = {line.hotkey: line for line in first.tasks[0].dispatches}
-    good = lines[HOTKEYS[GOOD]].workflow
-    assert good is not None
-    assert lines[HOTKEYS[GOOD]].emission == good.score.score
-    assert (lines[HOTKEYS[CYCLE]].reason, lines[HOTKEYS[CYCLE]].workflow) == ("parse_plan", None)
-    deferred = [line.reason for line in second.tasks[0].dispatches]
+    lines = {line.key.hotkey: line for line in first.tasks[0].dispatches}
+    good, cycle = lines[HOTKEYS[GOOD]], lines[HOTKEYS[CYCLE]]
+    assert good.score is not None
+    assert good.score.workflow is not None
+    assert good.window_entry == good.score.workflow.score.score
+    assert cycle.score is not None
+    assert (cycle.end, cycle.score.workflow) == ("parse_plan", None)
+    deferred = [line.end for line in second.tasks[0].dispatches]
     assert deferred.count("workflow_deferred") == MINERS - 1
     capsys.readouterr()
     print_round(first)

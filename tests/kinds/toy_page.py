@@ -1,14 +1,15 @@
 """How the toy is shown: a kind's file in cli/kinds/."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from toy_kind import ToyExplanation
 
-from validator.audit.views import DispatchView, TaskView
+from validator.audit.views import TaskView
 from validator.cli.explain_page import Page
 from validator.cli.output import print_line
 from validator.protocol.round import GroupOutcome
 from validator.scoring import Rules
+from validator.store.dispatch import Dispatch
 
 
 def write_toy(page: Page, _rules: Rules, task: ToyExplanation, hotkey: str) -> None:
@@ -23,5 +24,5 @@ def came_to(outcome: GroupOutcome) -> str:
     return f"{outcome.n_valid} toys"
 
 
-def print_members(dispatches: Sequence[DispatchView]) -> None:
-    print_line(f"{len(dispatches)} played")
+def print_members(dispatches: Sequence[Dispatch], uids: Mapping[str, int]) -> None:
+    print_line(f"{len(uids.keys() & {one.key.hotkey for one in dispatches})} played")

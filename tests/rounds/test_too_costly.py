@@ -94,7 +94,7 @@ async def test_replay_takes_the_stored_reason_and_the_log_verifies(store: Store,
         explained = await explain_round(tx, 0, COSTLY)
     for task in explained.tasks:
         assert task.gates is not None
-        assert (task.gates.reason, task.gates.meaning) == ("parse_too_costly", Reason.PARSE_TOO_COSTLY.meaning)
+        assert task.gates.dispatch.reason == Reason.PARSE_TOO_COSTLY
         assert [gate.result for gate in task.gates.gates[:3]] == ["passed", "failed", "not_reached"]
 
 

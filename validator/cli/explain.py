@@ -26,6 +26,7 @@ def explain(
     from datetime import UTC, datetime
 
     from validator.audit.explain import NothingToExplainError, explain_miner, explain_round
+    from validator.cli.as_json import explanation_json
     from validator.cli.errors import say_no
     from validator.cli.explain_miner import print_miner_explanation
     from validator.cli.explain_round import print_round_explanation
@@ -46,7 +47,7 @@ def explain(
                 found = ask_store(
                     config, lambda tx, settings: explain_round(tx, round_id, who, mechanisms(settings.weights))
                 )
-                print_json(found) if as_json else print_round_explanation(found)
+                print_json(explanation_json(found)) if as_json else print_round_explanation(found)
             case _:
                 raise typer.BadParameter("write a round's id and a miner, or only a miner")
     except NothingToExplainError as error:

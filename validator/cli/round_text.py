@@ -1,10 +1,11 @@
 """Rounds as text."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from validator.audit.views import RoundView, TaskView
 from validator.cli.kinds.pages import page_of
 from validator.cli.output import Column, cell, print_line, print_table
+from validator.protocol.reasons import meaning_of
 from validator.store.records import RoundRecord
 
 
@@ -61,13 +62,13 @@ def print_round(view: RoundView) -> None:
         f"mean consensus {cell(record.mean_consensus)}"
     )
     for task in view.tasks:
-        _print_task(task)
+        _print_task(task, view.uids)
     _print_flags(view)
     _print_reputation(view)
     _print_meanings(view)
 
 
-def _print_task(task: TaskView) -> None:
+def _print_task(task: TaskView, uids: Mapping[str, int]) -> None:
     print_line()
     ended = task.reason if task.reason and task.reason != task.state else None
     print_line(
@@ -79,7 +80,7 @@ def _print_task(task: TaskView) -> None:
     if task.outcome is not None:
         print_line(page.came_to(task.outcome))
     if task.dispatches:
-        page.dispatches(task.dispatches)
+        page.dispatches(task.dispatches, uids)
     for word, hotkeys in (("promoted", task.promoted), ("demoted", task.demoted)):
         for hotkey in hotkeys:
             print_line(f"{word} {cell(hotkey)}")
@@ -130,5 +131,5 @@ def _meanings(view: RoundView) -> Iterable[tuple[str, str]]:
     for task in view.tasks:
         found.append((task.reason, task.meaning))
         found += [(out.reason, out.meaning) for out in task.excluded]
-        found += [(one.reason, one.meaning) for one in task.dispatches]
+        found += [(one.end, meaning_of(one.end)) for one in task.dispatches]
     return {(code, meaning) for code, meaning in found if code and meaning}

@@ -42,6 +42,7 @@ def show(
 ) -> None:
     """Show a round: groups, exclusions, dispatches with reasons and scores, flags, reputation. Exit 1: no such one."""
     from validator.audit.views import round_view
+    from validator.cli.as_json import round_json
     from validator.cli.errors import say_no
     from validator.cli.output import print_json
     from validator.cli.round_text import print_round
@@ -51,6 +52,6 @@ def show(
     if found is None:
         say_no(f"there is no round {round_id} in the store; `validator rounds list` shows them")
     if as_json:
-        print_json(found)
+        print_json(round_json(found))
     else:
         print_round(found)

@@ -19,7 +19,7 @@ from validator.rounds.prepare import Prepared
 from validator.rounds.settle import Returned
 from validator.sources import Clock
 from validator.store import Store
-from validator.store.records import DispatchKey
+from validator.store.dispatch import DispatchKey
 
 _log = structlog.get_logger()
 

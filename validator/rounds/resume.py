@@ -18,8 +18,9 @@ from validator.rounds.settle import Returned, planned_lines, round_end, settle_r
 from validator.scoring import UnknownScoringVersionError, version
 from validator.sources import Clock
 from validator.store import Store
+from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError, StoreError
-from validator.store.records import DispatchRecord, StoredRound
+from validator.store.records import StoredRound
 from validator.store.unbroken import unbroken
 
 _AT_A_TIME: Final = 4  # stored answers in memory
@@ -118,7 +119,7 @@ async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput) -> Retu
     void = {record.key.task_id: Reason.BUG_CRASH for record in records if record.state in ("planned", "sent")}
     turns = asyncio.Semaphore(_AT_A_TIME)
 
-    async def ended(record: DispatchRecord) -> Judged | Reason:
+    async def ended(record: Dispatch) -> Judged | Reason:
         kept = ran.get((record.key.task_id, record.key.hotkey))
         if kept is not None:
             return kept
@@ -150,7 +151,7 @@ async def _runs(store: Store, frozen: RoundInput) -> dict[Key, Judged]:
     }
 
 
-async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, record: DispatchRecord) -> Judged | Reason:
+async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, record: Dispatch) -> Judged | Reason:
     """Return what the gates say of the stored answer, or why its task is void.
 
     An answer that was stored cannot be read any more, or its run was cut off: running it again would cost again, and

@@ -36,8 +36,9 @@ from validator.rounds.receipts import write_receipt
 from validator.scoring import Version, version
 from validator.sources import Clock
 from validator.store import Store, Transaction
+from validator.store.dispatch import DispatchKey
 from validator.store.outcome_rows import OutcomeRows, rows_of
-from validator.store.records import DispatchKey, EndState
+from validator.store.records import EndState
 from validator.store.signed import PackedProof
 
 

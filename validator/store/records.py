@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from validator.protocol.answer import Role
 from validator.protocol.round import (
     AgreementSample,
     FlagRaised,
@@ -22,16 +21,7 @@ from validator.protocol.skill_types import SkillType
 RoundState = Literal["open", "settled", "void", "skipped", "abandoned"]
 EndState = Literal["settled", "void", "abandoned"]
 TaskState = Literal["open", "settled", "void", "skipped"]
-DispatchState = Literal["planned", "sent", "answered", "failed", "void"]
 WeightsState = Literal["prepared", "submitted", "confirmed", "rejected", "unknown", "expired"]
-
-
-class DispatchKey(NamedTuple):
-    """What identifies a dispatch."""
-
-    round_id: int
-    task_id: str
-    hotkey: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,33 +133,6 @@ class GroupRecord:
 
     plan: GroupPlan
     outcome: GroupOutcome | None
-
-
-@dataclass(frozen=True, slots=True)
-class DispatchRecord:
-    """A dispatch as it stands.
-
-    Attributes:
-        rank: place in the group: primaries by rank, then auditors by draw.
-        seconds: first byte sent to last byte received; None where nothing was sent.
-        reason: None while it is not judged.
-        body_bytes: size of the stored body; None without one. It stays when retention removes the body.
-        signed_sha256: of the attestation or the plan; None where the answer did not pass.
-    """
-
-    key: DispatchKey
-    skill_type: SkillType
-    role: Role
-    rank: int
-    state: DispatchState
-    sent_at: datetime | None
-    received_at: datetime | None
-    seconds: float | None
-    http_status: int | None
-    reason: str | None
-    detail: str | None
-    body_bytes: int | None
-    signed_sha256: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from validator.protocol.reasons import gate_of, meaning_of
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.protocol.sssa import Document
 from validator.scoring import CURRENT, Version, version
-from validator.store import Transaction
-from validator.store.records import DispatchKey, ScoreRecord
+from validator.store import DispatchKey, Transaction
+from validator.store.records import ScoreRecord
 from validator.store.repositories.capabilities import usable_types
 
 _FAILURES: Final = 5

@@ -12,14 +12,14 @@ from validator.audit.replay.report import Bodies
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Judgement, Rejection, RoundInput
 from validator.store import DispatchKey, Transaction
+from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
-from validator.store.records import DispatchRecord
 
 
 async def judge_again(
     tx: Transaction,
     frozen: RoundInput,
-    records: Sequence[DispatchRecord],
+    records: Sequence[Dispatch],
     stored: Mapping[DispatchKey, Judgement],
 ) -> tuple[Bodies, tuple[Difference, ...]]:
     """Return how many answers could be judged again, and where the judgements differ from the stored ones.

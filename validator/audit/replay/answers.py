@@ -9,14 +9,14 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import Judgement, Passed, Rejection, RoundInput, RoundTask, answer_type
 from validator.scoring import Version
 from validator.store import DispatchKey
+from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
-from validator.store.records import DispatchRecord
 
 
 def answer_differences(
     version: Version,
     frozen: RoundInput,
-    records: Sequence[DispatchRecord],
+    records: Sequence[Dispatch],
     answers: Mapping[DispatchKey, Judgement | DamagedError | None],
 ) -> Iterator[Difference]:
     """Yield the first thing wrong with each answer."""
@@ -32,16 +32,14 @@ def answer_differences(
             yield from filter(None, [_difference(version, path, record, answer, task)])
 
 
-def _difference(
-    version: Version, path: str, record: DispatchRecord, answer: Passed, task: RoundTask
-) -> Difference | None:
+def _difference(version: Version, path: str, record: Dispatch, answer: Passed, task: RoundTask) -> Difference | None:
     fault = kind_of(task).fault(version, task, answer)
     if fault is not None:
         return Difference(f"{path}.{fault.path}", fault.what)
     return _columns(path, record, answer.reason(task.windows), answer.seconds, answer.sha256)
 
 
-def _columns(path: str, record: DispatchRecord, reason: Reason, seconds: float, sha256: str) -> Difference | None:
+def _columns(path: str, record: Dispatch, reason: Reason, seconds: float, sha256: str) -> Difference | None:
     return compared(
         path,
         {"reason": record.reason, "seconds": record.seconds, "sssa_sha256": record.signed_sha256},

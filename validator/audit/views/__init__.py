@@ -6,7 +6,6 @@ The field names are what `--json` shows, so they are part of the interface.
 from validator.audit.views.flags import FlagDetailView, FlagView, flag_details, flag_list
 from validator.audit.views.miners import MinerView, miner_list
 from validator.audit.views.rounds import (
-    DispatchView,
     ExclusionView,
     ReputationView,
     RoundView,
@@ -17,7 +16,6 @@ from validator.audit.views.rounds import (
 from validator.audit.views.weights import WeightLine, WeightsView, latest_weights
 
 __all__ = [
-    "DispatchView",
     "ExclusionView",
     "FlagDetailView",
     "FlagView",

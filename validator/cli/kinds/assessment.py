@@ -1,6 +1,6 @@
 """An assessment as text: explained to a miner, and listed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from validator.cli.explain_page import LISTED
@@ -19,7 +19,7 @@ from validator.cli.kinds.parts import (
 from validator.cli.output import Column, cell, print_table
 
 if TYPE_CHECKING:
-    from validator.audit.views import DispatchView, TaskView
+    from validator.audit.views import TaskView
     from validator.cli.explain_page import Page
     from validator.kinds.assessment.explain.consensus import Consensus, Difference
     from validator.kinds.assessment.explain.emission import Product
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from validator.kinds.assessment.explain.quality import Quality
     from validator.protocol.round import GroupOutcome
     from validator.scoring import Rules
+    from validator.store.dispatch import Dispatch
 
 _KEY: Final = 8
 
@@ -191,7 +192,7 @@ def came_to(outcome: "GroupOutcome") -> str:
     )
 
 
-def print_dispatches(dispatches: Sequence["DispatchView"]) -> None:
+def print_dispatches(dispatches: Sequence["Dispatch"], uids: Mapping[str, int]) -> None:
     """Print a row per member."""
     columns = (
         Column("role"),
@@ -210,13 +211,13 @@ def print_dispatches(dispatches: Sequence["DispatchView"]) -> None:
         (
             (
                 one.role,
-                one.hotkey,
-                one.uid,
+                one.key.hotkey,
+                uids.get(one.key.hotkey),
                 outcome_of(one),
                 one.seconds,
                 one.quality,
                 one.consensus,
-                one.emission,
+                one.window_entry,
                 one.detail,
             )[:shown]
             for one in dispatches

@@ -7,10 +7,11 @@ from validator.cli.kinds import assessment, workflow
 from validator.protocol.skill_types import SkillType
 
 if TYPE_CHECKING:
-    from validator.audit.views import DispatchView, TaskView
+    from validator.audit.views import TaskView
     from validator.cli.explain_page import Page
     from validator.protocol.round import GroupOutcome
     from validator.scoring import Rules
+    from validator.store.dispatch import Dispatch
 
 
 class KindPage(NamedTuple):
@@ -20,13 +21,13 @@ class KindPage(NamedTuple):
         explained: writes the kind's explanation, made for a hotkey, to a page.
         subject: what a task is about, in a line.
         came_to: what its group came to, in a line.
-        dispatches: prints a row per member.
+        dispatches: prints a row per member; uids of the round's metagraph by hotkey.
     """
 
     explained: "Callable[[Page, Rules, Any, str], None]"
     subject: "Callable[[TaskView], str]"
     came_to: "Callable[[GroupOutcome], str]"
-    dispatches: "Callable[[Sequence[DispatchView]], None]"
+    dispatches: "Callable[[Sequence[Dispatch], Mapping[str, int]], None]"
 
 
 PAGES: Final[Mapping[str, KindPage]] = {

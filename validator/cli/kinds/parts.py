@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from validator.cli.output import Column, cell
-from validator.protocol.reasons import GATE_NAMES
+from validator.protocol.reasons import GATE_NAMES, meaning_of
 
 if TYPE_CHECKING:
-    from validator.audit.views import DispatchView
     from validator.cli.explain_page import Page
     from validator.kinds.explained.gates import Gates
     from validator.kinds.explained.page import TaskExplanation
     from validator.kinds.explained.selection import Selection
     from validator.scoring import Rules
+    from validator.store.dispatch import Dispatch
 
 ROLES: Final = {
     "primary_by_rank": "primary",
@@ -80,21 +80,22 @@ def _draws(chosen: "Selection") -> Sequence[tuple[str, str | None]]:
 def write_gates(page: "Page", gates: "Gates") -> None:
     """Write how the answer went through the gates."""
     page.heading("Gates")
-    window = f"window {gates.t_min:g} to {gates.deadline:g} s as {gates.role}"
-    if gates.seconds is None:
+    dispatch = gates.dispatch
+    window = f"window {gates.window.t_min:g} to {gates.window.deadline:g} s as {dispatch.role}"
+    if dispatch.seconds is None:
         page.line(f"nothing was sent; {window}")
     else:
         early = "; too early" if gates.part is not None and gates.part < 0 else ""
-        size = "" if gates.body_bytes is None else f", {gates.body_bytes} bytes"
-        status = "" if gates.http_status is None else f", HTTP {gates.http_status}"
-        page.line(f"{gates.seconds:.3f} s{status}{size}; {window}, f = {cell(gates.part)}{early}")
+        size = "" if dispatch.body_bytes is None else f", {dispatch.body_bytes} bytes"
+        status = "" if dispatch.http_status is None else f", HTTP {dispatch.http_status}"
+        page.line(f"{dispatch.seconds:.3f} s{status}{size}; {window}, f = {cell(gates.part)}{early}")
     page.line("; ".join(f"{gate.number} {gate.name} {_WORDS.get(gate.result, gate.result)}" for gate in gates.gates))
     subset = gates.semantic_subset
     page.line(f"{len(GATE_NAMES)} {GATE_NAMES[-1]} {'does not apply' if subset is None else f'subset {subset:.4f}'}")
     failed = any(gate.result == "failed" for gate in gates.gates)
-    page.line(f"{gates.reason or 'not judged'}: {gates.meaning or ''}", style="red" if failed else "")
-    if gates.detail:
-        page.line(f"in detail: {gates.detail}")
+    page.line(f"{dispatch.reason or 'not judged'}: {meaning_of(dispatch.reason) or ''}", style="red" if failed else "")
+    if dispatch.detail:
+        page.line(f"in detail: {dispatch.detail}")
 
 
 def write_parts(page: "Page", name: str, rows: Sequence[tuple[str, float, float | None, float | None, str]]) -> None:
@@ -116,8 +117,8 @@ def short(hotkey: str) -> str:
     return short(hotkey)
 
 
-def outcome_of(dispatch: "DispatchView") -> str:
+def outcome_of(dispatch: "Dispatch") -> str:
     """Return the reason alone where it says the state too."""
-    if dispatch.reason and dispatch.state in ("answered", "failed"):
-        return dispatch.reason
-    return f"{dispatch.state} {dispatch.reason or ''}".rstrip()
+    if dispatch.end and dispatch.state in ("answered", "failed"):
+        return dispatch.end
+    return f"{dispatch.state} {dispatch.end or ''}".rstrip()

@@ -1,6 +1,6 @@
 """A workflow task as text: explained to a miner, and listed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from validator.cli.kinds.parts import (
@@ -18,7 +18,7 @@ from validator.cli.kinds.parts import (
 from validator.cli.output import Column, print_table
 
 if TYPE_CHECKING:
-    from validator.audit.views import DispatchView, TaskView
+    from validator.audit.views import TaskView
     from validator.cli.explain_page import Page
     from validator.kinds.workflow.explain.page import PlannerGroup, WorkflowExplanation
     from validator.kinds.workflow.explain.run import Run, Step
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from validator.protocol.round import GroupOutcome
     from validator.protocol.workflow_run import Attempt
     from validator.scoring import Rules
+    from validator.store.dispatch import Dispatch
 
 _KEY: Final = 16
 
@@ -199,7 +200,7 @@ def came_to(outcome: "GroupOutcome") -> str:
     return f"{outcome.n_valid} plans were run"
 
 
-def print_plans(dispatches: Sequence["DispatchView"]) -> None:
+def print_plans(dispatches: Sequence["Dispatch"], uids: Mapping[str, int]) -> None:
     """Print a row per member."""
     columns = (
         Column("role"),
@@ -215,20 +216,22 @@ def print_plans(dispatches: Sequence["DispatchView"]) -> None:
         Column("detail", fold=True),
     )
     shown = len(columns) if any(one.detail for one in dispatches) else len(columns) - 1
-    print_table(columns[:shown], ((*_plan_cells(one), one.detail)[:shown] for one in dispatches))
+    print_table(
+        columns[:shown], ((*_plan_cells(one, uids.get(one.key.hotkey)), one.detail)[:shown] for one in dispatches)
+    )
 
 
-def _plan_cells(one: "DispatchView") -> tuple[object, ...]:
-    run = one.workflow.measured if one.workflow else None
+def _plan_cells(one: "Dispatch", uid: int | None) -> tuple[object, ...]:
+    run = one.score.workflow.measured if one.score and one.score.workflow else None
     return (
         one.role,
-        one.hotkey,
-        one.uid,
+        one.key.hotkey,
+        uid,
         outcome_of(one),
         one.seconds,
         f"{run.steps_completed} of {run.total_steps}" if run else None,
         run.output_quality if run else None,
         f"{run.actual_tao:g}" if run else None,
         f"{run.actual_seconds:.3f}" if run else None,
-        one.emission,
+        one.window_entry,
     )

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from validator.protocol.round import GroupOutcome, MemberOutcome, RoundInput, RoundResults
 from validator.scoring import PlannedTask, Version
-from validator.store.records import DispatchRecord, TaskState
+from validator.store.dispatch import Dispatch
+from validator.store.records import TaskState
 
 
 class TaskFacts(NamedTuple):
@@ -17,7 +18,7 @@ class TaskFacts(NamedTuple):
     planned: PlannedTask
     outcome: GroupOutcome
     members: Sequence[MemberOutcome]
-    dispatches: Sequence[DispatchRecord]
+    dispatches: Sequence[Dispatch]
     results: RoundResults
 
     def member(self, hotkey: str) -> MemberOutcome | None:

@@ -1,6 +1,7 @@
 """Dispatches: planned -> sent -> answered | failed, or void with their task (D-6)."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -10,9 +11,10 @@ from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Passed, RoundInput, RoundPlan
 from validator.protocol.skill_types import SkillType
+from validator.store.dispatch import Dispatch, DispatchKey, DispatchState
 from validator.store.errors import MismatchError, WrongStateError
-from validator.store.records import DispatchKey, DispatchRecord, DispatchState
 from validator.store.repositories.base import Repository
+from validator.store.repositories.scores import Scores
 from validator.store.repositories.submissions import Submissions
 from validator.store.repositories.tasks import Tasks
 from validator.store.tables import answers, dispatches, rounds, tasks
@@ -159,20 +161,29 @@ class Dispatches(Repository):
         statement = update(dispatches).where(dispatches.c.round_id == round_id, void)
         await self._changed(statement.values(state="void", reason=func.coalesce(dispatches.c.reason, task_reason)))
 
-    async def of_round(self, round_id: int) -> tuple[DispatchRecord, ...]:
-        """Return a round's dispatches in plan order, primaries by rank, then auditors by draw."""
+    async def of_round(self, round_id: int) -> tuple[Dispatch, ...]:
+        """Return a round's dispatches, without scores, in plan order: primaries by rank, then auditors by draw."""
         statement = (
             select(dispatches)
             .join(tasks, and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id))
             .where(dispatches.c.round_id == round_id)
             .order_by(tasks.c.position, dispatches.c.rank)
         )
-        return tuple(_record(row) for row in await self._all(statement))
+        return tuple(_dispatch(row) for row in await self._all(statement))
 
-    async def get(self, key: DispatchKey) -> DispatchRecord | None:
+    async def scored(self, round_id: int) -> tuple[Dispatch, ...]:
+        """Return `of_round` with what each came to, as far as that is stored."""
+        members = await Scores(self._connection, self._packing).of_round(round_id)
+        scores = {(member.task_id, member.hotkey): member for member in members}
+        return tuple(
+            replace(dispatch, score=scores.get((dispatch.key.task_id, dispatch.key.hotkey)))
+            for dispatch in await self.of_round(round_id)
+        )
+
+    async def get(self, key: DispatchKey) -> Dispatch | None:
         """Return one dispatch, None if it was never planned."""
         row = await self._first(select(dispatches).where(_at(dispatches, key)))
-        return None if row is None else _record(row)
+        return None if row is None else _dispatch(row)
 
     async def answer_body(self, key: DispatchKey) -> bytes | None:
         """Return the raw body as received; None when there is none or its retention has ended.
@@ -209,8 +220,8 @@ def _gate(reason: Reason) -> str:
     return str(reason)
 
 
-def _record(row: Row[Any]) -> DispatchRecord:
-    return DispatchRecord(
+def _dispatch(row: Row[Any]) -> Dispatch:
+    return Dispatch(
         key=DispatchKey(row.round_id, row.task_id, row.hotkey),
         skill_type=SkillType(row.skill_type),
         role=row.role,

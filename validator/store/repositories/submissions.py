@@ -19,8 +19,8 @@ from validator.protocol.round import (
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Sssa
 from validator.protocol.workflow_plan import WorkflowPlan
+from validator.store.dispatch import DispatchKey
 from validator.store.errors import DamagedError
-from validator.store.records import DispatchKey
 from validator.store.repositories.base import Repository
 from validator.store.repositories.runs import WorkflowRuns
 from validator.store.repositories.sssas import Sssas

@@ -1,0 +1,75 @@
+"""A dispatch: one value from the store to the page."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from validator.protocol.answer import Role
+from validator.protocol.reasons import Reason
+from validator.protocol.round import MemberOutcome
+from validator.protocol.skill_types import SkillType
+
+DispatchState = Literal["planned", "sent", "answered", "failed", "void"]
+
+_ENTERS_NOTHING = (Reason.VOID_NO_VERDICT, Reason.WORKFLOW_DEFERRED)
+
+
+class DispatchKey(NamedTuple):
+    """What identifies a dispatch."""
+
+    round_id: int
+    task_id: str
+    hotkey: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """A dispatch as it stands.
+
+    Attributes:
+        rank: place in the group: primaries by rank, then auditors by draw.
+        seconds: first byte sent to last byte received; None where nothing was sent.
+        reason: of the gates; None while it is not judged.
+        detail: what exactly was wrong, for people.
+        body_bytes: size of the stored body; None without one. It stays when retention removes the body.
+        signed_sha256: of the attestation or the plan; None where the answer did not pass.
+        score: what it came to; None before its round is settled, for void tasks, and where scores were not asked for.
+    """
+
+    key: DispatchKey
+    skill_type: SkillType
+    role: Role
+    rank: int
+    state: DispatchState
+    sent_at: datetime | None
+    received_at: datetime | None
+    seconds: float | None
+    http_status: int | None
+    reason: str | None
+    detail: str | None
+    body_bytes: int | None
+    signed_sha256: str | None
+    score: MemberOutcome | None = None
+
+    @property
+    def end(self) -> str | None:
+        """The gates' reason, or the score's where the answer passed and yet enters nothing (D-7, quality deferred)."""
+        score = self.score
+        return score.reason if score is not None and score.reason in _ENTERS_NOTHING else self.reason
+
+    @property
+    def quality(self) -> float | None:
+        """Q (SPEC 6)."""
+        return self.score.emission.quality if self.score and self.score.emission else None
+
+    @property
+    def consensus(self) -> float | None:
+        """SPEC 4; 1 where fewer than three answers were valid, None for a failed gate and for workflows."""
+        score = self.score
+        compared = score is not None and (score.components is not None or score.emission is not None)
+        return score.consensus if score and compared else None
+
+    @property
+    def window_entry(self) -> float | None:
+        """What entered the score window: 0 for a failed gate, None where nothing did (D-7)."""
+        return self.score.window_entry if self.score else None
