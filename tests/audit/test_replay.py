@@ -170,7 +170,7 @@ TAMPERINGS: dict[str, tuple[Tamper, str]] = {
     "input and digest": (altered("input", richer, honest_digest=True), r"(groups|outcome)[\[.].*recomputed"),
     "version": (
         altered("input", older, honest_digest=True),
-        r"input\.scoring_version: No code here scores this version: `0\.9\.0`; this program scores 1\.0\.0",
+        r"input\.scoring_version: No code here scores this version: `0\.9\.0`; this program scores 1\.0\.0, 1\.1\.0",
     ),
     "seed": (altered("input", seeded, honest_digest=True), r"input\.seed: does not follow from the stored salt"),
     "slot": (altered("input", retitled, honest_digest=True), r"input\.tasks\[2\]\.task_id: stored"),

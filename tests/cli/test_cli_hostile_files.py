@@ -15,7 +15,14 @@ from cli_store import PROGRAM, called
 from validator.protocol.limits import MAX_CASE_MEMBERS, MIB
 
 START = b'{"receipt":{"x":'
-READERS = [("audit", "verify"), ("proof", "verify"), ("proof", "build"), ("score", "keys"), ("groups", "select")]
+READERS = [
+    ("audit", "verify"),
+    ("proof", "verify"),
+    ("proof", "build"),
+    ("score", "keys"),
+    ("score", "weights"),
+    ("groups", "select"),
+]
 PEAK_MIB = 512
 DEBATE = Path(__file__).parents[2] / "docs" / "examples" / "debate.json"
 
@@ -101,6 +108,18 @@ def of_events(n: int) -> bytes:
     return json.dumps({"start": 0.5, "events": ["rerun_pass", "violation"] * (n // 2)}).encode()
 
 
+def of_windows(miners: int, entries: int) -> bytes:
+    stands = {"declared": True, "dispatches": 5, "failures": 0, "proven": True, "reputation": 0.5}
+    kinds = ("declarative", "workflow")
+    return json.dumps(
+        {
+            "scoring_version": "1.1.0",
+            "windows": {f"h{i}": dict.fromkeys(kinds, [1.5] * entries) for i in range(miners)},
+            "standing": {f"h{i}": {"types": dict.fromkeys(kinds, stands)} for i in range(miners)},
+        }
+    ).encode()
+
+
 LINEAR: list[tuple[Callable[[int], bytes], int, tuple[str, ...]]] = [
     (lambda n: START + b'"' + b'\\"' * n, 2_000_000, ("audit", "verify")),
     (lambda n: START + b"1}}\n" * n, 400_000, ("audit", "verify")),
@@ -109,6 +128,8 @@ LINEAR: list[tuple[Callable[[int], bytes], int, tuple[str, ...]]] = [
     (lambda n: b'{"proof_id":' + b"[[]," * n, 400_000, ("proof", "verify")),
     (of_samples, 40_000, ("score", "collusion")),
     (of_events, 400_000, ("score", "reputation")),
+    (lambda n: of_windows(n, 20), 2_000, ("score", "weights")),
+    (lambda n: of_windows(2, n), 100_000, ("score", "weights")),
 ]
 
 

@@ -18,7 +18,11 @@ COMMANDS = {
     "collusion": ["score", "collusion"],
     "reputation": ["score", "reputation"],
     "selection": ["groups", "select"],
+    "weights_11": ["score", "weights"],
+    "workflow_11": ["score", "workflow"],
 }
+STANDING = '{"windows": {}, "scoring_version": "1.1.0", "standing": {"a": {"types": {%s}}}}'
+STANDS = '{"declared": true, "dispatches": 5, "failures": 0, "proven": true, "reputation": 0.5}'
 
 
 def run(arguments: list[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -82,6 +86,27 @@ def test_standard_input_is_read_for_a_dash() -> None:
         ("score weights", '{"windows": {"a": {}}, "windows": {}}', "$", "same key twice"),
         ("score weights", "", "$", "truncated"),
         ("score weights", "[" * 100_000, "$", "nested too deeply"),
+        (
+            "score weights",
+            '{"windows": {}, "standing": {}}',
+            "$.standing",
+            "leave it out: 1.0.0 pays every window",
+        ),
+        (
+            "score weights",
+            '{"windows": {}, "scoring_version": "1.1.0"}',
+            "$.standing",
+            "1.1.0 needs it; a hotkey that it does not name is unpaid",
+        ),
+        ("score weights", STANDING % '"novel": %s' % STANDS, "$.standing.a.types.novel", "must be one of"),
+        ("score weights", STANDING % '"workflow": {"declared": 1}', "$.standing[...].types[...].declared", "got `int`"),
+        ("score weights", STANDING % '"workflow": {"proven": true}', "$.standing[...].types[...]", "missing required"),
+        (
+            "score weights",
+            STANDING % '"workflow": %s' % STANDS.replace("0.5", "1.5"),
+            "$.standing[...].types[...].reputation",
+            "<= 1",
+        ),
         ("score reputation", '{"start": 1.5, "events": []}', "$.start", "<= 1"),
         ("score reputation", '{"start": 0.5, "events": ["bribe"]}', "$.events[0]", "Invalid enum value"),
         ("score reputation", '{"start": 0.5}', "$", "missing required field `events`"),
@@ -93,7 +118,7 @@ def test_standard_input_is_read_for_a_dash() -> None:
             "score reputation",
             '{"start": 0.5, "events": [], "scoring_version": "0.9"}',
             "$.scoring_version",
-            "No code here scores this version: `0.9`; this program scores 1.0.0",
+            "No code here scores this version: `0.9`; this program scores 1.0.0, 1.1.0",
         ),
     ],
 )
@@ -114,7 +139,7 @@ def test_bad_input_names_file_field_and_fault_and_the_others_are_scored(
     assert "absent.json: $: cannot be read" in absent
 
 
-COMMANDS_BY_WORDS = {" ".join(words): folder for folder, words in COMMANDS.items()}
+COMMANDS_BY_WORDS = {" ".join(words): folder for folder, words in reversed(COMMANDS.items())}
 
 
 def test_workflow_with_more_steps_done_than_there_are_is_an_error() -> None:
@@ -128,7 +153,7 @@ def test_workflow_with_more_steps_done_than_there_are_is_an_error() -> None:
 def test_a_case_that_names_its_version_is_scored_by_it(folder: str, tmp_path: Path) -> None:
     document = json.loads(cases(folder)[0].read_text())
     named = tmp_path / "named.json"
-    named.write_text(json.dumps(document["input"] | {"scoring_version": "1.0.0"}))
+    named.write_text(json.dumps({"scoring_version": "1.0.0"} | document["input"]))
     done = called(*COMMANDS[folder], str(named))
     assert (done.returncode, done.stderr) == (0, "")
     assert differences(json.loads(done.stdout), document["expected"]) == []

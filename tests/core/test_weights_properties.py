@@ -59,4 +59,4 @@ def test_a_miner_is_paid_for_every_type_it_serves() -> None:
 
 
 def test_without_a_positive_score_everything_is_unallocated() -> None:
-    assert V1.score_weights({"a": {"mcp_server": [0.0] * 30}}) == ({"a": 0.0}, {}, 1.0)
+    assert V1.score_weights({"a": {"mcp_server": [0.0] * 30}})[:3] == ({"a": 0.0}, {}, 1.0)

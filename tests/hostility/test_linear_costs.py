@@ -17,7 +17,7 @@ from shapes import JSON, TEXTS, Shape
 
 from validator.audit.log.lines import LineReader, parse
 from validator.chain.state import load_state
-from validator.cli.score_cases import ConsensusCase
+from validator.cli.score_cases import ConsensusCase, WeightsCase
 from validator.kinds.assessment.judge import judge
 from validator.proofs.debate import parse_debate
 from validator.proofs.document import verify_document
@@ -96,6 +96,11 @@ ENTRIES: Final[dict[str, tuple[Callable[[bytes], Any], Callable[[bytes], bytes],
     "audit line": (audit_line, within(b'{"receipt":', b"}\n"), 192 * KIB),
     "proof": (verify_document, within(b'{"proof":', b"}"), 192 * KIB),
     "debate": (parse_debate, within(b'{"messages":', b"}"), 192 * KIB),
+    "weights case": (
+        lambda data: decode(data, WeightsCase, limit=64 * limits.MIB),
+        within(b'{"windows":{},"standing":', b"}"),
+        192 * KIB,
+    ),
     "score case": (
         lambda data: decode(data, ConsensusCase, limit=64 * limits.MIB),
         within(b'{"members":', b"}"),

@@ -1,6 +1,6 @@
 """The stable documents of `validator score`: one case in, one result out, in the form of the spec's vectors."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -14,7 +14,16 @@ from validator.protocol.sssa import Document, Finding, Sssa, Text, Unit, check_f
 from validator.protocol.strict_json import SchemaError
 from validator.protocol.task import Window, check_injections
 from validator.protocol.workflow_score import WorkflowRun
-from validator.scoring import AnswerFacts, Claims, Member, MemberConsensus, UnknownScoringVersionError, Version, version
+from validator.scoring import (
+    AnswerFacts,
+    Claims,
+    Member,
+    MemberConsensus,
+    MinerStanding,
+    UnknownScoringVersionError,
+    Version,
+    version,
+)
 
 Entry = Annotated[float, Meta(ge=0, le=1_000_000)]  # far above any emission, far below where sums overflow
 
@@ -44,9 +53,10 @@ class ConsensusCase(Case, frozen=True):
 
 
 class WeightsCase(Case, frozen=True):
-    """Windows: hotkey, then skill type, then entries, oldest first."""
+    """Windows: hotkey, then skill type, then entries, oldest first; from 1.1.0 on also who stands how (D-23)."""
 
     windows: dict[Text, dict[Text, tuple[Entry, ...]]]
+    standing: dict[Text, MinerStanding] | None = None
 
 
 class Sample(Document, frozen=True):
@@ -154,16 +164,39 @@ def _member(member: Member, scores: MemberConsensus) -> dict[str, Any]:
 
 
 def score_weights_case(case: WeightsCase) -> dict[str, Any]:
-    """Return scores, capped weights and what is unallocated (SPEC 11).
+    """Return scores, capped weights and what is unallocated (SPEC 11); from 1.1.0 on scores per kind, and unpaid ones.
 
     Raises:
-        SchemaError: an unknown skill type.
+        SchemaError: an unknown skill type; a standing that is missing, or that the version does not know.
     """
+    scored_by = version_of(case)
     for hotkey, windows in case.windows.items():
-        for name in windows:
-            if name not in WINDOW_TYPES:
-                raise SchemaError(f"must be one of {', '.join(WINDOW_TYPES)} - at `$.windows.{hotkey}.{name}`")
-    return version_of(case).score_weights(case.windows)._asdict()
+        _require_types(windows, f"$.windows.{hotkey}")
+    for hotkey, miner in (case.standing or {}).items():
+        _require_types(miner.types, f"$.standing.{hotkey}.types")
+    if not scored_by.pays_by_standing:
+        if case.standing is not None:
+            raise SchemaError(f"leave it out: {scored_by.name} pays every window - at `$.standing`")
+        plan = scored_by.score_weights(case.windows)
+        return {"scores": plan.scores, "weights": plan.weights, "unallocated": plan.unallocated}
+    if case.standing is None:
+        raise SchemaError(f"{scored_by.name} needs it; a hotkey that it does not name is unpaid - at `$.standing`")
+    plan = scored_by.score_weights(case.windows, case.standing)
+    return {
+        "scores": {
+            hotkey: {"assessment": score, "workflow": plan.workflows[hotkey]}
+            for hotkey, score in plan.assessments.items()
+        },
+        "unpaid": plan.unpaid,
+        "weights": plan.weights,
+        "unallocated": plan.unallocated,
+    }
+
+
+def _require_types(names: Iterable[str], where: str) -> None:
+    for name in names:
+        if name not in WINDOW_TYPES:
+            raise SchemaError(f"must be one of {', '.join(WINDOW_TYPES)} - at `{where}.{name}`")
 
 
 def score_collusion_case(case: CollusionCase) -> dict[str, Any]:

@@ -115,6 +115,16 @@ class Reason(StrEnum):
         "More than half of at least five dispatches of the type in the last 30 rounds failed a gate.",
     )
 
+    # Why a window is not paid (SPEC 16, D-23): these two, and all of the above but in_flight
+    UNDECLARED = (
+        "undeclared",
+        "The miner did not declare the type in more than half of the rounds since the last weights were computed.",
+    )
+    UNPROVEN = (
+        "unproven",
+        "The miner was excluded for the type, and since then no answer of its of that type passed the gates.",
+    )
+
     # Why an agreement sample did not count (SPEC 9)
     SAMPLE_NO_PRIMARIES = "sample_no_primaries", "No other primary with a valid SSSA to compare with."
     SAMPLE_NO_AUDITORS = "sample_no_auditors", "No other auditor with a valid SSSA to compare with."

@@ -1,9 +1,10 @@
 """What the functions of a version take and give, beside what is stored: the same values for every version."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from validator.protocol.answer import Role
 from validator.protocol.limits import MAX_SAFE_INTEGER
@@ -237,19 +238,61 @@ class Share(NamedTuple):
 
     Attributes:
         types: its windows, in the order of SPEC 1.
-        share: of the vector, in proportion to those of the other kinds; 0 leaves it out.
+        share: of the vector, in proportion to those of the other kinds; 0 leaves it out, None is the version's own.
+            For 1.0.0 alone: in later versions it is always their own (D-24).
     """
 
     types: tuple[str, ...]
-    share: float
+    share: float | None = None
+
+
+class TypeStanding(Document, frozen=True):
+    """What decides whether a miner's window of a type pays (SPEC 16, D-23).
+
+    Attributes:
+        declared: not missing from the declarations of more than half of the rounds that count.
+        reputation: for the type.
+        dispatches, failures: of the type in the last rounds.
+        proven: no exclusion that an accepted answer has not followed.
+    """
+
+    declared: bool
+    reputation: Unit
+    dispatches: Count
+    failures: Count
+    proven: bool
+
+
+class MinerStanding(Document, frozen=True):
+    """A miner as it stands when a vector is computed; a type that is missing is undeclared (SPEC 16, D-23).
+
+    Attributes:
+        collusion_flags: standing ones, over all types.
+        types: skill type to what stands there.
+    """
+
+    collusion_flags: Count = 0
+    types: dict[str, TypeStanding] = field(default_factory=dict)
 
 
 class WeightPlan(NamedTuple):
-    """Scores of all miners, capped weights of those above 0, and what could not be placed (D-11)."""
+    """What a mechanism pays.
+
+    Attributes:
+        scores: of all miners.
+        weights: capped, of those with a score above 0.
+        unallocated: what could not be placed (D-11).
+        assessments, workflows: hotkey to score of each kind, 0 where the mechanism does not pay it or the windows are
+            unpaid (D-24); empty in 1.0.0.
+        unpaid: {hotkey: {skill_type: reason code}} of the windows with entries that do not pay (D-23).
+    """
 
     scores: dict[str, float]
     weights: dict[str, float]
     unallocated: float
+    assessments: Mapping[str, float] = MappingProxyType({})
+    workflows: Mapping[str, float] = MappingProxyType({})
+    unpaid: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
 
 class Penalty(NamedTuple):

@@ -29,6 +29,9 @@ from validator.scoring.v1_0 import (
     workflow_runs,
 )
 from validator.scoring.v1_0.rules import RULES as RULES_1_0
+from validator.scoring.v1_1 import weights as weights_1_1
+from validator.scoring.v1_1 import workflow as workflow_1_1
+from validator.scoring.v1_1.rules import RULES as RULES_1_1
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,8 @@ class Version:
     apply_event = reputation.apply_event
     event_of_failure = reputation.event_of_failure
 
-    # Weights (SPEC 11)
+    # Weights (SPEC 11): whether a miner's standing decides what its windows pay (SPEC 16, D-23)
+    pays_by_standing = False
     warm_up = weights.warm_up
     type_score = weights.type_score
     miner_score = weights.miner_score
@@ -111,10 +115,24 @@ class Version:
     code_of = staticmethod(output_quality.code_of)
 
 
+class Version11(Version):
+    """1.1.0: paid is who could be drawn, by shares of the version's own; nothing for nothing (SPEC 16)."""
+
+    __slots__ = ()
+
+    pays_by_standing = True
+    unpaid_reason = weights_1_1.unpaid_reason
+    score_weights = weights_1_1.score_weights
+    mechanism_weights = weights_1_1.mechanism_weights
+    score_workflow = workflow_1_1.score_workflow
+
+
 CURRENT: Final = "1.0.0"
 """The version of new rounds."""
 
-VERSIONS: Mapping[str, Version] = MappingProxyType({one.name: one for one in (Version("1.0.0", RULES_1_0),)})
+VERSIONS: Mapping[str, Version] = MappingProxyType(
+    {one.name: one for one in (Version("1.0.0", RULES_1_0), Version11("1.1.0", RULES_1_1))}
+)
 
 
 class UnknownScoringVersionError(ValidatorError):

@@ -41,7 +41,7 @@ def mechanisms(settings: WeightsSettings) -> dict[int, tuple[Share, ...]]:
         (settings.assessment_mechid, Share(ASSESSMENTS, settings.assessment_share)),
         (settings.workflow_mechid, Share(WORKFLOWS, settings.workflow_share)),
     ):
-        if share.share > 0:
+        if share.share != 0:
             kinds[mechid] = (*kinds.get(mechid, ()), share)
     return dict(sorted(kinds.items()))
 

@@ -21,10 +21,13 @@ def exclusion_reason(version: Ruled, candidate: Candidate) -> Reason | None:
         return Reason.LOW_REPUTATION
     if candidate.in_flight >= candidate.max_concurrent:
         return Reason.IN_FLIGHT
-    judged = candidate.dispatches >= rules.min_failure_samples
-    if judged and candidate.failures / candidate.dispatches > rules.max_failure_rate:
-        return Reason.FAILURE_RATE
-    return None
+    return Reason.FAILURE_RATE if fails_too_often(version, candidate.dispatches, candidate.failures) else None
+
+
+def fails_too_often(version: Ruled, dispatches: int, failures: int) -> bool:
+    """Whether so many failures among the dispatches of the last rounds keep a miner out (SPEC 8.1)."""
+    rules = version.rules.groups
+    return dispatches >= rules.min_failure_samples and failures / dispatches > rules.max_failure_rate
 
 
 def auditor_streak(candidate: Candidate) -> int:

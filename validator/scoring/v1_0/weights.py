@@ -2,13 +2,17 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
 
 from validator.protocol.means import mean
-from validator.protocol.skill_types import WINDOW_TYPES
+from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.scoring.rules import Ruled
-from validator.scoring.values import Share, WeightPlan
+from validator.scoring.values import MinerStanding, Share, WeightPlan
 
 Windows = Mapping[str, Mapping[str, Sequence[float]]]
+Standing = Mapping[str, MinerStanding]
+NOBODY: Final[Standing] = MappingProxyType({})
 
 
 def warm_up(version: Ruled, entries: int) -> float:
@@ -30,13 +34,21 @@ def miner_score(version: Ruled, windows: Mapping[str, Sequence[float]], types: S
     return score
 
 
-def score_weights(version: Ruled, windows: Windows) -> WeightPlan:
-    """Return scores and capped weights from {hotkey: {skill_type: entries, oldest first}} (SPEC 11)."""
-    return _plan(version, {hotkey: miner_score(version, of_types) for hotkey, of_types in windows.items()})
+def score_weights(version: Ruled, windows: Windows, standing: Standing = NOBODY) -> WeightPlan:  # noqa: ARG001 - 1.1.0 asks
+    """Return scores and capped weights from {hotkey: {skill_type: entries, oldest first}} (SPEC 11).
+
+    Who stands how decides nothing before 1.1.0.
+    """
+    return plan_weights(version, {hotkey: miner_score(version, of_types) for hotkey, of_types in windows.items()})
 
 
-def mechanism_weights(version: Ruled, windows: Windows, kinds: Sequence[Share]) -> WeightPlan:
-    """Return scores and capped weights of one mechanism (SPEC 11).
+def mechanism_weights(
+    version: Ruled,
+    windows: Windows,
+    kinds: Sequence[Share],
+    standing: Standing = NOBODY,  # noqa: ARG001 - nobody is unpaid in this version
+) -> WeightPlan:
+    """Return scores and capped weights of one mechanism (SPEC 11). Who stands how decides nothing before 1.1.0.
 
     Where several kinds have miners with positive scores, a miner's score is the sum of its parts of each kind's scores
     times the kind's share, in the order given; a kind without any cedes its share to the others. The cap comes last.
@@ -44,19 +56,27 @@ def mechanism_weights(version: Ruled, windows: Windows, kinds: Sequence[Share]) 
     parts = []
     for kind in kinds:
         scores = {hotkey: miner_score(version, of_types, kind.types) for hotkey, of_types in windows.items()}
-        total = math.fsum(scores.values())
-        if kind.share > 0 and total > 0:
-            parts.append((kind.share, total, scores))
+        total, share = math.fsum(scores.values()), _share_of(version, kind)
+        if share > 0 and total > 0:
+            parts.append((share, total, scores))
     if len(parts) == 1:
-        return _plan(version, parts[0][2])
+        return plan_weights(version, parts[0][2])
     mixed = dict.fromkeys(windows, 0.0)
     for share, total, scores in parts:
         for hotkey, score in scores.items():
             mixed[hotkey] += share * (score / total)
-    return _plan(version, mixed)
+    return plan_weights(version, mixed)
 
 
-def _plan(version: Ruled, scores: dict[str, float]) -> WeightPlan:
+def _share_of(version: Ruled, kind: Share) -> float:
+    if kind.share is not None:
+        return kind.share
+    of_workflows = version.rules.pay.workflow_share
+    return of_workflows if kind.types == (SkillType.WORKFLOW,) else 1.0 - of_workflows
+
+
+def plan_weights(version: Ruled, scores: dict[str, float]) -> WeightPlan:
+    """Return the scores with their capped weights and what is left over (SPEC 11, D-11)."""
     weights = capped_weights(version.rules.pay.cap, {hotkey: score for hotkey, score in scores.items() if score > 0})
     return WeightPlan(scores, weights, 1.0 - math.fsum(weights.values()))
 

@@ -1,0 +1,108 @@
+"""Windows to weights: paid is who could be drawn (SPEC 16, D-23), by shares of the version's own (D-24)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from validator.protocol.reasons import Reason
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+from validator.scoring.rules import Ruled
+from validator.scoring.v1_0.groups import fails_too_often
+from validator.scoring.v1_0.weights import NOBODY, Standing, Windows, miner_score, plan_weights
+from validator.scoring.values import MinerStanding, Share, TypeStanding, WeightPlan
+
+_ASSESSMENTS: Final = tuple(map(str, ASSESSED_TYPES))
+_WORKFLOW: Final = str(SkillType.WORKFLOW)
+_UNKNOWN: Final = MinerStanding()
+
+
+def unpaid_reason(version: Ruled, flags: int, standing: TypeStanding | None) -> Reason | None:
+    """Return why a window does not pay, None if it does: the first of D-23 that holds.
+
+    Args:
+        version: whose limits count.
+        flags: the miner's standing collusion flags, of all types.
+        standing: the miner's for the window's type; None is undeclared.
+    """
+    if flags >= version.rules.groups.ejecting_flags:
+        return Reason.COLLUSION_FLAGS
+    if standing is None or not standing.declared:
+        return Reason.UNDECLARED
+    if standing.reputation < version.rules.reputation.floor:
+        return Reason.LOW_REPUTATION
+    if fails_too_often(version, standing.dispatches, standing.failures):
+        return Reason.FAILURE_RATE
+    return None if standing.proven else Reason.UNPROVEN
+
+
+def score_weights(version: Ruled, windows: Windows, standing: Standing = NOBODY) -> WeightPlan:
+    """Return the vector of a mechanism that pays assessments and workflows (SPEC 16, D-24)."""
+    return mechanism_weights(version, windows, (Share(_ASSESSMENTS), Share((_WORKFLOW,))), standing)
+
+
+def mechanism_weights(
+    version: Ruled, windows: Windows, kinds: Sequence[Share], standing: Standing = NOBODY
+) -> WeightPlan:
+    """Return scores and capped weights of one mechanism (SPEC 11; SPEC 16, D-23, D-24).
+
+    A mechanism of both kinds pays the workflows a share that grows with the miners that prove themselves in them; a
+    mechanism of one kind pays by that kind's scores alone. The cap comes last.
+
+    Args:
+        version: whose shares count; those of `kinds` do not.
+        windows: {hotkey: {skill_type: entries, oldest first}} of the registered miners.
+        kinds: what the mechanism pays for.
+        standing: of the miners; one that is missing has declared nothing.
+    """
+    types = {name for kind in kinds for name in kind.types}
+    ours = {hotkey: {name: of[name] for name in of if name in types} for hotkey, of in windows.items()}
+    unpaid = _unpaid(version, ours, standing)
+    paid = {
+        hotkey: {name: entries for name, entries in of.items() if name not in unpaid.get(hotkey, ())}
+        for hotkey, of in ours.items()
+    }
+    assessed = {hotkey: miner_score(version, of, _ASSESSMENTS) for hotkey, of in paid.items()}
+    planned = {hotkey: miner_score(version, of, (_WORKFLOW,)) for hotkey, of in paid.items()}
+    if _WORKFLOW not in types:
+        scores = assessed
+    elif types == {_WORKFLOW}:
+        scores = planned
+    else:
+        scores = _mixed(assessed, planned, workflow_share(version, paid, planned))
+    return plan_weights(version, scores)._replace(assessments=assessed, workflows=planned, unpaid=unpaid)
+
+
+def _unpaid(version: Ruled, windows: Windows, standing: Standing) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for hotkey, of_types in windows.items():
+        stands = standing.get(hotkey, _UNKNOWN)
+        for name, entries in of_types.items():
+            reason = unpaid_reason(version, stands.collusion_flags, stands.types.get(name)) if entries else None
+            if reason is not None:
+                found.setdefault(hotkey, {})[name] = str(reason)
+    return found
+
+
+def workflow_share(version: Ruled, paid: Windows, planned: Mapping[str, float]) -> float:
+    """Return s, the workflows' share: whole once enough miners have a full, positive window of them (D-24).
+
+    Args:
+        version: whose share it is.
+        paid: the windows that pay.
+        planned: hotkey to workflow score.
+    """
+    pay = version.rules.pay
+    full = sum(score > 0 and len(paid[hotkey].get(_WORKFLOW, ())) >= pay.warm_up for hotkey, score in planned.items())
+    return pay.workflow_share * min(1.0, full / pay.full_share_miners)
+
+
+def _mixed(assessed: Mapping[str, float], planned: Mapping[str, float], share: float) -> dict[str, float]:
+    of_assessments, of_workflows = math.fsum(assessed.values()), math.fsum(planned.values())
+    if not of_assessments or not of_workflows:
+        total = of_assessments or of_workflows or 1.0
+        scores = assessed if of_assessments else planned
+        return {hotkey: score / total for hotkey, score in scores.items()}
+    return {
+        hotkey: (1.0 - share) * (score / of_assessments) + share * (planned[hotkey] / of_workflows)
+        for hotkey, score in assessed.items()
+    }
