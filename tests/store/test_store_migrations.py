@@ -1,16 +1,15 @@
 from typing import Any
 
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
-from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
+from store_migrating import migrate_to
 
 from validator.store import Store, open_store, schema_state, upgrade
 from validator.store.connect import create_file, make_engine, writing
 from validator.store.errors import StoreLockedError, StoreUnreachableError
-from validator.store.schema import MIGRATIONS, VERSION_TABLE
+from validator.store.schema import VERSION_TABLE
 from validator.store.tables import metadata
 from validator.store.urls import parse_url
 
@@ -18,22 +17,6 @@ from validator.store.urls import parse_url
 def _differences(connection: Connection) -> list[Any]:
     options = {"compare_type": True, "compare_server_default": True, "version_table": VERSION_TABLE}
     return list(compare_metadata(MigrationContext.configure(connection, opts=options), metadata))
-
-
-async def _migrate_to(url: str, revision: str) -> None:
-    parsed = parse_url(url)
-    create_file(parsed)
-    engine = make_engine(parsed, pooled=False)
-
-    def run(connection: Connection) -> None:
-        config = Config()
-        config.set_main_option("script_location", str(MIGRATIONS))
-        config.attributes["connection"] = connection
-        command.upgrade(config, revision)
-
-    async with writing(engine).begin() as connection:
-        await connection.run_sync(run)
-    await engine.dispose()
 
 
 async def test_the_migrations_make_the_tables_of_the_program(store: Store) -> None:
@@ -56,9 +39,9 @@ async def test_upgrading_twice_changes_nothing(empty_store_url: str) -> None:
         assert (await tx.connection.execute(text("SELECT hotkey FROM miners"))).scalars().all() == ["5F"]
 
 
-@pytest.mark.parametrize("revision", ["r0001", "r0002", "r0003", "r0004"])
+@pytest.mark.parametrize("revision", ["r0001", "r0002", "r0003", "r0004", "r0007"])
 async def test_every_older_version_can_be_upgraded_and_keeps_its_rows(empty_store_url: str, revision: str) -> None:
-    await _migrate_to(empty_store_url, revision)
+    await migrate_to(empty_store_url, revision)
     parsed = parse_url(empty_store_url)
     engine = make_engine(parsed, pooled=False)
     async with writing(engine).begin() as connection:
@@ -71,7 +54,7 @@ async def test_every_older_version_can_be_upgraded_and_keeps_its_rows(empty_stor
 
 
 async def test_weights_of_older_versions_that_may_have_left_are_unknown(empty_store_url: str) -> None:
-    await _migrate_to(empty_store_url, "r0004")
+    await migrate_to(empty_store_url, "r0004")
     engine = make_engine(parse_url(empty_store_url), pooled=False)
     async with writing(engine).begin() as connection:
         for number, state in enumerate(("prepared", "confirmed")):

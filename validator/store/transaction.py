@@ -6,7 +6,9 @@ from validator.store.packing import Packing
 from validator.store.repositories.agreements import Agreements
 from validator.store.repositories.bundles import Bundles
 from validator.store.repositories.capabilities import CapabilityDocuments
+from validator.store.repositories.declarations import Declarations
 from validator.store.repositories.dispatches import Dispatches
+from validator.store.repositories.exclusions import Exclusions
 from validator.store.repositories.flags import Flags
 from validator.store.repositories.groups import Groups
 from validator.store.repositories.histories import Histories
@@ -21,6 +23,7 @@ from validator.store.repositories.scores import Scores
 from validator.store.repositories.sssas import Sssas
 from validator.store.repositories.submissions import Submissions
 from validator.store.repositories.tasks import Tasks
+from validator.store.repositories.vectors import WeightVectors
 from validator.store.repositories.weight_guard import WeightGuard
 from validator.store.repositories.weights import WeightSubmissions
 from validator.store.repositories.windows import Windows
@@ -43,6 +46,8 @@ class Transaction:
         self.tasks = Tasks(connection, packing)
         self.groups = Groups(connection, packing)
         self.bundles = Bundles(connection, packing)
+        self.declarations = Declarations(connection, packing)
+        self.exclusions = Exclusions(connection, packing)
         self.dispatches = Dispatches(connection, packing)
         self.submissions = Submissions(connection, packing)
         self.sssas = Sssas(connection, packing)
@@ -52,6 +57,7 @@ class Transaction:
         self.flags = Flags(connection, packing)
         self.reputations = Reputations(connection, packing)
         self.windows = Windows(connection, packing)
+        self.vectors = WeightVectors(connection, packing)
         self.weights = WeightSubmissions(connection, packing)
         self.weight_guard = WeightGuard(connection, packing)
         self.proofs = Proofs(connection, packing)

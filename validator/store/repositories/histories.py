@@ -56,3 +56,20 @@ class Histories(Repository):
                 sent, failures = counts[pair]
                 counts[pair] = sent + row.dispatches, failures + int(row.failures)
         return {pair: TypeHistory(tuple(its), *counts[pair]) for pair, its in roles.items()}
+
+    async def failures(self, round_id: int, lookback: int) -> dict[tuple[str, str], tuple[int, int]]:
+        """Return (hotkey, skill_type) -> dispatches and failures as in `before`, without reading what is older."""
+        d = dispatches.c
+        still_open = select(rounds.c.round_id).where(rounds.c.state == "open")
+        statement = (
+            select(
+                d.hotkey,
+                d.skill_type,
+                func.count().label("dispatches"),
+                func.sum(case((d.state == "failed", 1), else_=0)).label("failures"),
+            )
+            .where(d.round_id >= round_id - lookback, d.round_id < round_id, d.round_id.not_in(still_open))
+            .where(d.state.in_(("answered", "failed")))
+            .group_by(d.hotkey, d.skill_type)
+        )
+        return {(row.hotkey, row.skill_type): (row.dispatches, int(row.failures)) for row in await self._all(statement)}

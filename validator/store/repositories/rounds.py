@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 from sqlalchemy import Row, and_, or_, select, update
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.text import printable
 from validator.store.errors import (
     AlreadyOpenedError,
     AlreadySettledError,
@@ -19,7 +20,9 @@ from validator.store.errors import (
 )
 from validator.store.records import EndState, RoundRecord, RoundSummary, StoredRound
 from validator.store.repositories.base import Repository
+from validator.store.repositories.declarations import Declarations
 from validator.store.repositories.dispatches import Dispatches
+from validator.store.repositories.exclusions import Exclusions
 from validator.store.repositories.groups import Groups
 from validator.store.repositories.miners import Miners
 from validator.store.repositories.salts import Salts
@@ -27,7 +30,20 @@ from validator.store.repositories.tasks import Tasks
 from validator.store.tables import dispatches, rounds
 
 T = TypeVar("T")
-_FACTS: Final = tuple(column for column in rounds.c if column.name not in ("input", "outcome"))
+_FACTS: Final = tuple(column for column in rounds.c if column.name not in ("input", "outcome", "declared_sha256"))
+
+
+class NewestFrozen(NamedTuple):
+    """A round that was frozen, and the version that scores it."""
+
+    round_id: int
+    scoring_version: str
+
+
+class _Named(msgspec.Struct):
+    """What is needed of a stored input; the rest is passed over."""
+
+    scoring_version: str
 
 
 class Rounds(Repository):
@@ -60,6 +76,7 @@ class Rounds(Repository):
             "started_at": started_at,
             "input": await self._packing.pack(data),
             "input_sha256": sha256,
+            "declared_sha256": await Declarations(self._connection, self._packing).put(round_input),
             "task_count": len(plan.groups),
             "dispatch_count": sum(len(group.members) for group in plan.groups),
         }
@@ -69,6 +86,7 @@ class Rounds(Repository):
         await Tasks(self._connection, self._packing).plan(round_id, round_input, plan)
         await Groups(self._connection, self._packing).plan(round_id, plan)
         await Dispatches(self._connection, self._packing).plan(round_id, round_input, plan)
+        await Exclusions(self._connection, self._packing).plan(round_id, round_input, plan)
 
     async def skip(  # noqa: PLR0913 - a round without documents is its facts
         self, round_id: int, *, epoch: int, block: int, block_hash: str, reason: Reason, at: datetime
@@ -129,6 +147,7 @@ class Rounds(Repository):
             await Tasks(self._connection, self._packing).settle(round_id, outcome.groups)
         await Dispatches(self._connection, self._packing).void_with_tasks(round_id)
         await self._refuse_unfinished(round_id)
+        await Exclusions(self._connection, self._packing).settle(round_id)
 
     async def get(self, round_id: int) -> StoredRound | None:
         """Return a round with its documents."""
@@ -153,6 +172,27 @@ class Rounds(Repository):
         """Return the open rounds, oldest first: what a start after a crash has to settle or abandon."""
         found = await self._all(select(rounds).where(rounds.c.state == "open").order_by(rounds.c.round_id))
         return tuple([await self._stored(row) for row in found])
+
+    async def newest_frozen(self, through_block: int | None = None) -> NewestFrozen | None:
+        """Return the newest round that was frozen, None if there is none.
+
+        Args:
+            through_block: only rounds that are pinned to this block or an earlier one.
+
+        Raises:
+            DamagedError: its stored input cannot be read.
+        """
+        statement = select(rounds.c.round_id, rounds.c.input).where(rounds.c.input.is_not(None))
+        if through_block is not None:
+            statement = statement.where(rounds.c.block <= through_block)
+        row = await self._first(statement.order_by(rounds.c.round_id.desc()).limit(1))
+        if row is None:
+            return None
+        try:
+            named = msgspec.json.decode(await self._packing.unpack(row.input), type=_Named)
+        except msgspec.MsgspecError as error:
+            raise DamagedError(f"the input of round {row.round_id}: {printable(str(error), 200)}") from None
+        return NewestFrozen(row.round_id, named.scoring_version)
 
     async def listing(self, limit: int, before: int | None = None) -> tuple[RoundRecord, ...]:
         """Return at most `limit` rounds, newest first.

@@ -9,6 +9,7 @@ from validator.store.tables.base import metadata
 from validator.store.tables.conduct import agreements, flags, reputation_events, reputations
 from validator.store.tables.log import proofs, receipts
 from validator.store.tables.rounds import bundles, capabilities, groups, miners, rounds, salts, tasks
+from validator.store.tables.standing import declarations, exclusions, weight_vectors
 from validator.store.tables.weights import weight_locks, weight_marks, weight_submissions, window_entries
 
 __all__ = [
@@ -16,7 +17,9 @@ __all__ = [
     "answers",
     "bundles",
     "capabilities",
+    "declarations",
     "dispatches",
+    "exclusions",
     "flags",
     "groups",
     "metadata",
@@ -33,6 +36,7 @@ __all__ = [
     "weight_locks",
     "weight_marks",
     "weight_submissions",
+    "weight_vectors",
     "window_entries",
     "workflow_runs",
 ]

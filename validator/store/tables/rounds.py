@@ -53,6 +53,7 @@ rounds = Table(
     Column("reason", Name),
     Column("input", LargeBinary),  # RoundInput; holds the round's seed, secret while its salt is
     Column("input_sha256", Name),
+    Column("declared_sha256", Name),  # of its declarations; null: skipped, or from before they were kept
     Column("outcome", LargeBinary),  # RoundOutcome
     Column("outcome_sha256", Name),
     Column("started_at", Moment, nullable=False),
