@@ -15,6 +15,7 @@ from workflow_world import ScriptedServices
 from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
+from validator.conditions import Board
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.workflow.kind import WORKFLOW
 from validator.kinds.workflow.running import PlanRunner
@@ -145,6 +146,7 @@ class World:
         )
         runners = {WORKFLOW.name: PlanRunner(ScriptedServices(self.clock, {}), self.clock)}
         self.dispatcher = Dispatcher(self.client, store, self.clock, self.gates, runners)
+        self.board = Board(self.clock)
         self.service = RoundService(
             store=store,
             chain=self.chain,
@@ -158,6 +160,7 @@ class World:
             interval_s=0.0,
             refresh_s=3600.0,
             standing=Standing(VALIDATOR.hotkey),
+            board=self.board,
         )
 
     def run_plans_on(self, services: StepClient) -> None:

@@ -19,7 +19,7 @@ async def outage(daemon: Running, first: int, blocks: int = OUTAGE) -> Counter[s
     assert during["checks"]["chain"]["problem"] == (
         f"The chain could not be reached: simulated outage until block {first + blocks}"
     )
-    assert during["status"] == "ok"  # a restart would not bring the chain back
+    assert during["status"] != "unhealthy"  # a restart would not bring the chain back
     assert during["checks"]["chain"]["age_s"] > 0
     assert b"validator_chain_reachable 0.0" in daemon.metrics.render()
     await daemon.until(lambda: len(daemon.events("chain_back")) > backs)

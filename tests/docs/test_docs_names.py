@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 import typer
-from doc_pages import DOCS, OPERATORS, ROOT, SOURCE, SPEC, code, fenced, pages, prose
+from doc_pages import DOCS, OPERATORS, ROOT, SOURCE, SPEC, code, fenced, pages, prose, table
 
+from validator.conditions import CONDITIONS
 from validator.protocol.reasons import Reason
 from validator.settings import reference
 from validator.telemetry.events import Event
@@ -47,6 +48,18 @@ def test_every_reason_is_told_to_operators_or_in_the_specification() -> None:
 def test_every_event_is_told_to_operators() -> None:
     told = OPERATORS.read_text()
     assert [str(event) for event in Event if f"`{event}`" not in told] == []
+
+
+def test_the_table_of_conditions() -> None:
+    assert table(OPERATORS, "conditions") == [
+        {
+            "condition": f"`{condition.name}`",
+            "severity": condition.severity,
+            "what it means": condition.meaning,
+            "advice": condition.advice,
+        }
+        for condition in CONDITIONS.values()
+    ]
 
 
 def test_settings_that_the_pages_name_exist() -> None:

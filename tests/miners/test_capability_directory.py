@@ -1,7 +1,7 @@
 """The directory keeps the last valid declaration of every miner, and nothing else (SPEC 13)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import pytest
 from miner_servers import ALICE, BOB, answering, http_client, ok, raw_server
 from structlog.testing import capture_logs
 
+from validator.conditions import Declared
 from validator.miners.calls import Call, MinerClient, Reply, Sent
 from validator.miners.directory import CapabilityDirectory, Refreshed
 from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
@@ -67,7 +68,11 @@ async def stored(store: Store, now: datetime) -> dict[str, bytes]:
 
 
 async def refresh(
-    store: Store, clock: VirtualClock, answers: Mapping[str, bytes | ScriptedReply], *others: tuple[str, Axon | None]
+    store: Store,
+    clock: VirtualClock,
+    answers: Mapping[str, bytes | ScriptedReply],
+    *others: tuple[str, Axon | None],
+    tell: Callable[[Declared], None] = lambda _: None,
 ) -> Refreshed:
     """Refresh with miners that answer so; at most ten virtual seconds pass."""
 
@@ -77,7 +82,7 @@ async def refresh(
         return answer if isinstance(answer, ScriptedReply) else ScriptedReply(answer)
 
     client: MinerClient = ScriptedMinerClient(script, clock)
-    directory = CapabilityDirectory(client, store, clock, ALICE.hotkey)
+    directory = CapabilityDirectory(client, store, clock, ALICE.hotkey, tell=tell)
     snapshot = network(*((hotkey, AXON) for hotkey in answers), *others)
     task = asyncio.create_task(directory.refresh(snapshot))
     await asyncio.sleep(0)
@@ -140,15 +145,22 @@ async def test_a_failed_fetch_keeps_the_last_valid_document_until_it_expires(
 async def test_documents_that_are_not_the_miners_own_or_not_valid_now_are_refused(store: Store) -> None:
     clock = VirtualClock()
     now = clock.now()
-    bad = [
-        declaration(CAROL, now),  # another's
-        declaration(BOB, now).replace(b"miner 1", b"miner 2"),  # not what was signed
-        declaration(BOB, now, hours=25),
-        declaration(BOB, now - timedelta(hours=3), hours=2),
-        declaration(BOB, now + timedelta(minutes=5)),
+    bad: list[tuple[bytes | ScriptedReply, str]] = [
+        (declaration(CAROL, now), "declaration_invalid"),  # another's
+        (declaration(BOB, now).replace(b"miner 1", b"miner 2"), "declaration_invalid"),  # not what was signed
+        (declaration(BOB, now, hours=25), "declaration_invalid"),
+        (declaration(BOB, now - timedelta(hours=3), hours=2), "declaration_expired"),
+        (declaration(BOB, now + timedelta(minutes=5)), "declaration_future"),
+        (ScriptedReply(connects=False), "deadline_connect"),
     ]
-    for document in bad:
-        assert await refresh(store, clock, {BOB.hotkey: document}) == Refreshed(1, 0, 1)
+    for document, reason in bad:
+        told: list[Declared] = []
+        with capture_logs() as logs:
+            found = await refresh(store, clock, {BOB.hotkey: document}, tell=told.append)
+        assert found == Refreshed(1, 0, 1)
+        assert logs[0]["reasons"] == {reason: 1}
+        by_clock = reason in {"declaration_expired", "declaration_future"}
+        assert told == [Declared(1, 0, {reason: 1}, int(by_clock))]
     assert await stored(store, now) == {}
 
 

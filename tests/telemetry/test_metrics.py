@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from validator.conditions import CONDITIONS, Board
 from validator.protocol.reasons import Reason
 from validator.sources import VirtualClock
 from validator.telemetry.events import Event
@@ -125,10 +126,20 @@ def test_the_text_form_is_valid_and_its_labels_are_bounded(metrics: Metrics) -> 
         "kind",
         "le",
         "reached",
+        "condition",
     }
-    assert len(series) < 700
+    assert len(series) < 800
     assert all(family.name.startswith("validator_") and family.documentation.endswith(".") for family in families)
     assert not any("5abc" in text for sample in series for text in sample.labels.values())
+
+
+def test_a_condition_is_1_while_it_stands(metrics: Metrics) -> None:
+    board = Board(VirtualClock(), metrics.condition)
+    assert {value(metrics, "condition", condition=name) for name in CONDITIONS} == {0}
+    board.raise_("store_away")
+    assert value(metrics, "condition", condition="store_away") == 1
+    board.clear("store_away")
+    assert value(metrics, "condition", condition="store_away") == 0
 
 
 def test_two_instances_do_not_share_anything(metrics: Metrics) -> None:

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from validator.cli import app
+from validator.conditions import CONDITIONS, Board
 from validator.settings import HealthSettings
 from validator.sources import SystemClock, VirtualClock
 from validator.store import Store, open_store
@@ -39,7 +40,7 @@ async def running(service: HealthService) -> AsyncIterator[HealthSettings]:
 
 
 def new_state() -> HealthState:
-    return HealthState(SystemClock(), 600.0, "0.0.1")
+    return HealthState(clock := SystemClock(), 600.0, "0.0.1", Board(clock))
 
 
 async def ask(settings: HealthSettings) -> HealthAnswer:
@@ -69,7 +70,7 @@ async def test_health_is_200_or_503_with_the_report() -> None:
         state.store_reachable = False
         assert (await get(settings, "/healthz"))[0] == 503
         answer = await ask(settings)
-        assert (answer.healthy, answer.status) == (False, "unhealthy: store")
+        assert (answer.healthy, answer.status) == (False, "unhealthy: store_away")
         state.store_reachable, state.stopping = True, True
         assert (await ask(settings))[:1] == (True,)
 
@@ -103,14 +104,14 @@ async def test_the_service_beats_and_asks_the_store_on_its_own() -> None:
         if asked > 1:
             raise OSError("gone")
 
-    state = HealthState(clock, 600.0, "0.0.1")
+    state = HealthState(clock, 600.0, "0.0.1", Board(clock))
     async with running(HealthService(ANY_PORT, state, probe=probe)) as settings:
         await until(lambda: asked == 1)
         assert (await ask(settings)).status == "ok"
         for _ in range(100):
             await clock.advance(1.0)
         await until(lambda: state.store_reachable is False)
-        assert (await ask(settings)).status == "unhealthy: store"  # and the loop check did not fail
+        assert (await ask(settings)).status == "unhealthy: store_away"  # and the loop check did not fail
     assert asked > 5
 
 
@@ -205,7 +206,15 @@ async def test_the_command_exits_with_the_answer(tmp_path: Path) -> None:
         code, output = await asyncio.to_thread(command, "--json")
         assert code == 0
         assert f'{{"healthy": true, "address": "{shown}", "status": "ok", "report": {{"status": "ok"' in output
+        state.board.raise_("gates_behind", "70 s")
+        told = CONDITIONS["gates_behind"]
+        line = f"  gates_behind (degraded): {told.meaning} Seen: 70 s. {told.advice}\n"
+        assert await asyncio.to_thread(command) == (0, f"{shown}: degraded: gates_behind\n{line}")
+        assert (await asyncio.to_thread(command, "--strict"))[0] == 1
+        state.board.clear("gates_behind")
+        assert (await asyncio.to_thread(command, "--strict"))[0] == 0
         state.store_reachable = False
-        assert await asyncio.to_thread(command) == (1, f"{shown}: unhealthy: store\n")
+        code, output = await asyncio.to_thread(command)
+        assert (code, f"{shown}: unhealthy: store_away\n" in output) == (1, True)
     code, output = await asyncio.to_thread(command)
     assert (code, output) == (1, f"{shown}: no answer: Connection refused\n")

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from validator.conditions import CONDITIONS, Board
 from validator.protocol.reasons import Reason
 from validator.sources import VirtualClock
-from validator.web.state import LONGEST_DEADLINE_S, LOOP_LIMIT_S, SLACK_S, HealthState
+from validator.web.state import CHAIN_LIMIT_S, LONGEST_DEADLINE_S, LOOP_LIMIT_S, SLACK_S, HealthState
 
 INTERVAL = 600.0
 
@@ -25,7 +26,7 @@ def clock() -> VirtualClock:
 
 @pytest.fixture
 def state(clock: VirtualClock) -> HealthState:
-    return HealthState(clock, INTERVAL, "0.0.1")
+    return HealthState(clock, INTERVAL, "0.0.1", Board(clock))
 
 
 def test_a_fresh_validator_is_healthy(state: HealthState) -> None:
@@ -133,3 +134,37 @@ async def test_rounds_that_wait_for_a_permit_are_silent_on_purpose(clock: Virtua
     state.saw_standing(None, paused=False)
     assert state.report().checks["standing"] == {"ok": None, "missing": None, "paused": False}
     assert not (await later(clock, state, INTERVAL + LONGEST_DEADLINE_S + SLACK_S + 1)).healthy
+
+
+async def test_a_condition_degrades_or_more_and_the_report_has_its_advice(
+    clock: VirtualClock, state: HealthState
+) -> None:
+    state.board.raise_("gates_behind", "one has waited for 70 s")
+    await clock.advance(5)
+    report = state.report()
+    assert (report.status, report.healthy) == ("degraded", True)
+    assert report.document()["conditions"] == [
+        {
+            "name": "gates_behind",
+            "severity": "degraded",
+            "seconds": 5,
+            "detail": "one has waited for 70 s",
+            "meaning": CONDITIONS["gates_behind"].meaning,
+            "advice": CONDITIONS["gates_behind"].advice,
+        }
+    ]
+    state.stopping = True
+    assert state.report().status == "stopping"
+    state.board.raise_("subnet_gone")
+    assert (state.report().status, state.report().healthy) == ("unhealthy", False)
+
+
+async def test_a_chain_that_is_away_for_ten_minutes_degrades(clock: VirtualClock, state: HealthState) -> None:
+    state.lost_chain("refused")
+    for seconds, status in ((CHAIN_LIMIT_S, "ok"), (1, "degraded")):
+        report = await later(clock, state, seconds)
+        state.lost_chain("refused")
+        assert report.status == status
+    assert [each.detail for each in report.conditions] == ["refused"]
+    state.saw_block(9)
+    assert state.report().status == "ok"

@@ -302,3 +302,18 @@ async def test_an_idle_worker_that_was_killed_is_replaced() -> None:
         with capture_logs() as told:
             assert await ask(pool, weigh, b"abc") == 3
         assert told == []
+
+
+async def test_how_long_an_answer_waits_is_known_until_a_worker_has_it() -> None:
+    async with pool_of(budget=Budget(cpu_s=100)) as pool:
+        assert pool.behind_s == 0
+        first = asyncio.create_task(ask(pool, spin))
+        await busy(pool, 1)
+        assert pool.behind_s == 0  # what is judged does not wait
+        second = asyncio.create_task(ask(pool, spin, whose=BOB))
+        while pool.behind_s < 0.05:  # noqa: ASYNC110 - it is asked
+            await asyncio.sleep(0.01)
+        second.cancel()
+        await asyncio.gather(second, return_exceptions=True)
+        assert pool.behind_s == 0
+        first.cancel()

@@ -10,9 +10,13 @@ from validator.cli.options import Config, Json
 def health(
     config: Config = None,
     timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, max=60, help="Longest wait.")] = 5.0,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 when it is degraded, too.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Ask /healthz of the validator that runs with these settings. Exit 1: unhealthy, or no answer."""
+    """Ask /healthz of the validator that runs with these settings; a line for each condition, with advice.
+
+    Exit 0: ok, degraded or stopping, which no restart would better. Exit 1: unhealthy, or no answer.
+    """
     from validator.cli.errors import EXIT_NO
     from validator.cli.output import print_json, print_line
     from validator.cli.session import settings_of
@@ -25,5 +29,8 @@ def health(
         )
     else:
         print_line(f"{answer.address}: {answer.status}")
-    if not answer.healthy:
+        for line in answer.conditions:
+            print_line(f"  {line}")
+    degraded = answer.report is not None and answer.report.get("status") == "degraded"
+    if not answer.healthy or (strict and degraded):
         raise typer.Exit(EXIT_NO)

@@ -27,6 +27,7 @@ _NOTE: Final = "<!-- Made from the code by `make reference`; a test holds it. Do
 # Where in the order of the enum each part begins that is no gate's.
 _PARTS: Final = {
     Reason.ACCEPTED: "Answers that passed",
+    Reason.DECLARATION_INVALID: "Why a declaration does not count",
     Reason.COLLUSION_FLAGS: "Why a candidate was not selected",
     Reason.SAMPLE_NO_PRIMARIES: "What became of an agreement sample",
     Reason.SETTLED: "How tasks and rounds end",

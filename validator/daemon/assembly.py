@@ -9,8 +9,10 @@ from typing import Protocol
 import structlog
 
 from validator import __version__
+from validator.conditions import Board
 from validator.daemon.stop import Stop
-from validator.daemon.upkeep import BudgetService, HeadWatch, HealthListener, LoopWatch, RetentionService
+from validator.daemon.upkeep import BudgetService, HeadWatch, LoopWatch, RetentionService
+from validator.daemon.watching import GateWatch, RoundWatch
 from validator.daemon.world import World
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.workflow.http import HttpStepClient
@@ -52,6 +54,7 @@ class Daemon:
     settings: Settings
     store: Store
     metrics: Metrics
+    board: Board
     health: HealthState
     rounds: RoundService
     beside: Sequence[Service]
@@ -151,11 +154,13 @@ async def assembled(
         stack.push_async_callback(world.workers.close)
         store = await stack.enter_async_context(open_store(settings.store.url.reveal(), writer=True, create=True))
         dispatcher = _dispatcher(settings, world, store, stack)
-        health = HealthState(world.clock, settings.rounds.interval_s, __version__)
+        board = Board(world.clock, metrics.condition)
+        health = HealthState(world.clock, settings.rounds.interval_s, __version__, board)
+        watch = RoundWatch(health, board)
         standing = Standing(world.signer.hotkey, settings.rounds.without_permit, health.saw_standing)
-        rounds = _round_service(settings, world, store, dispatcher, standing, (HealthListener(health), *listeners))
+        rounds = _round_service(settings, world, store, dispatcher, standing, watch, listeners)
         beside = _beside(settings, world, store, metrics, health)
-        yield Daemon(settings, store, metrics, health, rounds, beside)
+        yield Daemon(settings, store, metrics, board, health, rounds, beside)
 
 
 def _dispatcher(settings: Settings, world: World, store: Store, stack: AsyncExitStack) -> Dispatcher:
@@ -177,6 +182,7 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
     store: Store,
     dispatcher: Dispatcher,
     standing: Standing,
+    watch: RoundWatch,
     listeners: Sequence[RoundListener],
 ) -> RoundService:
     return RoundService(
@@ -185,7 +191,9 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
         source=world.source,
         clock=world.clock,
         signer=world.signer,
-        directory=CapabilityDirectory(dispatcher.client, store, world.clock, world.signer.hotkey, world.workers),
+        directory=CapabilityDirectory(
+            dispatcher.client, store, world.clock, world.signer.hotkey, world.workers, watch.declared
+        ),
         preparer=Preparer(
             store=store,
             supplies=(Bundles(world.source, world.canary, world.random), Goals(world.goals, world.random)),
@@ -199,7 +207,8 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
         interval_s=settings.rounds.interval_s,
         refresh_s=settings.rounds.capabilities_refresh_s,
         standing=standing,
-        listeners=listeners,
+        board=watch.board,
+        listeners=(watch, *listeners),
     )
 
 
@@ -209,6 +218,7 @@ def _beside(settings: Settings, world: World, store: Store, metrics: Metrics, he
         HeadWatch(world.chain, world.clock, health),
         LoopWatch(world.clock, metrics),
         BudgetService(world.workers),
+        GateWatch(world.workers, world.clock, health.board),
         RetentionService(store, world.clock, settings.store.retention_raw_days, settings.store.retention_bundles_days),
         *_weight_services(settings, world, store, metrics),
     )

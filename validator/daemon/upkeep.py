@@ -1,4 +1,4 @@
-"""Small services beside the rounds: retention, a watch on the event loop, and what feeds the health report."""
+"""Small services beside the rounds: retention, a watch on the event loop, and one on the chain's head."""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -10,8 +10,6 @@ import structlog
 from validator.chain.base import Chain, ChainError
 from validator.kinds.assessment.dearest import dearest_cost
 from validator.protocol.text import printable
-from validator.rounds.listening import EndedRound
-from validator.rounds.prepare import Prepared
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreBusyError
@@ -126,19 +124,3 @@ class HeadWatch:
             except ChainError as error:
                 self.health.lost_chain(printable(str(error), _PROBLEM))
             await self.clock.sleep(_HEAD_EVERY_S)
-
-
-@dataclass(frozen=True, slots=True)
-class HealthListener:
-    """Tells the health report about rounds."""
-
-    health: HealthState
-
-    def started(self, prepared: Prepared) -> None:
-        """Note the round in hand with its longest deadline."""
-        deadline = max(task.windows.of("primary").deadline for task in prepared.frozen.tasks)
-        self.health.round_started(prepared.frozen.round_id, deadline)
-
-    def ended(self, end: EndedRound) -> None:
-        """Note its end."""
-        self.health.round_ended(end.round_id)

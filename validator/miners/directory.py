@@ -1,6 +1,8 @@
 """Who can do what: the capability documents of all registered miners (SPEC 13)."""
 
 import asyncio
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -9,9 +11,11 @@ from typing import Final, NamedTuple
 import msgspec
 import structlog
 
+from validator.conditions import Declared
 from validator.miners.calls import Call, MinerClient, Reply
-from validator.protocol.capabilities import Capabilities, parse_capabilities
+from validator.protocol.capabilities import Capabilities, ExpiredError, IssuedLaterError, parse_capabilities
 from validator.protocol.limits import MAX_CAPABILITIES_BODY
+from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon, MetagraphSnapshot
 from validator.protocol.strict_json import JsonError
 from validator.protocol.times import parse_time
@@ -23,6 +27,7 @@ from validator.workers.interface import Here, TooCostlyError, Whose, Workers
 PATH: Final = "/v1/capabilities"
 DEADLINE_S: Final = 5.0
 _MOST_OPEN: Final = 32
+_BY_CLOCK: Final = (Reason.DECLARATION_FUTURE, Reason.DECLARATION_EXPIRED)
 
 log = structlog.get_logger()
 
@@ -53,6 +58,7 @@ class CapabilityDirectory:
         clock: for validity and the log.
         hotkey: the validator's own, which is not asked.
         workers: where documents are read.
+        tell: called with what every refresh came to.
     """
 
     client: MinerClient
@@ -60,6 +66,7 @@ class CapabilityDirectory:
     clock: Clock
     hotkey: str
     workers: Workers = field(default_factory=Here)
+    tell: Callable[[Declared], None] = lambda _: None
 
     async def refresh(self, snapshot: MetagraphSnapshot) -> Refreshed:
         """Ask every registered miner that has an axon, and store what is valid.
@@ -71,26 +78,38 @@ class CapabilityDirectory:
         turns = asyncio.Semaphore(_MOST_OPEN)
         asked = [(n.hotkey, n.axon) for n in snapshot.neurons if n.axon is not None and n.hotkey != self.hotkey]
         answers = await asyncio.gather(*(self._fetch(hotkey, axon, turns) for hotkey, axon in asked))
-        kept = await self._keep([fetched for fetched in answers if fetched is not None])
+        refused = Counter(answer for answer in answers if isinstance(answer, Reason))
+        fetched = [answer for answer in answers if not isinstance(answer, Reason)]
+        kept = await self._keep(fetched)
+        refused[Reason.DECLARATION_OLDER] += len(fetched) - kept
+        reasons = {str(reason): number for reason, number in sorted(refused.items()) if number}
+        self.tell(Declared(len(asked), kept, reasons, sum(refused[reason] for reason in _BY_CLOCK)))
         log.info(
             Event.CAPABILITIES_REFRESHED,
             asked=len(asked),
             valid=kept,
             refused=len(asked) - kept,
+            reasons=reasons,
             seconds=round(self.clock.monotonic() - began, 3),
         )
         return Refreshed(len(asked), kept, len(asked) - kept)
 
-    async def _fetch(self, hotkey: str, axon: Axon, turns: asyncio.Semaphore) -> _Fetched | None:
+    async def _fetch(self, hotkey: str, axon: Axon, turns: asyncio.Semaphore) -> _Fetched | Reason:
         async with turns:
             reply = await self.client.get(Call(hotkey, axon, PATH, b"", DEADLINE_S, MAX_CAPABILITIES_BODY))
+        if reply.reason is not None:
+            return reply.reason
         body = _content(reply)
         now = self.clock.now()
         call = partial(parse_capabilities, body, hotkey=hotkey, now=now)
         try:
             document = await self.workers.run(Whose(hotkey), lambda: call, urgent=True)
+        except IssuedLaterError:
+            return Reason.DECLARATION_FUTURE
+        except ExpiredError:
+            return Reason.DECLARATION_EXPIRED
         except (JsonError, TooCostlyError):
-            return None
+            return Reason.DECLARATION_INVALID
         issued, expires = parse_time(document.issued_at, "issued_at"), parse_time(document.expires_at, "expires_at")
         return _Fetched(hotkey, body, issued, expires, now)
 

@@ -50,6 +50,14 @@ class Capabilities(Document, frozen=True, omit_defaults=True):
         return tuple(t for t in SkillType if t in declared and (not is_runtime(t) or t in self.sandbox_images))
 
 
+class IssuedLaterError(SchemaError):
+    """The declaration is from the future."""
+
+
+class ExpiredError(SchemaError):
+    """The declaration has expired."""
+
+
 def parse_capabilities(data: bytes, *, hotkey: str, now: datetime) -> Capabilities:
     """Return the declaration in `data` if `hotkey` signed it and it is valid at `now` (UTC).
 
@@ -64,9 +72,9 @@ def parse_capabilities(data: bytes, *, hotkey: str, now: datetime) -> Capabiliti
     if not 0 < (expires - issued).total_seconds() <= MAX_CAPABILITIES_AGE_S:
         raise SchemaError("must be after issued_at and at most 24 h later - at `expires_at`")
     if (issued - now).total_seconds() > CLOCK_TOLERANCE_S:
-        raise SchemaError("lies in the future - at `issued_at`")
+        raise IssuedLaterError("by this clock - at `issued_at`")
     if not valid_at(document, now):
-        raise SchemaError("has passed - at `expires_at`")
+        raise ExpiredError("by this clock - at `expires_at`")
     if not verify_document(document, hotkey):
         raise SchemaError("wrong signature - at `signature`")
     return document

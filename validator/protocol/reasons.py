@@ -106,6 +106,12 @@ class Reason(StrEnum):
     PROBES_ECHO = "probes_echo", "The echoed probe values are not those derived from the nonce.", 6
     PROBES_ABSENT = "probes_absent", "A probe does not show in the traces.", 6
 
+    # Why a declaration does not count (SPEC 13)
+    DECLARATION_INVALID = "declaration_invalid", "The declaration is malformed, another hotkey's or wrongly signed."
+    DECLARATION_FUTURE = "declaration_future", "The declaration was issued in the future, by this machine's clock."
+    DECLARATION_EXPIRED = "declaration_expired", "The declaration has expired, by this machine's clock."
+    DECLARATION_OLDER = "declaration_older", "The declaration was issued before the one that is stored."
+
     # Why a candidate was not selected (SPEC 8.1)
     COLLUSION_FLAGS = "collusion_flags", "Three or more collusion flags: ejected until the operator clears them."
     LOW_REPUTATION = "low_reputation", "Reputation for the type is below 0.2."

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from validator.chain.base import Chain, ChainError
+from validator.chain.base import Chain, ChainError, NoSubnetError
+from validator.conditions import Board, Once, place_of
 from validator.miners.directory import CapabilityDirectory
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, RoundOutcome
@@ -41,6 +42,7 @@ class RoundService:
         interval_s: pause between the starts of two rounds.
         refresh_s: how often miners are asked what they can do.
         standing: looks at every snapshot before a round begins on it.
+        board: told when the subnet is gone and when rounds fail.
         listeners: told when rounds start and end.
 
     Attributes:
@@ -59,11 +61,16 @@ class RoundService:
     interval_s: float
     refresh_s: float
     standing: Standing
+    board: Board
     listeners: Sequence[RoundListener] = ()
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     in_hand: bool = field(init=False, default=False)
     _refreshed: float | None = None
     _lost_at: float | None = None
+    _said: Once = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._said = Once(self.clock)
 
     async def run(self) -> None:
         """Finish what a crash left, then run rounds until `stopping` is set; the round in hand is finished first.
@@ -77,6 +84,8 @@ class RoundService:
             try:
                 await resume_rounds(self.store, self.clock, self.signer, self.gates, self._reachable)
                 await self.one_round()
+                self._said.over()
+                self.board.clear("rounds_failing")
             except asyncio.CancelledError as cancelled:
                 if cancelled.__cause__ is not None:
                     _log.exception("round_failed", reason=str(Reason.BUG_INTERNAL))
@@ -88,8 +97,8 @@ class RoundService:
                 pause = max(self.interval_s, _RETRY_S)
             except StoreLockLostError:
                 raise
-            except Exception:  # noqa: BLE001 - one bad round must not end months of good ones; the next start resumes it
-                _log.exception("round_failed", reason=str(Reason.BUG_INTERNAL))
+            except Exception as error:  # noqa: BLE001 - one bad round must not end months of good ones; it is resumed
+                self._failed(error)
                 pause = max(self.interval_s, _RETRY_S)
             self.in_hand = False
             await self._pause(started + pause - self.clock.monotonic())
@@ -146,12 +155,22 @@ class RoundService:
             return False
         return await self.source.reachable()
 
+    def _failed(self, error: Exception) -> None:
+        """Write a traceback once per change."""
+        repeats = self._said.fresh(place_of(error))
+        if repeats is not None:
+            _log.exception("round_failed", reason=str(Reason.BUG_INTERNAL), repeats=repeats)
+        self.board.raise_("rounds_failing", f"{type(error).__name__}: {error}")
+
     def _chain_lost(self, error: ChainError) -> None:
+        if isinstance(error, NoSubnetError):
+            self.board.raise_("subnet_gone", str(error))
         if self._lost_at is None:
             self._lost_at = self.clock.monotonic()
             _log.warning("chain_unreachable", reason=str(error))
 
     def _chain_found(self, snapshot: MetagraphSnapshot) -> None:
+        self.board.clear("subnet_gone")
         if self._lost_at is not None:
             _log.info("chain_back", block=snapshot.block, seconds=round(self._since(self._lost_at), 3))
             self._lost_at = None

@@ -37,6 +37,16 @@ class Event(StrEnum):
         "What the chain asks of this validator's weights, a line for each at the start; a reason: none can be sent.",
         "name reason detail",
     )
+    CONDITION_RAISED = (
+        "condition_raised",
+        "Something keeps the validator from its work: said when it appears, with what was seen and what to do.",
+        "condition severity detail advice changes",
+    )
+    CONDITION_CLEARED = (
+        "condition_cleared",
+        "A condition is over; `changes` counts how often it went and came since the last line.",
+        "condition seconds changes",
+    )
     LOOP_LAG = "loop_lag", "The event loop was blocked for longer than it should be.", "seconds"
 
     # Rounds
@@ -91,7 +101,11 @@ class Event(StrEnum):
         f"{_ROUND} settled void_tasks tasks",
     )
     ROUND_ABANDONED = "round_abandoned", "A round that a crash left open could not be settled.", f"{_ROUND} reason"
-    ROUND_FAILED = "round_failed", "An error of the validator ended a round; it is resumed.", "reason exception"
+    ROUND_FAILED = (
+        "round_failed",
+        "An error of the validator ended a round; said once per change.",
+        "reason repeats exception",
+    )
 
     # Tasks and miners
     TASK_REFUSED = "task_refused", "A task is not used.", "task bundle_sha256 reason"
@@ -99,7 +113,7 @@ class Event(StrEnum):
     CAPABILITIES_REFRESHED = (
         "capabilities_refreshed",
         "The miners were asked what they can do.",
-        "asked valid refused seconds",
+        "asked valid refused reasons seconds",
     )
     FLAG_RAISED = (
         "flag_raised",

@@ -10,6 +10,7 @@ from typing import Any, Final, get_args
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest
 
+from validator.conditions import CONDITIONS
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT
@@ -75,6 +76,7 @@ class Metrics:
         self.weights_age = self._gauge("blocks_since_weights", "Blocks since this hotkey's last weights on chain.")
         self.weights_seconds = self._histogram("weights_seconds", "Time until the chain answered a submission.")
         self.pruned = self._counter("pruned_rows", "Rows that retention removed.", "kind")
+        self.conditions = self._gauge("condition", "1 while the condition stands, else 0.", "condition")
         self.loop_lag = self._histogram("loop_lag_seconds", "How late the event loop ran a timer.", _LAG)
         self._begin_at_zero()
         self._handlers: dict[str, Callable[[Mapping[str, Any]], None]] = {
@@ -112,6 +114,10 @@ class Metrics:
         """Note the newest block."""
         self.chain_reachable.set(1)
         self.chain_block.set(number)
+
+    def condition(self, name: str, stands: bool) -> None:
+        """Note whether a condition stands."""
+        self.conditions.labels(name).set(stands)
 
     def render(self) -> bytes:
         """Return the metrics in Prometheus' text form, CONTENT_TYPE."""
@@ -172,6 +178,8 @@ class Metrics:
             self.declared.labels(str(skill_type))
         for kind in ("answers", "bundles"):
             self.pruned.labels(kind)
+        for name in CONDITIONS:
+            self.conditions.labels(name)
         self._block(None)
 
     def _counter(self, name: str, meaning: str, *labels: str) -> Counter:

@@ -9,6 +9,7 @@ from validator.settings import HealthSettings
 
 _MAX_REPORT: Final = 64 * 1024
 _OK: Final = 200
+_HEALTHY: Final = ("ok", "degraded", "stopping")
 # What one listens on to be reached at every address is no address to connect to.
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - told apart, not bound
 
@@ -18,12 +19,16 @@ class HealthAddressError(ValidatorError):
 
 
 class HealthAnswer(NamedTuple):
-    """What came back. `status` is one word of the report, or why there is none; `report` is None without one."""
+    """What came back: `status` is the report's, with the names of what stands, or why there is none.
+
+    `conditions` has a line for each condition; `report` is None without one.
+    """
 
     healthy: bool
     address: str
     status: str
     report: dict[str, Any] | None
+    conditions: tuple[str, ...] = ()
 
 
 def ask_health(settings: HealthSettings, timeout_s: float) -> HealthAnswer:
@@ -56,12 +61,24 @@ def _read(address: str, code: int, body: bytes) -> HealthAnswer:
         report = None
     if not isinstance(report, dict) or not isinstance(report.get("status"), str):
         return HealthAnswer(healthy=False, address=address, status="no health report there", report=None)
-    checks = report.get("checks")
-    failed = [name for name, check in checks.items() if _fails(check)] if isinstance(checks, dict) else []
-    status = report["status"] + (f": {', '.join(failed)}" if failed else "")
-    healthy = code == _OK and report["status"] in ("ok", "stopping")
-    return HealthAnswer(healthy=healthy, address=address, status=status, report=report)
+    listed = report.get("conditions")
+    conditions = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    names = ", ".join(str(each.get("name")) for each in conditions)
+    return HealthAnswer(
+        healthy=code == _OK and report["status"] in _HEALTHY,
+        address=address,
+        status=report["status"] + (f": {names}" if names else ""),
+        report=report,
+        conditions=tuple(_line(each) for each in conditions),
+    )
 
 
-def _fails(check: Any) -> bool:
-    return isinstance(check, dict) and check.get("ok") is False
+def _line(condition: dict[str, Any]) -> str:
+    name, severity, meaning, detail, advice = (
+        str(condition.get(key, "")) for key in ("name", "severity", "meaning", "detail", "advice")
+    )
+    return (
+        f"{name} ({severity}): {meaning} Seen: {detail}. {advice}"
+        if detail
+        else f"{name} ({severity}): {meaning} {advice}"
+    )

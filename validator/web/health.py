@@ -124,6 +124,7 @@ class HealthService:
 
     async def _beat(self) -> None:
         while True:
+            self.state.look()  # before the beat: it sees how long the loop stood still
             self.state.beat()
             await self.state.clock.sleep(_BEAT_S)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from validator.conditions import Board, Standing
 from validator.protocol.reasons import Reason
 from validator.protocol.times import format_time
 from validator.scoring import CURRENT, version
@@ -15,6 +16,7 @@ LONGEST_DEADLINE_S: Final = max(rules.windows.of("primary").deadline for rules i
 SLACK_S: Final = 300.0
 # A loop that runs nothing for so long starves the deadlines of dispatches.
 LOOP_LIMIT_S: Final = 10.0
+CHAIN_LIMIT_S: Final = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,20 +24,23 @@ class HealthReport:
     """What /healthz says.
 
     Attributes:
-        status: `ok`, `stopping` (healthy, and asked to stop) or `unhealthy`.
+        status: `ok`, `degraded` (somebody should look), `stopping` (asked to stop) or `unhealthy`; the last of these
+            that applies.
+        conditions: what stands, unhealthy before degraded.
         checks: name to facts; `ok` is true or false where the check decides, null where it only informs.
         started_at: when the validator started.
         version: of the program.
     """
 
     status: str
+    conditions: tuple[Standing, ...]
     checks: dict[str, dict[str, Any]]
     started_at: datetime
     version: str
 
     @property
     def healthy(self) -> bool:
-        """Whether every check that decides passes."""
+        """Whether it can do its work."""
         return self.status != "unhealthy"
 
     def document(self) -> dict[str, Any]:
@@ -44,6 +49,17 @@ class HealthReport:
             "status": self.status,
             "started_at": format_time(self.started_at),
             "version": self.version,
+            "conditions": [
+                {
+                    "name": each.condition.name,
+                    "severity": each.condition.severity,
+                    "seconds": round(each.seconds, 3),
+                    "detail": each.detail,
+                    "meaning": each.condition.meaning,
+                    "advice": each.condition.advice,
+                }
+                for each in self.conditions
+            ],
             "checks": self.checks,
         }
 
@@ -59,6 +75,7 @@ class HealthState:
         clock: what is measured with.
         interval_s: pause between the starts of two rounds.
         version: of the program.
+        board: the conditions.
         deadline_s: longest deadline where a round does not tell its own.
         slack_s: for everything else in a round.
     """
@@ -66,6 +83,7 @@ class HealthState:
     clock: Clock
     interval_s: float
     version: str
+    board: Board
     deadline_s: float = LONGEST_DEADLINE_S
     slack_s: float = SLACK_S
     started_at: datetime = field(init=False)
@@ -78,6 +96,7 @@ class HealthState:
     _active: float = field(init=False)
     _beaten: float = field(init=False)
     _block_seen: float = field(init=False, default=0.0)
+    _chain_lost: float = field(init=False, default=0.0)
     _in_hand: tuple[str, float] | None = field(init=False, default=None)
     _ended: tuple[str, datetime] | None = field(init=False, default=None)
 
@@ -104,6 +123,8 @@ class HealthState:
 
     def lost_chain(self, problem: str) -> None:
         """Note why no block can be seen; until one is."""
+        if self.chain_problem is None:
+            self._chain_lost = self.clock.monotonic()
         self.chain_problem = problem
 
     def saw_standing(self, missing: Reason | None, paused: bool) -> None:
@@ -118,6 +139,14 @@ class HealthState:
 
     def report(self) -> HealthReport:
         """Return how things stand now."""
+        checks = self.look()
+        conditions = self.board.standing()
+        unhealthy = any(each.condition.severity == "unhealthy" for each in conditions)
+        status = "unhealthy" if unhealthy else "stopping" if self.stopping else "degraded" if conditions else "ok"
+        return HealthReport(status, conditions, checks, self.started_at, self.version)
+
+    def look(self) -> dict[str, dict[str, Any]]:
+        """Return the checks, and raise or clear the conditions that follow from them."""
         checks = {
             "rounds": self._rounds(),
             "loop": self._loop(),
@@ -125,9 +154,15 @@ class HealthState:
             "chain": self._chain(),
             "standing": self._standing(),
         }
-        failed = any(check["ok"] is False for check in checks.values())
-        status = "unhealthy" if failed else "stopping" if self.stopping else "ok"
-        return HealthReport(status, checks, self.started_at, self.version)
+        for name, failed, detail in (
+            ("rounds_silent", checks["rounds"]["ok"] is False, f"silent for {checks['rounds']['silent_s']:.0f} s"),
+            ("loop_stuck", checks["loop"]["ok"] is False, f"for {checks['loop']['silent_s']:.0f} s"),
+            ("store_away", checks["store"]["ok"] is False, "it was asked and gave no answer in time"),
+            ("chain_away", self._chain_lost_s() > CHAIN_LIMIT_S, self.chain_problem or ""),
+        ):
+            (self.board.raise_(name, detail) if failed else self.board.clear(name))
+        self.board.tick()
+        return checks
 
     def _rounds(self) -> dict[str, Any]:
         silent = self.clock.monotonic() - self._active
@@ -151,6 +186,9 @@ class HealthState:
     def _chain(self) -> dict[str, Any]:
         age = None if self.block is None else round(self.clock.monotonic() - self._block_seen, 3)
         return {"ok": None, "block": self.block, "age_s": age, "problem": self.chain_problem}
+
+    def _chain_lost_s(self) -> float:
+        return 0.0 if self.chain_problem is None else self.clock.monotonic() - self._chain_lost
 
     def _standing(self) -> dict[str, Any]:
         return {"ok": None, "missing": None if self.missing is None else str(self.missing), "paused": self.paused}

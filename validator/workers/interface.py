@@ -36,6 +36,10 @@ class Workers(Protocol):
     @budget.setter
     def budget(self, budget: Budget) -> None: ...
 
+    @property
+    def behind_s(self) -> float:
+        """Seconds that the call has waited which waits for its turn for the longest time; 0 where none does."""
+
     async def run(self, whose: Whose, make: Callable[[], Callable[[], T]], *, urgent: bool = False) -> T:
         """Return what the made call returns; raise what it raises.
 
@@ -58,6 +62,7 @@ class Here:
     """Runs every call where it is made, unbounded: for virtual time and for trusted input."""
 
     budget: Budget | None = None
+    behind_s: float = 0.0
 
     async def run(self, whose: Whose, make: Callable[[], Callable[[], T]], *, urgent: bool = False) -> T:  # noqa: ARG002 - the interface's
         """Return what the made call returns; raise what it raises."""

@@ -3,8 +3,10 @@
 import asyncio
 import os
 import pickle
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -50,6 +52,13 @@ class WorkerPool:
         self._ending: set[asyncio.Future[int | None]] = set()
         self._threads = ThreadPoolExecutor(many + 2, thread_name_prefix="workers")
         self._closed = False
+        self._waiting: dict[int, float] = {}
+        self._calls = count()
+
+    @property
+    def behind_s(self) -> float:
+        """Seconds that the call has waited which waits for a worker for the longest time; 0 where none does."""
+        return max((time.monotonic() - since for since in self._waiting.values()), default=0.0)
 
     async def run(self, whose: Whose, make: Callable[[], Callable[[], T]], *, urgent: bool = False) -> T:
         """Return what the made call returns; raise what it raises. See `Workers`.
@@ -58,9 +67,13 @@ class WorkerPool:
             TooCostlyError: it went over its budget twice.
             WorkersError: a fault of ours: workers that were stopped, or the pool is closed.
         """
-        budget = self.budget or Budget()
-        async with self._turns[urgent].turn(whose.hotkey):
-            reply = await self._tried(whose, make, budget, again=False)
+        budget, call = self.budget or Budget(), next(self._calls)
+        self._waiting[call] = time.monotonic()
+        try:
+            async with self._turns[urgent].turn(whose.hotkey):
+                reply = await self._tried(whose, make, budget, again=False, call=call)
+        finally:
+            self._waiting.pop(call, None)
         if isinstance(reply, WorkerEndedError):
             async with self._alone.turn(whose.hotkey):
                 reply = await self._tried(whose, make, budget.times(SECOND_TRY), again=True)
@@ -79,14 +92,15 @@ class WorkerPool:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _tried(
-        self, whose: Whose, make: Callable[[], Any], budget: Budget, *, again: bool
+        self, whose: Whose, make: Callable[[], Any], budget: Budget, *, again: bool, call: int = -1
     ) -> Reply | WorkerEndedError:
         """Make the call once; where the fault is ours, it is made again with the same budget."""
         for _ in range(_OWN_FAULTS):
-            call = await self._off_loop(_packed, make)
+            packed = await self._off_loop(_packed, make)
             worker = await self._worker(fresh=again)
+            self._waiting.pop(call, None)
             try:
-                reply = await worker.ask(call, budget)
+                reply = await worker.ask(packed, budget)
             except WorkerEndedError as error:
                 self._refuse_closed()
                 self._tell(whose, error, budget, again=again)

@@ -1,0 +1,39 @@
+"""A daemon whose rounds come to nothing says so, on virtual time; its health is asked over HTTP."""
+
+from daemon_kit import running
+
+from validator.conditions.board import LASTING_S
+
+
+async def test_without_a_miner_that_declares_it_is_degraded_after_ten_minutes_and_says_so_once(sqlite_url: str) -> None:
+    async with running(sqlite_url) as daemon:
+        clock = daemon.clock
+        await daemon.until(lambda: clock.monotonic() > LASTING_S - 30)
+        assert (await daemon.health())["status"] == "ok"
+        await daemon.until(lambda: daemon.daemon.board.stands("rounds_no_miners"))
+        report = await daemon.health()
+        assert clock.monotonic() < LASTING_S + 30
+        raised = daemon.events("condition_raised")
+    assert report["status"] == "degraded"
+    assert [each["name"] for each in report["conditions"]] == ["rounds_no_miners"]
+    assert b'validator_condition{condition="rounds_no_miners"} 1.0' in daemon.metrics.render()
+    assert [line["condition"] for line in raised] == ["rounds_no_miners"]
+
+
+async def test_a_round_that_fails_again_and_again_is_one_traceback_and_unhealthy_until_one_ends(
+    sqlite_url: str,
+) -> None:
+    async with running(sqlite_url) as daemon:
+        real = daemon.daemon.rounds.preparer
+        daemon.daemon.rounds.preparer = None  # type: ignore[assignment]
+        await daemon.until(lambda: bool(daemon.events("round_failed")))
+        failed = daemon.clock.monotonic()
+        await daemon.until(lambda: daemon.clock.monotonic() > failed + 120)
+        report = await daemon.health()
+        assert report["status"] == "unhealthy"
+        assert [each["name"] for each in report["conditions"]] == ["rounds_failing"]
+        assert report["conditions"][0]["detail"].startswith("AttributeError")
+        assert len(daemon.events("round_failed")) == 1
+        daemon.daemon.rounds.preparer = real
+        await daemon.until(lambda: bool(daemon.events("condition_cleared")))
+        assert (await daemon.health())["status"] == "ok"

@@ -1,0 +1,136 @@
+"""Which conditions stand: services raise and clear them, health and metrics read them, the log has each change once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from validator.conditions.catalogue import CONDITIONS
+from validator.conditions.condition import Condition
+from validator.conditions.seen import SeenRound
+from validator.protocol.text import printable
+from validator.sources import Clock
+
+ROUNDS: Final = 2
+LASTING_S: Final = 600.0
+QUIET_S: Final = 60.0  # one that comes and goes is said once in so long
+_DETAIL: Final = 500
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A condition that stands: what it is, what was seen, and for how many seconds."""
+
+    condition: Condition
+    detail: str
+    seconds: float
+
+
+@dataclass(slots=True)
+class _State:
+    since: float | None = None  # None: it does not stand
+    detail: str = ""
+    said: bool = False  # as what the log has it
+    raised_at: float | None = None  # said last
+    changes: int = 0  # that the log does not have
+    first: float | None = None  # of the rounds in a row that show it
+    rounds: int = 0
+
+
+class Board:
+    """The conditions of one validator. All methods are for the event loop's thread; none raises but for a wrong name.
+
+    A condition of rounds stands after `ROUNDS` rounds in a row or `LASTING_S`, whichever is later.
+
+    Args:
+        clock: what is measured with.
+        tell: called with a condition's name and whether it stands now, at every change.
+    """
+
+    def __init__(self, clock: Clock, tell: Callable[[str, bool], None] | None = None) -> None:
+        self._clock = clock
+        self._tell = tell
+        self._states = {name: _State() for name in CONDITIONS}
+
+    def raise_(self, name: str, detail: str = "") -> None:
+        """Note that the condition stands; `detail` is what was seen, made harmless here."""
+        state = self._states[name]
+        state.detail = printable(detail, _DETAIL)
+        if state.since is None:
+            state.since = self._clock.monotonic()
+            self._changed(name, state)
+
+    def clear(self, name: str) -> None:
+        """Note that the condition does not stand."""
+        state = self._states[name]
+        if state.since is not None:
+            state.since = None
+            self._changed(name, state)
+
+    def stands(self, name: str) -> bool:
+        """Whether the condition stands."""
+        return self._states[name].since is not None
+
+    def saw_round(self, seen: SeenRound) -> None:
+        """Look at a round that ended."""
+        for name, condition in CONDITIONS.items():
+            if condition.in_round is None:
+                continue
+            state, detail = self._states[name], condition.in_round(seen)
+            if detail is None:
+                state.first, state.rounds = None, 0
+                self.clear(name)
+                continue
+            state.rounds += 1
+            state.detail = printable(detail, _DETAIL)
+            if state.first is None:
+                state.first = self._clock.monotonic() - seen.seconds
+        self.tick()
+
+    def tick(self) -> None:
+        """Let time count: to be called every few seconds."""
+        now = self._clock.monotonic()
+        for name, state in self._states.items():
+            if state.first is not None and state.rounds >= ROUNDS and now - state.first >= LASTING_S:
+                self.raise_(name, state.detail)
+            self._say(name, state)
+
+    def standing(self) -> tuple[Standing, ...]:
+        """Return what stands now, unhealthy before degraded."""
+        now = self._clock.monotonic()
+        found = [
+            Standing(CONDITIONS[name], state.detail, now - state.since)
+            for name, state in self._states.items()
+            if state.since is not None
+        ]
+        return tuple(sorted(found, key=lambda each: each.condition.severity == "degraded"))
+
+    def _changed(self, name: str, state: _State) -> None:
+        state.changes += 1
+        if self._tell is not None:
+            self._tell(name, state.since is not None)
+        self._say(name, state)
+
+    def _say(self, name: str, state: _State) -> None:
+        """Log how it stands, if the log has it otherwise; one that comes back soon waits."""
+        now = self._clock.monotonic()
+        stands = state.since is not None
+        if stands == state.said or (stands and state.raised_at is not None and now - state.raised_at < QUIET_S):
+            return
+        changes, state.said, state.changes = state.changes, stands, 0
+        condition = CONDITIONS[name]
+        if stands:
+            state.raised_at = now
+            _log.warning(
+                "condition_raised",
+                condition=name,
+                severity=condition.severity,
+                detail=state.detail,
+                advice=condition.advice,
+                changes=changes,
+            )
+        else:
+            seconds = None if state.raised_at is None else round(now - state.raised_at, 3)
+            _log.info("condition_cleared", condition=name, seconds=seconds, changes=changes)

@@ -1,0 +1,14 @@
+"""All conditions, by name."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from validator.conditions.chain import CHAIN
+from validator.conditions.condition import Condition
+from validator.conditions.process import PROCESS
+from validator.conditions.rounds import ROUNDS
+from validator.conditions.store import STORE
+
+CONDITIONS: Final[Mapping[str, Condition]] = {
+    condition.name: condition for condition in (*STORE, *PROCESS, *CHAIN, *ROUNDS)
+}

@@ -1,0 +1,44 @@
+"""Say once per change: what is the same as last time is counted, not said."""
+
+from typing import Final
+
+from validator.sources import Clock
+
+AGAIN_S: Final = 3600.0
+
+
+def place_of(error: BaseException) -> str:
+    """Return what an error is and where it was raised: the same for the same fault, whatever it says."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = "" if trace is None else f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+    return f"{type(error).__qualname__} {place}"
+
+
+class Once:
+    """For one thing that can fail again and again.
+
+    Args:
+        clock: for how long it was silent.
+        again_s: after so much silence the same is said once more, with the count.
+    """
+
+    def __init__(self, clock: Clock, again_s: float = AGAIN_S) -> None:
+        self._clock = clock
+        self._again_s = again_s
+        self._last: tuple[str, float] | None = None
+        self._repeats = 0
+
+    def fresh(self, what: str) -> int | None:
+        """Return how many were not said since the last that was, if this one shall be said; None for silence."""
+        now = self._clock.monotonic()
+        if self._last is not None and self._last[0] == what and now - self._last[1] < self._again_s:
+            self._repeats += 1
+            return None
+        repeats, self._repeats, self._last = self._repeats, 0, (what, now)
+        return repeats
+
+    def over(self) -> None:
+        """Note that it works again: the next failure is news."""
+        self._last, self._repeats = None, 0
