@@ -68,6 +68,7 @@ class Reason(StrEnum):
         2,
     )
     PARSE_PLAN = "parse_plan", "The plan is no directed acyclic graph of 1 to 10 steps that could be run.", 2
+    PARSE_TOTALS = "parse_totals", "The plan's totals are less than the sums of its steps (D-32).", 2
 
     # Gate 3: validity
     VALIDITY_SKILL_TYPE = "validity_skill_type", "The SSSA is for another skill type than was dispatched.", 3

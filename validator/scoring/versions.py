@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from validator.protocol.errors import ValidatorError
+from validator.protocol.tao import total, whole
 from validator.protocol.text import printable
 from validator.scoring.rules import Rules
 from validator.scoring.v1_0 import (
@@ -31,6 +32,7 @@ from validator.scoring.v1_0 import (
 from validator.scoring.v1_0.rules import RULES as RULES_1_0
 from validator.scoring.v1_1 import weights as weights_1_1
 from validator.scoring.v1_1 import workflow as workflow_1_1
+from validator.scoring.v1_1 import workflow_runs as workflow_runs_1_1
 from validator.scoring.v1_1.rules import RULES as RULES_1_1
 
 
@@ -99,6 +101,9 @@ class Version:
     mechanism_weights = weights.mechanism_weights
 
     # Workflows (SPEC 12)
+    tao = staticmethod(workflow_runs.tao)
+    total_tao = staticmethod(workflow_runs.total_tao)
+    totals_fault = staticmethod(workflow_runs.totals_fault)
     ceiling_of = workflow_runs.ceiling_of
     measure = staticmethod(workflow_runs.measure)
     result_of = staticmethod(workflow_runs.result_of)
@@ -124,7 +129,13 @@ class Version11(Version):
     unpaid_reason = weights_1_1.unpaid_reason
     score_weights = weights_1_1.score_weights
     mechanism_weights = weights_1_1.mechanism_weights
+    tao = staticmethod(whole)
+    total_tao = staticmethod(total)
+    totals_fault = staticmethod(workflow_runs_1_1.totals_fault)
+    ceiling_of = workflow_runs_1_1.ceiling_of
+    measure = staticmethod(workflow_runs_1_1.measure)
     score_workflow = workflow_1_1.score_workflow
+    worth_parts = workflow_1_1.worth_parts
 
 
 CURRENT: Final = "1.0.0"

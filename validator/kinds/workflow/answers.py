@@ -7,6 +7,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.signatures import verify_document
 from validator.protocol.strict_json import JsonError
 from validator.protocol.workflow_run import StepAnswer, parse_step_answer
+from validator.scoring import version
 
 
 class Judged(NamedTuple):
@@ -25,7 +26,7 @@ class Judged(NamedTuple):
     output_sha256: str | None = None
 
 
-def judge_answer(body: bytes, request: bytes, hotkey: str, most: float) -> Judged:
+def judge_answer(body: bytes, request: bytes, hotkey: str, most: float, scoring_version: str) -> Judged:
     """Return whether `body` answers `request`. Takes up to 50 ms for the largest answers.
 
     Args:
@@ -33,6 +34,7 @@ def judge_answer(body: bytes, request: bytes, hotkey: str, most: float) -> Judge
         request: the body that it was sent.
         hotkey: of the service, as the task names it.
         most: TAO that were admitted for this attempt.
+        scoring_version: of the round.
     """
     try:
         answer = parse_step_answer(body)
@@ -43,7 +45,7 @@ def judge_answer(body: bytes, request: bytes, hotkey: str, most: float) -> Judge
     if not verify_document(answer, hotkey):
         return Judged(Reason.STEP_SIGNATURE, None, "at `signature`")
     output_sha256 = digest(answer.output)
-    if answer.cost_tao > most:
+    if version(scoring_version).tao(answer.cost_tao) > most:
         said = f"{answer.cost_tao:g} TAO, admitted were {most:g}"
         return Judged(Reason.STEP_OVERCHARGED, answer, said, output_sha256)
     return Judged(Reason.STEP_SUCCEEDED, answer, "", output_sha256)

@@ -2,17 +2,20 @@
 
 import asyncio
 import math
+from collections.abc import Callable, Iterable
 
 
 class Budget:
-    """Reservations and charges, whose exact sum never exceeds the ceiling (`math.fsum` is monotone).
+    """Reservations and charges, whose sum never exceeds the ceiling.
 
     Args:
         ceiling: in TAO.
+        total: how amounts are added up: exactly, or in whole rao. A part never has a larger one than the whole.
     """
 
-    def __init__(self, ceiling: float) -> None:
+    def __init__(self, ceiling: float, total: Callable[[Iterable[float]], float] = math.fsum) -> None:
         self.ceiling = ceiling
+        self._total = total
         self._reserved: list[float] = []
         self._charged: list[float] = []
         self._settled = asyncio.Event()
@@ -23,8 +26,8 @@ class Budget:
         Returns:
             Whether it was reserved; False when it does not fit beside what was charged already.
         """
-        while math.fsum((*self._charged, *self._reserved, most)) > self.ceiling:
-            if math.fsum((*self._charged, most)) > self.ceiling:
+        while self._total((*self._charged, *self._reserved, most)) > self.ceiling:
+            if self._total((*self._charged, most)) > self.ceiling:
                 return False
             await self._settled.wait()
         self._reserved.append(most)

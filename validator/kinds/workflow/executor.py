@@ -46,8 +46,8 @@ async def run_plan(  # noqa: PLR0913 - what is run, and with what
     Raises:
         ExceptionGroup: an error of the validator, whatever services do.
     """
-    budget = Budget(version.ceiling_of(task, plan))
-    around = Surroundings(run_id, services, clock, clock.monotonic(), budget, workers or Here())
+    budget = Budget(version.ceiling_of(task, plan), version.total_tao)
+    around = Surroundings(version, run_id, services, clock, clock.monotonic(), budget, workers or Here())
     steps = {node.id: Step(node, _tool(task, node)) for node in plan.nodes}
     try:
         limit_s = version.rules.workflow.run * task.constraints.max_latency_seconds

@@ -53,6 +53,9 @@ def judge_plan(expected: Expected, body: bytes, seconds: float) -> AcceptedPlan 
     except JsonError as error:
         reason = PARSE_REASONS.get(type(error), Reason.PARSE_SCHEMA)
         return reject_answer(expected, reason, seconds, printable(str(error)))
+    less = version(expected.scoring_version).totals_fault(plan)
+    if less is not None:
+        return reject_answer(expected, Reason.PARSE_TOTALS, seconds, printable(less))
     fault = plan_validity(plan, expected.task.goal, expected.task.nonce, expected.hotkey)
     if fault is not None:
         return reject_answer(expected, fault[0], seconds, printable(fault[1]))

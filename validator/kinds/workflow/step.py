@@ -17,6 +17,7 @@ from validator.protocol.text import printable
 from validator.protocol.workflow_plan import PlanNode
 from validator.protocol.workflow_run import Attempt, StepOutput, StepRecord, StepRequest
 from validator.protocol.workflow_task import Tool
+from validator.scoring import Version
 from validator.sources import Clock
 from validator.workers.interface import TooCostlyError, Whose, Workers
 
@@ -28,6 +29,7 @@ class Surroundings:
     """What all steps of a run share.
 
     Attributes:
+        version: the round's.
         run_id: unique for every run of any plan.
         services: how they are called.
         clock: all times are its.
@@ -36,6 +38,7 @@ class Surroundings:
         workers: where answers are judged.
     """
 
+    version: Version
     run_id: str
     services: StepClient
     clock: Clock
@@ -49,7 +52,7 @@ class Surroundings:
 
     async def judged(self, body: bytes, request: bytes, hotkey: str, most: float) -> Judged:
         """Return what `judge_answer` makes of a body; one that is too costly to judge is no answer."""
-        call = partial(judge_answer, body, request, hotkey, most)
+        call = partial(judge_answer, body, request, hotkey, most, self.version.name)
         try:
             return await self.workers.run(Whose(hotkey, self.run_id), lambda: call, urgent=True)
         except TooCostlyError as error:
@@ -89,7 +92,7 @@ class Step:
         except UnresolvedError as error:
             self.outcome, self.detail = Reason.STEP_REFERENCE, error.detail
             return
-        most = max(self.node.estimated_cost, self.tool.avg_cost_tao)
+        most = around.version.tao(max(self.node.estimated_cost, self.tool.avg_cost_tao))
         declared = 1 + self.node.error_handling.retry_count
         outcome = None
         while outcome is None or self._again(outcome, declared):
@@ -137,7 +140,7 @@ class Step:
             judged = await around.judged(reply.body, request, self.tool.hotkey, most)
         else:
             judged = Judged(reply.reason, None, reply.detail)
-        cost = 0.0 if judged.answer is None else min(judged.answer.cost_tao, most)
+        cost = 0.0 if judged.answer is None else min(around.version.tao(judged.answer.cost_tao), most)
         around.budget.settle(most, cost)
         self.attempts.append(_attempt(self.open_since, ended, judged, cost, reply.body))
         self.open_since = None

@@ -1,5 +1,6 @@
 """What the rounds of this version ask of their version: a later one may answer some of it by functions of its own."""
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from validator.protocol.round import GroupPlan, RoundResults, RoundTask
@@ -20,6 +21,15 @@ class Scoring(Ruled, Protocol):
 
     def score_group(self, task: RoundTask, group: GroupPlan, epoch: int, results: RoundResults) -> ScoredTask:
         """Return what one task comes to."""
+
+    def tao(self, amount: float) -> float:
+        """Return an amount of TAO as it is compared."""
+
+    def total_tao(self, amounts: Iterable[float]) -> float:
+        """Return the sum of amounts of TAO."""
+
+    def totals_fault(self, plan: WorkflowPlan) -> str | None:
+        """Return what gate 2 has against a plan's totals."""
 
     def ceiling_of(self, task: WorkflowTask, plan: WorkflowPlan) -> float:
         """Return the most TAO that a run may cost."""

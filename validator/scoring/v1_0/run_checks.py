@@ -1,6 +1,5 @@
 """Whether what is told of a plan and its run holds together: all that can be checked without running it again."""
 
-import math
 from collections.abc import Iterator
 from typing import Final
 
@@ -34,15 +33,22 @@ def submission_fault(
         workflow: its document.
         submission: what is told of one member's plan.
     """
-    return _plan_fault(task, workflow, submission) or next(_run_faults(version, task, workflow, submission), None)
+    return _plan_fault(version, task, workflow, submission) or next(
+        _run_faults(version, task, workflow, submission), None
+    )
 
 
-def _plan_fault(task: RoundTask, workflow: WorkflowTask, submission: WorkflowSubmission) -> Fault | None:
+def _plan_fault(
+    version: Scoring, task: RoundTask, workflow: WorkflowTask, submission: WorkflowSubmission
+) -> Fault | None:
     plan = submission.plan
     try:
         check_plan(plan)
     except PlanError as error:
         return Fault("plan", error.detail)
+    less = version.totals_fault(plan)
+    if less is not None:
+        return Fault("plan", less)
     fault = plan_validity(plan, workflow, task.nonce, submission.hotkey)
     if fault is not None:
         reason, where = fault
@@ -66,25 +72,27 @@ def _run_faults(
         yield Fault("run.steps", "are not the plan's, in its order")
         return
     for i, (node, step) in enumerate(zip(plan.nodes, run.steps, strict=True)):
-        yield from _step_faults(f"run.steps[{i}]", workflow, node, step, run.seconds)
-    if math.fsum(attempt.cost_tao for step in run.steps for attempt in step.attempts) > run.ceiling_tao:
+        yield from _step_faults(f"run.steps[{i}]", version, workflow, node, step, run.seconds)
+    if version.total_tao(attempt.cost_tao for step in run.steps for attempt in step.attempts) > run.ceiling_tao:
         yield Fault("run.ceiling_tao", "is less than what the tries cost together")
     quality = read_quality(workflow, result_of(plan, run))
     if quality is not None and submission.quality != quality:
         yield Fault("quality", f"is {submission.quality}, the output is worth {quality}")
 
 
-def _step_faults(path: str, task: WorkflowTask, node: PlanNode, step: StepRecord, seconds: float) -> Iterator[Fault]:
+def _step_faults(  # noqa: PLR0913, PLR0917 - a step, and what it is held against
+    path: str, version: Scoring, task: WorkflowTask, node: PlanNode, step: StepRecord, seconds: float
+) -> Iterator[Fault]:
     tries = step.attempts
     if len(tries) > node.error_handling.retry_count + _FIRST_AND_UNPLANNED:
         yield Fault(f"{path}.attempts", "are more than the plan declares, with the unplanned one")
     tool = task.tool(node.service, node.action)
-    most = max(node.estimated_cost, tool.avg_cost_tao if tool else 0.0)
+    most = version.tao(max(node.estimated_cost, tool.avg_cost_tao if tool else 0.0))
     moment = 0.0
     for i, attempt in enumerate(tries):
         if not moment <= attempt.started <= attempt.ended <= seconds:
             yield Fault(f"{path}.attempts[{i}]", "is out of the order of time")
-        if attempt.cost_tao > most or attempt.cost_tao > (attempt.charged_tao or 0.0):
+        if attempt.cost_tao > most or attempt.cost_tao > version.tao(attempt.charged_tao or 0.0):
             yield Fault(f"{path}.attempts[{i}].cost_tao", "is more than was admitted, or than was charged")
         moment = attempt.ended
     last = tries[-1] if tries else None

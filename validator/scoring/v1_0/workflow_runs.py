@@ -1,6 +1,7 @@
 """From a recorded run to the numbers of the formula (SPEC 12). Pure: the same record always gives the same score."""
 
 import math
+from collections.abc import Iterable
 
 from validator.protocol.reasons import Reason
 from validator.protocol.workflow_plan import WorkflowPlan
@@ -8,6 +9,21 @@ from validator.protocol.workflow_run import RunRecord, StepOutput, StepRecord
 from validator.protocol.workflow_score import WorkflowRun
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.rules import Ruled
+
+
+def tao(amount: float) -> float:
+    """Return an amount of TAO as it is compared: as it stands."""
+    return amount
+
+
+def total_tao(amounts: Iterable[float]) -> float:
+    """Return the sum of amounts of TAO, as `math.fsum`."""
+    return math.fsum(amounts)
+
+
+def totals_fault(plan: WorkflowPlan) -> str | None:  # noqa: ARG001 - any totals will do
+    """Return what gate 2 has against a plan's totals: nothing before 1.1.0."""
+    return None
 
 
 def ceiling_of(version: Ruled, task: WorkflowTask, plan: WorkflowPlan) -> float:
@@ -29,7 +45,7 @@ def measure(task: WorkflowTask, plan: WorkflowPlan, record: RunRecord, quality: 
         output_quality=quality,
         steps_completed=sum(step.completed for step in record.steps),
         total_steps=max(len(plan.nodes), task.required_steps),
-        actual_tao=math.fsum(attempt.cost_tao for attempt in attempts),
+        actual_tao=total_tao(attempt.cost_tao for attempt in attempts),
         max_budget_tao=task.constraints.max_budget_tao,
         actual_seconds=record.seconds,
         max_latency_seconds=task.constraints.max_latency_seconds,

@@ -93,7 +93,7 @@ def explain_output(version: Version, task: WorkflowTask, submission: WorkflowSub
 def explain_worth(version: Version, outcome: WorkflowOutcome) -> Worth:
     """Return the parts of S, each with why."""
     run, score, gate = outcome.measured, outcome.score, version.rules.workflow.gate
-    gated = f"success {score.success:.4f} is not above {plain(gate)}: counts nothing"
+    gated = f"success {score.success:.4f} is not above {gate:.12g}: counts nothing"
     earned = score.success > gate
     whys = {
         "success": f"quality {run.output_quality:.4f} × {run.steps_completed} of {run.total_steps} steps",
@@ -105,6 +105,8 @@ def explain_worth(version: Version, outcome: WorkflowOutcome) -> Worth:
 
 
 def _part(part: Addend, why: str) -> Part:
+    if part.weight * part.value > part.contribution:
+        why = f"{why}; no step completed: counts nothing (D-32)"
     return Part(part.name, part.weight, part.value, part.contribution, why)
 
 

@@ -1,0 +1,169 @@
+"""Under 1.1.0 a plan says what it costs, amounts are whole rao, and a run without a step is worth nothing (D-32)."""
+
+import asyncio
+import re
+from typing import Any
+
+import msgspec
+import pytest
+from builders import V1, make_task
+from hypothesis import given
+from hypothesis import strategies as st
+from workflow_builders import PLANNER, WORKFLOW_NONCE, make_plan, make_workflow, step
+from workflow_world import ScriptedServices, Try, on_virtual_time
+
+from validator.kinds.judging import Expected
+from validator.kinds.workflow.executor import run_plan
+from validator.kinds.workflow.explain.worth import explain_worth
+from validator.kinds.workflow.gates import AcceptedPlan, judge_plan
+from validator.protocol.canonical import digest
+from validator.protocol.reasons import Reason
+from validator.protocol.round import RoundTask, WorkflowOutcome, WorkflowSubmission
+from validator.protocol.skill_types import SkillType
+from validator.protocol.workflow_plan import WorkflowPlan, goal_sha256
+from validator.protocol.workflow_run import RunRecord, run_id_of
+from validator.protocol.workflow_task import WorkflowTask
+from validator.scoring import Version, version
+from validator.sources import VirtualClock
+
+V11 = version("1.1.0")
+BUDGET = {"max_budget_tao": 0.3, "max_latency_seconds": 60.0, "allowed_services": None}
+TENTHS = make_workflow(constraints=BUDGET)
+CHAIN = [("a", "b"), ("b", "c")]
+
+
+def totals(cost: float, seconds: float) -> dict[str, Any]:
+    return {"totals": {"estimated_cost": cost, "estimated_latency": seconds}}
+
+
+def round_task(task: WorkflowTask) -> RoundTask:
+    return msgspec.structs.replace(
+        make_task(SkillType.RAG_KNOWLEDGE),
+        skill_type=SkillType.WORKFLOW,
+        nonce=WORKFLOW_NONCE,
+        bundle_sha256=goal_sha256(task),
+        windows=version("1.0.0").rules.workflow.windows,
+        truth=None,
+        provenance="none",
+        canary=None,
+        workflow=task,
+    )
+
+
+def judged(plan: WorkflowPlan, task: WorkflowTask, scored_by: Version) -> tuple[str, str]:
+    """The reason and what is said of it; a plan that passes has no reason yet."""
+    expected = Expected(round_task(task), PLANNER.hotkey, "primary", None, scored_by.name)
+    found = judge_plan(expected, msgspec.json.encode(plan), 1.0)
+    return ("", "") if isinstance(found, AcceptedPlan) else (str(found.reason), found.detail)
+
+
+def ran(scored_by: Version, task: WorkflowTask, plan: WorkflowPlan, script: dict[str, list[Try]]) -> RunRecord:
+    async def run() -> RunRecord:
+        clock = VirtualClock()
+        run_id = run_id_of(round_task(task).task_id, PLANNER.hotkey)
+        work = run_plan(scored_by, task, plan, ScriptedServices(clock, script), clock, run_id=run_id)
+        return await on_virtual_time(clock, work)
+
+    return asyncio.run(run())
+
+
+def fault(scored_by: Version, task: WorkflowTask, plan: WorkflowPlan, record: RunRecord) -> str | None:
+    quality = scored_by.read_quality(task, scored_by.result_of(plan, record))
+    told = WorkflowSubmission("t", PLANNER.hotkey, "primary", 1.0, plan, digest(plan), record, quality)
+    found = scored_by.submission_fault(round_task(task), task, told)
+    return None if found is None else f"{found.path}: {found.what}"
+
+
+@pytest.mark.parametrize(
+    ("cost", "seconds", "field"),
+    [
+        (0.0, 9.0, "estimated_cost"),
+        (0.3 - 1e-9, 9.0, "estimated_cost"),
+        (0.3 - 1e-10, 2.999999999, "estimated_latency"),
+        (0.3 - 1e-10, 3.0 - 1e-10, None),
+        (0.3, 3.0, None),
+    ],
+)
+def test_totals_below_the_sums_of_the_steps_fail_gate_2(cost: float, seconds: float, field: str | None) -> None:
+    plan = make_plan(TENTHS, [step(name, estimated_cost=0.1) for name in "abc"], CHAIN, **totals(cost, seconds))
+    assert judged(plan, TENTHS, V1) == ("", "")
+    reason, detail = judged(plan, TENTHS, V11)
+    if field is None:
+        assert (reason, detail) == ("", "")
+    else:
+        assert (reason, Reason(reason).gate) == ("parse_totals", 2)
+        assert re.fullmatch(rf"[0-9.e-]+ is less than the 0?\.?3 of its steps - at `totals\.{field}`", detail)
+        assert V11.event_of_failure(reason) == "invalid"
+
+
+@given(st.lists(st.integers(0, 3_600_000).map(lambda n: n / 10_000), min_size=1, max_size=10))
+def test_however_a_planner_adds_its_steps_up_its_total_is_enough(costs: list[float]) -> None:
+    total = 0.0
+    for cost in costs:
+        total += cost
+    nodes = [step(str(i), estimated_cost=cost, estimated_latency=cost) for i, cost in enumerate(costs)]
+    for declared in (total, sum(reversed(costs))):
+        assert V11.totals_fault(make_plan(TENTHS, nodes, **totals(declared, declared))) is None
+
+
+def test_three_steps_of_a_tenth_fit_a_budget_of_three_tenths() -> None:
+    plan = make_plan(TENTHS, [step(name, estimated_cost=0.1) for name in "abc"], CHAIN)
+    script = {name: [Try(cost=0.1)] for name in "abc"}
+    old, new = (ran(each, TENTHS, plan, script) for each in (V1, V11))
+    assert [item.completed for item in old.steps] == [True, True, False]  # 0.1 + 0.1 + 0.1 > 0.3 in doubles
+    assert [item.completed for item in new.steps] == [True, True, True]
+    assert (new.ceiling_tao, V11.measure(TENTHS, plan, new, 1.0).actual_tao) == (0.3, 0.3)
+    assert fault(V11, TENTHS, plan, new) is None
+    assert "less than what the tries cost" in str(fault(V1, TENTHS, plan, new))
+
+
+def test_one_rao_more_does_not_fit() -> None:
+    costs = {"a": 0.1, "b": 0.1, "c": 0.100000001}
+    plan = make_plan(TENTHS, [step(name, estimated_cost=cost) for name, cost in costs.items()], CHAIN)
+    record = ran(V11, TENTHS, plan, {name: [Try(cost=cost)] for name, cost in costs.items()})
+    assert [item.outcome for item in record.steps] == ["step_succeeded", "step_succeeded", "step_budget"]
+
+
+@pytest.mark.parametrize(
+    ("charge", "outcome", "cost"),
+    [
+        (0.1 + 4e-10, "step_succeeded", 0.1),
+        (0.05 + 4e-10, "step_succeeded", 0.05),
+        (0.1 + 1e-9, "step_overcharged", 0.1),
+    ],
+)
+def test_a_charge_is_held_against_what_was_admitted_in_whole_rao(charge: float, outcome: str, cost: float) -> None:
+    plan = make_plan(TENTHS, [step("a", estimated_cost=0.1)])
+    record = ran(V11, TENTHS, plan, {"a": [Try(cost=charge)]})
+    [attempt] = record.steps[0].attempts
+    assert (attempt.outcome, attempt.cost_tao, attempt.charged_tao) == (outcome, cost, charge)
+    assert fault(V11, TENTHS, plan, record) is None
+    [before] = ran(V1, TENTHS, plan, {"a": [Try(cost=charge)]}).steps[0].attempts
+    assert (before.outcome == "step_overcharged") == (charge > 0.1)
+
+
+def test_a_log_that_tells_of_a_plan_with_too_small_totals_is_found_out() -> None:
+    plan = make_plan(TENTHS, [step("a", estimated_cost=0.1)], **totals(0.0, 1.0))
+    record = ran(V11, TENTHS, plan, {})
+    assert str(fault(V11, TENTHS, plan, record)).startswith("plan: 0 is less than the 0.1 of its steps")
+
+
+def test_a_run_without_a_step_is_worth_nothing_and_the_page_says_so() -> None:
+    plan = make_plan(TENTHS, [step("a", estimated_cost=0.7)])
+    record = ran(V11, TENTHS, plan, {})
+    assert [item.outcome for item in record.steps] == ["step_budget"]
+    for each, worth in ((V1, pytest.approx(0.1)), (V11, 0.0)):
+        measured = each.measure(TENTHS, plan, record, 0.0)
+        score = each.score_workflow(measured)
+        assert (score.score, score.reliability) == (worth, 1.0)
+        told = explain_worth(each, WorkflowOutcome(measured, score))
+        assert sum(part.contribution for part in told.parts) == told.score == worth
+        assert ("no step completed: counts nothing" in told.parts[3].why) == (each is V11)
+
+
+def test_the_page_tells_the_gate_of_the_rounds_version() -> None:
+    plan = make_plan(TENTHS, [step("a", estimated_cost=0.1)])
+    record = ran(V11, TENTHS, plan, {"a": [Try(cost=0.1)]})
+    for each, gate in ((V1, "not above 0.7:"), (V11, "not above 0.700000000001:")):
+        measured = each.measure(TENTHS, plan, record, 0.5)
+        assert gate in explain_worth(each, WorkflowOutcome(measured, each.score_workflow(measured))).parts[1].why
