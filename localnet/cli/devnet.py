@@ -1,11 +1,22 @@
 """`validator devnet`: a whole network on this machine."""
 
+import asyncio
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from rich.console import Console
 
+from localnet.network import Options, run_network
+from localnet.result import NetworkResult
+from localnet.screen import NEXT, Screen, print_result
+from validator.cli.configured import settings_of
 from validator.cli.options import Json
+from validator.cli.output import print_json
+from validator.daemon.exits import Exit
+from validator.daemon.stop import Stop
+from validator.telemetry import configure_logging
 
 DEMO = Path("config/demo.toml")
 
@@ -26,20 +37,6 @@ def devnet(
     as_json: Json = False,
 ) -> None:
     """Run simulated chain, local miners and the real validator together; then print what came of it."""
-    import asyncio
-    import sys
-
-    from rich.console import Console
-
-    from localnet.network import Options, run_network
-    from localnet.result import NetworkResult
-    from localnet.screen import NEXT, Screen, print_result
-    from validator.cli.output import print_json
-    from validator.cli.session import settings_of
-    from validator.daemon.exits import Exit
-    from validator.daemon.stop import Stop
-    from validator.telemetry import configure_logging
-
     settings = settings_of(config)
     configure_logging(settings.log.level, settings.log.format)
     options = Options(scenario, rounds or (18 if scenario == "demo" else 30), seed)

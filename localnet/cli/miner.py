@@ -1,10 +1,17 @@
 """`validator miner …`: one reference miner, for local networks on a real node."""
 
+import asyncio
 from typing import Annotated, Literal
 
 import typer
 
+from localnet.alone import MinerOptions, address_to_announce, chain_for, run_miner
+from validator.chain.wallet import load_signer
+from validator.cli.configured import settings_of
 from validator.cli.options import Config
+from validator.daemon.stop import Stop
+from validator.sources import SystemClock
+from validator.telemetry import configure_logging
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Reference miners for local networks.")
 
@@ -38,15 +45,6 @@ def run(  # noqa: PLR0913, PLR0917 - one for each option
     ] = None,
 ) -> None:
     """Serve one reference miner with the hotkey of [wallet] until SIGTERM. It analyses bundles and executes none."""
-    import asyncio
-
-    from localnet.alone import MinerOptions, address_to_announce, chain_for, run_miner
-    from validator.chain.wallet import load_signer
-    from validator.cli.session import settings_of
-    from validator.daemon.stop import Stop
-    from validator.sources import SystemClock
-    from validator.telemetry import configure_logging
-
     settings = settings_of(config)
     configure_logging(settings.log.level, settings.log.format)
     announced = address_to_announce(external_ip, external_port) if announce else None

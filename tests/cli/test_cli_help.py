@@ -4,16 +4,16 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
-from cli_store import called, validator
+from cli_store import called
 
-from validator.cli import app
-from validator.cli.joined import Joined, loaded
+from validator.cli.lazy import JOINED, Lazy, loaded
 from validator.cli.reference import pages
+from validator.cli.tree import TREE
 from validator.protocol.reasons import Reason
 from validator.settings import reference
 from validator.telemetry import Event
@@ -29,7 +29,7 @@ def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]
             yield from commands(command, (*path, name))
 
 
-EVERY = list(commands(typer.main.get_command(app)))
+EVERY = list(commands(TREE))
 
 
 @pytest.mark.parametrize("command", EVERY, ids=" ".join)
@@ -57,31 +57,44 @@ def test_listing_commands_have_json_and_settings() -> None:
         assert "--config FILE" in text
 
 
-def test_the_top_level_explains_itself_without_loading_the_rooms() -> None:
-    done = validator("--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    heavy = {
-        "localnet",
-        "sqlalchemy",
-        "aiohttp",
-        "pydantic",
-        "bittensor",
-        "bittensor_core",
-        "rich",
-        "msgspec",
-        "asyncio",
-    }
-    code = f"import sys; import validator.cli; print(sorted({heavy!r} & set(sys.modules)))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert loaded.stdout == "[]\n"
+@pytest.mark.parametrize(
+    ("command", "absent"),
+    [
+        ("--help", {"msgspec", "asyncio", "pydantic", "rich"}),
+        ("score --help", {"msgspec", "asyncio", "rich"}),
+        ("score consensus --help", {"asyncio"}),
+        ("weights --help", {"msgspec", "asyncio", "rich"}),
+        ("proof verify --help", set()),
+        ("tasks check --help", set()),
+        ("health --help", {"rich"}),
+    ],
+)
+def test_what_explains_itself_loads_no_room_that_it_does_not_need(command: str, absent: set[str]) -> None:
+    absent |= {"localnet", "sqlalchemy", "alembic", "aiohttp", "bittensor"}
+    code = f"""import sys
+from validator.cli import main
+try:
+    main()
+except SystemExit as end:
+    print(end.code, sorted({absent!r} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code, *command.split()], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Usage: ")
+    assert (done.stdout.splitlines()[-1], done.stderr) == ("0 []", "")
 
 
-def test_commands_that_join_are_listed_with_their_own_help() -> None:
-    listed: Any = typer.main.get_command(app)
-    joined = {name: command for name, command in listed.commands.items() if isinstance(command, Joined)}
-    assert set(joined) == {"devnet", "miner"}
-    for command in joined.values():
-        assert loaded(command).help == command.help
+@pytest.mark.parametrize("path", EVERY, ids=" ".join)
+def test_the_tree_lists_a_command_as_the_command_itself_would(path: tuple[str, ...]) -> None:
+    listed: Any = TREE
+    for name in path:
+        listed = loaded(listed).commands[name]
+    for width in (20, 45, 64, 200):
+        assert listed.get_short_help_str(width) == loaded(listed).get_short_help_str(width)
+
+
+def test_the_local_network_joins() -> None:
+    joined = {name for name, command in TREE.commands.items() if isinstance(command, Lazy) and command.place is None}
+    assert joined == {entry.name for entry in entry_points(group=JOINED)} == {"devnet", "miner"}
 
 
 def test_an_unknown_command_is_bad_usage() -> None:

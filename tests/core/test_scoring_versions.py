@@ -10,6 +10,7 @@ from builders import V1
 from random_rounds import scored
 from toy_version import TOY
 
+from validator.audit.log.standing import _KEPT
 from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT, UnknownScoringVersionError, Version, version
 from validator.scoring.versions import VERSIONS
@@ -39,8 +40,6 @@ def test_a_version_cannot_be_changed() -> None:
 
 
 def test_no_version_looks_further_back_than_an_audit_keeps() -> None:
-    from validator.audit.log.standing import _KEPT
-
     assert all(known.rules.collusion.window <= _KEPT for known in VERSIONS.values())
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from doc_pages import DOCS, OPERATORS, ROOT, SOURCE, SPEC, code, fenced, pages, prose, table
 
+from validator.cli.lazy import loaded
+from validator.cli.tree import TREE
 from validator.conditions import CONDITIONS
 from validator.protocol.reasons import Reason
 from validator.settings import reference
@@ -81,15 +82,13 @@ def test_settings_that_the_pages_name_exist() -> None:
 
 def commands() -> set[str]:
     """Every command with a space before each level: ` score consensus`."""
-    from validator.cli import app
-    from validator.cli.joined import loaded
 
     def walk(command: Any, name: str) -> Iterator[str]:
         yield name
         for inner, listed in getattr(command, "commands", {}).items():
             yield from walk(loaded(listed), f"{name} {inner}")
 
-    return set(walk(typer.main.get_command(app), ""))
+    return set(walk(TREE, ""))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -9,9 +11,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from typer.testing import CliRunner
 
-from validator.cli import app
 from validator.conditions import CONDITIONS, Board
 from validator.settings import HealthSettings
 from validator.sources import SystemClock, VirtualClock
@@ -196,8 +196,9 @@ async def test_the_command_exits_with_the_answer(tmp_path: Path) -> None:
     config = tmp_path / "my.toml"
 
     def command(*words: str) -> tuple[int, str]:
-        result = CliRunner().invoke(app, ["health", "--config", str(config), *words])
-        return result.exit_code, result.output
+        program = [sys.executable, "-c", "from validator.cli import main; main()", "health", "--config", str(config)]
+        done = subprocess.run([*program, *words], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
 
     async with running(HealthService(ANY_PORT, state)) as settings:
         config.write_text(f"[validator]\nnetuid = 1\n[health]\nport = {settings.port}\n")

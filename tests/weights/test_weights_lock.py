@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 from weights_world import ME, START, World, blocks, build, give_scores, restarted, running
 
 from validator.chain import state as chain_state
@@ -266,8 +267,6 @@ port = 0
     assert "block 900" in done.stdout
 
     async def stored() -> tuple[Any, ...]:
-        from sqlalchemy import text
-
         async with open_store(store_url) as store, store.read() as tx:
             rows = await tx.connection.execute(text("SELECT cleared_reason FROM weight_locks"))
             return tuple(rows.scalars())

@@ -3,21 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from validator.audit.explain import RoundExplanation
+from validator.audit.views import RoundView, TaskView
+from validator.kinds.explained.gates import Gates
+from validator.kinds.explained.page import TaskExplanation
 from validator.protocol.reasons import gate_of, meaning_of
-
-if TYPE_CHECKING:
-    from validator.audit.explain import RoundExplanation
-    from validator.audit.views import RoundView, TaskView
-    from validator.kinds.explained.gates import Gates
-    from validator.kinds.explained.page import TaskExplanation
-    from validator.store.dispatch import Dispatch
+from validator.store.dispatch import Dispatch
 
 
-def round_json(view: "RoundView") -> dict[str, Any]:
+def round_json(view: RoundView) -> dict[str, Any]:
     """Return a round with everything that is stored of it."""
     return {
         "round": view.round,
@@ -28,17 +26,17 @@ def round_json(view: "RoundView") -> dict[str, Any]:
     }
 
 
-def explanation_json(explained: "RoundExplanation") -> dict[str, Any]:
+def explanation_json(explained: RoundExplanation) -> dict[str, Any]:
     """Return an explained round."""
     return {**msgspec.structs.asdict(explained), "tasks": [_explained_task(task) for task in explained.tasks]}
 
 
-def _task(task: "TaskView", uids: Mapping[str, int]) -> dict[str, Any]:
+def _task(task: TaskView, uids: Mapping[str, int]) -> dict[str, Any]:
     shown = {field.name: getattr(task, field.name) for field in fields(task)}
     return {**shown, "dispatches": [_dispatch(one, uids.get(one.key.hotkey)) for one in task.dispatches]}
 
 
-def _dispatch(dispatch: "Dispatch", uid: int | None) -> dict[str, Any]:
+def _dispatch(dispatch: Dispatch, uid: int | None) -> dict[str, Any]:
     score = dispatch.score
     return {
         "hotkey": dispatch.key.hotkey,
@@ -67,12 +65,12 @@ def _dispatch(dispatch: "Dispatch", uid: int | None) -> dict[str, Any]:
     }
 
 
-def _explained_task(task: "TaskExplanation") -> dict[str, Any]:
+def _explained_task(task: TaskExplanation) -> dict[str, Any]:
     shown: dict[str, Any] = msgspec.to_builtins(task, builtin_types=(datetime,), str_keys=True)
     return {**shown, "gates": None if task.gates is None else _gates(task.gates)}
 
 
-def _gates(gates: "Gates") -> dict[str, Any]:
+def _gates(gates: Gates) -> dict[str, Any]:
     dispatch = gates.dispatch
     return {
         "role": dispatch.role,

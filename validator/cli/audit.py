@@ -5,13 +5,17 @@ from typing import Annotated
 
 import typer
 
+from validator.audit.log import FaultError, verify_file
+from validator.cli.audit_text import Sink, print_fault, print_verified, write_log
+from validator.cli.cases import require_regular
+from validator.cli.errors import EXIT_NO, say_no
 from validator.cli.options import Config, Json
+from validator.cli.progress import progress
+from validator.cli.session import ask_store
+from validator.cli.signing import checked_hotkeys
 from validator.protocol.limits import MAX_ROUND_ID
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The log of receipts: export it, verify an export.")
 
-
-@app.command()
 def export(
     since: Annotated[
         int | None,
@@ -29,17 +33,12 @@ def export(
 
     The file tells the truth of tasks that may come again: docs/audit.md says what to think of before publishing it.
     """
-    from validator.cli.audit_text import Sink, write_log
-    from validator.cli.errors import say_no
-    from validator.cli.session import ask_store
-
     with Sink(out) as sink:
         if not ask_store(config, lambda tx, _: write_log(tx, since, sink)):
             nothing = "the log is not opened yet" if since is None else f"round {since} has no receipt"
             say_no(f"{nothing}; `validator rounds list` shows the rounds")
 
 
-@app.command()
 def verify(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="From `audit export`.")],
     hotkey: Annotated[
@@ -49,13 +48,6 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Check an export with nothing but the file. Exit 1: it does not hold, and where; 2: it is no such file."""
-    from validator.audit.log import FaultError, verify_file
-    from validator.cli.audit_text import print_fault, print_verified
-    from validator.cli.cases import require_regular
-    from validator.cli.errors import EXIT_NO
-    from validator.cli.progress import progress
-    from validator.cli.signing import checked_hotkeys
-
     checked_hotkeys(None if hotkey is None else [hotkey], "--hotkey")
     require_regular(file)
     size = file.stat().st_size

@@ -5,13 +5,12 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO, Self
+from typing import BinaryIO, Self
 
+from validator.audit.log import FaultError, Verified, audit_lines, first_sequence
 from validator.cli.output import print_json, print_line
-
-if TYPE_CHECKING:
-    from validator.audit.log import FaultError, Verified
-    from validator.store import Transaction
+from validator.cli.progress import progress
+from validator.store import Transaction
 
 
 class Sink:
@@ -47,11 +46,8 @@ class Sink:
             self._part.unlink()
 
 
-async def write_log(tx: "Transaction", since: int | None, sink: Sink) -> bool:
+async def write_log(tx: Transaction, since: int | None, sink: Sink) -> bool:
     """Write the log from a round's receipt on; return whether there is one."""
-    from validator.audit.log import audit_lines, first_sequence
-    from validator.cli.progress import progress
-
     first = await first_sequence(tx, since)
     if first is None:
         return False
@@ -64,7 +60,7 @@ async def write_log(tx: "Transaction", since: int | None, sink: Sink) -> bool:
     return True
 
 
-def print_fault(fault: "FaultError", *, as_json: bool) -> None:
+def print_fault(fault: FaultError, *, as_json: bool) -> None:
     """Print what does not hold, and where."""
     if as_json:
         place = {"line": fault.line, "kind": fault.kind, "round_id": fault.round_id, "path": fault.path}
@@ -73,7 +69,7 @@ def print_fault(fault: "FaultError", *, as_json: bool) -> None:
         print_line(str(fault))
 
 
-def print_verified(found: "Verified", *, as_json: bool) -> None:
+def print_verified(found: Verified, *, as_json: bool) -> None:
     """Print what was checked, and what could not be yet."""
     if as_json:
         print_json({"ok": True, **asdict(found)})

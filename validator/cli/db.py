@@ -1,38 +1,29 @@
 """`validator db …`: the store's tables."""
 
+import asyncio
 from typing import Annotated
 
 import typer
 
+from validator.cli.configured import settings_of
+from validator.cli.errors import EXIT_NO
 from validator.cli.options import Config, Json
+from validator.cli.output import print_json, print_line
+from validator.cli.progress import progress
+from validator.cli.tables import Column, print_table
+from validator.store import schema_state, upgrade
+from validator.store.copying import copy_store, row_counts
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The store's tables.")
 
-
-@app.command()
-def upgrade(config: Config = None) -> None:
+def upgrade_(config: Config = None) -> None:
     """Make the tables, or bring them to this version. Stop the validator and make a backup first."""
-    import asyncio
-
-    from validator.cli.output import print_line
-    from validator.cli.session import settings_of
-    from validator.store import upgrade
-
     url = settings_of(config).store.url
     found = asyncio.run(upgrade(url.get_secret_value()))
     print_line(f"{url}: {'is current' if found == 'current' else f'was {found}, is current now'}")
 
 
-@app.command()
 def state(config: Config = None, as_json: Json = False) -> None:
     """Say how the tables relate to this version: empty, current, behind or ahead. Exit 1 unless current."""
-    import asyncio
-
-    from validator.cli.errors import EXIT_NO
-    from validator.cli.output import print_json, print_line
-    from validator.cli.session import settings_of
-    from validator.store import schema_state
-
     url = settings_of(config).store.url
     found = asyncio.run(schema_state(url.get_secret_value()))
     if as_json:
@@ -43,7 +34,6 @@ def state(config: Config = None, as_json: Json = False) -> None:
         raise typer.Exit(EXIT_NO)
 
 
-@app.command()
 def copy(
     target: Annotated[
         str,
@@ -58,13 +48,6 @@ def copy(
 
     To move for good, stop the validator first. A password is better in ~/.pgpass or $PGPASSWORD than in the url.
     """
-    import asyncio
-
-    from validator.cli.output import Column, print_json, print_table
-    from validator.cli.progress import progress
-    from validator.cli.session import settings_of
-    from validator.store.copying import copy_store, row_counts
-
     source = settings_of(config).store.url.get_secret_value()
     rows = sum(asyncio.run(row_counts(source)).values())
     with progress("copying", rows) as advance:

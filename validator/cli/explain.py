@@ -1,10 +1,19 @@
 """`validator explain …`: why a number is what it is."""
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
+from validator.audit.explain import NothingToExplainError, explain_miner, explain_round
+from validator.cli.as_json import explanation_json
+from validator.cli.errors import say_no
+from validator.cli.explain_miner import print_miner_explanation
+from validator.cli.explain_round import print_round_explanation
 from validator.cli.options import Config, Json
+from validator.cli.output import print_json
+from validator.cli.session import ask_store
+from validator.weights.plan import mechanisms
 
 MAX_LAST = 1_000
 _DIGITS = 19  # no more than a round's id can have
@@ -23,17 +32,6 @@ def explain(
 
     A miner is a hotkey, the beginning of one, or a uid. Exit 1: no such round or miner, or the round was not settled.
     """
-    from datetime import UTC, datetime
-
-    from validator.audit.explain import NothingToExplainError, explain_miner, explain_round
-    from validator.cli.as_json import explanation_json
-    from validator.cli.errors import say_no
-    from validator.cli.explain_miner import print_miner_explanation
-    from validator.cli.explain_round import print_round_explanation
-    from validator.cli.output import print_json
-    from validator.cli.session import ask_store
-    from validator.weights.plan import mechanisms
-
     try:
         match about:
             case [who]:

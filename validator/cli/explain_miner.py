@@ -1,14 +1,13 @@
 """An explained miner as a page, with a sparkline per type."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from validator.audit.explain import MinerExplanation
+from validator.audit.explain.miner import Failure, Point
 from validator.cli.explain_page import Page
-from validator.cli.output import NONE, Column
-
-if TYPE_CHECKING:
-    from validator.audit.explain import MinerExplanation
-    from validator.audit.explain.miner import Failure, Point
+from validator.cli.output import NONE
+from validator.cli.tables import Column
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _FAILED: Final = "×"
@@ -16,7 +15,7 @@ _NOTHING: Final = "·"
 _LONGEST: Final = 60
 
 
-def print_miner_explanation(explained: "MinerExplanation") -> None:
+def print_miner_explanation(explained: MinerExplanation) -> None:
     """Print where the miner stands and how its last rounds went."""
     page = Page()
     page.title(f"Miner {explained.hotkey}")
@@ -40,7 +39,7 @@ def print_miner_explanation(explained: "MinerExplanation") -> None:
     page.write()
 
 
-def _write_types(page: Page, explained: "MinerExplanation") -> None:
+def _write_types(page: Page, explained: MinerExplanation) -> None:
     columns = (
         Column("type"),
         Column("declared"),
@@ -84,14 +83,14 @@ def _write_types(page: Page, explained: "MinerExplanation") -> None:
     )
 
 
-def sparkline(points: "Sequence[Point]") -> str:
+def sparkline(points: Sequence[Point]) -> str:
     """Return one character per task of the newest 60, the highest bar being the largest emission among them."""
     newest = points[-_LONGEST:]
     largest = max((point.value for point in newest if point.value is not None), default=0.0)
     return "".join(_bar(point, largest) for point in newest)
 
 
-def _bar(point: "Point", largest: float) -> str:
+def _bar(point: Point, largest: float) -> str:
     if point.failed:
         return _FAILED
     if point.value is None:
@@ -99,6 +98,6 @@ def _bar(point: "Point", largest: float) -> str:
     return _BARS[round(point.value / largest * (len(_BARS) - 1))] if largest > 0 else _BARS[0]
 
 
-def _write_failure(page: Page, failure: "Failure") -> None:
+def _write_failure(page: Page, failure: Failure) -> None:
     page.line(f"round {failure.round_id}, {failure.skill_type}, {failure.role}: {failure.reason}")
     page.line(f"{failure.meaning}{f' ({failure.detail})' if failure.detail else ''}", indent=4)

@@ -3,13 +3,17 @@
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from validator.cli.output import Column, cell
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from validator.cli.output import cell
+from validator.cli.tables import Column
 from validator.protocol.text import printable
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
 
 _LINE: Final = 2_000
 _PLAIN_WIDTH: Final = 100
@@ -35,9 +39,6 @@ class Page:
 
     def section(self, text: str) -> None:
         """Leave a line blank and go on under a rule."""
-        from rich.rule import Rule
-        from rich.text import Text
-
         self.blank()
         self._blocks.append(Rule(Text(_safe(text), "bold"), align="left", style="dim"))
 
@@ -52,16 +53,10 @@ class Page:
 
     def blank(self) -> None:
         """Leave a line blank."""
-        from rich.text import Text
-
         self._blocks.append(Text(""))
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[object]], *, indent: int = 2) -> None:
         """Add a table; columns that fold are wrapped where the page is too narrow."""
-        from rich.padding import Padding
-        from rich.table import Table
-        from rich.text import Text
-
         table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_edge=False, header_style="dim")
         for column in columns:
             table.add_column(
@@ -94,14 +89,9 @@ class Page:
         sys.stdout.flush()
 
     def _text(self, text: str, style: str, indent: int) -> None:
-        from rich.padding import Padding
-        from rich.text import Text
-
         self._blocks.append(Padding(Text(_safe(text), style), (0, 0, 0, indent)))
 
-    def _console(self) -> "Console":
-        from rich.console import Console
-
+    def _console(self) -> Console:
         console = Console(markup=False, highlight=False, emoji=False)
         known = console.is_terminal or "COLUMNS" in os.environ
         console.width = self._width or (min(console.width, _WIDEST) if known else _PLAIN_WIDTH)

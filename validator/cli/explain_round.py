@@ -1,23 +1,18 @@
 """An explained round as a page."""
 
-from typing import TYPE_CHECKING
-
+from validator.audit.explain import RoundExplanation
+from validator.audit.explain.standing import Collusion, ReputationChange
+from validator.audit.explain.window import TypeWindow, WeightEffect
 from validator.cli.explain_page import Page
 from validator.cli.kinds.pages import page_of
 from validator.cli.kinds.parts import ROLES
-from validator.cli.output import Column, cell
-
-if TYPE_CHECKING:
-    from validator.audit.explain import RoundExplanation
-    from validator.audit.explain.standing import Collusion, ReputationChange
-    from validator.audit.explain.window import TypeWindow, WeightEffect
-    from validator.scoring import Rules
+from validator.cli.output import cell
+from validator.cli.tables import Column
+from validator.scoring import Rules, version
 
 
-def print_round_explanation(explained: "RoundExplanation") -> None:
+def print_round_explanation(explained: RoundExplanation) -> None:
     """Print why the round was worth to the miner what it was."""
-    from validator.scoring import version
-
     page, rules = Page(), version(explained.round.scoring_version).rules
     _write_header(page, explained)
     for task in explained.tasks:
@@ -35,7 +30,7 @@ def print_round_explanation(explained: "RoundExplanation") -> None:
     page.write()
 
 
-def _write_header(page: Page, explained: "RoundExplanation") -> None:
+def _write_header(page: Page, explained: RoundExplanation) -> None:
     facts, miner = explained.round, explained.miner
     page.title(
         f"Round {facts.round_id}, {facts.state}: epoch {facts.epoch}, block {facts.block} of {cell(facts.block_time)}"
@@ -67,7 +62,7 @@ def _write_header(page: Page, explained: "RoundExplanation") -> None:
             page.line(f"no candidate for {kinds}: {why}", indent=0)
 
 
-def _write_reputation(page: Page, change: "ReputationChange") -> None:
+def _write_reputation(page: Page, change: ReputationChange) -> None:
     page.heading(f"Reputation for {change.skill_type}: {change.before:.4f} to {change.after:.4f}")
     if not change.steps:
         page.line("no event")
@@ -76,7 +71,7 @@ def _write_reputation(page: Page, change: "ReputationChange") -> None:
         page.line(f"{step.kind}{cause}: {step.before:.4f} to {step.after:.4f}")
 
 
-def _write_collusion(page: Page, rules: "Rules", sample: "Collusion") -> None:
+def _write_collusion(page: Page, rules: Rules, sample: Collusion) -> None:
     page.heading(f"Agreement for {sample.skill_type}: {'counted' if sample.counted else 'not counted'}")
     page.line(
         f"with primaries {cell(sample.with_primaries)}, with auditors {cell(sample.with_auditors)}; "
@@ -100,7 +95,7 @@ def _write_collusion(page: Page, rules: "Rules", sample: "Collusion") -> None:
         page.line(f"a flag was raised: {limits}; the window begins anew (D-9)", style="red")
 
 
-def _write_window(page: Page, rules: "Rules", window: "TypeWindow") -> None:
+def _write_window(page: Page, rules: Rules, window: TypeWindow) -> None:
     page.heading(f"Score for {window.skill_type}: {window.score_before:.4f} to {window.score_after:.4f}")
     warm = "" if window.warm_up == 1 else f" (warm-up {window.length} of {rules.pay.warm_up} entries)"
     page.line(
@@ -112,7 +107,7 @@ def _write_window(page: Page, rules: "Rules", window: "TypeWindow") -> None:
         page.line(f"task {entry.task_id}: {entry.value:.4f}, entry {entry.position}; {now}")
 
 
-def _write_weight(page: Page, weight: "WeightEffect") -> None:
+def _write_weight(page: Page, weight: WeightEffect) -> None:
     mechanism = f" in mechanism {weight.mechid}" if weight.mechid else ""
     page.heading(f"Weight{mechanism} when the round had settled: {weight.weight:.4f}")
     page.line(

@@ -1,28 +1,24 @@
 """`validator flags …`: collusion flags (SPEC 9)."""
 
-from typing import TYPE_CHECKING, Annotated
+from datetime import UTC, datetime
+from typing import Annotated
 
 import typer
 
+from validator.audit.views import FlagDetailView, flag_details, flag_list
+from validator.cli.errors import say_no
 from validator.cli.options import Config, Json
-
-if TYPE_CHECKING:
-    from validator.audit.views import FlagDetailView
-
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Collusion flags: three of them eject a miner.")
+from validator.cli.output import cell, print_json, print_line
+from validator.cli.session import ask_store, change_store
+from validator.cli.tables import Column, print_table
 
 
-@app.command("list")
 def list_(
     config: Config = None,
     everything: Annotated[bool, typer.Option("--all", help="Cleared flags too.")] = False,
     as_json: Json = False,
 ) -> None:
     """List the standing flags, oldest first."""
-    from validator.audit.views import flag_list
-    from validator.cli.output import Column, print_json, print_line, print_table
-    from validator.cli.session import ask_store
-
     found = ask_store(config, lambda tx, _: flag_list(tx, include_cleared=everything))
     if as_json:
         print_json({"flags": found})
@@ -62,7 +58,6 @@ def list_(
     )
 
 
-@app.command()
 def show(
     which: Annotated[
         str,
@@ -72,11 +67,6 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show flags with the agreements that led to them, cleared ones too. Exit 1: there is none."""
-    from validator.audit.views import flag_details
-    from validator.cli.errors import say_no
-    from validator.cli.output import print_json
-    from validator.cli.session import ask_store
-
     found = ask_store(config, lambda tx, _: flag_details(tx, which))
     if not found:
         say_no(f"no flag has this id or hotkey: {which}")
@@ -87,19 +77,12 @@ def show(
         _print(detail)
 
 
-@app.command()
 def clear(
     hotkey: Annotated[str, typer.Argument(metavar="HOTKEY", help="Whose standing flags.", show_default=False)],
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; stored with the flags.")],
     config: Config = None,
 ) -> None:
     """Clear all standing flags of a hotkey. Exit 1: it has none."""
-    from datetime import UTC, datetime
-
-    from validator.cli.errors import say_no
-    from validator.cli.output import print_line
-    from validator.cli.session import change_store
-
     now = datetime.now(UTC)
     cleared = change_store(config, lambda tx, _: tx.flags.clear(hotkey, reason, now))
     if not cleared:
@@ -107,9 +90,7 @@ def clear(
     print_line(f"cleared {cleared} {'flag' if cleared == 1 else 'flags'} of {hotkey}")
 
 
-def _print(detail: "FlagDetailView") -> None:
-    from validator.cli.output import Column, cell, print_line, print_table
-
+def _print(detail: FlagDetailView) -> None:
     flag = detail.flag
     state = "standing" if flag.standing else f"cleared {cell(flag.cleared_at)}: {flag.cleared_reason}"
     print_line(f"Flag {flag.id} of {flag.hotkey} for {flag.skill_type}: {state}")

@@ -4,7 +4,11 @@ from typing import Annotated
 
 import typer
 
+from validator.cli.configured import settings_of
+from validator.cli.errors import EXIT_NO
 from validator.cli.options import Config, Json
+from validator.cli.output import print_json, print_line
+from validator.web.asking import ask_health
 
 
 def health(
@@ -17,11 +21,6 @@ def health(
 
     Exit 0: ok, degraded or stopping, which no restart would better. Exit 1: unhealthy, or no answer.
     """
-    from validator.cli.errors import EXIT_NO
-    from validator.cli.output import print_json, print_line
-    from validator.cli.session import settings_of
-    from validator.web.asking import ask_health
-
     answer = ask_health(settings_of(config).health, timeout)
     if as_json:
         print_json(

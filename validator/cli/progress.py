@@ -3,20 +3,13 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
     """Show `what` on its way to `total`; call what this yields after each step, or with a number of steps."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),

@@ -1,26 +1,30 @@
 """`validator proof …`: consensus proofs (SPEC 14)."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
+from validator.cli.cases import read_case
+from validator.cli.errors import say_no
 from validator.cli.options import Config, Json
-
-if TYPE_CHECKING:
-    from validator.store.signed import ProofRecord
-
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Consensus proofs: what a group or a debate agreed on, who did not, on which evidence.",
+from validator.cli.output import print_json, print_line, write_bytes
+from validator.cli.signing import checked_hotkeys, signer_of
+from validator.proofs.debate import debate_proof, parse_debate
+from validator.proofs.document import (
+    TouchedError,
+    document_bytes,
+    proof_document,
+    require_readable,
+    seal,
+    verify_document,
 )
+
 Format = Annotated[
     Literal["json", "markdown"], typer.Option("--format", help="The document that can be verified, or a report.")
 ]
 
 
-@app.command()
 def build(  # noqa: PLR0913, PLR0917 - the options of a command
     debate: Annotated[
         str, typer.Argument(metavar="DEBATE.json", help="A debate; `-` is standard input.", show_default=False)
@@ -38,12 +42,6 @@ def build(  # noqa: PLR0913, PLR0917 - the options of a command
     config: Config = None,
 ) -> None:
     """Make the proof of a debate of any system."""
-    from validator.cli.cases import read_case
-    from validator.cli.output import write_bytes
-    from validator.cli.signing import signer_of
-    from validator.proofs.debate import debate_proof, parse_debate
-    from validator.proofs.document import document_bytes, proof_document, require_readable, seal
-
     proof = debate_proof(parse_debate(read_case(debate)))
     if form == "markdown":
         write_bytes(proof.to_markdown().encode(), output)
@@ -55,7 +53,6 @@ def build(  # noqa: PLR0913, PLR0917 - the options of a command
     write_bytes(data, output)
 
 
-@app.command()
 def verify(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A proof; `-` is standard input.", show_default=False)],
     hotkey: Annotated[
@@ -64,12 +61,6 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Check a proof: form, checksum, digest, signature. Exit 1 and the reason if anything was touched."""
-    from validator.cli.cases import read_case
-    from validator.cli.errors import say_no
-    from validator.cli.output import print_json, print_line
-    from validator.cli.signing import checked_hotkeys
-    from validator.proofs.document import TouchedError, verify_document
-
     checked_hotkeys([hotkey] if hotkey else None, "--hotkey")
     try:
         proof, digest, signed_by = verify_document(read_case(file), hotkey)
@@ -81,50 +72,3 @@ def verify(
         return
     print_line(f"{proof.proof_id}: holds, digest {digest}")
     print_line(f"signed by {signed_by}" if signed_by else "not signed: anyone could have made it")
-
-
-@app.command()
-def show(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="From `validator rounds show`.", show_default=False)],
-    config: Config = None,
-) -> None:
-    """Show the proof of a task's group as a page: votes, dissents, tensions, evidence."""
-    from validator.cli.output import print_line
-    from validator.proofs.document import verify_document
-
-    record = _stored(task, config)
-    found = verify_document(record.document)
-    print_line(f"task {record.task_id}, round {record.round_id}; digest {found.digest}, signed by {found.hotkey}")
-    print_line()
-    for text in found.proof.to_markdown().splitlines():
-        print_line(text)
-
-
-@app.command("export")
-def export_(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="From `validator rounds show`.", show_default=False)],
-    form: Format = "json",
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "--out", metavar="FILE", help="Else standard output.", show_default=False),
-    ] = None,
-    config: Config = None,
-) -> None:
-    """Write the signed proof of a task's group; `validator proof verify` checks the JSON."""
-    from validator.cli.output import write_bytes
-    from validator.proofs.document import verify_document
-
-    data = _stored(task, config).document + b"\n"
-    write_bytes(data if form == "json" else verify_document(data).proof.to_markdown().encode(), output)
-
-
-def _stored(task: str, config: Path | None) -> "ProofRecord":
-    from validator.cli.errors import say_no
-    from validator.cli.session import ask_store
-
-    record = ask_store(config, lambda tx, _: tx.proofs.of_task(task))
-    if record is None:
-        say_no(
-            f"there is no proof of a task {task}: void and skipped tasks have none; `validator rounds show` lists tasks"
-        )
-    return record

@@ -11,10 +11,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, Final
 
-import typer
-
-from validator.cli import app
-from validator.cli.joined import loaded
+from validator.cli.lazy import loaded
+from validator.cli.tree import TREE
 from validator.daemon.exits import Exit
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.scoring import CURRENT, version
@@ -130,9 +128,8 @@ def _commands() -> Iterator[str]:
         "`YYYY-MM-DDTHH:MM:SSZ`.",
     )
     yield _table(["exit code", "meaning"], [[str(int(code)), code.meaning] for code in Exit])
-    root: Any = typer.main.get_command(app)
-    with root.make_context("validator", [next(iter(root.commands))], resilient_parsing=True) as context:
-        yield from _walk(root, context, "validator", "##")
+    with TREE.make_context("validator", [next(iter(TREE.commands))], resilient_parsing=True) as context:
+        yield from _walk(TREE, context, "validator", "##")
 
 
 def _walk(group: Any, context: Any, path: str, level: str) -> Iterator[str]:

@@ -4,7 +4,13 @@ from typing import Annotated
 
 import typer
 
+from validator.audit.replay import replay_rounds, round_ids
+from validator.cli.configured import settings_of
+from validator.cli.errors import EXIT_NO
 from validator.cli.options import Config
+from validator.cli.progress import progress
+from validator.cli.replay_text import Summary, print_replay
+from validator.cli.session import ask_store
 from validator.protocol.limits import MAX_ROUND_ID
 
 MAX_JOBS = 64
@@ -28,12 +34,6 @@ def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     Nothing is written; a validator may be running.
     """
-    from validator.audit.replay import replay_rounds, round_ids
-    from validator.cli.errors import EXIT_NO
-    from validator.cli.progress import progress
-    from validator.cli.replay_text import Summary, print_replay
-    from validator.cli.session import ask_store, settings_of
-
     if [round_id is not None, since is not None, everything].count(True) != 1:
         raise typer.BadParameter("say which rounds: ROUND, --since ROUND or --all")
     first = since or 0 if round_id is None else round_id

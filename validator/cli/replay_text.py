@@ -3,14 +3,11 @@
 import sys
 from collections import Counter
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
 
 import typer
 
+from validator.audit.replay import RoundReplay
 from validator.cli.output import print_json, print_line
-
-if TYPE_CHECKING:
-    from validator.audit.replay import RoundReplay
 
 
 @dataclass(slots=True)
@@ -26,7 +23,7 @@ class Summary:
         """How many rounds differ."""
         return self.verdicts["different"]
 
-    def add(self, replay: "RoundReplay") -> None:
+    def add(self, replay: RoundReplay) -> None:
         """Count one round."""
         self.verdicts[replay.verdict] += 1
         if replay.state != "settled":
@@ -46,7 +43,7 @@ class Summary:
             typer.echo(line, err=True) if as_json else print_line(line)
 
 
-def print_replay(replay: "RoundReplay", *, as_json: bool) -> None:
+def print_replay(replay: RoundReplay, *, as_json: bool) -> None:
     """Print one round: a line of JSON, or for people only what is worth telling."""
     if as_json:
         print_json(replay)

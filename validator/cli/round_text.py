@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from validator.audit.views import RoundView, TaskView
 from validator.cli.kinds.pages import page_of
-from validator.cli.output import Column, cell, print_line, print_table
+from validator.cli.output import cell, print_line
+from validator.cli.tables import Column, print_table
 from validator.protocol.reasons import meaning_of
 from validator.store.records import RoundRecord
 

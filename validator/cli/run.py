@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from validator.cli.options import Config
+from validator.daemon.signals import Signals
 
 
 def run(
@@ -14,13 +15,11 @@ def run(
     ] = False,
 ) -> None:
     """Run the validator until SIGTERM; exit 0 when the round in hand was finished, 4 when it was cut off."""
-    from validator.daemon.signals import Signals
-
     signals = Signals()
-    signals.listen()  # first of all: the imports take a second
+    signals.listen()  # first of all: the imports below take a second
 
-    from validator.cli.session import settings_of
-    from validator.daemon.main import run_daemon
+    from validator.cli.configured import settings_of  # noqa: PLC0415 - see above
+    from validator.daemon.main import run_daemon  # noqa: PLC0415 - see above
 
     settings = settings_of(config)
     raise typer.Exit(run_daemon(settings.without_signing() if dry_run else settings, signals))

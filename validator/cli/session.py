@@ -1,30 +1,22 @@
-"""Settings and one transaction, for commands that ask the store something."""
+"""One transaction, for commands that ask the store something."""
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    from validator.settings import Settings
-    from validator.store import Transaction
+from sqlalchemy.exc import DBAPIError
+
+from validator.cli.configured import settings_of
+from validator.settings import Settings
+from validator.store import Transaction, open_store
+from validator.store.schema import unreachable
+from validator.store.urls import parse_url
 
 T = TypeVar("T")
 
 
-def settings_of(config: Path | None) -> "Settings":
-    """Return the settings that `--config` or the environment name.
-
-    Raises:
-        SettingsError: with one line for every fault.
-    """
-    from validator.settings import load_settings
-
-    return load_settings(config, os.environ)
-
-
-def ask_store(config: Path | None, question: "Callable[[Transaction, Settings], Awaitable[T]]") -> T:
+def ask_store(config: Path | None, question: Callable[[Transaction, Settings], Awaitable[T]]) -> T:
     """Return what `question` finds in one read transaction.
 
     Raises:
@@ -33,7 +25,7 @@ def ask_store(config: Path | None, question: "Callable[[Transaction, Settings], 
     return _in_store(config, question, write=False)
 
 
-def change_store(config: Path | None, change: "Callable[[Transaction, Settings], Awaitable[T]]") -> T:
+def change_store(config: Path | None, change: Callable[[Transaction, Settings], Awaitable[T]]) -> T:
     """Return what `change` returns; what it does is committed together or not at all. A validator may be running.
 
     Raises:
@@ -42,15 +34,8 @@ def change_store(config: Path | None, change: "Callable[[Transaction, Settings],
     return _in_store(config, change, write=True)
 
 
-def _in_store(config: Path | None, work: "Callable[[Transaction, Settings], Awaitable[T]]", *, write: bool) -> T:
+def _in_store(config: Path | None, work: Callable[[Transaction, Settings], Awaitable[T]], *, write: bool) -> T:
     settings = settings_of(config)
-
-    from sqlalchemy.exc import DBAPIError
-
-    from validator.store import open_store
-    from validator.store.schema import unreachable
-    from validator.store.urls import parse_url
-
     url = settings.store.url.get_secret_value()
 
     async def run() -> T:

@@ -3,18 +3,20 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import typer
 
-if TYPE_CHECKING:
-    from validator.protocol.signatures import Signer
+from validator.chain.wallet import load_signer
+from validator.cli.configured import settings_of
+from validator.protocol.signatures import Signer, is_hotkey
+from validator.protocol.text import printable
 
 # Derivation paths only: a mnemonic would show in the list of processes.
 _URI: Final = re.compile(r"(//[A-Za-z0-9_-]{1,64}){1,4}")
 
 
-def signer_of(uri: str | None, config: Path | None) -> "Signer":
+def signer_of(uri: str | None, config: Path | None) -> Signer:
     """Return the development key `uri`, else the hotkey of the wallet that the settings name.
 
     Raises:
@@ -22,13 +24,9 @@ def signer_of(uri: str | None, config: Path | None) -> "Signer":
         SettingsError, WalletError: the settings or the wallet cannot be used.
     """
     if uri is not None:
-        from validator.protocol.signatures import Signer
-
         if not _URI.fullmatch(uri):
             raise typer.BadParameter("must be a derivation path such as //Alice", param_hint="--hotkey-uri")
         return Signer.from_uri(uri)
-    from validator.chain.wallet import load_signer
-    from validator.cli.session import settings_of
 
     return load_signer(settings_of(config).wallet)
 
@@ -41,8 +39,6 @@ def checked_hotkeys(hotkeys: Sequence[str] | None, option: str) -> frozenset[str
     """
     if not hotkeys:
         return None
-    from validator.protocol.signatures import is_hotkey
-    from validator.protocol.text import printable
 
     for hotkey in hotkeys:
         if not is_hotkey(hotkey):

@@ -1,13 +1,17 @@
-"""Running the task server until it is interrupted."""
+"""`validator tasks serve`: the task server, until it is interrupted."""
 
 import asyncio
 import signal
 import sys
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from aiohttp import web
 
+from validator.cli.options import Config
 from validator.cli.output import print_line
+from validator.cli.signing import checked_hotkeys, signer_of
 from validator.protocol.signatures import Signer
 from validator.sources import SystemClock
 from validator.tasks.directory import DirectorySource
@@ -16,6 +20,34 @@ from validator.tasks.server import task_server
 from validator.telemetry import configure_logging
 
 _SHUTDOWN_S = 5.0
+
+
+def serve(  # noqa: PLR0913, PLR0917 - the options of a command
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of task folders.", show_default=False)],
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes any free one.")] = 9_338,
+    validators: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--validator",
+            metavar="HOTKEY",
+            help="A hotkey that is served; repeat it for more. Without it every hotkey is, miners too.",
+            show_default=False,
+        ),
+    ] = None,
+    hotkey_uri: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URI",
+            help="Sign with a development key such as //Alice instead of the wallet that the settings name.",
+            show_default=False,
+        ),
+    ] = None,
+    config: Config = None,
+) -> None:
+    """Run a task server until it is interrupted; its hotkey signs every list of tasks."""
+    served = checked_hotkeys(validators, "--validator")
+    serve_tasks(directory, host, port, signer_of(hotkey_uri, config), served)
 
 
 def serve_tasks(directory: Path, host: str, port: int, signer: Signer, validators: frozenset[str] | None) -> None:

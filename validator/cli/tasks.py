@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
-from validator.cli.options import Config, Json
+from validator.cli.errors import EXIT_NO
+from validator.cli.options import Json
+from validator.cli.output import print_json, print_line
+from validator.cli.task_text import packed_document, parse_windows, print_packed, task_folder
 from validator.protocol.skill_types import SkillType
-
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Tasks: bundles with what is known of them, and workflows."
-)
+from validator.tasks.check import check_tasks
+from validator.tasks.packing import PackOptions, pack_path
 
 
 def _assessed(skill_type: SkillType | None) -> SkillType | None:
@@ -19,7 +20,6 @@ def _assessed(skill_type: SkillType | None) -> SkillType | None:
     return skill_type
 
 
-@app.command()
 def pack(  # noqa: PLR0913, PLR0917 - the options of a command
     what: Annotated[
         str,
@@ -64,10 +64,6 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
     as_json: Json = False,
 ) -> None:
     """Make a task from files that are there: task.json and bundle.tar.gz."""
-    from validator.cli.output import print_json
-    from validator.cli.task_text import packed_document, parse_windows, print_packed, task_folder
-    from validator.tasks.packing import PackOptions, pack_path
-
     out = output or task_folder(what)
     packed = pack_path(what, out, PackOptions(skill_type, truth, parse_windows(window), canary, replace))
     if as_json:
@@ -76,7 +72,6 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
         print_packed(packed, out)
 
 
-@app.command()
 def check(
     directories: Annotated[
         list[Path],
@@ -87,10 +82,6 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Check tasks: one line per problem. Exit 1 if there is any."""
-    from validator.cli.errors import EXIT_NO
-    from validator.cli.output import print_json, print_line
-    from validator.tasks.check import check_tasks
-
     checked = [task for root in directories for task in check_tasks(root)]
     problems = sum(len(task.problems) for task in checked)
     if as_json:
@@ -102,35 +93,3 @@ def check(
         print_line(f"{len(checked)} tasks, {problems} problems")
     if problems:
         raise typer.Exit(EXIT_NO)
-
-
-@app.command()
-def serve(  # noqa: PLR0913, PLR0917 - the options of a command
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of task folders.", show_default=False)],
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes any free one.")] = 9_338,
-    validators: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--validator",
-            metavar="HOTKEY",
-            help="A hotkey that is served; repeat it for more. Without it every hotkey is, miners too.",
-            show_default=False,
-        ),
-    ] = None,
-    hotkey_uri: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URI",
-            help="Sign with a development key such as //Alice instead of the wallet that the settings name.",
-            show_default=False,
-        ),
-    ] = None,
-    config: Config = None,
-) -> None:
-    """Run a task server until it is interrupted; its hotkey signs every list of tasks."""
-    from validator.cli.signing import checked_hotkeys, signer_of
-    from validator.cli.task_serve import serve_tasks
-
-    served = checked_hotkeys(validators, "--validator")
-    serve_tasks(directory, host, port, signer_of(hotkey_uri, config), served)

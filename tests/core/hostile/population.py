@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import msgspec
 from aiohttp import web
-from workflow_builders import SERVICE, step
+from workflow_builders import SERVICE, step, task_document
 from world import answer_to
 
 from hostile.declarations import Declaration, capabilities
@@ -200,8 +200,6 @@ class Population:
 
 def goal_documents(url: str, window_s: float, latency_s: float) -> list[dict[str, Any]]:
     """Two workflow tasks whose steps go to `url`."""
-    from workflow_builders import task_document
-
     windows = {"primary": [0, window_s], "auditor": [0, window_s]}
     constraints = {"max_budget_tao": 1.0, "max_latency_seconds": latency_s, "allowed_services": None}
     documents = []

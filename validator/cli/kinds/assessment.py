@@ -1,14 +1,14 @@
 """An assessment as text: explained to a miner, and listed."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from validator.cli.explain_page import LISTED
+from validator.audit.views import TaskView
+from validator.cli.explain_page import LISTED, Page
 from validator.cli.kinds.parts import (
     ROLES,
     ended,
     outcome_of,
-    short,
     worth,
     write_check,
     write_entry,
@@ -16,23 +16,21 @@ from validator.cli.kinds.parts import (
     write_parts,
     write_selection,
 )
-from validator.cli.output import Column, cell, print_table
-
-if TYPE_CHECKING:
-    from validator.audit.views import TaskView
-    from validator.cli.explain_page import Page
-    from validator.kinds.assessment.explain.consensus import Consensus, Difference
-    from validator.kinds.assessment.explain.emission import Product
-    from validator.kinds.assessment.explain.page import AssessmentExplanation, Group
-    from validator.kinds.assessment.explain.quality import Quality
-    from validator.protocol.round import GroupOutcome
-    from validator.scoring import Rules
-    from validator.store.dispatch import Dispatch
+from validator.cli.output import cell
+from validator.cli.tables import Column, print_table
+from validator.kinds.assessment.explain.consensus import Consensus, Difference
+from validator.kinds.assessment.explain.emission import Product
+from validator.kinds.assessment.explain.page import AssessmentExplanation, Group
+from validator.kinds.assessment.explain.quality import Quality
+from validator.kinds.explained.words import short
+from validator.protocol.round import GroupOutcome
+from validator.scoring import Rules
+from validator.store.dispatch import Dispatch
 
 _KEY: Final = 8
 
 
-def write_assessment(page: "Page", rules: "Rules", task: "AssessmentExplanation", hotkey: str) -> None:
+def write_assessment(page: Page, rules: Rules, task: AssessmentExplanation, hotkey: str) -> None:
     """Write how the miner `hotkey` came to the task, what became of its answer, and what that was worth."""
     page.section(f"{task.skill_type}, slot {task.slot}: {ROLES[task.selection.place]}{worth(task)}")
     page.line(f"task {task.task_id}, {task.provenance} truth, {ended(task)}", indent=0)
@@ -54,7 +52,7 @@ def write_assessment(page: "Page", rules: "Rules", task: "AssessmentExplanation"
     write_check(page, task)
 
 
-def _write_group(page: "Page", group: "Group", hotkey: str) -> None:
+def _write_group(page: Page, group: Group, hotkey: str) -> None:
     page.heading("The group")
     page.line(
         f"{group.mode}, {group.n_valid} valid"
@@ -93,7 +91,7 @@ def _write_group(page: "Page", group: "Group", hotkey: str) -> None:
     )
 
 
-def _write_consensus(page: "Page", consensus: "Consensus", group: "Group") -> None:
+def _write_consensus(page: Page, consensus: Consensus, group: Group) -> None:
     page.heading(f"Consensus {consensus.score:.4f}")
     write_parts(
         page,
@@ -136,14 +134,14 @@ def _write_consensus(page: "Page", consensus: "Consensus", group: "Group") -> No
         _write_difference(page, "CVEs" if name == "cves" else name, getattr(consensus, name))
 
 
-def _write_difference(page: "Page", name: str, difference: "Difference") -> None:
+def _write_difference(page: Page, name: str, difference: Difference) -> None:
     for side, things in (("missed", difference.missed), ("extra", difference.extra)):
         page.things(
             f"{name} {side}", [f"{' '.join(thing.what)} (reported by {len(thing.reported_by)})" for thing in things]
         )
 
 
-def _write_quality(page: "Page", quality: "Quality") -> None:
+def _write_quality(page: Page, quality: Quality) -> None:
     page.heading(f"Quality Q = {quality.quality:.4f}")
     write_parts(
         page,
@@ -167,7 +165,7 @@ def _write_quality(page: "Page", quality: "Quality") -> None:
         )
 
 
-def _write_emission(page: "Page", product: "Product") -> None:
+def _write_emission(page: Page, product: Product) -> None:
     page.heading(f"Emission {product.emission:.4f}")
     columns = (Column("factor"), Column("value", right=True), Column("why", fold=True))
     page.table(columns, ((factor.name, factor.value, factor.why) for factor in product.factors))
@@ -178,12 +176,12 @@ def _write_emission(page: "Page", product: "Product") -> None:
     )
 
 
-def subject(task: "TaskView") -> str:
+def subject(task: TaskView) -> str:
     """Return what is assessed, in a line."""
     return f"bundle {task.bundle_sha256}, provenance {task.provenance}"
 
 
-def came_to(outcome: "GroupOutcome") -> str:
+def came_to(outcome: GroupOutcome) -> str:
     """Return what the group came to, in a line."""
     return (
         f"{outcome.n_valid} valid, threshold {outcome.threshold}, group verdict {cell(outcome.verdict)}, mean risk "
@@ -192,7 +190,7 @@ def came_to(outcome: "GroupOutcome") -> str:
     )
 
 
-def print_dispatches(dispatches: Sequence["Dispatch"], uids: Mapping[str, int]) -> None:
+def print_dispatches(dispatches: Sequence[Dispatch], uids: Mapping[str, int]) -> None:
     """Print a row per member."""
     columns = (
         Column("role"),

@@ -1,17 +1,16 @@
 """Which file shows which kind of task: a row each, by the kind's name."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from validator.audit.views import TaskView
+from validator.cli.explain_page import Page
 from validator.cli.kinds import assessment, workflow
+from validator.kinds import registry
+from validator.protocol.round import GroupOutcome
 from validator.protocol.skill_types import SkillType
-
-if TYPE_CHECKING:
-    from validator.audit.views import TaskView
-    from validator.cli.explain_page import Page
-    from validator.protocol.round import GroupOutcome
-    from validator.scoring import Rules
-    from validator.store.dispatch import Dispatch
+from validator.scoring import Rules
+from validator.store.dispatch import Dispatch
 
 
 class KindPage(NamedTuple):
@@ -24,10 +23,10 @@ class KindPage(NamedTuple):
         dispatches: prints a row per member; uids of the round's metagraph by hotkey.
     """
 
-    explained: "Callable[[Page, Rules, Any, str], None]"
-    subject: "Callable[[TaskView], str]"
-    came_to: "Callable[[GroupOutcome], str]"
-    dispatches: "Callable[[Sequence[Dispatch], Mapping[str, int]], None]"
+    explained: Callable[[Page, Rules, Any, str], None]
+    subject: Callable[[TaskView], str]
+    came_to: Callable[[GroupOutcome], str]
+    dispatches: Callable[[Sequence[Dispatch], Mapping[str, int]], None]
 
 
 PAGES: Final[Mapping[str, KindPage]] = {
@@ -40,6 +39,4 @@ PAGES: Final[Mapping[str, KindPage]] = {
 
 def page_of(skill_type: SkillType) -> KindPage:
     """Return how tasks of this type are shown."""
-    from validator.kinds.registry import KINDS
-
-    return PAGES[KINDS[skill_type].name]
+    return PAGES[registry.KINDS[skill_type].name]

@@ -1,18 +1,17 @@
 """What the pages of every kind of task have in common."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from validator.cli.output import Column, cell
+from validator.cli.explain_page import Page
+from validator.cli.output import cell
+from validator.cli.tables import Column
+from validator.kinds.explained.gates import Gates
+from validator.kinds.explained.page import TaskExplanation
+from validator.kinds.explained.selection import Selection
 from validator.protocol.reasons import GATE_NAMES, meaning_of
-
-if TYPE_CHECKING:
-    from validator.cli.explain_page import Page
-    from validator.kinds.explained.gates import Gates
-    from validator.kinds.explained.page import TaskExplanation
-    from validator.kinds.explained.selection import Selection
-    from validator.scoring import Rules
-    from validator.store.dispatch import Dispatch
+from validator.scoring import Rules
+from validator.store.dispatch import Dispatch
 
 ROLES: Final = {
     "primary_by_rank": "primary",
@@ -24,31 +23,31 @@ ROLES: Final = {
 _WORDS: Final = {"not_reached": "not reached", "not_applicable": "does not apply"}
 
 
-def write_entry(page: "Page", task: "TaskExplanation") -> None:
+def write_entry(page: Page, task: TaskExplanation) -> None:
     """Write what entered the window of a member whose answer was not scored."""
     page.heading("What entered the score window")
     page.line(f"{'nothing' if task.entry is None else cell(task.entry)}: {task.entry_meaning or task.meaning}")
 
 
-def write_check(page: "Page", task: "TaskExplanation") -> None:
+def write_check(page: Page, task: TaskExplanation) -> None:
     """Warn where the stored numbers are not those that the task is worth."""
     if not task.as_stored:
         page.line("scoring this task again gives other numbers than are stored; run `validator replay`", style="red")
 
 
-def worth(task: "TaskExplanation") -> str:
+def worth(task: TaskExplanation) -> str:
     """Return what the task was worth, for a heading."""
     if task.gates is None:
         return ""
     return f", {'nothing counts' if task.entry is None else cell(task.entry)}"
 
 
-def ended(task: "TaskExplanation") -> str:
+def ended(task: TaskExplanation) -> str:
     """Return how the task ended."""
     return str(task.state) if task.reason == task.state else f"{task.state} ({task.reason})"
 
 
-def write_selection(page: "Page", rules: "Rules", chosen: "Selection") -> None:
+def write_selection(page: Page, rules: Rules, chosen: Selection) -> None:
     """Write why the miner got its place."""
     page.heading("Why " + ROLES[chosen.place])
     page.line(chosen.why)
@@ -73,11 +72,11 @@ def write_selection(page: "Page", rules: "Rules", chosen: "Selection") -> None:
     )
 
 
-def _draws(chosen: "Selection") -> Sequence[tuple[str, str | None]]:
+def _draws(chosen: Selection) -> Sequence[tuple[str, str | None]]:
     return ("rank", chosen.rank_draw), ("auditor", chosen.auditor_draw)
 
 
-def write_gates(page: "Page", gates: "Gates") -> None:
+def write_gates(page: Page, gates: Gates) -> None:
     """Write how the answer went through the gates."""
     page.heading("Gates")
     dispatch = gates.dispatch
@@ -98,7 +97,7 @@ def write_gates(page: "Page", gates: "Gates") -> None:
         page.line(f"in detail: {dispatch.detail}")
 
 
-def write_parts(page: "Page", name: str, rows: Sequence[tuple[str, float, float | None, float | None, str]]) -> None:
+def write_parts(page: Page, name: str, rows: Sequence[tuple[str, float, float | None, float | None, str]]) -> None:
     """Write parts with their weights, and what each adds."""
     columns = (
         Column(name),
@@ -110,14 +109,7 @@ def write_parts(page: "Page", name: str, rows: Sequence[tuple[str, float, float 
     page.table(columns, ((part, f"{weight:.2f}", value, adds, why) for part, weight, value, adds, why in rows))
 
 
-def short(hotkey: str) -> str:
-    """Return the beginning of a hotkey."""
-    from validator.kinds.explained.words import short
-
-    return short(hotkey)
-
-
-def outcome_of(dispatch: "Dispatch") -> str:
+def outcome_of(dispatch: Dispatch) -> str:
     """Return the reason alone where it says the state too."""
     if dispatch.end and dispatch.state in ("answered", "failed"):
         return dispatch.end

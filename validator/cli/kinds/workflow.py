@@ -1,13 +1,14 @@
 """A workflow task as text: explained to a miner, and listed."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from validator.audit.views import TaskView
+from validator.cli.explain_page import Page
 from validator.cli.kinds.parts import (
     ROLES,
     ended,
     outcome_of,
-    short,
     worth,
     write_check,
     write_entry,
@@ -15,23 +16,21 @@ from validator.cli.kinds.parts import (
     write_parts,
     write_selection,
 )
-from validator.cli.output import Column, print_table
-
-if TYPE_CHECKING:
-    from validator.audit.views import TaskView
-    from validator.cli.explain_page import Page
-    from validator.kinds.workflow.explain.page import PlannerGroup, WorkflowExplanation
-    from validator.kinds.workflow.explain.run import Run, Step
-    from validator.kinds.workflow.explain.worth import Measure, OutputQuality, Worth
-    from validator.protocol.round import GroupOutcome
-    from validator.protocol.workflow_run import Attempt
-    from validator.scoring import Rules
-    from validator.store.dispatch import Dispatch
+from validator.cli.tables import Column, print_table
+from validator.kinds.explained.words import short
+from validator.kinds.workflow.explain.page import PlannerGroup, WorkflowExplanation
+from validator.kinds.workflow.explain.run import Run, Step
+from validator.kinds.workflow.explain.worth import Measure, OutputQuality, Worth
+from validator.protocol.reasons import Reason
+from validator.protocol.round import GroupOutcome
+from validator.protocol.workflow_run import Attempt
+from validator.scoring import Rules
+from validator.store.dispatch import Dispatch
 
 _KEY: Final = 16
 
 
-def write_workflow(page: "Page", rules: "Rules", task: "WorkflowExplanation", hotkey: str) -> None:
+def write_workflow(page: Page, rules: Rules, task: WorkflowExplanation, hotkey: str) -> None:
     """Write how the miner `hotkey` came to the goal, what became of its plan, and what that was worth."""
     page.section(f"{task.skill_type}, slot {task.slot}: {ROLES[task.selection.place]}{worth(task)}")
     page.line(f"task {task.task_id}, {task.workflow_type}, {ended(task)}", indent=0)
@@ -55,7 +54,7 @@ def write_workflow(page: "Page", rules: "Rules", task: "WorkflowExplanation", ho
     write_check(page, task)
 
 
-def _write_group(page: "Page", group: "PlannerGroup", hotkey: str) -> None:
+def _write_group(page: Page, group: PlannerGroup, hotkey: str) -> None:
     page.heading("The group")
     page.line(f"{group.mode}, {group.n_valid} valid; plans are measured by themselves, not against each other")
     columns = (
@@ -86,7 +85,7 @@ def _write_group(page: "Page", group: "PlannerGroup", hotkey: str) -> None:
     )
 
 
-def _write_plan(page: "Page", run: "Run") -> None:
+def _write_plan(page: Page, run: Run) -> None:
     page.heading(f"The plan {run.plan_sha256[:_KEY]}…")
     page.line(
         f"{len(run.steps)} steps; it expected {run.estimated_cost:g} TAO and {run.estimated_latency:g} s, and was "
@@ -120,7 +119,7 @@ def _write_plan(page: "Page", run: "Run") -> None:
     )
 
 
-def _write_run(page: "Page", run: "Run") -> None:
+def _write_run(page: Page, run: Run) -> None:
     page.heading(f"The run: {run.seconds:.3f} s")
     columns = (
         Column("step", fold=True),
@@ -140,7 +139,7 @@ def _write_run(page: "Page", run: "Run") -> None:
             page.line(f"output of {step.node_id}{judged}: {step.output_sha256[:_KEY]}… {step.output}")
 
 
-def _tries(step: "Step") -> "Sequence[Sequence[object]]":
+def _tries(step: Step) -> Sequence[Sequence[object]]:
     if not step.attempts:
         return [(step.node_id, "-", "-", "-", "-", f"{step.outcome} {step.detail}".rstrip())]
     return [
@@ -156,18 +155,16 @@ def _tries(step: "Step") -> "Sequence[Sequence[object]]":
     ]
 
 
-def _outcome(attempt: "Attempt") -> str:
+def _outcome(attempt: Attempt) -> str:
     return f"{attempt.outcome} ({attempt.detail})" if attempt.detail else str(attempt.outcome)
 
 
-def _failures(step: "Step") -> "Sequence[tuple[str, str]]":
-    from validator.protocol.reasons import Reason
-
+def _failures(step: Step) -> Sequence[tuple[str, str]]:
     outcomes = [*(attempt.outcome for attempt in step.attempts), Reason(step.outcome)]
     return [(str(one), one.meaning) for one in outcomes if one is not Reason.STEP_SUCCEEDED]
 
 
-def _write_measured(page: "Page", measured: "Sequence[Measure]") -> None:
+def _write_measured(page: Page, measured: Sequence[Measure]) -> None:
     page.heading("What was measured")
     columns = (Column(""), Column("measured", right=True), Column("limit", right=True), Column("what", fold=True))
     page.table(
@@ -176,14 +173,14 @@ def _write_measured(page: "Page", measured: "Sequence[Measure]") -> None:
     )
 
 
-def _write_quality(page: "Page", quality: "OutputQuality") -> None:
+def _write_quality(page: Page, quality: OutputQuality) -> None:
     page.heading(f"Quality of the output {'deferred' if quality.value is None else f'{quality.value:.4f}'}")
     page.line(quality.why)
     page.things("met", [check.what for check in quality.checks if check.met])
     page.things("missed", [check.what for check in quality.checks if not check.met])
 
 
-def _write_worth(page: "Page", found: "Worth") -> None:
+def _write_worth(page: Page, found: Worth) -> None:
     page.heading(f"Score S {found.score:.4f}")
     write_parts(page, "part", [(one.name, one.weight, one.value, one.contribution, one.why) for one in found.parts])
     if not found.score and any(one.weight * one.value for one in found.parts):
@@ -193,17 +190,17 @@ def _write_worth(page: "Page", found: "Worth") -> None:
     page.line(f"S = {terms} = {found.score:.4f}; it enters the score window")
 
 
-def subject(task: "TaskView") -> str:
+def subject(task: TaskView) -> str:
     """Return what was to be reached, in a line."""
     return f"goal {task.bundle_sha256}"
 
 
-def came_to(outcome: "GroupOutcome") -> str:
+def came_to(outcome: GroupOutcome) -> str:
     """Return what the group came to, in a line."""
     return f"{outcome.n_valid} plans were run"
 
 
-def print_plans(dispatches: Sequence["Dispatch"], uids: Mapping[str, int]) -> None:
+def print_plans(dispatches: Sequence[Dispatch], uids: Mapping[str, int]) -> None:
     """Print a row per member."""
     columns = (
         Column("role"),
@@ -224,7 +221,7 @@ def print_plans(dispatches: Sequence["Dispatch"], uids: Mapping[str, int]) -> No
     )
 
 
-def _plan_cells(one: "Dispatch", uid: int | None) -> tuple[object, ...]:
+def _plan_cells(one: Dispatch, uid: int | None) -> tuple[object, ...]:
     run = one.score.workflow.measured if one.score and one.score.workflow else None
     return (
         one.role,

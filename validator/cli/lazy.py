@@ -1,0 +1,93 @@
+"""A tree of commands that are names and lines of help until somebody enters one: only then its module is imported."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Final
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from validator.protocol.errors import ValidatorError
+
+JOINED: Final = "validator.commands"  # entry points; each is a function or a typer.Typer
+DISTRIBUTION: Final = "sssa-localnet"
+
+
+class NotInstalledError(ValidatorError):
+    """The local network is not installed."""
+
+
+class Lazy(TyperCommand):
+    """A command that is not imported yet.
+
+    Args:
+        name: what calls it.
+        text: its help, as far as a list of commands shows it.
+        place: `module:function`; without one it belongs to another distribution, which joins by entry point.
+    """
+
+    def __init__(self, name: str, text: str, place: str | None = None) -> None:
+        super().__init__(name, help=text, rich_markup_mode=None)
+        self.place = place
+
+    def load(self) -> Any:
+        """Import the command and return it.
+
+        Raises:
+            NotInstalledError: with advice.
+        """
+        return _command(str(self.name), _joined(str(self.name)) if self.place is None else _found(self.place))
+
+
+class Group(TyperGroup):
+    """Commands under one name.
+
+    Args:
+        name: what they are called by.
+        text: help.
+        commands: in the order of the list.
+    """
+
+    def __init__(self, name: str, text: str, commands: Sequence[Any]) -> None:
+        super().__init__(name=name, help=text, commands=commands, no_args_is_help=True, rich_markup_mode=None)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find the command that `args` begins with and import it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, loaded(command), rest
+
+
+def loaded(command: Any) -> Any:
+    """Return the command itself, imported where it was not.
+
+    Raises:
+        NotInstalledError: it is not there.
+    """
+    return command.load() if isinstance(command, Lazy) else command
+
+
+def _found(place: str) -> Any:
+    module, _, function = place.partition(":")
+    return getattr(import_module(module), function)
+
+
+def _joined(name: str) -> Any:
+    from importlib.metadata import entry_points  # noqa: PLC0415 - takes longer than to list all commands
+
+    for entry in entry_points(group=JOINED, name=name):
+        return entry.load()
+    raise NotInstalledError(
+        f"`validator {name}` comes with {DISTRIBUTION}: run `make setup` in a clone, or install requirements/"
+        "localnet.txt and localnet/ beside the validator"
+    )
+
+
+def _command(name: str, target: Any) -> Any:
+    parent = typer.Typer(add_completion=False, rich_markup_mode=None)
+    parent.callback()(lambda: None)
+    if isinstance(target, typer.Typer):
+        parent.add_typer(target, name=name)
+    else:
+        parent.command(name)(target)
+    group: Any = typer.main.get_command(parent)
+    return group.commands[name]

@@ -1,0 +1,177 @@
+"""Every command: its name, its line in the lists, and where it is. A test holds each line to the command's own help."""
+
+from typing import Final
+
+from validator.cli.lazy import Group, Lazy
+
+ROUNDS: Final = Group(
+    "rounds",
+    "Rounds: who got which task, and what it came to.",
+    [
+        Lazy("list", "List rounds, newest first.", "validator.cli.rounds:list_"),
+        Lazy(
+            "show",
+            "Show a round: groups, exclusions, dispatches with reasons and scores, flags, reputation.",
+            "validator.cli.rounds:show",
+        ),
+    ],
+)
+MINERS: Final = Group(
+    "miners",
+    "Miners: declarations, reputations, scores.",
+    [
+        Lazy(
+            "list",
+            "List everyone ever seen, highest score first: what it declares and what it stands at.",
+            "validator.cli.miners:list_",
+        )
+    ],
+)
+FLAGS: Final = Group(
+    "flags",
+    "Collusion flags: three of them eject a miner.",
+    [
+        Lazy("list", "List the standing flags, oldest first.", "validator.cli.flags:list_"),
+        Lazy("show", "Show flags with the agreements that led to them, cleared ones too.", "validator.cli.flags:show"),
+        Lazy("clear", "Clear all standing flags of a hotkey.", "validator.cli.flags:clear"),
+    ],
+)
+WEIGHTS: Final = Group(
+    "weights",
+    "Weights on the chain.",
+    [
+        Lazy("show", "Show the newest submission: its fate, scores and weights.", "validator.cli.weights:show"),
+        Lazy(
+            "plan",
+            "Show what would be sent now against what is on chain; sends nothing.",
+            "validator.cli.weights_plan:plan",
+        ),
+        Lazy("unlock", "Clear the lock that another program's use of the hotkey left.", "validator.cli.weights:unlock"),
+    ],
+)
+TASKS: Final = Group(
+    "tasks",
+    "Tasks: bundles with what is known of them, and workflows.",
+    [
+        Lazy("pack", "Make a task from files that are there: task.json and bundle.tar.gz.", "validator.cli.tasks:pack"),
+        Lazy("check", "Check tasks: one line per problem.", "validator.cli.tasks:check"),
+        Lazy(
+            "serve",
+            "Run a task server until it is interrupted; its hotkey signs every list of tasks.",
+            "validator.cli.task_serve:serve",
+        ),
+    ],
+)
+AUDIT: Final = Group(
+    "audit",
+    "The log of receipts: export it, verify an export.",
+    [
+        Lazy(
+            "export",
+            "Write receipts, inputs, groups, answers, scores and proofs as JSON lines; a validator may be running.",
+            "validator.cli.audit:export",
+        ),
+        Lazy("verify", "Check an export with nothing but the file.", "validator.cli.audit:verify"),
+    ],
+)
+SCORE: Final = Group(
+    "score",
+    "Recompute a score from JSON files: one JSON document per file in, one line per file out.",
+    [
+        Lazy(
+            "consensus",
+            "Score a task's group: components, consensus, agreements (SPEC 4).",
+            "validator.cli.score:consensus",
+        ),
+        Lazy("weights", "Turn windows into scores and capped weights (SPEC 11).", "validator.cli.score:weights"),
+        Lazy("workflow", "Score a workflow run (SPEC 12).", "validator.cli.score:workflow"),
+        Lazy("keys", "Compute canonical finding keys (SPEC 3).", "validator.cli.score:keys"),
+        Lazy(
+            "emission",
+            "Score one answer: axes, epsilon, quality, emission (SPEC 6, 7).",
+            "validator.cli.score:emission",
+        ),
+        Lazy("collusion", "Say which samples count and which raise a flag (SPEC 9).", "validator.cli.score:collusion"),
+        Lazy("reputation", "Apply reputation events (SPEC 10).", "validator.cli.score:reputation"),
+    ],
+)
+PROOF: Final = Group(
+    "proof",
+    "Consensus proofs: what a group or a debate agreed on, who did not, on which evidence.",
+    [
+        Lazy("build", "Make the proof of a debate of any system.", "validator.cli.proof:build"),
+        Lazy("verify", "Check a proof: form, checksum, digest, signature.", "validator.cli.proof:verify"),
+        Lazy(
+            "show",
+            "Show the proof of a task's group as a page: votes, dissents, tensions, evidence.",
+            "validator.cli.proof_stored:show",
+        ),
+        Lazy(
+            "export",
+            "Write the signed proof of a task's group; `validator proof verify` checks the JSON.",
+            "validator.cli.proof_stored:export_",
+        ),
+    ],
+)
+GROUPS: Final = Group(
+    "groups",
+    "Verification groups.",
+    [Lazy("select", "Select the group of a task from its frozen pool and seed.", "validator.cli.groups:select")],
+)
+DB: Final = Group(
+    "db",
+    "The store's tables.",
+    [
+        Lazy("upgrade", "Make the tables, or bring them to this version.", "validator.cli.db:upgrade_"),
+        Lazy(
+            "state",
+            "Say how the tables relate to this version: empty, current, behind or ahead.",
+            "validator.cli.db:state",
+        ),
+        Lazy(
+            "copy",
+            "Copy the whole store into an empty one, here or on the other database, and compare every row.",
+            "validator.cli.db:copy",
+        ),
+    ],
+)
+TREE: Final = Group(
+    "validator",
+    "Scores Signed Skill Safety Attestations and sets weights on a Bittensor subnet.",
+    [
+        Lazy(
+            "run",
+            "Run the validator until SIGTERM; exit 0 when the round in hand was finished, 4 when it was cut off.",
+            "validator.cli.run:run",
+        ),
+        Lazy(
+            "replay",
+            "Compute rounds again from their stored inputs and answers, and compare byte for byte.",
+            "validator.cli.replay:replay",
+        ),
+        Lazy(
+            "explain",
+            "Explain what a round came to for a miner, or a miner's last rounds.",
+            "validator.cli.explain:explain",
+        ),
+        Lazy(
+            "health",
+            "Ask /healthz of the validator that runs with these settings; a line for each condition, with advice.",
+            "validator.cli.health:health",
+        ),
+        ROUNDS,
+        MINERS,
+        FLAGS,
+        WEIGHTS,
+        TASKS,
+        AUDIT,
+        SCORE,
+        PROOF,
+        GROUPS,
+        DB,
+        Lazy(
+            "devnet", "Run simulated chain, local miners and the real validator together; then print what came of it."
+        ),
+        Lazy("miner", "Reference miners for local networks."),
+    ],
+)
