@@ -133,3 +133,11 @@ def test_reasons_stand_under_their_gate() -> None:
         if match:
             gate = Reason(match[1]).gate
             assert part.startswith(f"## Gate {gate}:") if gate else not part.startswith("## Gate")
+
+
+def test_reasons_of_one_subject_stand_together() -> None:
+    parts = [set(re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE)) for part in pages()["reasons.md"].split("\n## ")]
+    assert set(Reason) == set.union(*parts)
+    for subject in ("declaration", "sample", "step", "quality", "weights"):
+        (part,) = (part for part in parts if any(code.startswith(f"{subject}_") for code in part))
+        assert all(code.startswith(f"{subject}_") for code in part)

@@ -4,8 +4,10 @@ A test holds them; `make reference` is the short way.
 """
 
 import json
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from inspect import getsource
 from itertools import groupby
 from pathlib import Path
 from textwrap import fill
@@ -22,15 +24,8 @@ from validator.telemetry import Event
 FOLDER: Final = Path("docs/reference")
 _WIDTH: Final = 120
 _NOTE: Final = "<!-- Made from the code by `make reference`; a test holds it. Do not edit. -->"
-# Where in the order of the enum each part begins that is no gate's.
-_PARTS: Final = {
-    Reason.ACCEPTED: "Answers that passed",
-    Reason.DECLARATION_INVALID: "Why a declaration does not count",
-    Reason.COLLUSION_FLAGS: "Why a candidate was not selected",
-    Reason.SAMPLE_NO_PRIMARIES: "What became of an agreement sample",
-    Reason.SETTLED: "How tasks and rounds end",
-    Reason.WEIGHTS_SENT: "Weights",
-}
+_COMMENT: Final = re.compile(r"    # (.+?)(?: \(.*)?")  # without the section of the specification behind it
+_MEMBER: Final = re.compile(r"    ([A-Z_]+) = .*")
 
 
 def pages() -> dict[str, str]:
@@ -68,18 +63,27 @@ def _reasons() -> Iterator[str]:
         "Every decision has a reason code; logs, metrics, `--json` output and `validator rounds show` use them.",
         "A code that begins with `bug_` names a fault of the validator, never of a miner.",
     )
-    part = ""
-    parts: dict[str, list[Reason]] = {}
-    for reason in Reason:
-        part = f"Gate {reason.gate}: {GATE_NAMES[reason.gate - 1]}" if reason.gate else _PARTS.get(reason, part)
-        parts.setdefault(part, []).append(reason)
-    for title, reasons in parts.items():
+    for title, reasons in _parts().items():
         yield f"## {title}"
         if reasons[0].gate:
             rows = [[f"`{reason}`", reason.meaning, _event_of(reason)] for reason in reasons]
             yield _table(["code", "meaning", "reputation event"], rows)
         else:
             yield _table(["code", "meaning"], [[f"`{reason}`", reason.meaning] for reason in reasons])
+
+
+def _parts() -> Mapping[str, Sequence[Reason]]:
+    """Return the reasons by gate, else by the comment of the enum that they stand under."""
+    parts: dict[str, list[Reason]] = {}
+    part = ""
+    for line in getsource(Reason).splitlines():
+        if comment := _COMMENT.fullmatch(line):
+            part = comment[1]
+        elif member := _MEMBER.fullmatch(line):
+            reason = Reason[member[1]]
+            title = f"Gate {reason.gate}: {GATE_NAMES[reason.gate - 1]}" if reason.gate else part
+            parts.setdefault(title, []).append(reason)
+    return parts
 
 
 def _event_of(reason: Reason) -> str:

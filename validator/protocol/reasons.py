@@ -25,7 +25,7 @@ class Reason(StrEnum):
         member.gate = gate
         return member
 
-    # An answer that passed
+    # Answers that passed
     ACCEPTED = "accepted", "The answer passed its gates."
     WORKFLOW_DEFERRED = (
         "workflow_deferred",
@@ -132,7 +132,7 @@ class Reason(StrEnum):
         "The miner was excluded for the type, and since then no answer of its of that type passed the gates.",
     )
 
-    # Why an agreement sample did not count (SPEC 9)
+    # What became of an agreement sample (SPEC 9)
     SAMPLE_NO_PRIMARIES = "sample_no_primaries", "No other primary with a valid SSSA to compare with."
     SAMPLE_NO_AUDITORS = "sample_no_auditors", "No other auditor with a valid SSSA to compare with."
     SAMPLE_AUDITORS_DISAGREE = (
@@ -141,7 +141,7 @@ class Reason(StrEnum):
     )
     SAMPLE_COUNTED = "sample_counted", "The sample entered the window."
 
-    # Why a task or a round ended as it did
+    # How tasks and rounds end
     SETTLED = "settled", "Scored and stored."
     SKIPPED_NO_TASKS = "skipped_no_tasks", "No source had a task: the round was skipped."
     SKIPPED_EPOCH_OVER = (
