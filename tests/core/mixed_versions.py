@@ -13,6 +13,7 @@ from validator.kinds.assessment.supply import Bundles
 from validator.kinds.workflow.kind import WORKFLOW
 from validator.kinds.workflow.supply import Goals
 from validator.protocol.skill_types import SkillType
+from validator.scoring import Schedule
 from validator.sources import SeededRandom
 from validator.store import Store
 from validator.tasks.goals import MemoryGoals
@@ -35,6 +36,6 @@ async def mixed(store: Store) -> ExplainedWorld:
     supplies = (Bundles(source, None, random), Goals(MemoryGoals([RAG, CODE]), random))
     with known(TOY):
         for name in VERSIONS:
-            world.preparer = replace(world.preparer, supplies=supplies, scoring_version=name)
+            world.preparer = replace(world.preparer, supplies=supplies, schedule=Schedule({name: 0}))
             await world.play()
     return world

@@ -19,6 +19,7 @@ from validator.protocol.signatures import Signer
 from validator.rounds.prepare import Skipped
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round
+from validator.scoring import Schedule
 from validator.store import Store, open_store
 from validator.store.errors import AlreadySettledError
 from validator.tasks.memory import MemorySource
@@ -250,8 +251,8 @@ async def test_a_crashed_round_of_another_scoring_version_is_abandoned(store: St
 
 async def test_a_crashed_round_is_settled_by_the_version_it_was_frozen_under(store: Store) -> None:
     world = World(store)
-    world.preparer = replace(world.preparer, scoring_version=TOY.name)
     with known(TOY):
+        world.preparer = replace(world.preparer, schedule=Schedule({TOY.name: 0}))
         await on_virtual_time(world, world.dispatcher.dispatch(await prepared(world)))
         assert await resume_rounds(store, world.clock, VALIDATOR, world.gates, online) == ["0"]
     async with store.read() as tx:

@@ -21,6 +21,7 @@ _CODES: Final[Mapping[str, Exit]] = {
     "validator.chain.wallet.HotkeyMissingError": Exit.HOTKEY_MISSING,
     "validator.chain.wallet.WalletError": Exit.NOT_READY,
     "validator.daemon.signals.StoppedAtStartError": Exit.NOT_STARTED,
+    "validator.scoring.versions.UnknownScoringVersionError": Exit.NOT_READY,
     "validator.store.errors.EmptyReasonError": Exit.INPUT,
     "validator.store.errors.StoreError": Exit.NOT_READY,
     "validator.store.errors.StoreLockedError": Exit.STORE_IN_USE,

@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from validator.cli.configured import settings_of
 from validator.settings import Settings
 from validator.store import Transaction, open_store
+from validator.store.known import require_known_version
 from validator.store.schema import unreachable
 from validator.store.urls import parse_url
 
@@ -21,6 +22,7 @@ def ask_store(config: Path | None, question: Callable[[Transaction, Settings], A
 
     Raises:
         SettingsError, StoreError: the settings or the store cannot be used.
+        UnknownScoringVersionError: the store belongs to a newer program.
     """
     return _in_store(config, question, write=False)
 
@@ -30,6 +32,7 @@ def change_store(config: Path | None, change: Callable[[Transaction, Settings], 
 
     Raises:
         SettingsError, StoreError: the settings or the store cannot be used.
+        UnknownScoringVersionError: the store belongs to a newer program.
     """
     return _in_store(config, change, write=True)
 
@@ -40,6 +43,7 @@ def _in_store(config: Path | None, work: Callable[[Transaction, Settings], Await
 
     async def run() -> T:
         async with open_store(url) as store, store.begin() if write else store.read() as tx:
+            await require_known_version(tx)
             return await work(tx, settings)
 
     try:

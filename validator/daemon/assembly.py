@@ -28,8 +28,10 @@ from validator.rounds.listening import RoundListener
 from validator.rounds.prepare import Preparer
 from validator.rounds.service import RoundService
 from validator.rounds.standing import Standing
+from validator.scoring import DEFAULT, Schedule
 from validator.settings import Settings
 from validator.store import Store, open_store
+from validator.store.known import require_known_version
 from validator.telemetry import Event, Metrics
 from validator.web.health import HealthService, store_probe
 from validator.web.state import HealthState
@@ -152,15 +154,28 @@ async def assembled(
         stack.push_async_callback(world.chain.close)
         stack.push_async_callback(world.source.close)
         stack.push_async_callback(world.workers.close)
+        schedule = schedule_of(settings)
         store = await stack.enter_async_context(open_store(settings.store.url.reveal(), writer=True, create=True))
+        async with store.read() as tx:
+            await require_known_version(tx)
         dispatcher = _dispatcher(settings, world, store, stack)
         board = Board(world.clock, metrics.condition)
         health = HealthState(world.clock, settings.rounds.interval_s, __version__, board)
         watch = RoundWatch(health, board)
         standing = Standing(world.signer.hotkey, settings.rounds.without_permit, health.saw_standing)
-        rounds = _round_service(settings, world, store, dispatcher, standing, watch, listeners)
+        rounds = _round_service(settings, schedule, world, store, dispatcher, standing, watch, listeners)
         beside = _beside(settings, world, store, metrics, health)
         yield Daemon(settings, store, metrics, board, health, rounds, beside)
+
+
+def schedule_of(settings: Settings) -> Schedule:
+    """Return which version new rounds are frozen under.
+
+    Raises:
+        ScheduleError: the program cannot follow what the settings say.
+    """
+    starts = settings.scoring.schedule
+    return DEFAULT if starts is None else Schedule(starts)
 
 
 def _dispatcher(settings: Settings, world: World, store: Store, stack: AsyncExitStack) -> Dispatcher:
@@ -178,6 +193,7 @@ def _dispatcher(settings: Settings, world: World, store: Store, stack: AsyncExit
 
 def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
     settings: Settings,
+    schedule: Schedule,
     world: World,
     store: Store,
     dispatcher: Dispatcher,
@@ -200,6 +216,7 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
             clock=world.clock,
             random=world.random,
             signer=world.signer,
+            schedule=schedule,
             exclude_recent=settings.tasks.exclude_recent,
         ),
         dispatcher=dispatcher,

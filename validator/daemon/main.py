@@ -7,12 +7,11 @@ import platform
 import structlog
 
 from validator import __version__
-from validator.daemon.assembly import assembled
+from validator.daemon.assembly import assembled, schedule_of
 from validator.daemon.exits import Exit
 from validator.daemon.preconditions import check_start
 from validator.daemon.signals import Signals, StoppedAtStartError
 from validator.daemon.world import World, build_world
-from validator.scoring import CURRENT
 from validator.settings import Settings
 from validator.telemetry import Event, Metrics, configure_logging
 
@@ -48,7 +47,7 @@ async def _run(settings: Settings, world: World, metrics: Metrics, signals: Sign
             _log.info(
                 Event.DAEMON_STARTED,
                 version=__version__,
-                scoring_version=CURRENT,
+                scoring_version=", ".join(schedule_of(settings).starts),
                 hotkey=world.signer.hotkey,
                 settings=settings.public(),
                 python=platform.python_version(),

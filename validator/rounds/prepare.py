@@ -25,7 +25,7 @@ from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.rounds.receipts import is_over, open_log, write_receipt
 from validator.rounds.salts import epoch_salt
-from validator.scoring import CURRENT, Rules, version
+from validator.scoring import DEFAULT, Rules, Schedule, version
 from validator.sources import Clock, RandomBytes
 from validator.store import Store, Transaction
 
@@ -58,7 +58,7 @@ class Preparer:
         store, clock, random: what it reads from.
         supplies: where its tasks come from, one after the other.
         signer: the validator's hotkey.
-        scoring_version: that new rounds are frozen under.
+        schedule: which version a round is frozen under, by the epoch of its snapshot.
         exclude_recent: how many of the latest bundles not to ask for again.
     """
 
@@ -67,7 +67,7 @@ class Preparer:
     clock: Clock
     random: RandomBytes
     signer: Signer
-    scoring_version: str = CURRENT
+    schedule: Schedule = DEFAULT
     exclude_recent: int = MAX_EXCLUDE
 
     async def prepare(self, snapshot: MetagraphSnapshot) -> Prepared | Skipped:
@@ -80,7 +80,7 @@ class Preparer:
             # On its own: what commits to the first salt stands before anything is drawn from it.
             async with self.store.begin() as tx:
                 await open_log(tx, self.signer, self.clock.now(), self.random, int(round_id))
-        rules = version(self.scoring_version).rules
+        rules = version(self.schedule.version_at(snapshot.epoch)).rules
         packed = [task for supply in self.supplies for task in await supply.fill(rules, round_id, exclude)]
         async with self.store.begin() as tx:
             if await is_over(tx, snapshot.epoch):
@@ -123,16 +123,17 @@ class Preparer:
         self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot, packed: list[PackedTask]
     ) -> RoundInput:
         salt = await epoch_salt(tx, snapshot.epoch, self.random)
+        scoring_version = self.schedule.version_at(snapshot.epoch)
         return RoundInput(
             input_version=INPUT_VERSION,
-            scoring_version=self.scoring_version,
+            scoring_version=scoring_version,
             round_id=round_id,
             validator_hotkey=self.signer.hotkey,
             snapshot=snapshot,
             seed=round_seed(salt.salt, round_id, snapshot.block_hash).hex(),
             salt_commitment=salt.commitment,
             miners=await miner_states(
-                tx, version(self.scoring_version).rules, int(round_id), snapshot, self.signer.hotkey, self.clock.now()
+                tx, version(scoring_version).rules, int(round_id), snapshot, self.signer.hotkey, self.clock.now()
             ),
             tasks=tuple(task for task, _ in packed),
         )

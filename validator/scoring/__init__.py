@@ -4,6 +4,7 @@ Pure: no clock, no randomness, no I/O, no settings.
 """
 
 from validator.scoring.rules import Rules
+from validator.scoring.schedule import DEFAULT, Schedule, ScheduleError
 from validator.scoring.values import (
     Addend,
     AnswerFacts,
@@ -20,10 +21,12 @@ from validator.scoring.values import (
     TypeStanding,
     WeightPlan,
 )
-from validator.scoring.versions import CURRENT, UnknownScoringVersionError, Version, version
+from validator.scoring.versions import CURRENT, VERSIONS, UnknownScoringVersionError, Version, version
 
 __all__ = [
     "CURRENT",
+    "DEFAULT",
+    "VERSIONS",
     "Addend",
     "AnswerFacts",
     "Candidate",
@@ -36,6 +39,8 @@ __all__ = [
     "Penalty",
     "PlannedTask",
     "Rules",
+    "Schedule",
+    "ScheduleError",
     "Share",
     "TypeStanding",
     "UnknownScoringVersionError",

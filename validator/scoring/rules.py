@@ -183,14 +183,14 @@ class PayRules:
         window: newest entries that count.
         warm_up: entries from which on a window counts whole (D-13).
         cap: the most that a miner may hold.
-        workflow_share: of the workflows, where one mechanism pays assessments, too.
+        workflow_part: share of the workflows, where one mechanism pays assessments, too.
         full_share_miners: so many miners with full, positive windows make that share whole (D-24); 0: it always is.
     """
 
     window: int
     warm_up: int
     cap: float
-    workflow_share: float
+    workflow_part: float
     full_share_miners: int
 
 

@@ -1,5 +1,6 @@
 """Settings from the environment: `VALIDATOR_SECTION__KEY`; with `_FILE` behind it, the name of a file that holds it."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -63,9 +64,10 @@ def _convert(text: str, entry: KeyReference) -> Any:
         "integer": int,
         "number": float,
         "boolean": lambda value: _BOOLEANS.get(value.lower(), value),
+        "object": json.loads,
         "array": lambda value: [item.strip() for item in value.split(",")],
     }
     try:
         return converters.get(entry.kind, str)(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text

@@ -43,4 +43,6 @@ def _entry(entry: KeyReference) -> str:
 
 
 def _toml(value: Any) -> str:
-    return json.dumps(value)  # for these types TOML and JSON write alike
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{json.dumps(key)} = {_toml(item)}' for key, item in value.items())} }}"
+    return json.dumps(value)  # for all other types TOML and JSON write alike

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from validator.protocol.limits import MAX_EXCLUDE
+from validator.protocol.limits import MAX_EXCLUDE, MAX_SAFE_INTEGER
 from validator.protocol.signatures import is_hotkey
 from validator.settings.urls import SecretUrl, check_endpoint, check_server_url, check_store_url
 
@@ -30,6 +30,9 @@ Hotkey = Annotated[str, AfterValidator(_hotkey)]
 PlainPath = Annotated[Path, AfterValidator(_path)]
 WalletName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$")]
 Uri = Annotated[str, Field(pattern=r"^(//[A-Za-z0-9_-]{1,64}){1,4}$")]
+
+VersionName = Annotated[str, Field(pattern=r"^[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}$")]
+Epoch = Annotated[int, Field(ge=0, le=MAX_SAFE_INTEGER)]
 
 _NAME = "1 to 64 of A-Z a-z 0-9 . _ -, no . or - in front"
 
@@ -116,6 +119,19 @@ class StoreSettings(Section):
     )
     retention_raw_days: int = _key(30, "How long raw answers and trace bundles are kept.", unit="days", ge=1, le=3_650)
     retention_bundles_days: int = _key(30, "How long task bundles are kept.", unit="days", ge=1, le=3_650)
+
+
+class ScoringSettings(Section):
+    """Which scoring version new rounds are frozen under. All validators of a subnet must say the same."""
+
+    schedule: dict[VersionName, Epoch] | None = _key(
+        None,
+        "Versions with their first epochs. Not set: the newest version that the program scores, from the start.",
+        allowed="a table of version to epoch: the first version from epoch 0 on, each later than the one before",
+        example={"1.0.0": 0, "1.1.0": 500},
+        min_length=1,
+        max_length=16,
+    )
 
 
 class RoundsSettings(Section):
@@ -238,6 +254,7 @@ class Settings(Section):
     chain: ChainSettings = ChainSettings()
     store: StoreSettings = StoreSettings()
     rounds: RoundsSettings = RoundsSettings()
+    scoring: ScoringSettings = ScoringSettings()
     tasks: TasksSettings = TasksSettings()
     miners: MinersSettings = MinersSettings()
     weights: WeightsSettings = WeightsSettings()

@@ -14,7 +14,7 @@ class KeyReference(NamedTuple):
     Attributes:
         section: table of the settings file.
         key: name in that table.
-        kind: JSON type: integer, number, boolean, string or array.
+        kind: JSON type: integer, number, boolean, string, array or object.
         required: whether there is no default.
         default: plain default; None where nothing is set.
         example: a value that shows the form where there is no default.
@@ -83,7 +83,7 @@ def _plain_default(value: Any) -> Any:
         return value.reveal()
     if isinstance(value, tuple):
         return [_plain_default(item) for item in value]
-    return value if value is None or isinstance(value, bool | int | float) else str(value)
+    return value if value is None or isinstance(value, bool | int | float | dict) else str(value)
 
 
 def _allowed(form: dict[str, Any]) -> str:

@@ -7,11 +7,13 @@ from typing import Any, Final
 from validator.conditions import Board, Standing
 from validator.protocol.reasons import Reason
 from validator.protocol.times import format_time
-from validator.scoring import CURRENT, version
+from validator.scoring import VERSIONS
 from validator.sources import Clock
 
 # The last deadline of the standard profile: until then a round in hand has every right to be silent (SPEC 1).
-LONGEST_DEADLINE_S: Final = max(rules.windows.of("primary").deadline for rules in version(CURRENT).rules.types.values())
+LONGEST_DEADLINE_S: Final = max(
+    rules.windows.of("primary").deadline for known in VERSIONS.values() for rules in known.rules.types.values()
+)
 # For all of a round that is not waiting for miners: declarations, fetching tasks, gates, settling.
 SLACK_S: Final = 300.0
 # A loop that runs nothing for so long starves the deadlines of dispatches.

@@ -149,7 +149,7 @@ RULES: Final = Rules(
         ),
         gates=MappingProxyType({2: "invalid", 3: "violation", 4: "digest_mismatch", 5: "violation", 6: "probe_fail"}),
     ),
-    pay=PayRules(window=100, warm_up=20, cap=0.15, workflow_share=0.25, full_share_miners=0),
+    pay=PayRules(window=100, warm_up=20, cap=0.15, workflow_part=0.25, full_share_miners=0),
     workflow=WorkflowRules(
         windows=Windows(primary=(0, 30), auditor=(0, 30)),
         parts=(("success", 0.50), ("cost", 0.25), ("latency", 0.15), ("reliability", 0.10)),

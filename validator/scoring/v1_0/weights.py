@@ -71,7 +71,7 @@ def mechanism_weights(
 def _share_of(version: Ruled, kind: Share) -> float:
     if kind.share is not None:
         return kind.share
-    of_workflows = version.rules.pay.workflow_share
+    of_workflows = version.rules.pay.workflow_part
     return of_workflows if kind.types == (SkillType.WORKFLOW,) else 1.0 - of_workflows
 
 

@@ -93,7 +93,7 @@ def workflow_share(version: Ruled, paid: Windows, planned: Mapping[str, float]) 
     """
     pay = version.rules.pay
     full = sum(score > 0 and len(paid[hotkey].get(_WORKFLOW, ())) >= pay.warm_up for hotkey, score in planned.items())
-    return pay.workflow_share * min(1.0, full / pay.full_share_miners)
+    return pay.workflow_part * min(1.0, full / pay.full_share_miners)
 
 
 def _mixed(assessed: Mapping[str, float], planned: Mapping[str, float], share: float) -> dict[str, float]:
