@@ -24,7 +24,7 @@ def print_miner_explanation(explained: MinerExplanation) -> None:
     page.line(f"{uid}; collusion flags {explained.flags}{ejected}", indent=0)
     of_mechanisms = [f"{weight:.4f} (mechanism {mechid})" for mechid, weight in explained.weights.items()]
     weights = ", ".join(of_mechanisms) or NONE
-    page.line(f"score {explained.score:.4f}, weight {weights} from the windows as they are", indent=0)
+    page.line(f"score over all types {explained.score:.4f}, weight {weights} from the windows as they are", indent=0)
     rounds = explained.rounds
     if rounds:
         page.line(f"below: the last {len(rounds)} rounds in which it was scored, {rounds[-1]} to {rounds[0]}", indent=0)

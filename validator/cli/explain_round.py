@@ -96,7 +96,7 @@ def _write_collusion(page: Page, rules: Rules, sample: Collusion) -> None:
 
 
 def _write_window(page: Page, rules: Rules, window: TypeWindow) -> None:
-    page.heading(f"Score for {window.skill_type}: {window.score_before:.4f} to {window.score_after:.4f}")
+    page.heading(f"Score of the type {window.skill_type}: {window.score_before:.4f} to {window.score_after:.4f}")
     warm = "" if window.warm_up == 1 else f" (warm-up {window.length} of {rules.pay.warm_up} entries)"
     page.line(
         f"mean {window.mean:.4f} of {window.length} entries, at most the newest {rules.pay.window}, times "
@@ -111,6 +111,6 @@ def _write_weight(page: Page, weight: WeightEffect) -> None:
     mechanism = f" in mechanism {weight.mechid}" if weight.mechid else ""
     page.heading(f"Weight{mechanism} when the round had settled: {weight.weight:.4f}")
     page.line(
-        f"score {weight.score:.4f}; without this round's entries of the miner the score would have been "
+        f"its score in the vector {weight.score:.4f}; without this round's entries of the miner it would have been "
         f"{weight.score_without:.4f} and the weight {weight.weight_without:.4f}"
     )

@@ -49,6 +49,7 @@ def list_(config: Config = None, as_json: Json = False) -> None:
         *(Column(_SHORT.get(kind, str(kind)), right=True) for kind in SkillType),
     )
     print_table(columns, map(row, found))
+    print_line("score: the sum of the scores of its types")
     print_line("under a type: reputation, in brackets where the type is not declared now; uid: - where not registered")
 
 

@@ -1,7 +1,7 @@
 """`validator weights …`: what was sent to the chain (SPEC 11)."""
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -13,6 +13,10 @@ from validator.cli.output import NONE, print_json, print_line
 from validator.cli.session import ask_store, change_store
 from validator.cli.tables import Column, print_table
 from validator.weights.lock import clear, stop_file_of
+
+WHICH_SCORE: Final = (
+    "score: the miner's for what the mechanism pays; the mixed score where it pays assessments and workflows"
+)
 
 
 def show(
@@ -46,6 +50,7 @@ def show(
         Column("weight", right=True),
     )
     print_table(columns, ((line.hotkey, line.uid, line.score, f"{line.weight:.6f}") for line in found.miners))
+    print_line(WHICH_SCORE)
     print_line(f"sum {found.sum:.9f}, unallocated {found.unallocated:.9f}")
 
 

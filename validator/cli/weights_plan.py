@@ -4,6 +4,7 @@ from validator.cli.options import Config, Json
 from validator.cli.output import NONE, print_json, print_line
 from validator.cli.session import ask_store
 from validator.cli.tables import Column, print_table
+from validator.cli.weights import WHICH_SCORE
 from validator.daemon.planning import plan_of
 from validator.weights.preview import PlanView
 
@@ -52,5 +53,6 @@ def _print(view: PlanView) -> None:
             for line in view.lines
         ),
     )
+    print_line(WHICH_SCORE)
     print_line(f"unallocated {view.unallocated:.9f}, taken by {view.owner or 'nobody'}")
     print_line()

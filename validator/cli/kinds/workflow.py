@@ -181,7 +181,7 @@ def _write_quality(page: Page, quality: OutputQuality) -> None:
 
 
 def _write_worth(page: Page, found: Worth) -> None:
-    page.heading(f"Score S {found.score:.4f}")
+    page.heading(f"S of the run {found.score:.4f}")
     write_parts(page, "part", [(one.name, one.weight, one.value, one.contribution, one.why) for one in found.parts])
     if not found.score and any(one.weight * one.value for one in found.parts):
         page.line("S = 0.0000, as no step completed; it enters the score window")
