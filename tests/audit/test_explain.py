@@ -164,7 +164,8 @@ async def test_stored_answers_that_score_otherwise_are_noticed(store: Store) -> 
             await tx.connection.execute(slower.values(submission={**row.submission, "seconds": 8.5}))
     async with store.read() as tx:
         found = await explain_round(tx, LAST, HOTKEYS[4])
-    assert {task.as_stored for task in found.tasks if task.skill_type == SkillType.EXECUTABLE_PYTHON} == {False}
+    # Where an answer failed a gate, its time changes nothing.
+    assert not all(task.as_stored for task in found.tasks if task.skill_type == SkillType.EXECUTABLE_PYTHON)
     assert all(task.as_stored for task in found.tasks if task.skill_type != SkillType.EXECUTABLE_PYTHON)
 
 

@@ -25,8 +25,8 @@ async def test_a_round_of_workflows_is_listed_by_what_was_measured(
     assert good.window_entry == good.score.workflow.score.score
     assert cycle.score is not None
     assert (cycle.end, cycle.score.workflow) == ("parse_plan", None)
-    deferred = [line.end for line in second.tasks[0].dispatches]
-    assert deferred.count("workflow_deferred") == MINERS - 1
+    deferred = [[line.end for line in task.dispatches].count("workflow_deferred") for task in second.tasks]
+    assert sorted(deferred) == [0, MINERS - 1]
     capsys.readouterr()
     print_round(first)
     page = capsys.readouterr().out

@@ -16,6 +16,7 @@ from validator.protocol.skill_types import SkillType
 from validator.sources import SystemClock
 from validator.tasks.folder import read_task
 from validator.tasks.http import HttpSource
+from validator.tasks.rotation import InTurn
 from validator.tasks.source import SourcedTask, TaskSourceError
 
 ALICE, BOB = Signer.from_uri("//Alice"), Signer.from_uri("//Bob")
@@ -151,7 +152,7 @@ def test_a_folder_without_tasks_is_a_problem_and_one_that_is_not_there_bad_input
 async def fetch(url: str, signer: Signer) -> list[SourcedTask]:
     source = HttpSource(url, ALICE.hotkey, signer, SystemClock())
     try:
-        return await source.fetch(SkillType.DECLARATIVE, 2, frozenset())
+        return await source.fetch(SkillType.DECLARATIVE, 2, InTurn())
     finally:
         await source.close()
 

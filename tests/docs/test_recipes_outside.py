@@ -21,6 +21,7 @@ def test_a_task_source_gives_the_tasks_of_a_round(tmp_path: Path) -> None:
 
         from validator.protocol.skill_types import SkillType
         from validator.tasks.folder import read_task
+        from validator.tasks.order import Order
         from validator.tasks.source import SourcedTask, TaskError, TaskSourceError
 
 
@@ -30,7 +31,7 @@ def test_a_task_source_gives_the_tasks_of_a_round(tmp_path: Path) -> None:
             def __init__(self, path: Path) -> None:
                 self._path = path
 
-            async def fetch(self, skill_type: SkillType, count: int, exclude: frozenset[str]) -> list[SourcedTask]:
+            async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
                 """Return the task if it is of the type; see `TaskSource`."""
                 try:
                     task = await asyncio.to_thread(read_task, self._path)
@@ -75,6 +76,7 @@ def test_a_task_source_gives_the_tasks_of_a_round(tmp_path: Path) -> None:
         from validator.settings import load_settings
         from validator.settings.example import example_toml
         from validator.tasks.packing import write_task
+        from validator.tasks.rotation import InTurn
 
         task = tasks_of_all_types()[0]
         write_task(task, Path("only"))
@@ -88,7 +90,7 @@ def test_a_task_source_gives_the_tasks_of_a_round(tmp_path: Path) -> None:
             assert await world.source.reachable()
             try:
                 supply = Bundles(world.source, world.canary, world.random)
-                return await supply.fill(version(CURRENT).rules, "0", frozenset())
+                return await supply.fill(version(CURRENT).rules, "0", InTurn())
             finally:
                 await world.source.close()
 

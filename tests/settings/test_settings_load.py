@@ -249,3 +249,11 @@ def test_bytes_that_are_not_utf8_in_the_environment(write: Write) -> None:
     assert problems(write(MINIMAL), environ) == [
         "VALIDATOR_WALLET__NAME: wallet.name: holds control characters or bytes that are not UTF-8"
     ]
+
+
+def test_a_setting_of_an_older_version_gets_one_line_of_advice(write: Write) -> None:
+    advice = "is no setting any more; remove it: the task that was given least often is always next"
+    assert problems(write(MINIMAL + "[tasks]\nexclude_recent = 9\n")) == [f"tasks.exclude_recent: {advice}"]
+    assert problems(write(MINIMAL), {"VALIDATOR_TASKS__EXCLUDE_RECENT": "9"}) == [
+        f"VALIDATOR_TASKS__EXCLUDE_RECENT: {advice}"
+    ]

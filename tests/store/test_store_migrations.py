@@ -6,6 +6,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 from store_migrating import migrate_to
 
+from validator.protocol.skill_types import SkillType
 from validator.store import Store, open_store, schema_state, upgrade
 from validator.store.connect import create_file, make_engine, writing
 from validator.store.errors import StoreLockedError, StoreUnreachableError
@@ -94,3 +95,30 @@ async def test_nothing_is_upgraded_under_a_running_validator(empty_store_url: st
     async with open_store(empty_store_url, writer=True, create=True):
         with pytest.raises(StoreLockedError, match="stop it first"):
             await upgrade(empty_store_url)
+
+
+async def test_what_older_versions_gave_is_counted_from_their_latest_rounds(empty_store_url: str) -> None:
+    await migrate_to(empty_store_url, "r0008")
+    engine = make_engine(parse_url(empty_store_url), pooled=False)
+    given = [(0, "old", "none"), (10_000, "a", "none"), (10_000, "made", "canary"), (10_001, "a", "curated")]
+    async with writing(engine).begin() as connection:
+        for round_id in (0, 10_000, 10_001):
+            await connection.execute(
+                text(
+                    "INSERT INTO rounds (round_id, epoch, block, block_hash, state, started_at, task_count,"
+                    f" dispatch_count) VALUES ({round_id}, 1, 1, 'aa', 'void', '2026-01-01 00:00:00', 1, 0)"
+                )
+            )
+        for position, (round_id, source, provenance) in enumerate(given):
+            await connection.execute(
+                text(
+                    "INSERT INTO tasks (round_id, task_id, position, skill_type, slot, source_sha256, bundle_sha256,"
+                    f" nonce, provenance, mode, state) VALUES ({round_id}, 't{position}', {position}, 'mcp_server', 0,"
+                    f" '{source}', 'b', 'n', '{provenance}', 'skip', 'void')"
+                )
+            )
+    await engine.dispose()
+    await upgrade(empty_store_url)
+    async with open_store(empty_store_url) as store, store.read() as tx:
+        assert await tx.given_tasks.counts(SkillType.MCP_SERVER, ["old", "a", "made"]) == {"a": 2}
+        assert await tx.given_tasks.recent(SkillType.MCP_SERVER, 9) == ["a"]

@@ -12,7 +12,6 @@ from store_examples import (
     at,
     open_round,
     play_round,
-    sha,
     task_id,
 )
 
@@ -143,11 +142,3 @@ async def test_score_rows_keep_every_digit(store: Store) -> None:
     async with store.read() as tx:
         (back,) = await tx.scores.of_round(0)
     assert canonical_bytes(back) == canonical_bytes(member)
-
-
-async def test_recent_sources_are_those_of_the_last_dispatched_tasks(store: Store) -> None:
-    for round_id in range(3):
-        await open_round(store, round_id, {PYTHON: HOTKEYS, RAG: (), MCP: HOTKEYS})
-    async with store.read() as tx:
-        recent = await tx.bundles.recent_sources(3)
-    assert recent == {sha("source", 2, MCP, 0), sha("source", 2, PYTHON, 0), sha("source", 1, MCP, 0)}

@@ -7,17 +7,15 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from structlog.testing import capture_logs
 from workflow_builders import make_workflow, task_document
 
 from validator.protocol.limits import MAX_TASK_BODY
 from validator.protocol.workflow_task import WorkflowTask, task_sha256
 from validator.tasks.goals import DirectoryGoals, GoalSource, MemoryGoals, find_goals, read_goal
+from validator.tasks.rotation import InTurn
 from validator.tasks.source import TaskError
 
-NOTHING: frozenset[str] = frozenset()
 TASKS = [make_workflow(goal=f"Goal {number}.") for number in range(4)]
 HASHES = [task_sha256(task) for task in TASKS]
 
@@ -39,33 +37,16 @@ def goals(request: pytest.FixtureRequest, tmp_path: Path) -> GoalSource:
     return DirectoryGoals(tmp_path)
 
 
-async def served(goals: GoalSource, count: int, exclude: frozenset[str] = NOTHING) -> list[str]:
-    return [task_sha256(task) for task in await goals.fetch(count, exclude)]
+async def served(goals: GoalSource, count: int, exclude: frozenset[str] = frozenset()) -> list[str]:
+    return [task_sha256(task) for task in await goals.fetch(count, InTurn(exclude=exclude))]
 
 
-async def test_goals_are_served_in_turn_and_whole(goals: GoalSource) -> None:
-    assert await goals.fetch(4, NOTHING) == TASKS
+async def test_goals_are_served_whole_in_the_order_that_is_asked_for(goals: GoalSource) -> None:
+    assert await goals.fetch(4, InTurn()) == TASKS
     assert await served(goals, 3) == HASHES[:3]
-    assert await served(goals, 3) == [HASHES[3], *HASHES[:2]]
-    assert await served(goals, 9) == [HASHES[2], HASHES[3], *HASHES[:2]]
+    assert await served(goals, 3, frozenset(HASHES[:2])) == [HASHES[2], HASHES[3], HASHES[0]]
+    assert await served(goals, 9) == HASHES
     assert await served(goals, 0) == []
-
-
-async def test_excluded_goals_come_only_where_nothing_else_is_left(goals: GoalSource) -> None:
-    assert await served(goals, 2, frozenset(HASHES[:2])) == HASHES[2:]
-    assert await served(goals, 3, frozenset(HASHES[:3])) == [HASHES[3], *HASHES[:2]]
-    assert sorted(await served(goals, 4, frozenset(HASHES))) == sorted(HASHES)
-
-
-@given(st.lists(st.tuples(st.integers(0, 6), st.sets(st.sampled_from(HASHES))), max_size=8))
-async def test_no_fetch_repeats_itself_or_starves(fetches: list[tuple[int, set[str]]]) -> None:
-    goals = MemoryGoals(TASKS)
-    for count, exclude in fetches:
-        found = await served(goals, count, frozenset(exclude))
-        assert len(found) == len(set(found)) == min(count, len(HASHES))
-        fresh = [sha256 for sha256 in found if sha256 not in exclude]
-        assert found[: len(fresh)] == fresh
-        assert len(fresh) == min(count, len(HASHES) - len(exclude))
 
 
 async def test_the_same_goal_twice_counts_once(tmp_path: Path) -> None:
@@ -116,7 +97,7 @@ async def test_a_broken_file_is_told_once_for_each_fault(tmp_path: Path) -> None
 async def test_what_a_log_line_shows_of_a_file_is_harmless(tmp_path: Path) -> None:
     write(tmp_path / "a\x1b[31mb\nc", **{"x\x1b[31m\n" * 50: 1})
     with capture_logs() as logs:
-        await DirectoryGoals(tmp_path).fetch(1, NOTHING)
+        await DirectoryGoals(tmp_path).fetch(1, InTurn())
     (line,) = logs
     assert (line["task"] + line["reason"]).isprintable()
     assert len(line["reason"]) <= 600

@@ -1,7 +1,7 @@
 import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -10,6 +10,7 @@ import msgspec
 import pytest
 import stamina
 from aiohttp import web
+from structlog.testing import capture_logs
 from task_builders import make_task, make_truth, numbered, serving
 
 from validator.protocol.archives import pack
@@ -20,15 +21,16 @@ from validator.protocol.times import format_time
 from validator.sources import SystemClock
 from validator.tasks.http import HttpSource
 from validator.tasks.memory import MemorySource
+from validator.tasks.rotation import InTurn
 from validator.tasks.server import task_server
 from validator.tasks.source import SourcedTask, TaskSourceError
 from validator.tasks.wire import TasksAnswer
 
 SERVER, ALICE, MALLORY = (Signer.from_uri(uri) for uri in ("//Server", "//Alice", "//Mallory"))
 TASKS = [numbered(n) for n in range(3)]
+MANY = [numbered(n) for n in range(17)]
 BUNDLES = {task.task.bundle_sha256: task.bundle for task in TASKS}
 BLANK = Signature("", "sr25519", "0x" + "0" * 128)
-NOTHING: frozenset[str] = frozenset()
 Reply = web.StreamResponse
 Handler = Callable[[web.Request], Awaitable[Reply]]
 
@@ -50,7 +52,7 @@ async def asking(base: str, **options: Any) -> AsyncIterator[HttpSource]:
 
 async def fetch(base: str, count: int = 2) -> list[SourcedTask]:
     async with asking(base) as source:
-        return await source.fetch(SkillType.DECLARATIVE, count, NOTHING)
+        return await source.fetch(SkillType.DECLARATIVE, count, InTurn())
 
 
 def answer(
@@ -83,10 +85,10 @@ async def honest(request: web.Request) -> Reply:
 async def test_tasks_come_through_with_their_bundles() -> None:
     app = task_server(MemorySource(TASKS), SERVER, SystemClock(), frozenset({ALICE.hotkey}))
     async with serving(app) as base, asking(base) as source:
-        assert await source.fetch(SkillType.DECLARATIVE, 2, NOTHING) == TASKS[:2]
-        exclude = frozenset(BUNDLES) - {TASKS[1].task.bundle_sha256}
-        assert await source.fetch(SkillType.DECLARATIVE, 1, exclude) == [TASKS[1]]
-        assert await source.fetch(SkillType.MCP_SERVER, 2, NOTHING) == []
+        assert await source.fetch(SkillType.DECLARATIVE, 2, InTurn()) == TASKS[:2]
+        others = frozenset(BUNDLES) - {TASKS[1].task.bundle_sha256}
+        assert await source.fetch(SkillType.DECLARATIVE, 1, InTurn(exclude=others)) == [TASKS[1]]
+        assert await source.fetch(SkillType.MCP_SERVER, 2, InTurn()) == []
         assert await source.reachable()
 
 
@@ -136,7 +138,7 @@ LIES: dict[str, tuple[Callable[[web.Request], Any], str]] = {
     "stale": (issued(-63), "`issued_at`"),
     "from the future": (issued(63), "`issued_at`"),
     "no time": (lambda r: answer(r, issued_at="yesterday"), "`issued_at`"),
-    "more than asked": (lambda r: answer(r, TASKS), "`tasks`"),
+    "more than asked": (lambda r: answer(r, MANY), "length <= 16"),
     "another type": (lambda r: answer(r, [numbered(0, SkillType.MCP_SERVER)]), "`tasks`"),
     "twice the same": (lambda r: answer(r, [TASKS[0], TASKS[0]]), "`tasks`"),
     "unknown field": (lambda r: {**msgspec.to_builtins(answer(r)), "more": 1}, "more"),
@@ -250,6 +252,105 @@ async def test_a_body_over_its_limit_is_cut_off(what: str, declared: bool) -> No
     assert sent < 64 * 1024 * 1024
 
 
+class Recording(InTurn):
+    """Ranks backwards, and remembers what it was asked."""
+
+    def __init__(self, recent: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.ranked: list[list[str]] = []
+        self._recent = list(recent)
+
+    async def rank(self, skill_type: SkillType, sources: Collection[str]) -> list[str]:
+        self.ranked.append(list(sources))
+        return list(sources)[::-1]
+
+    async def recent(self, skill_type: SkillType, most: int) -> list[str]:
+        return self._recent[:most]
+
+
+@asynccontextmanager
+async def watched(app: web.Application) -> AsyncIterator[tuple[str, list[str]]]:
+    """Serve `app`; give its base url and the targets it is asked for."""
+    targets: list[str] = []
+
+    @web.middleware
+    async def watch(request: web.Request, handler: Any) -> web.StreamResponse:
+        targets.append(request.raw_path)
+        reply: web.StreamResponse = await handler(request)
+        return reply
+
+    app.middlewares.insert(0, watch)
+    async with serving(app) as base:
+        yield base, targets
+
+
+async def test_of_a_servers_tasks_64_are_ranked_and_only_the_bundles_of_the_chosen_are_fetched() -> None:
+    shelf, order = MemorySource(numbered(n) for n in range(100)), Recording()
+    async with watched(task_server(shelf, SERVER, SystemClock())) as (base, targets), asking(base) as source:
+        chosen = await source.fetch(SkillType.DECLARATIVE, 2, order)
+        ((*ranked,),) = order.ranked
+        assert len(ranked) == 64
+        assert [task.task.bundle_sha256 for task in chosen] == ranked[:-3:-1]
+        lists = [target for target in targets if target.startswith("/v1/tasks?")]
+        assert [target.count(",") for target in lists] == [0, 15, 31, 47]
+        assert targets[4:] == [f"/v1/bundles/{task.task.bundle_sha256}" for task in chosen]
+        await source.fetch(SkillType.DECLARATIVE, 2, order)
+    assert len(set(ranked) | set(order.ranked[1])) == 100  # the server goes round
+
+
+async def test_a_server_with_few_tasks_is_asked_until_it_offers_nothing_new() -> None:
+    shelf, order = MemorySource(numbered(n) for n in range(20)), Recording()
+    async with watched(task_server(shelf, SERVER, SystemClock())) as (base, targets), asking(base) as source:
+        assert len(await source.fetch(SkillType.DECLARATIVE, 9, order)) == 9
+        assert await source.fetch(SkillType.MCP_SERVER, 2, order) == []
+    assert [len(ranked) for ranked in order.ranked] == [20, 0]
+    assert len(targets) == 3 + 9 + 1
+
+
+async def test_a_server_is_told_what_was_given_last_as_far_as_a_request_goes() -> None:
+    recent = [f"{n:064x}" for n in range(300)]
+    shelf = MemorySource(numbered(n) for n in range(40))
+    async with watched(task_server(shelf, SERVER, SystemClock())) as (base, targets), asking(base) as source:
+        await source.fetch(SkillType.DECLARATIVE, 1, Recording(recent))
+    named = [frozenset(target.partition("exclude=")[2].split(",")) for target in targets if "exclude" in target]
+    assert [len(names) for names in named] == [256] * 4
+    assert [len(names & set(recent)) for names in named] == [256, 240, 224, 216]
+    assert all(recent[0] in names for names in named)
+
+
+async def test_a_task_with_a_bad_bundle_is_passed_over_and_comes_last_from_then_on() -> None:
+    bad = TASKS[1].task.bundle_sha256
+    mixed = {**BUNDLES, bad: TASKS[2].bundle}
+
+    async def three(request: web.Request) -> Reply:
+        return as_json(answer(request, TASKS))
+
+    async with watched(server(three, mixed)) as (base, targets), asking(base) as source:
+        with capture_logs() as logs:
+            assert await source.fetch(SkillType.DECLARATIVE, 2, InTurn()) == [TASKS[0], TASKS[2]]
+        assert [(line["event"], line["bundle_sha256"]) for line in logs] == [("task_refused", bad)]
+        assert "`bundle_sha256`" in logs[0]["reason"]
+        del targets[:]
+        assert await source.fetch(SkillType.DECLARATIVE, 2, InTurn()) == [TASKS[0], TASKS[2]]
+        assert f"/v1/bundles/{bad}" not in targets
+
+
+async def test_a_server_of_bad_bundles_costs_four_of_them_at_a_time() -> None:
+    many = MANY[:9]
+
+    async def nine(request: web.Request) -> Reply:
+        return as_json(answer(request, many))
+
+    bad = {task.task.bundle_sha256: b"" for task in many[:8]} | {many[8].task.bundle_sha256: many[8].bundle}
+    async with watched(server(nine, bad)) as (base, targets), asking(base) as source:
+        for _ in range(2):
+            del targets[:]
+            with pytest.raises(TaskSourceError, match="`bundle_sha256`"):
+                await source.fetch(SkillType.DECLARATIVE, 2, InTurn())
+            assert sum(target.startswith("/v1/bundles/") for target in targets) == 4
+        assert await source.fetch(SkillType.DECLARATIVE, 2, InTurn()) == [many[8]]
+
+
 async def test_a_bundle_with_another_hash_is_refused() -> None:
     swapped = dict.fromkeys(BUNDLES, TASKS[2].bundle)
     async with serving(server(honest, swapped)) as base:
@@ -276,7 +377,7 @@ async def test_any_status_but_200_is_refused(status: int) -> None:
 
     async with serving(server(refusing)) as base, asking(base) as source:
         with pytest.raises(TaskSourceError, match=f"status {status}"):
-            await source.fetch(SkillType.DECLARATIVE, 1, NOTHING)
+            await source.fetch(SkillType.DECLARATIVE, 1, InTurn())
         assert await source.reachable()
 
 
@@ -292,7 +393,7 @@ async def test_a_broken_connection_is_tried_again_with_a_fresh_nonce() -> None:
 
     async with serving(server(flaky)) as base:
         assert await fetch(base) == TASKS[:2]
-    assert len(nonces) == 4
+    assert len(nonces) == 5  # four for the first list, one for the rest
     assert sorted(set(nonces)) == nonces
 
 
@@ -324,7 +425,7 @@ async def test_a_server_that_never_answers_is_timed_out() -> None:
 
     async with serving(server(silent)) as base, asking(base, timeout_s=0.3) as source:
         with pytest.raises(TaskSourceError, match=r"0\.3 s"):
-            await source.fetch(SkillType.DECLARATIVE, 1, NOTHING)
+            await source.fetch(SkillType.DECLARATIVE, 1, InTurn())
         assert not await source.reachable()
         never.set()
 
@@ -342,7 +443,7 @@ async def test_a_peer_that_does_not_speak_http_is_no_server(greeting: bytes) -> 
         port = listener.sockets[0].getsockname()[1]
         async with asking(f"http://127.0.0.1:{port}") as source:
             with pytest.raises(TaskSourceError) as caught:
-                await source.fetch(SkillType.DECLARATIVE, 1, NOTHING)
+                await source.fetch(SkillType.DECLARATIVE, 1, InTurn())
             assert "xxx" not in str(caught.value)
             assert not await source.reachable()
 
@@ -353,7 +454,7 @@ async def test_nobody_there_is_unreachable() -> None:
     async with asking(base) as source:
         assert not await source.reachable()
         with pytest.raises(TaskSourceError, match="reached"):
-            await source.fetch(SkillType.DECLARATIVE, 1, NOTHING)
+            await source.fetch(SkillType.DECLARATIVE, 1, InTurn())
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 import os
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,12 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.tasks.directory import DirectorySource
 from validator.tasks.memory import MemorySource
-from validator.tasks.rotation import Rotation
+from validator.tasks.order import Order
+from validator.tasks.rotation import InTurn, Rotation
 from validator.tasks.several import SeveralSources
 from validator.tasks.source import SourcedTask, TaskShelf, TaskSourceError
 
 DECLARATIVE = SkillType.DECLARATIVE
-NOTHING: frozenset[str] = frozenset()
 TASKS = [numbered(n) for n in range(4)]
 HASHES = [task.task.bundle_sha256 for task in TASKS]
 
@@ -32,31 +33,29 @@ def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> TaskShelf:
     return DirectorySource(tmp_path)
 
 
-async def hashes(shelf: TaskShelf, count: int, exclude: frozenset[str] = NOTHING) -> list[str]:
-    return [task.task.bundle_sha256 for task in await shelf.fetch(DECLARATIVE, count, exclude)]
+async def hashes(shelf: TaskShelf, count: int, order: Order | None = None) -> list[str]:
+    return [task.task.bundle_sha256 for task in await shelf.fetch(DECLARATIVE, count, order or InTurn())]
 
 
-async def test_each_type_is_served_in_turn(shelf: TaskShelf) -> None:
+class Backwards(InTurn):
+    async def rank(self, skill_type: SkillType, sources: Collection[str]) -> list[str]:
+        return list(sources)[::-1]
+
+
+async def test_the_order_decides_what_is_served_of_a_type(shelf: TaskShelf) -> None:
     assert await hashes(shelf, 3) == HASHES[:3]
-    assert await hashes(shelf, 3) == [HASHES[3], HASHES[0], HASHES[1]]
-    assert [t.task.skill_type for t in await shelf.fetch(SkillType.RAG_KNOWLEDGE, 2, NOTHING)] == ["rag_knowledge"]
-    assert await shelf.fetch(SkillType.MCP_SERVER, 2, NOTHING) == []
-    assert await hashes(shelf, 1) == [HASHES[2]]
+    assert await hashes(shelf, 3, Backwards()) == HASHES[:0:-1]
+    assert [t.task.skill_type for t in await shelf.fetch(SkillType.RAG_KNOWLEDGE, 2, InTurn())] == ["rag_knowledge"]
+    assert await shelf.fetch(SkillType.MCP_SERVER, 2, InTurn()) == []
+
+
+async def test_a_server_lists_what_would_be_served(shelf: TaskShelf) -> None:
+    assert await shelf.listed(DECLARATIVE, 3, Backwards()) == [task.task for task in TASKS[:0:-1]]
+    assert await shelf.listed(SkillType.MCP_SERVER, 3, InTurn()) == []
 
 
 async def test_what_is_served_is_the_task_with_its_bundle(shelf: TaskShelf) -> None:
-    assert await shelf.fetch(DECLARATIVE, 16, NOTHING) == TASKS
-
-
-async def test_excluded_bundles_are_left_out_while_others_are_left(shelf: TaskShelf) -> None:
-    assert await hashes(shelf, 2, frozenset(HASHES[:2])) == HASHES[2:]
-
-
-async def test_a_finite_collection_repeats_the_least_recently_served(shelf: TaskShelf) -> None:
-    await hashes(shelf, 4)
-    await hashes(shelf, 1, frozenset(HASHES[1:]))  # serves 0 once more
-    assert await hashes(shelf, 2, frozenset(HASHES)) == [HASHES[1], HASHES[2]]
-    assert await hashes(shelf, 2, frozenset(HASHES[:3])) == [HASHES[3], HASHES[0]]
+    assert await shelf.fetch(DECLARATIVE, 16, InTurn()) == TASKS
 
 
 async def test_bundles_are_found_by_hash(shelf: TaskShelf) -> None:
@@ -66,18 +65,20 @@ async def test_bundles_are_found_by_hash(shelf: TaskShelf) -> None:
     await shelf.close()
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.frozensets(st.integers(0, 5))), max_size=30))
-def test_turns_are_fair_and_repeats_come_last(calls: list[tuple[int, frozenset[int]]]) -> None:
-    keys, turns = range(6), Rotation[int]()
+@given(st.lists(st.tuples(st.integers(0, 4), st.frozensets(st.sampled_from("abcdef"))), max_size=30))
+async def test_what_a_server_offers_goes_round_and_what_is_excluded_comes_last(
+    calls: list[tuple[int, frozenset[str]]],
+) -> None:
+    keys, rotation = "abcdef", Rotation()
     last = dict.fromkeys(keys, -1)
     for moment, (count, exclude) in enumerate(calls):
-        chosen = turns.rank(keys, exclude)[:count]
+        chosen = (await rotation.without(exclude).rank(DECLARATIVE, keys))[:count]
         fresh = [key for key in chosen if key not in exclude]
         assert len(fresh) == min(count, 6 - len(exclude))
         waiting = [last[key] for key in keys if key not in exclude and key not in chosen]
         assert all(last[key] <= past for key in fresh for past in waiting)
         for key in chosen:
-            turns.served(key)
+            rotation.offered(DECLARATIVE, key)
             last[key] = moment
 
 
@@ -127,7 +128,7 @@ async def test_of_two_tasks_with_one_bundle_the_first_counts(tmp_path: Path) -> 
     write_task(tmp_path / "b", TASKS[0])
     windows = Windows(primary=(0, 5), auditor=(0, 5))
     write_task(tmp_path / "a", make_task({"SKILL.md": b"# Skill 0\n"}, windows=windows))
-    found = await DirectorySource(tmp_path).fetch(DECLARATIVE, 4, NOTHING)
+    found = await DirectorySource(tmp_path).fetch(DECLARATIVE, 4, InTurn())
     assert [task.task.windows for task in found] == [windows]
 
 
@@ -135,11 +136,11 @@ async def test_a_directory_that_is_gone_is_an_error_and_unreachable(tmp_path: Pa
     source = DirectorySource(tmp_path / "gone")
     assert not await source.reachable()
     with pytest.raises(TaskSourceError, match="`gone`"):
-        await source.fetch(DECLARATIVE, 1, NOTHING)
+        await source.fetch(DECLARATIVE, 1, InTurn())
 
 
 class FailingSource(MemorySource):
-    async def fetch(self, skill_type: SkillType, count: int, exclude: frozenset[str]) -> list[SourcedTask]:
+    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
         raise TaskSourceError("out\nof order")
 
     async def reachable(self) -> bool:
@@ -148,22 +149,17 @@ class FailingSource(MemorySource):
 
 async def test_several_sources_are_asked_in_order_of_preference() -> None:
     several = SeveralSources(MemorySource(TASKS[:1]), MemorySource(TASKS))
-    assert await several.fetch(DECLARATIVE, 3, NOTHING) == TASKS[:3]
+    assert await several.fetch(DECLARATIVE, 1, Backwards()) == TASKS[:1]
+    assert await several.fetch(DECLARATIVE, 3, Backwards()) == [TASKS[0], TASKS[3], TASKS[2]]
+    assert await several.fetch(DECLARATIVE, 9, InTurn()) == TASKS
     assert await several.reachable()
     await several.close()
-
-
-async def test_a_repeat_of_a_preferred_source_comes_after_fresh_tasks_of_another() -> None:
-    several = SeveralSources(MemorySource(TASKS[:1]), MemorySource(TASKS[1:3]))
-    seen = frozenset(HASHES[:2])
-    assert await several.fetch(DECLARATIVE, 1, seen) == [TASKS[2]]
-    assert await several.fetch(DECLARATIVE, 3, seen) == [TASKS[2], TASKS[0], TASKS[1]]
 
 
 async def test_a_failing_source_is_logged_and_passed_over() -> None:
     several = SeveralSources(FailingSource(), MemorySource(TASKS))
     with capture_logs() as logs:
-        assert await several.fetch(DECLARATIVE, 1, NOTHING) == TASKS[:1]
+        assert await several.fetch(DECLARATIVE, 1, InTurn()) == TASKS[:1]
     assert [(line["event"], line["reason"].isprintable()) for line in logs] == [("task_source_failed", True)]
     assert not await several.reachable()
 
@@ -171,5 +167,5 @@ async def test_a_failing_source_is_logged_and_passed_over() -> None:
 async def test_when_nothing_came_and_one_failed_the_failure_is_told() -> None:
     several = SeveralSources(MemorySource(), FailingSource())
     with pytest.raises(TaskSourceError, match="out"):
-        await several.fetch(DECLARATIVE, 1, NOTHING)
-    assert await SeveralSources(MemorySource()).fetch(DECLARATIVE, 1, NOTHING) == []
+        await several.fetch(DECLARATIVE, 1, InTurn())
+    assert await SeveralSources(MemorySource()).fetch(DECLARATIVE, 1, InTurn()) == []

@@ -217,7 +217,6 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
             random=world.random,
             signer=world.signer,
             schedule=schedule,
-            exclude_recent=settings.tasks.exclude_recent,
         ),
         dispatcher=dispatcher,
         gates=dispatcher.gates,

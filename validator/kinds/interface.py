@@ -20,6 +20,7 @@ from validator.protocol.round import (
 )
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Fault, Rules, Version
+from validator.tasks.order import Order
 
 
 class Request(NamedTuple):
@@ -31,22 +32,29 @@ class Request(NamedTuple):
 
 
 class PackedTask(NamedTuple):
-    """A task of the round with the bundle as it is dispatched; None where the task itself holds all that is sent."""
+    """A task of the round.
+
+    Attributes:
+        task: as it is frozen.
+        bundle: as it is dispatched; None where the task itself holds all that is sent.
+        sourced: whether a source gave it, which has to know that; False if it was made for this round.
+    """
 
     task: RoundTask
     bundle: bytes | None
+    sourced: bool = True
 
 
 class Supply(Protocol):
     """Where the tasks of a kind come from."""
 
-    async def fill(self, rules: Rules, round_id: str, exclude: frozenset[str]) -> list[PackedTask]:
+    async def fill(self, rules: Rules, round_id: str, order: Order) -> list[PackedTask]:
         """Return the kind's tasks for a round in plan order: types as in SPEC 1, then slots.
 
         Args:
             rules: of the round's version: how many slots a type has, and the windows of tasks without their own.
             round_id: of the round.
-            exclude: source hashes not to ask for again.
+            order: in which tasks that a source holds are due.
         """
 
 

@@ -18,6 +18,17 @@ def draw(seed: bytes, label: Label, round_id: str, task_id: str, hotkey: str) ->
     return _hmac(seed, f"{label}|{round_id}|{task_id}|{hotkey}")
 
 
+def task_draw(epoch_salt: bytes, epoch: int, source_sha256: str) -> bytes:
+    """Return what decides between tasks that were given equally often, smallest first (SPEC 16, D-29).
+
+    Args:
+        epoch_salt: raw, secret while in use.
+        epoch: that the round is in.
+        source_sha256: lower-case hex, of the source bundle or of the workflow task's canonical bytes.
+    """
+    return _hmac(epoch_salt, f"task|{epoch}|{source_sha256}")
+
+
 def salt_commitment(salt: bytes) -> str:
     """Return the hex sha256 that binds the validator to `salt` before it is used."""
     return hashlib.sha256(salt).hexdigest()
@@ -29,4 +40,4 @@ def task_id(round_id: str, skill_type: str, slot: int, source_sha256: str) -> st
 
 
 def _hmac(key: bytes, message: str) -> bytes:
-    return hmac.new(key, message.encode(), hashlib.sha256).digest()
+    return hmac.digest(key, message.encode(), hashlib.sha256)

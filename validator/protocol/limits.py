@@ -56,6 +56,7 @@ CLOCK_TOLERANCE_S: Final = 60
 MAX_TASK_BODY: Final = 4 * MIB
 MAX_TASKS_BODY: Final = 16 * MIB
 MAX_EXCLUDE: Final = 256
+MAX_OFFERED: Final = 64  # tasks of a type that a server is asked for, to choose from (D-29)
 MAX_SAFE_INTEGER: Final = 2**53 - 1
 MAX_ROUND_ID: Final = MAX_SAFE_INTEGER  # receipts carry it as a JSON number; every column holds it
 

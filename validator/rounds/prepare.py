@@ -9,7 +9,6 @@ import msgspec
 from validator.kinds.interface import PackedTask, Supply
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.draws import round_seed
-from validator.protocol.limits import MAX_EXCLUDE
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import RoundEnd, RoundLines
 from validator.protocol.round import (
@@ -23,11 +22,13 @@ from validator.protocol.round import (
 )
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
+from validator.rounds.order import EpochOrder
 from validator.rounds.receipts import is_over, open_log, write_receipt
 from validator.rounds.salts import epoch_salt
 from validator.scoring import DEFAULT, Rules, Schedule, version
 from validator.sources import Clock, RandomBytes
 from validator.store import Store, Transaction
+from validator.store.records import SaltRecord
 
 Pair = tuple[str, SkillType]
 
@@ -59,7 +60,6 @@ class Preparer:
         supplies: where its tasks come from, one after the other.
         signer: the validator's hotkey.
         schedule: which version a round is frozen under, by the epoch of its snapshot.
-        exclude_recent: how many of the latest bundles not to ask for again.
     """
 
     store: Store
@@ -68,30 +68,33 @@ class Preparer:
     random: RandomBytes
     signer: Signer
     schedule: Schedule = DEFAULT
-    exclude_recent: int = MAX_EXCLUDE
 
     async def prepare(self, snapshot: MetagraphSnapshot) -> Prepared | Skipped:
         """Freeze the next round on `snapshot`, store it with all dispatches planned, and return it."""
         async with self.store.read() as tx:
             round_id = str(await tx.rounds.next_id())
             opened = await tx.receipts.count() > 0
-            exclude = await tx.bundles.recent_sources(self.exclude_recent) if self.exclude_recent else frozenset()
         if not opened:
             # On its own: what commits to the first salt stands before anything is drawn from it.
             async with self.store.begin() as tx:
                 await open_log(tx, self.signer, self.clock.now(), self.random, int(round_id))
-        rules = version(self.schedule.version_at(snapshot.epoch)).rules
-        packed = [task for supply in self.supplies for task in await supply.fill(rules, round_id, exclude)]
         async with self.store.begin() as tx:
             if await is_over(tx, snapshot.epoch):
                 return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_EPOCH_OVER)
+            salt = await epoch_salt(tx, snapshot.epoch, self.random)
+        rules = version(self.schedule.version_at(snapshot.epoch)).rules
+        order = EpochOrder(self.store, snapshot.epoch, salt.salt)
+        packed = [task for supply in self.supplies for task in await supply.fill(rules, round_id, order)]
+        async with self.store.begin() as tx:
+            if await is_over(tx, snapshot.epoch):  # its salt may have become public meanwhile
+                return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_EPOCH_OVER)
             if not packed:
-                await epoch_salt(tx, snapshot.epoch, self.random)
                 return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_NO_TASKS)
-            frozen = await self._freeze(tx, round_id, snapshot, packed)
+            frozen = await self._freeze(tx, round_id, snapshot, salt, packed)
             plan = version(frozen.scoring_version).plan(frozen)
             await tx.rounds.open(frozen, plan, self.clock.now())
-            bundles = [(task, bundle) for task, bundle in packed if bundle is not None]
+            await tx.given_tasks.give(int(round_id), _sources(packed))
+            bundles = [(task, bundle) for task, bundle, _ in packed if bundle is not None]
             for task, bundle in bundles:
                 await tx.bundles.put(task.bundle_sha256, bundle, self.clock.now())
         return Prepared(frozen, plan, {task.task_id: bundle for task, bundle in bundles})
@@ -120,9 +123,8 @@ class Preparer:
         return Skipped(round_id, snapshot.epoch, reason)
 
     async def _freeze(
-        self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot, packed: list[PackedTask]
+        self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot, salt: SaltRecord, packed: list[PackedTask]
     ) -> RoundInput:
-        salt = await epoch_salt(tx, snapshot.epoch, self.random)
         scoring_version = self.schedule.version_at(snapshot.epoch)
         return RoundInput(
             input_version=INPUT_VERSION,
@@ -135,8 +137,17 @@ class Preparer:
             miners=await miner_states(
                 tx, version(scoring_version).rules, int(round_id), snapshot, self.signer.hotkey, self.clock.now()
             ),
-            tasks=tuple(task for task, _ in packed),
+            tasks=tuple(task.task for task in packed),
         )
+
+
+def _sources(packed: Sequence[PackedTask]) -> dict[SkillType, list[str]]:
+    """Return what came from sources, by type."""
+    sources: dict[SkillType, list[str]] = {}
+    for task, _, sourced in packed:
+        if sourced:
+            sources.setdefault(task.skill_type, []).append(task.source_sha256)
+    return sources
 
 
 async def miner_states(  # noqa: PLR0913, PLR0917 - whose past, as of when, and how far back

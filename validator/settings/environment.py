@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from validator.protocol.text import printable
+from validator.settings.gone import advice
 from validator.settings.reference import KeyReference, reference
 
 PREFIX: Final = "VALIDATOR_"
@@ -29,7 +30,8 @@ def read_environment(environ: Mapping[str, str]) -> tuple[dict[str, Override], l
         entry = known.get(variable) or known.get(variable.removesuffix(_FILE))
         shown = printable(variable, 80)
         if entry is None:
-            problems.append(f"{shown}: sets no known setting")
+            dotted = variable.removeprefix(PREFIX).lower().replace("__", ".", 1)
+            problems.append(f"{shown}: {advice(dotted) or 'sets no known setting'}")
         elif entry.dotted in found:
             problems.append(f"{shown}: {entry.dotted} is set by {entry.variable} too; one of the two must go")
         elif not environ[variable].isprintable():

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.settings.environment import read_environment
+from validator.settings.gone import advice
 from validator.settings.model import Settings
 from validator.settings.reference import KeyReference, reference
 
@@ -112,6 +113,8 @@ def _problem(fault: Any, file: str, sources: Mapping[str, str]) -> str:
 
 def _unknown(section: str, key: str, fault: Any) -> str:
     sections = list(Settings.model_fields)
+    if (gone := advice(f"{section}.{key}")) is not None:
+        return gone
     if section not in sections:
         return "no such section; " + _suggest(section, sections)
     if fault["type"] == "missing":

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from validator.protocol.limits import MAX_EXCLUDE, MAX_SAFE_INTEGER
+from validator.protocol.limits import MAX_SAFE_INTEGER
 from validator.protocol.signatures import is_hotkey
 from validator.settings.urls import SecretUrl, check_endpoint, check_server_url, check_store_url
 
@@ -172,9 +172,6 @@ class TasksSettings(Section):
         "The hotkey that must have signed the task server's answers.",
         allowed="an ss58 address",
         example="5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY",
-    )
-    exclude_recent: int = _key(
-        MAX_EXCLUDE, "How many of the latest bundles are not asked for again.", unit="bundles", ge=0, le=MAX_EXCLUDE
     )
     canaries: bool = _key(True, "Whether rounds hold canary tasks.")
 

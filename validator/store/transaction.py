@@ -10,6 +10,7 @@ from validator.store.repositories.declarations import Declarations
 from validator.store.repositories.dispatches import Dispatches
 from validator.store.repositories.exclusions import Exclusions
 from validator.store.repositories.flags import Flags
+from validator.store.repositories.given_tasks import GivenTasks
 from validator.store.repositories.groups import Groups
 from validator.store.repositories.histories import Histories
 from validator.store.repositories.miners import Miners
@@ -44,6 +45,7 @@ class Transaction:
         self.salts = Salts(connection, packing)
         self.rounds = Rounds(connection, packing)
         self.tasks = Tasks(connection, packing)
+        self.given_tasks = GivenTasks(connection, packing)
         self.groups = Groups(connection, packing)
         self.bundles = Bundles(connection, packing)
         self.declarations = Declarations(connection, packing)

@@ -24,7 +24,7 @@ def sourced_task(task: Task, bundle: bytes) -> SourcedTask:
     """
     for fault in faults(task, bundle):
         raise TaskError(fault)
-    return SourcedTask(_lower(task), bundle)
+    return SourcedTask(lower_hashes(task), bundle)
 
 
 def faults(task: Task, bundle: bytes) -> Iterator[str]:
@@ -67,7 +67,8 @@ def _canary_faults(path: str, files: Mapping[str, bytes]) -> Iterator[str]:
         yield f"with its marker the bundle is refused: {error.detail} - at `bundle`"
 
 
-def _lower(task: Task) -> Task:
+def lower_hashes(task: Task) -> Task:
+    """Return the task with its hashes in lower case."""
     truth = task.truth
     if truth is not None and truth.manifest_sha256 is not None:
         truth = msgspec.structs.replace(truth, manifest_sha256=truth.manifest_sha256.lower())

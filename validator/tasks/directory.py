@@ -1,18 +1,24 @@
 """Tasks from a directory of the operator's (SPEC 13)."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import structlog
 
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+from validator.protocol.strict_json import JsonError
+from validator.protocol.task import Task, parse_task
 from validator.protocol.text import printable
-from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, find_tasks, read_parts, read_task
-from validator.tasks.rotation import Rotation
+from validator.tasks.checks import lower_hashes
+from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, find_tasks, read_document, read_parts, read_task
+from validator.tasks.order import Order
 from validator.tasks.source import SourcedTask, TaskError, TaskSourceError
 
+T = TypeVar("T")
 Stamp = tuple[tuple[int, ...] | None, ...]
 _log = structlog.get_logger()
 
@@ -45,12 +51,11 @@ class _Index:
 
 
 class DirectorySource:
-    """Every task folder and archive below one directory, each type served in turn, in the order of the paths.
+    """Every task folder and archive below one directory.
 
     The directory is looked at again on every fetch, and what changed is read again, in a thread. A broken task is left
     out and logged (`task_refused`) once for each state it is found in. Of two tasks of a type with the same bundle the
-    first counts. Where all that is left of a type is excluded, the least recently served is served again, so that a
-    finite directory does not starve the round.
+    first counts.
 
     Args:
         path: the directory; it may be a single task folder or archive.
@@ -59,27 +64,23 @@ class DirectorySource:
     def __init__(self, path: Path) -> None:
         self._root = path
         self._index = _Index()
-        self._turns: dict[SkillType, Rotation[str]] = {kind: Rotation() for kind in ASSESSED_TYPES}
         self._lock = asyncio.Lock()
 
-    async def fetch(self, skill_type: SkillType, count: int, exclude: frozenset[str]) -> list[SourcedTask]:
+    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
         """Return up to `count` tasks; see `TaskSource`.
 
         Raises:
             TaskSourceError: the directory cannot be listed.
         """
-        async with self._lock:
-            usable = (await self._scan()).usable[skill_type]
-            turns = self._turns[skill_type]
-            chosen: list[SourcedTask] = []
-            for sha256 in turns.rank(usable, exclude):
-                if len(chosen) == count:
-                    break
-                task = await asyncio.to_thread(_read_again, usable[sha256])
-                if task is not None:
-                    turns.served(sha256)
-                    chosen.append(task)
-            return chosen
+        return await self._first(skill_type, count, order, _read_again)
+
+    async def listed(self, skill_type: SkillType, count: int, order: Order) -> list[Task]:
+        """Return up to `count` tasks without their bundles; see `TaskShelf`. No bundle in a folder is read for it.
+
+        Raises:
+            TaskSourceError: the directory cannot be listed.
+        """
+        return await self._first(skill_type, count, order, _document_again)
 
     async def bundle(self, sha256: str) -> bytes | None:
         """Return the bundle with the lower-case hex hash `sha256`, None if the directory has none."""
@@ -100,6 +101,20 @@ class DirectorySource:
 
     async def close(self) -> None:
         """Do nothing: nothing stays open."""
+
+    async def _first(
+        self, skill_type: SkillType, count: int, order: Order, read: Callable[[_Entry], T | None]
+    ) -> list[T]:
+        async with self._lock:
+            usable = (await self._scan()).usable[skill_type]
+        found: list[T] = []
+        for sha256 in await order.rank(skill_type, usable):
+            if len(found) == count:
+                break
+            task = await asyncio.to_thread(read, usable[sha256])
+            if task is not None:
+                found.append(task)
+        return found
 
     async def _scan(self) -> _Index:
         known = self._index
@@ -157,6 +172,15 @@ def _read_again(entry: _Entry) -> SourcedTask | None:
         return None
     same = task.task.skill_type == entry.skill_type and task.task.bundle_sha256 == entry.sha256
     return task if same else None
+
+
+def _document_again(entry: _Entry) -> Task | None:
+    """Return the task's document as it is on disk now, None if it is no longer the one that was indexed."""
+    try:
+        task = lower_hashes(parse_task(read_document(entry.path)))
+    except (TaskError, JsonError):
+        return None
+    return task if task.skill_type == entry.skill_type and task.bundle_sha256 == entry.sha256 else None
 
 
 def _bundle(entry: _Entry) -> bytes | None:

@@ -54,6 +54,15 @@ def read_parts(path: Path) -> tuple[bytes, bytes]:
     return _archived(read_bounded(path, _ARCHIVE_BYTES))
 
 
+def read_document(path: Path) -> bytes:
+    """Return the bytes of `task.json`, within their limit, not looked into; of a folder its bundle is not read.
+
+    Raises:
+        TaskError: it is missing, too large or no regular file.
+    """
+    return read_bounded(path / TASK_NAME, limits.MAX_TASK_BODY) if path.is_dir() else read_parts(path)[0]
+
+
 def read_bounded(path: Path, limit: int, *, follow: bool = True) -> bytes:
     """Return the content of the regular file `path`, at most `limit` bytes; a link is followed only if `follow`.
 

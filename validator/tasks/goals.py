@@ -8,11 +8,12 @@ from typing import Protocol
 import structlog
 
 from validator.protocol import limits
+from validator.protocol.skill_types import SkillType
 from validator.protocol.strict_json import JsonError
 from validator.protocol.text import printable
 from validator.protocol.workflow_task import WorkflowTask, parse_workflow_task, task_sha256
 from validator.tasks.folder import WORKFLOW_NAME, folders, read_bounded
-from validator.tasks.rotation import Rotation
+from validator.tasks.order import Order
 from validator.tasks.source import TaskError
 
 _log = structlog.get_logger()
@@ -21,12 +22,12 @@ _log = structlog.get_logger()
 class GoalSource(Protocol):
     """Gives out workflow tasks, each checked whole."""
 
-    async def fetch(self, count: int, exclude: frozenset[str]) -> list[WorkflowTask]:
-        """Return up to `count` different tasks; those in `exclude` (`task_sha256`) only where nothing else is left."""
+    async def fetch(self, count: int, order: Order) -> list[WorkflowTask]:
+        """Return up to `count` different tasks, those that are due first; `order` ranks them by `task_sha256`."""
 
 
 class MemoryGoals:
-    """Serves goals in turn, in the order given.
+    """Serves goals.
 
     Args:
         tasks: checked tasks; the same one counts once.
@@ -34,15 +35,14 @@ class MemoryGoals:
 
     def __init__(self, tasks: Iterable[WorkflowTask] = ()) -> None:
         self._tasks = {task_sha256(task): task for task in tasks}
-        self._turns: Rotation[str] = Rotation()
 
-    async def fetch(self, count: int, exclude: frozenset[str]) -> list[WorkflowTask]:
+    async def fetch(self, count: int, order: Order) -> list[WorkflowTask]:
         """Return up to `count` tasks; see `GoalSource`."""
-        return _take(self._tasks, self._turns, count, exclude)
+        return await _take(self._tasks, count, order)
 
 
 class DirectoryGoals:
-    """Every `workflow.json` at or below one folder, in the order of the paths.
+    """Every `workflow.json` at or below one folder.
 
     The files are read again on every fetch, in a thread. A broken one is left out and logged (`task_refused`) once for
     each fault it is found with; a folder that is not there holds none.
@@ -53,17 +53,16 @@ class DirectoryGoals:
 
     def __init__(self, path: Path) -> None:
         self._root = path
-        self._turns: Rotation[str] = Rotation()
         self._refused: dict[Path, str] = {}
 
-    async def fetch(self, count: int, exclude: frozenset[str]) -> list[WorkflowTask]:
+    async def fetch(self, count: int, order: Order) -> list[WorkflowTask]:
         """Return up to `count` tasks; see `GoalSource`."""
         usable, refused = await asyncio.to_thread(_read_all, self._root)
         for path, fault in refused.items():
             if self._refused.get(path) != fault:
                 _log.warning("task_refused", task=printable(path.parent.name), reason=printable(fault, 500))
         self._refused = refused
-        return _take(usable, self._turns, count, exclude)
+        return await _take(usable, count, order)
 
 
 def find_goals(root: Path) -> list[Path]:
@@ -105,10 +104,5 @@ def _read_all(root: Path) -> tuple[dict[str, WorkflowTask], dict[Path, str]]:
     return usable, refused
 
 
-def _take(
-    tasks: Mapping[str, WorkflowTask], turns: Rotation[str], count: int, exclude: frozenset[str]
-) -> list[WorkflowTask]:
-    chosen = turns.rank(tasks, exclude)[:count]
-    for sha256 in chosen:
-        turns.served(sha256)
-    return [tasks[sha256] for sha256 in chosen]
+async def _take(tasks: Mapping[str, WorkflowTask], count: int, order: Order) -> list[WorkflowTask]:
+    return [tasks[sha256] for sha256 in (await order.rank(SkillType.WORKFLOW, tasks))[:count]]

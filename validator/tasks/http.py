@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import stamina
+import structlog
 from yarl import URL
 
 from validator.outgoing.signing import RequestSigner
@@ -14,20 +15,29 @@ from validator.protocol import limits
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Task
+from validator.protocol.text import printable
 from validator.sources import Clock
 from validator.tasks.accepting import Asked, accept_bundle, accept_tasks
 from validator.tasks.auth import NONCE_HEADER, nanoseconds
+from validator.tasks.order import Order
 from validator.tasks.source import SourcedTask, TaskSourceError
-from validator.tasks.wire import BUNDLES_PATH, TASKS_PATH, tasks_target
+from validator.tasks.wire import BUNDLES_PATH, MAX_COUNT, TASKS_PATH, tasks_target
 from validator.workers.interface import Here, TooCostlyError, Whose, Workers
 
 _OK: Final = 200
 _TRIES: Final = 3
 _CHUNK: Final = 64 * 1024
+_MOST_REFUSED: Final = 4  # bad bundles, 8 MiB each, before a fetch ends with what it has
+_REFUSED_KEPT: Final = 1_024
 T = TypeVar("T")
+_log = structlog.get_logger()
 
 
-class _ConnectionFailedError(TaskSourceError):
+class _SilentError(TaskSourceError):
+    """The task server gave no whole answer."""
+
+
+class _ConnectionFailedError(_SilentError):
     """The task server could not be reached."""
 
 
@@ -35,7 +45,9 @@ class HttpSource:
     """A task server behind a pinned hotkey.
 
     Every try is a signed request of its own with a fresh nonce; connections that fail are tried three times in all.
-    Redirects are not followed and nothing is inflated.
+    Redirects are not followed and nothing is inflated. Of a type up to 64 tasks are asked for, in lists of 16; only the
+    bundles of those that are due are fetched. One with a bad bundle is passed over and logged (`task_refused`), and
+    comes last from then on.
 
     Args:
         base_url: `http://host[:port]` or `https://…`, without a path.
@@ -66,17 +78,30 @@ class HttpSource:
         self._timeout = aiohttp.ClientTimeout(total=timeout_s, connect=min(timeout_s, 10.0))
         self._session: aiohttp.ClientSession | None = None
         self._workers = workers or Here()
+        self._refused: dict[str, None] = {}
 
-    async def fetch(self, skill_type: SkillType, count: int, exclude: frozenset[str]) -> list[SourcedTask]:
-        """Return up to `count` tasks; see `TaskSource`. Of `exclude` at most 256 are named to the server.
+    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
+        """Return up to `count` of the tasks that the server offers; see `TaskSource`.
 
         Raises:
-            TaskSourceError: unreachable, or anything in the answer or a bundle is wrong: then none of it is used.
+            TaskSourceError: unreachable; anything in a list is wrong: then none of it is used; or no bundle was good.
         """
-        body, nonce = await self._get(tasks_target(skill_type, count, exclude), limits.MAX_TASKS_BODY)
-        asked = Asked(self._server_hotkey, nonce, skill_type, count, self._clock.now())
-        tasks = await self._read(partial(accept_tasks, body, asked))
-        return [await self._with_bundle(task) for task in tasks]
+        offered = await self._offered(skill_type, order)
+        chosen: list[SourcedTask] = []
+        failures: list[TaskSourceError] = []
+        for sha256 in sorted(await order.rank(skill_type, offered), key=self._refused.__contains__):
+            if len(chosen) == count or len(failures) == _MOST_REFUSED:
+                break
+            try:
+                chosen.append(await self._with_bundle(offered[sha256]))
+            except _SilentError:
+                raise
+            except TaskSourceError as error:
+                self._refuse(sha256, error)
+                failures.append(error)
+        if failures and not chosen:
+            raise failures[0]
+        return chosen
 
     async def reachable(self) -> bool:
         """Whether a server answered at all, whatever it said."""
@@ -91,6 +116,27 @@ class HttpSource:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+    async def _offered(self, skill_type: SkillType, order: Order) -> dict[str, Task]:
+        """Return as many tasks as the server offers, at most 64, by hash; it is told what it need not offer again."""
+        tasks: dict[str, Task] = {}
+        recent = await order.recent(skill_type, limits.MAX_EXCLUDE)
+        while len(tasks) < limits.MAX_OFFERED:
+            exclude = [*tasks, *recent][: limits.MAX_EXCLUDE]
+            body, nonce = await self._get(tasks_target(skill_type, MAX_COUNT, exclude), limits.MAX_TASKS_BODY)
+            asked = Asked(self._server_hotkey, nonce, skill_type, MAX_COUNT, self._clock.now())
+            found = await self._read(partial(accept_tasks, body, asked))
+            fresh = {sha256: task for task in found if (sha256 := task.bundle_sha256.lower()) not in tasks}
+            if not fresh:
+                break
+            tasks |= fresh
+        return tasks
+
+    def _refuse(self, sha256: str, error: TaskSourceError) -> None:
+        _log.warning("task_refused", bundle_sha256=sha256, reason=printable(error.detail, 500))
+        self._refused[sha256] = None
+        if len(self._refused) > _REFUSED_KEPT:
+            del self._refused[next(iter(self._refused))]
 
     async def _with_bundle(self, task: Task) -> SourcedTask:
         sha256 = task.bundle_sha256.lower()
@@ -119,7 +165,7 @@ class HttpSource:
         except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
             raise _ConnectionFailedError(type(error).__name__) from None
         except TimeoutError:
-            raise TaskSourceError(f"no whole answer within {self._timeout.total:g} s") from None
+            raise _SilentError(f"no whole answer within {self._timeout.total:g} s") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise TaskSourceError(f"no HTTP that can be read: {type(error).__name__}") from None
 

@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.tasks.rotation import Rotation
+from validator.protocol.task import Task
+from validator.tasks.order import Order
 from validator.tasks.source import SourcedTask
 
 
 class MemorySource:
-    """Serves each type in turn, in the order given; the same bundle counts once per type.
+    """Serves tasks of each type; the same bundle counts once per type.
 
     Args:
         tasks: checked tasks.
@@ -16,7 +17,6 @@ class MemorySource:
 
     def __init__(self, tasks: Iterable[SourcedTask] = ()) -> None:
         self._tasks: dict[SkillType, dict[str, SourcedTask]] = {kind: {} for kind in ASSESSED_TYPES}
-        self._turns: dict[SkillType, Rotation[str]] = {kind: Rotation() for kind in ASSESSED_TYPES}
         for task in tasks:
             self.add(task)
 
@@ -24,13 +24,14 @@ class MemorySource:
         """Take in one more task; a bundle that is there already for its type stays as it is."""
         self._tasks[task.task.skill_type].setdefault(task.task.bundle_sha256, task)
 
-    async def fetch(self, skill_type: SkillType, count: int, exclude: frozenset[str]) -> list[SourcedTask]:
+    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
         """Return up to `count` tasks; see `TaskSource`."""
-        tasks, turns = self._tasks[skill_type], self._turns[skill_type]
-        chosen = turns.rank(tasks, exclude)[:count]
-        for sha256 in chosen:
-            turns.served(sha256)
-        return [tasks[sha256] for sha256 in chosen]
+        tasks = self._tasks[skill_type]
+        return [tasks[sha256] for sha256 in (await order.rank(skill_type, tasks))[:count]]
+
+    async def listed(self, skill_type: SkillType, count: int, order: Order) -> list[Task]:
+        """Return the tasks that `fetch` would return."""
+        return [sourced.task for sourced in await self.fetch(skill_type, count, order)]
 
     async def bundle(self, sha256: str) -> bytes | None:
         """Return the bundle with this hash, None if there is none."""

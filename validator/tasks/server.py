@@ -10,10 +10,12 @@ from aiohttp.typedefs import Handler, Middleware
 from validator.protocol import limits
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Signature
+from validator.protocol.task import Task
 from validator.protocol.times import format_time
 from validator.sources import Clock
 from validator.tasks.auth import AuthRefusedError, RequestVerifier
-from validator.tasks.source import SourcedTask, TaskShelf, TaskSourceError
+from validator.tasks.rotation import Rotation
+from validator.tasks.source import TaskShelf, TaskSourceError
 from validator.tasks.wire import (
     BUNDLES_PATH,
     MAX_TARGET,
@@ -61,16 +63,20 @@ class _Service:
         self._shelf = shelf
         self._signer = signer
         self._clock = clock
+        self._rotation = Rotation()
 
     async def tasks(self, request: web.Request) -> web.Response:
         """Answer `GET /v1/tasks`."""
         try:
             query = parse_query(request.raw_path.partition("?")[2])
-            found = await self._shelf.fetch(query.skill_type, query.count, query.exclude)
+            order = self._rotation.without(query.exclude)
+            found = await self._shelf.listed(query.skill_type, query.count, order)
         except QueryError as error:
             return _refusal(400, str(error))
         except TaskSourceError:
             return _refusal(503, "the tasks cannot be read")
+        for task in found:
+            self._rotation.offered(query.skill_type, task.bundle_sha256)
         body = await asyncio.to_thread(self._signed, found, request[_NONCE])
         return web.Response(body=body, content_type="application/json")
 
@@ -82,13 +88,13 @@ class _Service:
             return _refusal(404, "no such bundle")
         return web.Response(body=bundle, content_type="application/gzip")
 
-    def _signed(self, found: list[SourcedTask], nonce: int) -> bytes:
+    def _signed(self, found: list[Task], nonce: int) -> bytes:
         tasks, room = [], limits.MAX_TASKS_BODY - _ENVELOPE
         for task in found:
-            room -= len(msgspec.json.encode(task.task)) + 1
+            room -= len(msgspec.json.encode(task)) + 1
             if room < 0:
                 break
-            tasks.append(task.task)
+            tasks.append(task)
         answer = TasksAnswer(tuple(tasks), format_time(self._clock.now()), str(nonce), _UNSIGNED)
         return msgspec.json.encode(self._signer.sign_document(answer))
 

@@ -4,16 +4,16 @@ import structlog
 
 from validator.protocol.skill_types import SkillType
 from validator.protocol.text import printable
+from validator.tasks.order import Order
 from validator.tasks.source import SourcedTask, TaskSource, TaskSourceError
 
 _log = structlog.get_logger()
 
 
 class SeveralSources:
-    """Asks each source in the order of preference until enough tasks are there.
+    """Asks each source in the order of preference until enough tasks are there; each ranks its own.
 
-    Bundles that a source repeats although they were excluded are taken only when no source has others. A source that
-    fails is logged (`task_source_failed`) and passed over.
+    A source that fails is logged (`task_source_failed`) and passed over.
 
     Args:
         sources: the most preferred first.
@@ -22,30 +22,28 @@ class SeveralSources:
     def __init__(self, *sources: TaskSource) -> None:
         self._sources = sources
 
-    async def fetch(self, skill_type: SkillType, count: int, exclude: frozenset[str]) -> list[SourcedTask]:
+    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
         """Return up to `count` tasks; see `TaskSource`.
 
         Raises:
             TaskSourceError: nothing came and at least one source failed; the text is the first failure's.
         """
-        fresh: dict[str, SourcedTask] = {}
-        repeated: dict[str, SourcedTask] = {}
+        found: dict[str, SourcedTask] = {}
         failures: list[TaskSourceError] = []
         for source in self._sources:
-            if len(fresh) >= count:
+            if len(found) >= count:
                 break
             try:
-                found = await source.fetch(skill_type, count - len(fresh), exclude | frozenset(fresh))
+                offered = await source.fetch(skill_type, count, order)
             except TaskSourceError as error:
                 _log.warning("task_source_failed", source=type(source).__name__, reason=printable(error.detail, 500))
                 failures.append(error)
                 continue
-            for task in found:
-                sha256 = task.task.bundle_sha256
-                (repeated if sha256 in exclude else fresh).setdefault(sha256, task)
-        if failures and not (fresh or repeated):
+            for task in offered:
+                found.setdefault(task.task.bundle_sha256, task)
+        if failures and not found:
             raise TaskSourceError(failures[0].detail)
-        return [*fresh.values(), *repeated.values()][:count]
+        return list(found.values())[:count]
 
     async def reachable(self) -> bool:
         """Whether all of them are: a directory that always is must not hide that the network is gone (D-6)."""

@@ -6,6 +6,7 @@ from typing import Protocol
 from validator.protocol.errors import ValidatorError
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Task
+from validator.tasks.order import Order
 
 
 class TaskError(ValidatorError):
@@ -32,14 +33,13 @@ class SourcedTask:
 class TaskSource(Protocol):
     """Gives out tasks by skill type. Every task it gives was checked whole."""
 
-    async def fetch(self, skill_type: SkillType, count: int, exclude: frozenset[str]) -> list[SourcedTask]:
-        """Return up to `count` tasks of the type, no bundle twice.
+    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
+        """Return up to `count` tasks of the type, those that are due first, no bundle twice.
 
         Args:
             skill_type: the type asked for.
             count: most tasks wanted, 1 to 16.
-            exclude: bundle hashes (lower-case hex) to avoid. A source that has nothing else left may repeat them, last:
-                a finite collection must not starve the round.
+            order: ranks the bundle hashes of what the source holds, or of as much as it offers at once.
 
         Raises:
             TaskSourceError: nothing usable came; the text says why.
@@ -53,7 +53,14 @@ class TaskSource(Protocol):
 
 
 class TaskShelf(TaskSource, Protocol):
-    """A source that also finds a bundle by its hash: what the task server needs."""
+    """A source as the task server needs it: it lists tasks without their bundles, and finds a bundle by its hash."""
+
+    async def listed(self, skill_type: SkillType, count: int, order: Order) -> list[Task]:
+        """Return what `fetch` would, without the bundles; hashes in lower case.
+
+        Raises:
+            TaskSourceError: the tasks cannot be read.
+        """
 
     async def bundle(self, sha256: str) -> bytes | None:
         """Return the bundle with the lower-case hex hash `sha256`, None if there is none."""

@@ -16,6 +16,7 @@ from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.scoring import Rules
 from validator.sources import RandomBytes
 from validator.tasks.canary import CANARY_TYPES
+from validator.tasks.order import Order
 from validator.tasks.source import SourcedTask, TaskSource, TaskSourceError
 
 _log = structlog.get_logger()
@@ -37,26 +38,30 @@ class Bundles:
     canary: CanaryMaker | None
     random: RandomBytes
 
-    async def fill(self, rules: Rules, round_id: str, exclude: frozenset[str]) -> list[PackedTask]:
+    async def fill(self, rules: Rules, round_id: str, order: Order) -> list[PackedTask]:
         """Return the round's assessments; () when the source had none. See `Supply`."""
         packed: list[PackedTask] = []
         for skill_type in ASSESSED_TYPES:
-            for slot, sourced in enumerate(await self._sourced(rules, skill_type, exclude)):
+            curated, canaries = await self._filling(rules, skill_type, order)
+            for slot, sourced in enumerate(curated + canaries):
                 nonce = self.random.token(NONCE_BYTES)
                 task = await asyncio.to_thread(pack_task, rules, round_id, slot, sourced, nonce)
                 if task is not None:
-                    packed.append(task)
+                    packed.append(task._replace(sourced=slot < len(curated)))
         return packed
 
-    async def _sourced(self, rules: Rules, skill_type: SkillType, exclude: frozenset[str]) -> list[SourcedTask]:
+    async def _filling(
+        self, rules: Rules, skill_type: SkillType, order: Order
+    ) -> tuple[list[SourcedTask], list[SourcedTask]]:
+        """Return what fills a type's slots: tasks of the source, and canaries."""
         canaries = [self.canary(skill_type)] if self.canary and skill_type in CANARY_TYPES else []
         wanted = rules.groups.slots_per_type - len(canaries)
         try:
-            curated = await self.source.fetch(skill_type, wanted, exclude)
+            curated = await self.source.fetch(skill_type, wanted, order)
         except TaskSourceError as error:
             _log.warning("task_source_failed", skill_type=str(skill_type), reason=str(error))
             curated = []
-        return curated[:wanted] + canaries
+        return curated[:wanted], canaries
 
 
 def pack_task(rules: Rules, round_id: str, slot: int, sourced: SourcedTask, nonce: bytes) -> PackedTask | None:

@@ -11,6 +11,7 @@ from validator.protocol.workflow_task import WorkflowTask, task_sha256
 from validator.scoring import Rules
 from validator.sources import RandomBytes
 from validator.tasks.goals import GoalSource
+from validator.tasks.order import Order
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,9 @@ class Goals:
     source: GoalSource
     random: RandomBytes
 
-    async def fill(self, rules: Rules, round_id: str, exclude: frozenset[str]) -> list[PackedTask]:
+    async def fill(self, rules: Rules, round_id: str, order: Order) -> list[PackedTask]:
         """Return the round's workflow tasks. See `Supply`."""
-        goals = await self.source.fetch(rules.groups.slots_per_type, exclude)
+        goals = await self.source.fetch(rules.groups.slots_per_type, order)
         return [
             PackedTask(goal_task(rules, round_id, slot, goal, self.random.token(NONCE_BYTES)), None)
             for slot, goal in enumerate(goals)

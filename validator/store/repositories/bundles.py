@@ -6,7 +6,7 @@ from sqlalchemy import select
 
 from validator.store.errors import MismatchError
 from validator.store.repositories.base import Repository
-from validator.store.tables import bundles, tasks
+from validator.store.tables import bundles
 
 
 class Bundles(Repository):
@@ -26,13 +26,3 @@ class Bundles(Repository):
         """Return a bundle; None when it was never stored or its retention has ended."""
         data: bytes | None = await self._scalar(select(bundles.c.data).where(bundles.c.sha256 == sha256))
         return data
-
-    async def recent_sources(self, limit: int) -> frozenset[str]:
-        """Return the source hashes of the `limit` tasks dispatched last: what a source should not offer again."""
-        statement = (
-            select(tasks.c.source_sha256)
-            .where(tasks.c.state != "skipped")
-            .order_by(tasks.c.round_id.desc(), tasks.c.position.desc())
-            .limit(limit)
-        )
-        return frozenset(row.source_sha256 for row in await self._all(statement))

@@ -87,6 +87,17 @@ tasks = Table(
     UniqueConstraint("round_id", "position"),
 )
 
+given_tasks = Table(
+    "given_tasks",
+    metadata,
+    Column("skill_type", Name, primary_key=True),
+    Column("source_sha256", Name, primary_key=True),
+    Column("given", BigInteger, nullable=False),  # frozen into a round so often; the late catch up (GivenTasks)
+    Column("last_round", BigInteger, nullable=False),
+    Index(None, "skill_type", "given"),
+    Index(None, "skill_type", "last_round"),
+)
+
 groups = Table(
     "groups",
     metadata,

@@ -1,0 +1,31 @@
+"""In which order tasks that a source holds are due (SPEC 16, D-29)."""
+
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+from validator.protocol.draws import task_draw
+from validator.protocol.skill_types import SkillType
+
+
+class Order(Protocol):
+    """Ranks tasks of a type by the hash of what they are made of: a source bundle, or a workflow task's document."""
+
+    async def rank(self, skill_type: SkillType, sources: Collection[str]) -> list[str]:
+        """Return all of `sources`, lower-case hex hashes and each once, in the order in which they are due."""
+
+    async def recent(self, skill_type: SkillType, most: int) -> list[str]:
+        """Return what was given last, newest first: what a source that offers a part need not offer again."""
+
+
+def least_given(given: Mapping[str, int], salt: bytes, epoch: int, sources: Collection[str]) -> list[str]:
+    """Return `sources` in the order of D-29: those given least often first, ties by a draw from the epoch's salt.
+
+    Costs a draw for each; for thousands of them off the event loop.
+
+    Args:
+        given: how often each was given; none: never.
+        salt: of the epoch, raw.
+        epoch: that the round is in.
+        sources: lower-case hex hashes, each once.
+    """
+    return sorted(sources, key=lambda sha256: (given.get(sha256, 0), task_draw(salt, epoch, sha256)))
