@@ -18,6 +18,7 @@ from validator.scoring.values import (
     Penalty,
     PlannedTask,
     Share,
+    StruckEntry,
     TypeStanding,
     WeightPlan,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "Schedule",
     "ScheduleError",
     "Share",
+    "StruckEntry",
     "TypeStanding",
     "UnknownScoringVersionError",
     "Version",

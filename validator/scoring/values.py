@@ -72,6 +72,15 @@ class PlannedTask(NamedTuple):
     group: GroupPlan
 
 
+class StruckEntry(NamedTuple):
+    """A window entry that becomes 0, because a rerun caught the answer (SPEC 16, D-30)."""
+
+    hotkey: str
+    skill_type: SkillType
+    round_id: str
+    task_id: str
+
+
 class Claims(NamedTuple):
     """One side of a comparison: a miner's own sets, or the group's (SPEC 4).
 

@@ -30,6 +30,7 @@ from validator.scoring.v1_0 import (
     workflow_runs,
 )
 from validator.scoring.v1_0.rules import RULES as RULES_1_0
+from validator.scoring.v1_1 import reruns
 from validator.scoring.v1_1 import weights as weights_1_1
 from validator.scoring.v1_1 import workflow as workflow_1_1
 from validator.scoring.v1_1 import workflow_runs as workflow_runs_1_1
@@ -67,6 +68,7 @@ class Version:
     score = round.score_round
     score_group = round.score_group
     window_entries = staticmethod(round.window_entries)
+    struck_entries = staticmethod(round.struck_entries)
 
     # Findings and consensus (SPEC 3, 4)
     finding_key = staticmethod(keys.finding_key)
@@ -125,6 +127,9 @@ class Version11(Version):
 
     __slots__ = ()
 
+    plan = reruns.plan_round
+    plan_tasks = reruns.plan_tasks
+    struck_entries = staticmethod(reruns.struck_entries)
     pays_by_standing = True
     unpaid_reason = weights_1_1.unpaid_reason
     score_weights = weights_1_1.score_weights

@@ -1,8 +1,10 @@
 """The frozen input: everything that decides a round, written down before its first dispatch (SPEC 4 to 11)."""
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from validator.protocol.answer import CanarySpec, Role
+from msgspec import UNSET, Meta, UnsetType
+
+from validator.protocol.answer import CanarySpec, Id, Role
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.capabilities import SandboxImage
 from validator.protocol.round.snapshot import MetagraphSnapshot
@@ -112,12 +114,21 @@ class RoundTask(Document, frozen=True):
 
 
 class RerunResult(Document, frozen=True):
-    """A sandbox rerun that ended since the last round (SPEC 15)."""
+    """A sandbox rerun that ended since the last round (SPEC 15).
+
+    Attributes:
+        rerun_id: orders the results.
+        hotkey, skill_type: whose answer was run again, and for which type.
+        event: what it came to.
+        round_id, task_id: which answer it was; unset in results of 1.0.0, which cost reputation alone.
+    """
 
     rerun_id: str
     hotkey: str
     skill_type: SkillType
     event: Literal["rerun_pass", "rerun_fail", "digest_mismatch"]
+    round_id: Annotated[str, Meta(pattern=r"\A(0|[1-9][0-9]{0,15})\Z")] | UnsetType = UNSET
+    task_id: Id | UnsetType = UNSET
 
 
 class RoundInput(Document, frozen=True):

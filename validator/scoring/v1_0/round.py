@@ -16,7 +16,7 @@ from validator.scoring.v1_0.parts import Scoring
 from validator.scoring.v1_0.plans import score_plans
 from validator.scoring.v1_0.samples import collusion_round
 from validator.scoring.v1_0.task import score_task
-from validator.scoring.values import ScoredTask
+from validator.scoring.values import ScoredTask, StruckEntry
 
 
 def score_round(version: Scoring, frozen: RoundInput, plan: RoundPlan, results: RoundResults) -> RoundOutcome:
@@ -71,6 +71,11 @@ def score_group(version: Scoring, task: RoundTask, group: GroupPlan, epoch: int,
 
 def _void_group(plan: GroupPlan, reason: str) -> GroupOutcome:
     return GroupOutcome(plan.task_id, reason, plan.mode, 0, 1, None, None, (), None, None, None)
+
+
+def struck_entries(frozen: RoundInput) -> tuple[StruckEntry, ...]:  # noqa: ARG001 - 1.1.0 looks at the reruns
+    """Return the window entries of earlier rounds that become 0 with this one: none in this version."""
+    return ()
 
 
 def window_entries(frozen: RoundInput, outcome: RoundOutcome) -> Iterator[tuple[str, str, str, float]]:

@@ -1,0 +1,63 @@
+"""Caught by a rerun is unpaid: from the round on in whose frozen input the result enters (SPEC 16, D-30)."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+from msgspec import UNSET
+
+from validator.protocol.round import MinerState, RoundInput, RoundPlan, TypeHistory
+from validator.protocol.skill_types import SkillType
+from validator.scoring.rules import Ruled
+from validator.scoring.v1_0 import planning
+from validator.scoring.values import PlannedTask, StruckEntry
+
+_CAUGHT: Final = frozenset({"rerun_fail", "digest_mismatch"})
+
+Pair = tuple[str, SkillType]
+
+
+def struck_entries(frozen: RoundInput) -> tuple[StruckEntry, ...]:
+    """Return the window entries of earlier rounds that become 0 with this one: each once, by rerun id.
+
+    A result that does not name its answer strikes nothing.
+    """
+    return tuple(
+        dict.fromkeys(
+            StruckEntry(rerun.hotkey, rerun.skill_type, rerun.round_id, rerun.task_id)
+            for rerun in sorted(frozen.reruns, key=lambda rerun: rerun.rerun_id)
+            if rerun.event in _CAUGHT and rerun.round_id is not UNSET and rerun.task_id is not UNSET
+        )
+    )
+
+
+def plan_round(version: Ruled, frozen: RoundInput) -> RoundPlan:
+    """Return the groups, planned in the order of the tasks (SPEC 8)."""
+    return RoundPlan(frozen.round_id, tuple(planned.group for planned in plan_tasks(version, frozen)))
+
+
+def plan_tasks(version: Ruled, frozen: RoundInput) -> Iterator[PlannedTask]:
+    """Yield every task with its group as in 1.0.0; who was caught by a rerun failed that dispatch (D-30).
+
+    The frozen histories are of before the results in the frozen input. An answer that is older than the rounds that
+    failures are counted over counts no more.
+    """
+    oldest = int(frozen.round_id) - version.rules.groups.history_rounds
+    caught = Counter(
+        (struck.hotkey, struck.skill_type) for struck in struck_entries(frozen) if int(struck.round_id) >= oldest
+    )
+    miners = tuple(_with_failures(miner, caught) for miner in frozen.miners)
+    return planning.plan_tasks(version, msgspec.structs.replace(frozen, miners=miners))
+
+
+def _with_failures(miner: MinerState, caught: Counter[Pair]) -> MinerState:
+    more = {kind: count for (hotkey, kind), count in caught.items() if hotkey == miner.hotkey}
+    if not more:
+        return miner
+    history = {**miner.history}
+    for kind, count in more.items():
+        before = history.get(kind, TypeHistory())
+        failures = min(before.dispatches, before.failures + count)
+        history[kind] = msgspec.structs.replace(before, failures=failures)
+    return msgspec.structs.replace(miner, history=history)
