@@ -39,7 +39,7 @@ class MinerResult:
     score: float
     weight: float
     on_chain: float
-    reasons: Mapping[str, int]
+    reasons: Mapping[Reason, int]
     promotions: int
 
 
@@ -151,9 +151,9 @@ async def read_result(
     )
 
 
-def _reasons(scores: Sequence[ScoreRecord]) -> dict[str, int]:
+def _reasons(scores: Sequence[ScoreRecord]) -> dict[Reason, int]:
     counted = Counter(record.outcome.reason for record in scores)
-    return {reason: counted[reason] for reason in sorted(counted, key=lambda r: (Reason(r).gate, r))}
+    return {reason: counted[reason] for reason in sorted(counted, key=lambda r: (r.gate, r))}
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -9,7 +9,6 @@ from rich.table import Table
 from rich.text import Text
 
 from localnet.result import MinerResult, NetworkResult
-from validator.protocol.reasons import Reason
 from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.store.records import FlagDetail
@@ -80,9 +79,9 @@ def round_line(end: EndedRound) -> str:
     """Return a round as one line: how many answers passed, why others did not, flags."""
     if end.returned is None or end.outcome is None:
         return f"round {end.round_id:>3}  {end.seconds:5.1f} s  {end.reason}"
-    counts = Counter(str(judged.reason) for judged in end.returned.judged.values())
-    passed = sum(many for reason, many in counts.items() if not Reason(reason).gate)
-    failed = ", ".join(f"{many} {reason}" for reason, many in sorted(counts.items()) if Reason(reason).gate)
+    counts = Counter(judged.reason for judged in end.returned.judged.values())
+    passed = sum(many for reason, many in counts.items() if not reason.gate)
+    failed = ", ".join(f"{many} {reason}" for reason, many in sorted(counts.items()) if reason.gate)
     flags = f"  FLAGS {len(end.outcome.flags)}" if end.outcome.flags else ""
     total = sum(counts.values())
     return (

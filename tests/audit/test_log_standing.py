@@ -8,6 +8,7 @@ from builders import make_task
 from group_rounds import NAMES, Settled, settled, signed, signer
 
 from validator.audit.log.standing import Standing
+from validator.protocol.reasons import Reason
 from validator.protocol.round import AgreementPair, AgreementSample, FlagRaised, RoundInput, RoundOutcome
 from validator.protocol.skill_types import SkillType
 
@@ -20,7 +21,7 @@ def first() -> Settled:
     task = make_task(RAG)
     analysis = {"verdict": "ALLOW", "risk_score": 0.0, "findings": [], "capabilities": [], "dependencies": []}
     round_ = settled(task, {name: signed(task, name, analysis) for name in NAMES})
-    sample = AgreementSample(FLAGGED, RAG, 0.95, 0.5, True, "counted")
+    sample = AgreementSample(FLAGGED, RAG, 0.95, 0.5, True, Reason.SAMPLE_COUNTED)
     return round_._replace(outcome=msgspec.structs.replace(round_.outcome, samples=(sample,), flags=()))
 
 

@@ -6,6 +6,7 @@ from planned import CYCLE, GOOD, MINERS, planned
 
 from validator.audit.views import round_view
 from validator.cli.round_text import print_round
+from validator.protocol.reasons import Reason
 from validator.store import Store
 
 
@@ -25,7 +26,7 @@ async def test_a_round_of_workflows_is_listed_by_what_was_measured(
     assert good.window_entry == good.score.workflow.score.score
     assert cycle.score is not None
     assert (cycle.end, cycle.score.workflow) == ("parse_plan", None)
-    deferred = [[line.end for line in task.dispatches].count("workflow_deferred") for task in second.tasks]
+    deferred = [[line.end for line in task.dispatches].count(Reason.WORKFLOW_DEFERRED) for task in second.tasks]
     assert sorted(deferred) == [0, MINERS - 1]
     capsys.readouterr()
     print_round(first)

@@ -178,6 +178,34 @@ def test_hostile_names_in_a_round_are_escaped(own_example: Example) -> None:
     assert tasks[0]["excluded"] == [{"hotkey": EVIL, "reason": "a_code_of_\x1b_tomorrow", "meaning": None}]
 
 
+def test_codes_that_this_version_does_not_know_are_shown_as_they_are(own_example: Example) -> None:
+    with sqlite3.connect(own_example.database) as connection:
+        for name in ("rounds", "tasks", "dispatches", "scores", "agreements"):
+            connection.execute(f"UPDATE {name} SET reason = 'code_of_tomorrow' WHERE round_id = 0")
+        connection.execute("UPDATE groups SET excluded = ?", (json.dumps({FLAGGED: "code_of_tomorrow"}),))
+    connection.close()
+    where = ["--config", str(own_example.config)]
+    assert answered("rounds", "list", *where)["rounds"][1]["reason"] == "code_of_tomorrow"
+    found = answered("rounds", "show", "0", *where)
+    dispatches = [one for task in found["tasks"] for one in task["dispatches"]]
+    shown = [found["round"] | {"meaning": found["meaning"]}, *found["tasks"], *dispatches]
+    assert {(one["reason"], one["meaning"]) for one in shown} == {("code_of_tomorrow", None)}
+    assert {one["gate"] for one in dispatches} == {None}
+    for asked in (
+        ("rounds", "list"),
+        ("rounds", "show", "0"),
+        ("flags", "list"),
+        ("flags", "show", FLAGGED),
+        ("explain", "0", FLAGGED),
+        ("explain", FLAGGED),
+    ):
+        done = called(*asked, *where)
+        assert (done.returncode, done.stderr) == (0, ""), asked
+    replay = called("replay", "0", *where)
+    assert (replay.returncode, replay.stderr) == (1, "")
+    assert "code_of_tomorrow" in replay.stdout
+
+
 def test_a_round_as_text_tells_reasons_and_what_they_mean(example: Example) -> None:
     done = validator("rounds", "show", "0", "--config", str(example.config))
     assert (done.returncode, done.stderr) == (0, "")

@@ -80,8 +80,7 @@ def settled(
         if name in sssas
     )
     rejections = tuple(
-        Rejection(task.task_id, hotkeys[name], roles[name], str(reason), 3.0)
-        for name, reason in (failures or {}).items()
+        Rejection(task.task_id, hotkeys[name], roles[name], reason, 3.0) for name, reason in (failures or {}).items()
     )
     states = tuple(
         MinerState(

@@ -190,14 +190,14 @@ def _results(frozen: RoundInput, plan: RoundPlan, dice: Dice) -> RoundResults:
     answers: list[Submission] = []
     runs: list[WorkflowSubmission] = []
     failed: list[Rejection] = []
-    void = tuple(VoidTask(task, "bug_crash") for task in tasks if dice.chance(0.03))
+    void = tuple(VoidTask(task, Reason.BUG_CRASH) for task in tasks if dice.chance(0.03))
     for group in plan.groups:
         task, usual = tasks[group.task_id], _analysis(dice)
         for hotkey, role in group.members:
             if any(lost.task_id == task.task_id for lost in void):
                 continue
             if dice.chance(0.2):
-                failed.append(Rejection(task.task_id, hotkey, role, str(dice.one(_REJECTIONS)), 3.0))
+                failed.append(Rejection(task.task_id, hotkey, role, dice.one(_REJECTIONS), 3.0))
             elif task.workflow is not None:
                 runs.append(_ran(task, hotkey, role, dice))
             else:

@@ -85,7 +85,7 @@ def test_a_failed_gate_enters_the_window_as_zero_and_costs_reputation_by_gate() 
     plan = plan_of(task)
     reasons = {"hk2": Reason.DEADLINE_LATE, "hk3": Reason.PARSE_SCHEMA, "hk4": Reason.VALIDITY_SIGNATURE}
     rejections = tuple(
-        Rejection("t1", hotkey, "primary" if hotkey == "hk2" else "auditor", str(reason), 3.0)
+        Rejection("t1", hotkey, "primary" if hotkey == "hk2" else "auditor", reason, 3.0)
         for hotkey, reason in reasons.items()
     )
     sssas = {hotkey: said(task) for hotkey in ("hk0", "hk1")}
@@ -140,7 +140,7 @@ def test_a_void_task_enters_nothing_for_anyone_and_the_others_settle() -> None:
     void, task = make_task(RAG), make_task(RAG, task_id="t2", slot=1)
     plan = plan_of(void, task)
     sssas = {f"hk{i}": said(task) for i in range(5)}
-    results = RoundResults(answers(task, plan, sssas), (), (VoidTask("t1", str(Reason.BUG_CRASH)),))
+    results = RoundResults(answers(task, plan, sssas), (), (VoidTask("t1", Reason.BUG_CRASH),))
     outcome = V1.score(frozen_input((void, task)), plan, results)
     assert [g.reason for g in outcome.groups] == [Reason.BUG_CRASH, Reason.SETTLED]
     assert {m.task_id for m in outcome.members} == {"t2"}

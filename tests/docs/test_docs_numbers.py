@@ -66,7 +66,7 @@ def test_the_table_of_gates_has_every_code_and_its_reputation_event() -> None:
     for row in table(SPEC, "gates"):
         codes = set(row["codes"].split(", ")) - {"–"}
         assert codes == {str(reason) for reason in Reason if reason.gate == int(row["#"])}
-        assert {V1.event_of_failure(code) or "–" for code in codes} <= {row["reputation event"]}
+        assert {V1.event_of_failure(Reason(code)) or "–" for code in codes} <= {row["reputation event"]}
 
 
 def test_the_examples_of_finding_keys() -> None:

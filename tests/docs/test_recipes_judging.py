@@ -43,7 +43,7 @@ GATES: Final''',
         from validator.cli.reference import pages
         from validator.kinds.assessment.gates import applying_gates
         from validator.kinds.assessment.judge import judge
-        from validator.protocol.reasons import gate_of
+        from validator.protocol.reasons import Reason, gate_of
         from validator.protocol.round import Rejection
         from validator.sources import SystemClock
         from validator.telemetry.metrics import Metrics
@@ -56,7 +56,7 @@ GATES: Final''',
         assert judge(now, risky, 2.0).reason == "accepted"
         assert judge(later, bend(make_answer(task), "sssa.analysis.risk_score", 0.9), 2.0).reason == "accepted"
         assert tuple(applying_gates(task, "primary")) == (1, 2, 3, 4, 5, 6, 7)
-        assert gate_of("coherence_verdict") == 7
+        assert gate_of(Reason("coherence_verdict")) == 7
         page = pages()["reasons.md"]
         assert "## Gate 7: coherence" in page and "| `coherence_verdict` | The answer allows" in page
         assert b'validator_dispatches_total{reason="coherence_verdict"} 0.0' in Metrics(SystemClock(), "1").render()
@@ -80,11 +80,11 @@ def test_a_reason_is_explained_listed_and_counted(tmp_path: Path) -> None:
     tree.use("""
         from test_docs_names import test_every_reason_is_told_to_operators_or_in_the_specification as told
         from validator.cli.reference import pages
-        from validator.protocol.reasons import meaning_of
+        from validator.protocol.reasons import Reason, meaning_of
         from validator.sources import SystemClock
         from validator.telemetry.metrics import Metrics
 
-        assert meaning_of("weights_holiday") == "The subnet takes no weights today."
+        assert meaning_of(Reason("weights_holiday")) == "The subnet takes no weights today."
         assert "| `weights_holiday` | The subnet takes no weights today. |" in pages()["reasons.md"]
         metrics = Metrics(SystemClock(), "1")
         metrics.observe("weights_blocked", {"reason": "weights_holiday"})

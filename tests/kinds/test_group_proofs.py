@@ -175,7 +175,7 @@ def test_long_texts_of_miners_are_cut() -> None:
 
 def test_void_and_skipped_tasks_have_no_proof() -> None:
     round_ = worked_example()
-    results = msgspec.structs.replace(round_.results, void=(VoidTask("t1", str(Reason.BUG_CRASH)),))
+    results = msgspec.structs.replace(round_.results, void=(VoidTask("t1", Reason.BUG_CRASH),))
     outcome = V1.score(round_.frozen, round_.plan, results)
     assert group_proof(round_.frozen, round_.plan, results, outcome, "t1") is None
     nobody = settled(make_task(MCP), {})

@@ -93,7 +93,7 @@ def test_totals_below_the_sums_of_the_steps_fail_gate_2(cost: float, seconds: fl
     else:
         assert (reason, Reason(reason).gate) == ("parse_totals", 2)
         assert re.fullmatch(rf"[0-9.e-]+ is less than the 0?\.?3 of its steps - at `totals\.{field}`", detail)
-        assert V11.event_of_failure(reason) == "invalid"
+        assert V11.event_of_failure(Reason(reason)) == "invalid"
 
 
 @given(st.lists(st.integers(0, 3_600_000).map(lambda n: n / 10_000), min_size=1, max_size=10))

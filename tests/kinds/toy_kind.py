@@ -95,12 +95,12 @@ class ToyExplanation(Document, frozen=True, tag_field="kind", tag="toy"):
     skill_type: SkillType
     slot: int
     state: TaskState
-    reason: str | None
+    reason: Reason | None
     meaning: str | None
     selection: Selection
     gates: Gates | None
     entry: float | None
-    entry_reason: str | None
+    entry_reason: Reason | None
     entry_meaning: str | None
     as_stored: bool
 

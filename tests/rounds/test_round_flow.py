@@ -6,6 +6,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 from builders import MINER, V1
+from sqlalchemy import update
 from toy_version import TOY, known
 from world import VALIDATOR, World, answer_to, garbage, honest, on_virtual_time, online, prepared
 
@@ -22,6 +23,7 @@ from validator.rounds.settle import settle_round
 from validator.scoring import Schedule
 from validator.store import Store, open_store
 from validator.store.errors import AlreadySettledError
+from validator.store.tables import dispatches
 from validator.tasks.memory import MemorySource
 
 
@@ -158,6 +160,24 @@ async def test_a_crash_in_the_middle_voids_only_the_tasks_it_hit(store: Store) -
     assert {task_id for task_id, reason in reasons.items() if reason == Reason.BUG_CRASH} == slow
     assert {reason for task_id, reason in reasons.items() if task_id not in slow} == {Reason.SETTLED}
     assert not {member.task_id for member in stored.outcome.members} & slow
+
+
+async def test_a_crashed_round_with_a_gate_that_this_version_does_not_have_is_void_there(store: Store) -> None:
+    world = World(store)
+    world.script = lambda _s, _d: ScriptedReply(b"{}", status=503)
+    round_ = await prepared(world)
+    await on_virtual_time(world, world.dispatcher.dispatch(round_))
+    first = round_.frozen.tasks[0].task_id
+    async with store.begin() as tx:
+        of_first = update(dispatches).where(dispatches.c.task_id == first)
+        await tx.connection.execute(of_first.values(reason="gate_of_tomorrow"))
+    await resume_rounds(store, world.clock, VALIDATOR, world.gates, online)
+    async with store.read() as tx:
+        stored = await tx.rounds.get(0)
+    assert stored is not None
+    assert stored.outcome is not None
+    assert [group.task_id for group in stored.outcome.groups if group.reason == Reason.BUG_INTERNAL] == [first]
+    assert {member.reason for member in stored.outcome.members} == {Reason.DEADLINE_STATUS}
 
 
 class Unplugged:

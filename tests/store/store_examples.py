@@ -105,7 +105,7 @@ def group_plan(task: RoundTask, hotkeys: Sequence[str]) -> GroupPlan:
         auditors=tuple(hotkeys[3:]),
         promoted=tuple(hotkeys[:1]),
         demoted=("miner-z",),
-        excluded={"miner-y": "low_reputation", "miner-x": "collusion_flags"},
+        excluded={"miner-y": Reason.LOW_REPUTATION, "miner-x": Reason.COLLUSION_FLAGS},
     )
 
 
@@ -183,7 +183,7 @@ def an_outcome(round_id: int, plan: RoundPlan, reasons: Mapping[str, Reason] | N
     groups = tuple(
         GroupOutcome(
             task_id=group.task_id,
-            reason=str(given.get(group.task_id, Reason.SETTLED)),
+            reason=given.get(group.task_id, Reason.SETTLED),
             mode=group.mode,
             n_valid=len(group.members),
             threshold=len(group.members) // 2 + 1,
@@ -210,7 +210,7 @@ def a_member(task: str, hotkey: str, role: Role) -> MemberOutcome:
         task_id=task,
         hotkey=hotkey,
         role=role,
-        reason=str(Reason.ACCEPTED),
+        reason=Reason.ACCEPTED,
         components=Components(1.0, 0.5, 1.0, 1 / 3, 0.9, 0.0, 1.0),
         consensus=0.7 + 0.1,
         agreement_with_primaries=0.95,
@@ -223,7 +223,7 @@ def a_member(task: str, hotkey: str, role: Role) -> MemberOutcome:
 
 
 def a_rejected(task: str, hotkey: str, role: Role) -> MemberOutcome:
-    return MemberOutcome(task, hotkey, role, str(Reason.DEADLINE_LATE), None, 1.0, None, None, None, 0.0)
+    return MemberOutcome(task, hotkey, role, Reason.DEADLINE_LATE, None, 1.0, None, None, None, 0.0)
 
 
 async def open_round(

@@ -19,11 +19,11 @@ A, B = HOTKEYS[:2]
 
 
 def _counted(hotkey: str, with_primaries: float, skill_type: SkillType = PYTHON) -> AgreementSample:
-    return AgreementSample(hotkey, skill_type, with_primaries, 0.5, True, str(Reason.SAMPLE_COUNTED))
+    return AgreementSample(hotkey, skill_type, with_primaries, 0.5, True, Reason.SAMPLE_COUNTED)
 
 
 def _uncounted(hotkey: str) -> AgreementSample:
-    return AgreementSample(hotkey, PYTHON, 1.0, None, False, str(Reason.SAMPLE_NO_AUDITORS))
+    return AgreementSample(hotkey, PYTHON, 1.0, None, False, Reason.SAMPLE_NO_AUDITORS)
 
 
 async def _skipped_rounds(store: Store, first: int, number: int) -> None:

@@ -119,8 +119,8 @@ async def test_what_came_back_is_read_as_the_results_of_the_round(store: Store) 
     accepted = [(hotkey, role) for hotkey, role in plan.groups[0].members if hotkey != "miner-b"]
     assert results == RoundResults(
         submissions=tuple(a_submission(DispatchKey(0, python_task, hotkey), role) for hotkey, role in accepted),
-        rejections=(Rejection(python_task, "miner-b", "primary", "deadline_late", 90.0),),
-        void=(VoidTask(rag_task, "bug_internal"),),
+        rejections=(Rejection(python_task, "miner-b", "primary", Reason.DEADLINE_LATE, 90.0),),
+        void=(VoidTask(rag_task, Reason.BUG_INTERNAL),),
     )
 
 

@@ -98,8 +98,8 @@ async def test_rounds_that_froze_the_same_declarations_share_a_row(store: Store)
 async def test_who_was_left_out_is_unproven_until_an_answer_of_a_later_round_passes(store: Store) -> None:
     left_out = {A: "low_reputation", E: "failure_rate", "miner-x": "collusion_flags", "miner-y": "in_flight"}
     plan = await freeze(store, 0, excluded=left_out)
-    expected = {(A, "executable_python"): Exclusion(0, "low_reputation")}
-    expected[E, "executable_python"] = Exclusion(0, "failure_rate")
+    expected = {(A, "executable_python"): Exclusion(0, Reason.LOW_REPUTATION)}
+    expected[E, "executable_python"] = Exclusion(0, Reason.FAILURE_RATE)
     assert await unproven(store) == expected
     await end(store, plan)
     assert await unproven(store) == expected
@@ -114,14 +114,14 @@ async def test_an_answer_of_another_type_or_one_that_failed_or_is_void_proves_no
     await play_round(store, 1, {RAG: (A, B, C)})
     await play_round(store, 2, {PYTHON: (A, B, C)}, failing=frozenset({A}))
     await end(store, await freeze(store, 3, members=(A, B, C)), "void")
-    assert (await unproven(store))[A, "executable_python"] == Exclusion(0, "low_reputation")
+    assert (await unproven(store))[A, "executable_python"] == Exclusion(0, Reason.LOW_REPUTATION)
 
 
 async def test_an_exclusion_of_a_round_that_is_void_stands_and_a_later_one_is_newer(store: Store) -> None:
     await end(store, await freeze(store, 0, excluded={A: "low_reputation"}), "void")
-    assert await unproven(store) == {(A, "executable_python"): Exclusion(0, "low_reputation")}
+    assert await unproven(store) == {(A, "executable_python"): Exclusion(0, Reason.LOW_REPUTATION)}
     await end(store, await freeze(store, 1, excluded={A: "failure_rate"}))
-    assert await unproven(store) == {(A, "executable_python"): Exclusion(1, "failure_rate")}
+    assert await unproven(store) == {(A, "executable_python"): Exclusion(1, Reason.FAILURE_RATE)}
 
 
 async def test_what_decides_survives_the_end_of_retention(store: Store) -> None:

@@ -144,7 +144,7 @@ async def test_rows_without_what_they_refer_to_are_refused(store: Store, table: 
 
 async def test_conduct_of_strangers_is_refused(store: Store) -> None:
     await open_round(store)
-    sample = AgreementSample("nobody", PYTHON, 1.0, 0.5, True, str(Reason.SAMPLE_COUNTED))
+    sample = AgreementSample("nobody", PYTHON, 1.0, 0.5, True, Reason.SAMPLE_COUNTED)
     with pytest.raises(IntegrityError):
         async with store.begin() as tx:
             await tx.agreements.put_all(0, [sample])

@@ -93,6 +93,7 @@ def test_errors_and_refusals_are_counted(metrics: Metrics) -> None:
         ("unheard_of", {}),
         ("dispatch", {}),
         ("dispatch", {"reason": "no_such_reason", "seconds": 1}),
+        ("dispatch", {"reason": Reason("no_such_reason"), "seconds": 1}),
         ("dispatch", {"reason": None}),
         ("dispatch", {"reason": "accepted", "seconds": "soon"}),
         ("round_settled", {"reason": "settled"}),

@@ -87,7 +87,7 @@ def _parts() -> Mapping[str, Sequence[Reason]]:
 
 
 def _event_of(reason: Reason) -> str:
-    event = version(CURRENT).event_of_failure(str(reason))
+    event = version(CURRENT).event_of_failure(reason)
     return f"`{event}`" if event else "none"
 
 

@@ -70,7 +70,7 @@ async def check_start(chain: Chain, clock: Clock, settings: Settings, hotkey: st
         if reason is None:
             _log.info(Event.PRECONDITION, name=name, detail=detail)
         else:
-            _log.warning(Event.PRECONDITION, name=name, reason=str(reason), detail=detail)
+            _log.warning(Event.PRECONDITION, name=name, reason=reason, detail=detail)
 
 
 def preconditions(

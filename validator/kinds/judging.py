@@ -78,5 +78,5 @@ def reject_answer(expected: Expected, reason: Reason, seconds: float, detail: st
 
 def reject(expected: Expected, reason: Reason, seconds: float | None, detail: str = "") -> Judged:
     """Return the judgement of a dispatch that the store has as failed: without a body, or too costly to judge."""
-    rejection = Rejection(expected.task.task_id, expected.hotkey, expected.role, str(reason), seconds)
+    rejection = Rejection(expected.task.task_id, expected.hotkey, expected.role, reason, seconds)
     return Judged(rejection, reason, detail, stored=True)

@@ -1,7 +1,7 @@
 """Why things happened: one code for every decision, each with a one-line explanation.
 
 Logs, metrics, explain and docs/reference/reasons.md all use these codes. A code that starts with
-`bug_` names a fault of ours.
+`bug_` names a fault of ours. Stores and documents hold the bare code; inside the program it is a `Reason`.
 """
 
 from enum import StrEnum
@@ -12,10 +12,15 @@ GATE_NAMES: Final = ("deadline", "parse", "validity", "manifest", "traces", "pro
 
 
 class Reason(StrEnum):
-    """A reason code; `str(reason)` is the code, `reason.meaning` the explanation, `reason.gate` the gate (0: none)."""
+    """A reason code; `str(reason)` is the code, `reason.meaning` the explanation, `reason.gate` the gate (0: none).
+
+    A code that another version stored and this one does not know is a value of its own: not `known`, without a meaning
+    or a gate, and no member of the enum. Whatever is read can therefore be shown, and is written as it was.
+    """
 
     meaning: str
     gate: int
+    known: bool
 
     def __new__(cls, code: str, meaning: str = "", gate: int = 0) -> Self:
         """Make a member from its code, explanation and gate number."""
@@ -23,7 +28,17 @@ class Reason(StrEnum):
         member._value_ = code
         member.meaning = meaning
         member.gate = gate
+        member.known = True
         return member
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Reason | None":
+        if not isinstance(value, str):
+            return None
+        stranger = str.__new__(cls, value)
+        stranger._name_ = stranger._value_ = value
+        stranger.meaning, stranger.gate, stranger.known = "", 0, False
+        return stranger
 
     # Answers that passed
     ACCEPTED = "accepted", "The answer passed its gates."
@@ -212,17 +227,11 @@ class Reason(StrEnum):
     WEIGHTS_EPOCH_BACK = "weights_epoch_back", "The epoch is lower than one that has weights: nothing is sent."
 
 
-def meaning_of(code: str | None) -> str | None:
-    """Return what a stored code means; None for none, and for a code that this version does not know."""
-    try:
-        return None if code is None else Reason(code).meaning
-    except ValueError:
-        return None
+def meaning_of(reason: Reason | None) -> str | None:
+    """Return what a reason means; None for none, and for a code that this version does not know."""
+    return None if reason is None else reason.meaning or None
 
 
-def gate_of(code: str | None) -> int | None:
-    """Return the gate that a code names, None where it names none."""
-    try:
-        return None if code is None else Reason(code).gate or None
-    except ValueError:
-        return None
+def gate_of(reason: Reason | None) -> int | None:
+    """Return the gate that a reason names, None where it names none."""
+    return None if reason is None else reason.gate or None

@@ -10,6 +10,7 @@ from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha
 from validator.protocol.reasons import Reason
 from validator.protocol.sssa import Document, Hex32, Signature, Text
 from validator.protocol.strict_json import SchemaError, decode
+from validator.protocol.text import printable
 from validator.protocol.workflow_task import Code, OutputText, Tao
 
 Moment = Annotated[float, Meta(ge=0)]  # seconds since the run began
@@ -69,6 +70,9 @@ class Attempt(Document, frozen=True):
     output_sha256: Hex32 | None
     detail: Text
 
+    def __post_init__(self) -> None:
+        _require_known(self.outcome)
+
 
 class StepRecord(Document, frozen=True):
     """How one step ended: the last attempt's outcome, or why there was none (`detail` then says more)."""
@@ -78,6 +82,9 @@ class StepRecord(Document, frozen=True):
     attempts: tuple[Attempt, ...]
     output: StepOutput | None
     detail: Text
+
+    def __post_init__(self) -> None:
+        _require_known(self.outcome)
 
     @property
     def completed(self) -> bool:
@@ -131,3 +138,8 @@ def check_output(output: StepOutput) -> None:
     for name, size, limit in sizes:
         if size > limit:
             raise SchemaError(f"{size} bytes, at most {limit} - at `output.{name}`")
+
+
+def _require_known(outcome: Reason) -> None:
+    if not outcome.known:  # a run that this program could not have made is not scored again by it
+        raise ValueError(f"`{printable(outcome, 80)}` is no outcome that this version knows")

@@ -181,7 +181,7 @@ def _log_dispatch(frozen: RoundInput, expected: Expected, reply: Reply, judged: 
         skill_type=str(expected.task.skill_type),
         hotkey=expected.hotkey,
         role=expected.role,
-        reason=str(reason),
+        reason=reason,
         gate=reason.gate,
         seconds=None if reply.seconds is None else round(reply.seconds, 3),
         http_status=reply.status,

@@ -115,7 +115,7 @@ class Preparer:
             snapshot.block,
             snapshot.block_hash,
             "skipped",
-            str(reason),
+            reason,
             None,
             RoundLines(),
         )

@@ -93,7 +93,7 @@ async def _abandon(store: Store, clock: Clock, signer: Signer, stored: StoredRou
         await tx.rounds.settle(round_id, "abandoned", reason, None, now)
         plan = await tx.groups.plan_of(round_id)
         await write_receipt(tx, signer, now, _abandoned(stored, plan, reason))
-    _log.error("round_abandoned", round_id=str(round_id), reason=str(reason))
+    _log.error("round_abandoned", round_id=str(round_id), reason=reason)
 
 
 def _abandoned(stored: StoredRound, plan: RoundPlan, reason: Reason) -> RoundEnd:
@@ -106,7 +106,7 @@ def _abandoned(stored: StoredRound, plan: RoundPlan, reason: Reason) -> RoundEnd
         record.block,
         record.block_hash,
         "abandoned",
-        str(reason),
+        reason,
         None,
         RoundLines(),
     )
@@ -160,7 +160,8 @@ async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, reco
     task = next(task for task in frozen.tasks if task.task_id == record.key.task_id)
     expected = expected_of(frozen, task, record.key.hotkey, record.role)
     if record.state == "failed" and record.reason is not None:
-        return reject(expected, Reason(record.reason), record.seconds, record.detail or "")
+        known = record.reason.gate  # another version may have stored the code of a gate that this one does not have
+        return reject(expected, record.reason, record.seconds, record.detail or "") if known else Reason.BUG_INTERNAL
     async with store.read() as tx:
         body = await tx.dispatches.answer_body(record.key)
     if body is None or record.seconds is None:

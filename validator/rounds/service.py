@@ -88,7 +88,7 @@ class RoundService:
                 self.board.clear("rounds_failing")
             except asyncio.CancelledError as cancelled:
                 if cancelled.__cause__ is not None:
-                    _log.exception("round_failed", reason=str(Reason.BUG_INTERNAL))
+                    _log.exception("round_failed", reason=Reason.BUG_INTERNAL)
                 raise
             except ChainError as error:
                 self._chain_lost(error)
@@ -159,7 +159,7 @@ class RoundService:
         """Write a traceback once per change."""
         repeats = self._said.fresh(place_of(error))
         if repeats is not None:
-            _log.exception("round_failed", reason=str(Reason.BUG_INTERNAL), repeats=repeats)
+            _log.exception("round_failed", reason=Reason.BUG_INTERNAL, repeats=repeats)
         self.board.raise_("rounds_failing", f"{type(error).__name__}: {error}")
 
     def _chain_lost(self, error: ChainError) -> None:
@@ -198,11 +198,11 @@ class RoundService:
     def _end(self, end: EndedRound) -> EndedRound:
         """Write the round's canonical line and tell the listener."""
         returned = end.returned
-        reasons = Counter(str(j.reason) for j in returned.judged.values()) if returned else Counter()
+        reasons = Counter(j.reason for j in returned.judged.values()) if returned else Counter()
         _log.info(
             "round_settled" if end.outcome else "round_ended",
             round_id=end.round_id,
-            reason=str(end.reason),
+            reason=end.reason,
             seconds=round(end.seconds, 3),
             dispatches=dict(sorted(reasons.items())),
             most_open=returned.most_open if returned else 0,

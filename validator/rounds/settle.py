@@ -71,7 +71,7 @@ def round_results(scored_by: Version, frozen: RoundInput, plan: RoundPlan, retur
     return RoundResults.of(
         (*facts_of(scored_by, frozen, counted), *rejections),
         tuple(
-            VoidTask(group.task_id, str(returned.void[group.task_id]))
+            VoidTask(group.task_id, returned.void[group.task_id])
             for group in plan.groups
             if group.task_id in returned.void
         ),
@@ -142,7 +142,7 @@ def round_end(frozen: RoundInput, state: EndState, reason: Reason, lines: RoundL
         block=snapshot.block,
         block_hash=snapshot.block_hash,
         state=state,
-        reason=str(reason),
+        reason=reason,
         scoring_version=frozen.scoring_version,
         lines=lines,
     )

@@ -9,6 +9,7 @@ from sqlalchemy import DateTime, Dialect, Double, Text
 from sqlalchemy.types import TypeDecorator
 
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes
+from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
 from validator.store.errors import DamagedError, UnstorableError
 
@@ -30,6 +31,17 @@ class Name(TypeDecorator[str]):
         if value is not None and ("\0" in value or any("\ud800" <= c <= "\udfff" for c in value)):
             raise UnstorableError(f"text with a NUL or a lone surrogate: {printable(value, 60)}")
         return None if value is None else str(value)  # an enum's member as its plain value
+
+
+class ReasonCode(TypeDecorator[Reason]):
+    """A reason: stored as its code."""
+
+    impl = Name
+    cache_ok = True
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Reason | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Return the reason, also of a code that this version does not know."""
+        return None if value is None else Reason(value)
 
 
 class Message(TypeDecorator[str]):

@@ -45,14 +45,14 @@ class Dispatch:
     received_at: datetime | None
     seconds: float | None
     http_status: int | None
-    reason: str | None
+    reason: Reason | None
     detail: str | None
     body_bytes: int | None
     signed_sha256: str | None
     score: MemberOutcome | None = None
 
     @property
-    def end(self) -> str | None:
+    def end(self) -> Reason | None:
         """The gates' reason, or the score's where the answer passed and yet enters nothing (D-7, quality deferred)."""
         score = self.score
         return score.reason if score is not None and score.reason in _ENTERS_NOTHING else self.reason

@@ -24,7 +24,7 @@ class TaskEnd(NamedTuple):
 
     task_id: str
     state: TaskState
-    reason: str | None
+    reason: Reason | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def rows_of(version: Version, frozen: RoundInput, outcome: RoundOutcome) -> Outc
 
 
 def _summary(members: tuple[MemberOutcome, ...]) -> RoundSummary:
-    failed = sum(1 for member in members if Reason(member.reason).gate)
+    failed = sum(1 for member in members if member.reason.gate)
     qualities = [member.emission.quality for member in members if member.emission is not None]
     consensus = [member.consensus for member in members if member.components is not None]
     return RoundSummary(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
 
+from validator.protocol.reasons import Reason
 from validator.protocol.round import (
     AgreementSample,
     FlagRaised,
@@ -81,7 +82,7 @@ class RoundRecord:
     block: int
     block_hash: str
     state: RoundState
-    reason: str | None
+    reason: Reason | None
     input_sha256: str | None
     outcome_sha256: str | None
     started_at: datetime
@@ -124,7 +125,7 @@ class TaskRecord:
     provenance: str
     mode: Mode
     state: TaskState
-    reason: str | None
+    reason: Reason | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class Metrics:
             Event.ROUND_SETTLED: self._round,
             Event.ROUND_ENDED: self._round,
             Event.WEIGHTS_SUBMITTED: self._weights,
-            Event.WEIGHTS_BLOCKED: lambda fields: self._block(Reason(fields["reason"])),
+            Event.WEIGHTS_BLOCKED: lambda fields: self._block(_reason(fields)),
             Event.WEIGHTS_UNBLOCKED: lambda _: self._block(None),
             Event.TASK_REFUSED: lambda _: self.tasks_refused.inc(),
             Event.TASK_SOURCE_FAILED: lambda _: self.source_failures.inc(),
@@ -124,13 +124,13 @@ class Metrics:
         return generate_latest(self.registry)
 
     def _dispatch(self, fields: Mapping[str, Any]) -> None:
-        self.dispatches.labels(str(Reason(fields["reason"]))).inc()
+        self.dispatches.labels(_reason(fields)).inc()
         if fields.get("seconds") is not None:
             self.dispatch_seconds.observe(fields["seconds"])
 
     def _run(self, fields: Mapping[str, Any]) -> None:
         self.workflow_cost.inc(fields["cost_tao"])
-        self.workflow_runs.labels(str(Reason(fields["reason"]))).inc()
+        self.workflow_runs.labels(_reason(fields)).inc()
         self.workflow_seconds.observe(fields["seconds"])
 
     def _worker(self, fields: Mapping[str, Any]) -> None:
@@ -138,21 +138,21 @@ class Metrics:
             self.workers_ended.labels(fields["reached"]).inc()
 
     def _round(self, fields: Mapping[str, Any]) -> None:
-        reason = Reason(fields["reason"])
-        self.rounds.labels(str(reason)).inc()
+        reason = _reason(fields)
+        self.rounds.labels(reason).inc()
         self.flags.inc(len(fields.get("flags", ())))
         if reason == Reason.SETTLED:
             self.last_settled.set(self._clock.now().timestamp())
             self.round_seconds.observe(fields["seconds"])
 
     def _weights(self, fields: Mapping[str, Any]) -> None:
-        self.weights.labels(str(Reason(fields["reason"]))).inc()
+        self.weights.labels(_reason(fields)).inc()
         self.weights_seconds.observe(fields["seconds"])
         self._block(None)
 
     def _block(self, reason: Reason | None) -> None:
         for known in _WEIGHTS:
-            self.weights_blocked.labels(str(known)).set(known == reason)
+            self.weights_blocked.labels(known).set(known == reason)
 
     def _pruned(self, fields: Mapping[str, Any]) -> None:
         for kind in ("answers", "bundles"):
@@ -165,15 +165,15 @@ class Metrics:
     def _begin_at_zero(self) -> None:
         """Make every labelled series exist from the start, so that alerts can tell 0 from absent."""
         for reason in _DISPATCH:
-            self.dispatches.labels(str(reason))
+            self.dispatches.labels(reason)
         for reached in _REACHED:
             self.workers_ended.labels(reached)
         for reason in (Reason.QUALITY_JUDGED, Reason.QUALITY_DEFERRED):
-            self.workflow_runs.labels(str(reason))
+            self.workflow_runs.labels(reason)
         for reason in _ROUND:
-            self.rounds.labels(str(reason))
+            self.rounds.labels(reason)
         for reason in (Reason.WEIGHTS_SENT, Reason.WEIGHTS_REJECTED, Reason.WEIGHTS_UNKNOWN):
-            self.weights.labels(str(reason))
+            self.weights.labels(reason)
         for skill_type in SkillType:
             self.declared.labels(str(skill_type))
         for kind in ("answers", "bundles"):
@@ -190,3 +190,15 @@ class Metrics:
 
     def _histogram(self, name: str, meaning: str, buckets: tuple[float, ...] = _SECONDS) -> Histogram:
         return Histogram(f"validator_{name}", meaning, registry=self.registry, buckets=buckets)
+
+
+def _reason(fields: Mapping[str, Any]) -> Reason:
+    """Return the event's reason; labels must not grow with codes of other versions.
+
+    Raises:
+        KeyError, ValueError: there is none that this version knows.
+    """
+    reason = Reason(fields["reason"])
+    if not reason.known:
+        raise ValueError(reason)
+    return reason

@@ -8,7 +8,7 @@ from validator.audit.explain.round import NothingToExplainError
 from validator.audit.explain.who import find_hotkey
 from validator.audit.explain.window import UNMIXED, Mechanisms
 from validator.protocol.means import mean
-from validator.protocol.reasons import gate_of, meaning_of
+from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.protocol.sssa import Document
 from validator.scoring import CURRENT, Version, version
@@ -58,7 +58,7 @@ class Failure(Document, frozen=True):
     task_id: str
     skill_type: SkillType
     role: str
-    reason: str
+    reason: Reason
     meaning: str | None
     detail: str | None
 
@@ -161,8 +161,7 @@ def _type(  # noqa: PLR0913 - what is known of a miner and a type
     declared: bool,
 ) -> TypeSummary:
     points = tuple(
-        Point(s.round_id, s.outcome.task_id, s.outcome.window_entry, gate_of(s.outcome.reason) is not None)
-        for s in scores
+        Point(s.round_id, s.outcome.task_id, s.outcome.window_entry, s.outcome.reason.gate > 0) for s in scores
     )
     values = [point.value for point in points if point.value is not None]
     failures = sum(1 for point in points if point.failed)
@@ -181,7 +180,7 @@ def _type(  # noqa: PLR0913 - what is known of a miner and a type
 
 
 async def _failures(tx: Transaction, hotkey: str, scores: Sequence[ScoreRecord]) -> tuple[Failure, ...]:
-    failed = [score for score in scores if gate_of(score.outcome.reason) is not None][:_FAILURES]
+    failed = [score for score in scores if score.outcome.reason.gate][:_FAILURES]
     found = []
     for score in failed:
         record = await tx.dispatches.get(DispatchKey(score.round_id, score.outcome.task_id, hotkey))

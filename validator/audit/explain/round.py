@@ -19,7 +19,7 @@ from validator.kinds.explained.words import count
 from validator.kinds.registry import kind_of
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_ROUND_ID
-from validator.protocol.reasons import meaning_of
+from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import MinerState, RoundInput, RoundOutcome
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
@@ -41,7 +41,7 @@ class RoundFacts(Document, frozen=True):
     block_hash: str
     block_time: datetime
     state: str
-    reason: str | None
+    reason: Reason | None
     scoring_version: str
     started_at: datetime
     settled_at: datetime | None

@@ -43,7 +43,7 @@ class TaskAgreement(Document, frozen=True):
     with_primaries: float | None
     with_auditors: float | None
     auditor_agreement: float | None
-    reason: str
+    reason: Reason
     meaning: str | None
 
 
@@ -63,7 +63,7 @@ class Collusion(Document, frozen=True):
     with_primaries: float | None
     with_auditors: float | None
     counted: bool
-    reason: str
+    reason: Reason
     meaning: str | None
     tasks: tuple[TaskAgreement, ...]
     window_before: int
@@ -118,7 +118,7 @@ def _of_tasks(
     groups = {group.task_id: group for group in outcome.groups}
     found: dict[SkillType, tuple[TaskAgreement, ...]] = {}
     for member in outcome.members:
-        if member.hotkey != hotkey or Reason(member.reason).gate:
+        if member.hotkey != hotkey or member.reason.gate:
             continue
         between = groups[member.task_id].auditor_agreement
         sample = version.task_sample(member, between)
@@ -127,7 +127,7 @@ def _of_tasks(
             sample.with_primaries,
             sample.with_auditors,
             between,
-            str(sample.reason),
+            sample.reason,
             sample.reason.meaning,
         )
         kind = types[member.task_id]

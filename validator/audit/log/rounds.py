@@ -11,7 +11,6 @@ from validator.audit.log.standing import Standing
 from validator.kinds.registry import kind_of
 from validator.protocol.draws import round_seed, task_id
 from validator.protocol.limits import MAX_LOG_MINERS, MAX_LOG_TASKS
-from validator.protocol.reasons import Reason
 from validator.protocol.receipt import Receipt, RoundEnd, outcome_line, plan_line
 from validator.protocol.round import RoundOutcome, answer_type
 from validator.scoring import UnknownScoringVersionError, Version, version
@@ -153,9 +152,8 @@ def check_answers(planned: Planned, answers: Answers, end: RoundEnd, scored_by: 
     failed = [(r.task_id, r.hotkey, r.role) for r in results.rejections]
     if sorted(passed + failed) != sorted(members) or len(passed) != len(results.passed):
         raise fault("are not one answer or failure for each member of the groups")
-    reasons = {*map(str, Reason)}
     for i, rejection in enumerate(results.rejections):
-        if rejection.reason not in reasons or not rejection.gate:
+        if not rejection.gate:
             raise fault(f"{rejection.reason} is no gate's reason", f"rejections[{i}].reason")
     for path, answer in results.placed():
         task = tasks[answer.task_id]

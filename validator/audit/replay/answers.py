@@ -43,5 +43,5 @@ def _columns(path: str, record: Dispatch, reason: Reason, seconds: float, sha256
     return compared(
         path,
         {"reason": record.reason, "seconds": record.seconds, "sssa_sha256": record.signed_sha256},
-        {"reason": str(reason), "seconds": seconds, "sssa_sha256": sha256},
+        {"reason": reason, "seconds": seconds, "sssa_sha256": sha256},
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from validator.audit.replay.compare import Difference
+from validator.protocol.reasons import Reason
 from validator.store.records import RoundState
 
 Verdict = Literal["equal", "different", "unscored"]
@@ -44,7 +45,7 @@ class RoundReplay:
 
     round_id: int
     state: RoundState
-    reason: str | None
+    reason: Reason | None
     scoring_version: str | None
     verdict: Verdict
     differences: tuple[Difference, ...]

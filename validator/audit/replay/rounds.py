@@ -138,7 +138,7 @@ class _Replay:
         answers = await self._read("answers", self.tx.submissions.judgements(self.round_id))
         if tasks is None or records is None or answers is None:
             return None
-        void = tuple(VoidTask(task.task_id, task.reason or "") for task in tasks if task.state == "void")
+        void = tuple(VoidTask(task.task_id, task.reason) for task in tasks if task.state == "void" and task.reason)
         expected = _counted(self.round_id, plan, {task.task_id for task in void})
         counted = tuple(record for record in records if record.key in expected)
         found = {key: judgement for key, judgement in answers if key in expected}

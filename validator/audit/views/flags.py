@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from validator.protocol.reasons import meaning_of
+from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.skill_types import SkillType
 from validator.store import Transaction
 from validator.store.records import FlagRecord, SampleRecord
@@ -36,7 +36,7 @@ class AgreementView:
     with_primaries: float | None
     with_auditors: float | None
     counted: bool
-    reason: str
+    reason: Reason
     meaning: str | None
 
 

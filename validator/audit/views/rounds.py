@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from validator.audit.views.flags import FlagView, flag_view
 from validator.protocol.limits import MAX_ROUND_ID
-from validator.protocol.reasons import meaning_of
+from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import (
     GroupOutcome,
     GroupPlan,
@@ -25,7 +25,7 @@ class ExclusionView:
     """A candidate that was not selected (SPEC 8.1)."""
 
     hotkey: str
-    reason: str
+    reason: Reason
     meaning: str | None
 
 
@@ -42,7 +42,7 @@ class TaskView:
     provenance: str
     mode: Mode
     state: TaskState
-    reason: str | None
+    reason: Reason | None
     meaning: str | None
     primaries: tuple[str, ...]
     auditors: tuple[str, ...]

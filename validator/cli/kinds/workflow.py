@@ -160,7 +160,7 @@ def _outcome(attempt: Attempt) -> str:
 
 
 def _failures(step: Step) -> Sequence[tuple[str, str]]:
-    outcomes = [*(attempt.outcome for attempt in step.attempts), Reason(step.outcome)]
+    outcomes = [*(attempt.outcome for attempt in step.attempts), step.outcome]
     return [(str(one), one.meaning) for one in outcomes if one is not Reason.STEP_SUCCEEDED]
 
 

@@ -4,6 +4,7 @@ from typing import Protocol
 
 from validator.kinds.explained.gates import Gates
 from validator.kinds.explained.selection import Selection
+from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
 from validator.store.records import TaskState
 
@@ -28,7 +29,7 @@ class TaskExplanation(Protocol):
         """What became of it."""
 
     @property
-    def reason(self) -> str | None:
+    def reason(self) -> Reason | None:
         """How it ended."""
 
     @property
@@ -48,7 +49,7 @@ class TaskExplanation(Protocol):
         """What entered its score window; None where nothing did."""
 
     @property
-    def entry_reason(self) -> str | None:
+    def entry_reason(self) -> Reason | None:
         """What that entry, or its absence, comes from."""
 
     @property

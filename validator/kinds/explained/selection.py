@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from validator.kinds.explained.words import count, draw_prefix, plain, short
-from validator.protocol.reasons import Reason
+from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import RoundInput
 from validator.protocol.sssa import Document
 from validator.scoring import Candidate, PlannedTask, Rules, Version
@@ -50,7 +50,7 @@ class Selection(Document, frozen=True):
     auditor_draw: str | None
     pushed_out: str | None
     pushed_by: str | None
-    excluded: str | None
+    excluded: Reason | None
     meaning: str | None
 
 
@@ -89,8 +89,8 @@ def explain_selection(version: Version, frozen: RoundInput, planned: PlannedTask
         auditor_draw=draw_prefix(drawn[place - 1].draw) if place else None,
         pushed_out=next((out for up, out in pairs if up == hotkey), None),
         pushed_by=next((up for up, out in pairs if out == hotkey), None),
-        excluded=None if excluded is None else str(excluded),
-        meaning=None if excluded is None else excluded.meaning,
+        excluded=excluded,
+        meaning=meaning_of(excluded),
     )
     return _with_why(version.rules, facts, own, excluded)
 

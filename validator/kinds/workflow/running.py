@@ -63,7 +63,7 @@ class PlanRunner:
             task_id=expected.task.task_id,
             hotkey=expected.hotkey,
             run_id=run_id,
-            reason=str(quality.reason),
+            reason=quality.reason,
             quality=quality.value,
             steps=measured.total_steps,
             completed=measured.steps_completed,

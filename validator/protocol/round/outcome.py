@@ -3,6 +3,7 @@
 from typing import Literal
 
 from validator.protocol.answer import Role
+from validator.protocol.reasons import Reason
 from validator.protocol.round.plan import Mode
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
@@ -66,7 +67,7 @@ class MemberOutcome(Document, frozen=True):
     task_id: str
     hotkey: str
     role: Role
-    reason: str
+    reason: Reason
     components: Components | None
     consensus: float
     agreement_with_primaries: float | None
@@ -80,7 +81,7 @@ class GroupOutcome(Document, frozen=True):
     """A task's group result (SPEC 4). Sets are sorted; `verdict` and `mean_risk` None below 3 valid SSSAs."""
 
     task_id: str
-    reason: str
+    reason: Reason
     mode: Mode
     n_valid: int
     threshold: int
@@ -100,7 +101,7 @@ class AgreementSample(Document, frozen=True):
     with_primaries: float | None
     with_auditors: float | None
     counted: bool
-    reason: str
+    reason: Reason
 
 
 class FlagRaised(Document, frozen=True):

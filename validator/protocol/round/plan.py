@@ -3,6 +3,7 @@
 from typing import Literal
 
 from validator.protocol.answer import Role
+from validator.protocol.reasons import Reason
 from validator.protocol.sssa import Document
 
 Mode = Literal["full", "degraded_4", "degraded_3", "quality_only", "skip"]
@@ -16,7 +17,7 @@ class GroupPlan(Document, frozen=True):
         auditors: in draw order.
         promoted: by rotation, in the order it happened.
         demoted: pushed out by rotation, in the order it happened.
-        excluded: hotkey to reason code.
+        excluded: hotkey to reason.
     """
 
     task_id: str
@@ -25,7 +26,7 @@ class GroupPlan(Document, frozen=True):
     auditors: tuple[str, ...]
     promoted: tuple[str, ...]
     demoted: tuple[str, ...]
-    excluded: dict[str, str]
+    excluded: dict[str, Reason]
 
     @property
     def members(self) -> tuple[tuple[str, Role], ...]:

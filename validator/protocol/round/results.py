@@ -118,13 +118,13 @@ class Rejection(Document, frozen=True):
     task_id: str
     hotkey: str
     role: Role
-    reason: str
+    reason: Reason
     seconds: float | None = None
 
     @property
     def gate(self) -> int:
         """Return the number of the gate that failed."""
-        return Reason(self.reason).gate
+        return self.reason.gate
 
 
 Judgement = Passed | Rejection
@@ -139,7 +139,7 @@ class VoidTask(Document, frozen=True):
     """A task that enters nothing for anyone (D-6)."""
 
     task_id: str
-    reason: str
+    reason: Reason
 
 
 class RoundResults(Document, frozen=True):

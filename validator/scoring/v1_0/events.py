@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from validator.protocol.reasons import Reason
 from validator.protocol.round import (
     FlagRaised,
     MemberOutcome,
@@ -55,7 +54,7 @@ def reputation_events(
 
 
 def _event_of(version: Ruled, member: MemberOutcome) -> ReputationKind | None:
-    if Reason(member.reason).gate:
+    if member.reason.gate:
         return event_of_failure(version, member.reason)
     return None if member.components is None else event_of_consensus(version.rules.reputation, member.consensus)
 

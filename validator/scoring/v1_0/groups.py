@@ -53,7 +53,7 @@ def select_group(
         auditors=tuple(auditors),
         promoted=tuple(c.hotkey for c in promoted),
         demoted=tuple(c.hotkey for c in demoted),
-        excluded={hotkey: str(reason) for hotkey, reason in sorted(reasons.items()) if reason is not None},
+        excluded={hotkey: reason for hotkey, reason in sorted(reasons.items()) if reason is not None},
     )
 
 

@@ -54,7 +54,7 @@ def _ran(version: Scoring, task: WorkflowTask, submission: WorkflowSubmission) -
         task_id=submission.task_id,
         hotkey=submission.hotkey,
         role=submission.role,
-        reason=str(Reason.WORKFLOW_DEFERRED if outcome is None else Reason.ACCEPTED),
+        reason=Reason.WORKFLOW_DEFERRED if outcome is None else Reason.ACCEPTED,
         components=None,
         consensus=1.0,
         agreement_with_primaries=None,
@@ -68,7 +68,7 @@ def _ran(version: Scoring, task: WorkflowTask, submission: WorkflowSubmission) -
 def _group(plan: GroupPlan, reason: Reason, n_valid: int) -> GroupOutcome:
     return GroupOutcome(
         task_id=plan.task_id,
-        reason=str(reason),
+        reason=reason,
         mode=plan.mode,
         n_valid=n_valid,
         threshold=majority_threshold(n_valid),

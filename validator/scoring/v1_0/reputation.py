@@ -21,6 +21,6 @@ def event_of_consensus(rules: ReputationRules, consensus: float) -> ReputationKi
     return "consensus_low" if consensus < rules.low else None
 
 
-def event_of_failure(version: Ruled, reason: str) -> ReputationKind | None:
+def event_of_failure(version: Ruled, reason: Reason) -> ReputationKind | None:
     """Return the event for a failed gate, None for the deadline gate (SPEC 5)."""
-    return version.rules.reputation.gates.get(Reason(reason).gate)
+    return version.rules.reputation.gates.get(reason.gate)

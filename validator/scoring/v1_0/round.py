@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from validator.protocol.reasons import Reason
 from validator.protocol.round import (
     GroupOutcome,
     GroupPlan,
@@ -69,7 +70,7 @@ def score_group(version: Scoring, task: RoundTask, group: GroupPlan, epoch: int,
     return score_task(version, task, group, epoch, submissions, rejections)
 
 
-def _void_group(plan: GroupPlan, reason: str) -> GroupOutcome:
+def _void_group(plan: GroupPlan, reason: Reason) -> GroupOutcome:
     return GroupOutcome(plan.task_id, reason, plan.mode, 0, 1, None, None, (), None, None, None)
 
 

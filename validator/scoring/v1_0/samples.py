@@ -56,7 +56,7 @@ def _merge(hotkey: str, skill_type: SkillType, of_tasks: Sequence[TaskSample]) -
         with_primaries=_mean_of([s.with_primaries for s in shown]),
         with_auditors=_mean_of([s.with_auditors for s in shown]),
         counted=bool(counting),
-        reason=str(shown[0].reason),
+        reason=shown[0].reason,
     )
 
 

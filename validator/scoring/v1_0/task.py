@@ -82,7 +82,7 @@ def _passed(  # noqa: PLR0913, PLR0917 - an answer and all that it is measured b
         task_id=task.task_id,
         hotkey=submission.hotkey,
         role=submission.role,
-        reason=str(reason),
+        reason=reason,
         components=scores.components,
         consensus=scores.consensus,
         agreement_with_primaries=scores.with_primaries,
@@ -144,7 +144,7 @@ def _group_outcome(  # noqa: PLR0913, PLR0917 - everything that a group comes to
     skipped = plan.mode == "skip"
     return GroupOutcome(
         task_id=task.task_id,
-        reason=str(Reason.SKIPPED_NO_CANDIDATES if skipped else Reason.SETTLED),
+        reason=Reason.SKIPPED_NO_CANDIDATES if skipped else Reason.SETTLED,
         mode=plan.mode,
         n_valid=len(valid),
         threshold=majority_threshold(len(valid)),

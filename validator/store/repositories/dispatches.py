@@ -140,7 +140,7 @@ class Dispatches(Repository):
             if (submission.task_id, submission.hotkey) != (key.task_id, key.hotkey):
                 raise MismatchError("a submission of another dispatch")
             columns = await Submissions(self._connection, self._packing).columns(submission)
-            values = {"reason": str(reason), **columns}
+            values = {"reason": reason, **columns}
         await self._move(key, ("answered",), {**values, "detail": detail or None})
 
     async def void_task(self, round_id: int, task_id: str, reason: Reason) -> None:
@@ -214,10 +214,10 @@ def _at(table: Table, key: DispatchKey) -> ColumnElement[bool]:
     )
 
 
-def _gate(reason: Reason) -> str:
+def _gate(reason: Reason) -> Reason:
     if not reason.gate:
         raise MismatchError(f"`{reason}` is no gate's reason")
-    return str(reason)
+    return reason
 
 
 def _dispatch(row: Row[Any]) -> Dispatch:

@@ -16,7 +16,7 @@ class Exclusion(NamedTuple):
     """The newest round whose plan left the pair out, and why."""
 
     round_id: int
-    reason: str
+    reason: Reason
 
 
 class Exclusions(Repository):

@@ -101,7 +101,7 @@ class Rounds(Repository):
             "block": block,
             "block_hash": block_hash,
             "state": "skipped",
-            "reason": str(reason),
+            "reason": reason,
             "started_at": at,
             "settled_at": at,
             "task_count": 0,
@@ -133,7 +133,7 @@ class Rounds(Repository):
             raise MismatchError("an outcome belongs to a settled round, and to no other")
         if outcome is not None and outcome.round_id != str(round_id):
             raise MismatchError(f"an outcome of round {outcome.round_id} for round {round_id}")
-        values: dict[str, Any] = {"state": state, "reason": str(reason), "settled_at": settled_at}
+        values: dict[str, Any] = {"state": state, "reason": reason, "settled_at": settled_at}
         if outcome is not None:
             data, values["outcome_sha256"] = await self._packing.canonical(outcome)
             values["outcome"] = await self._packing.pack(data)

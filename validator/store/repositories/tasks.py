@@ -38,7 +38,7 @@ class Tasks(Repository):
                     "provenance": task.provenance,
                     "mode": group.mode,
                     "state": "skipped" if group.mode == "skip" else "open",
-                    "reason": str(Reason.SKIPPED_NO_CANDIDATES) if group.mode == "skip" else None,
+                    "reason": Reason.SKIPPED_NO_CANDIDATES if group.mode == "skip" else None,
                 }
                 for position, (task, group) in enumerate(zip(round_input.tasks, plan.groups, strict=True))
             ],
@@ -76,7 +76,7 @@ class Tasks(Repository):
         """
         await self.require_open_round(round_id)
         statement = _at(round_id, task_id).where(tasks.c.state == "open")
-        if not await self._changed(statement.values(state="void", reason=str(reason))):
+        if not await self._changed(statement.values(state="void", reason=reason)):
             raise WrongStateError(f"task {task_id} of round {round_id} is not open")
 
     async def require_open_round(self, round_id: int) -> None:
@@ -95,7 +95,7 @@ class Tasks(Repository):
     async def void_all(self, round_id: int, reason: Reason) -> None:
         """Make every open task of a round void."""
         statement = update(tasks).where(tasks.c.round_id == round_id, tasks.c.state == "open")
-        await self._changed(statement.values(state="void", reason=str(reason)))
+        await self._changed(statement.values(state="void", reason=reason))
 
     async def of_round(self, round_id: int) -> tuple[TaskRecord, ...]:
         """Return a round's tasks in plan order."""
@@ -103,7 +103,7 @@ class Tasks(Repository):
         return tuple(_record(row) for row in found)
 
 
-def task_state(reason: str) -> TaskState:
+def task_state(reason: Reason) -> TaskState:
     """Return the state in which a group outcome's reason leaves its task."""
     if reason in _SETTLED:
         return "settled"

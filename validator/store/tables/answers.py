@@ -4,7 +4,7 @@ from typing import Final
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, LargeBinary, Table
 
-from validator.store.columns import Json, Message, Moment, Name, Real
+from validator.store.columns import Json, Message, Moment, Name, Real, ReasonCode
 from validator.store.tables.base import metadata, of_dispatch, of_task, one_of
 
 DISPATCH_STATES: Final = ("planned", "sent", "answered", "failed", "void")
@@ -37,7 +37,7 @@ dispatches = Table(
     Column("received_at", Moment),
     Column("seconds", Real),
     Column("http_status", Integer),
-    Column("reason", Name),
+    Column("reason", ReasonCode),
     Column("detail", Message),
     Column("body_bytes", Integer),
     Column("sssa_sha256", Name, ForeignKey("sssas.sha256"), key="signed_sha256"),  # or of the plan
@@ -69,7 +69,7 @@ scores = Table(
     Column("task_id", Name, primary_key=True),
     Column("hotkey", Name, primary_key=True),
     Column("role", Name, nullable=False),
-    Column("reason", Name, nullable=False),
+    Column("reason", ReasonCode, nullable=False),
     Column("findings_recall", Real),
     Column("findings_precision", Real),
     Column("verdict_agreement", Real),

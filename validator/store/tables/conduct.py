@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, ForeignKey, Index, Integer, Table, UniqueConstraint
 
-from validator.store.columns import Message, Moment, Name, Real
+from validator.store.columns import Message, Moment, Name, Real, ReasonCode
 from validator.store.tables.base import metadata
 
 flags = Table(
@@ -31,7 +31,7 @@ agreements = Table(
     Column("with_primaries", Real),
     Column("with_auditors", Real),
     Column("counted", Boolean, nullable=False),
-    Column("reason", Name, nullable=False),
+    Column("reason", ReasonCode, nullable=False),
     Column("consumed_by", Integer, ForeignKey("flags.id")),  # D-9
     Index(None, "consumed_by"),
 )

@@ -4,7 +4,8 @@ from typing import Final
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, Table, UniqueConstraint
 
-from validator.store.columns import Json, Moment, Name, Real
+from validator.protocol.reasons import Reason
+from validator.store.columns import Json, Moment, Name, Real, ReasonCode
 from validator.store.tables.base import metadata, of_task, one_of
 
 ROUND_STATES: Final = ("open", "settled", "void", "skipped", "abandoned")
@@ -50,7 +51,7 @@ rounds = Table(
     Column("block", BigInteger, nullable=False),
     Column("block_hash", Name, nullable=False),
     Column("state", Name, nullable=False),
-    Column("reason", Name),
+    Column("reason", ReasonCode),
     Column("input", LargeBinary),  # RoundInput; holds the round's seed, secret while its salt is
     Column("input_sha256", Name),
     Column("declared_sha256", Name),  # of its declarations; null: skipped, or from before they were kept
@@ -82,7 +83,7 @@ tasks = Table(
     Column("provenance", Name, nullable=False),
     Column("mode", Name, nullable=False),
     Column("state", Name, nullable=False),
-    Column("reason", Name),
+    Column("reason", ReasonCode),
     one_of("state", TASK_STATES),
     UniqueConstraint("round_id", "position"),
 )
@@ -107,7 +108,7 @@ groups = Table(
     Column("auditors", Json(tuple[str, ...]), nullable=False),
     Column("promoted", Json(tuple[str, ...]), nullable=False),
     Column("demoted", Json(tuple[str, ...]), nullable=False),
-    Column("excluded", Json(dict[str, str]), nullable=False),
+    Column("excluded", Json(dict[str, Reason]), nullable=False),
     # From here on: GroupOutcome, null until the round is settled.
     Column("n_valid", Integer),
     Column("threshold", Integer),

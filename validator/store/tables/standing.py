@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Integer, LargeBinary, Table
 
-from validator.store.columns import Json, Moment, Name
+from validator.store.columns import Json, Moment, Name, ReasonCode
 from validator.store.computed import UnpaidWindow
 from validator.store.tables.base import metadata
 
@@ -21,7 +21,7 @@ exclusions = Table(
     Column("hotkey", Name, primary_key=True),
     Column("skill_type", Name, primary_key=True),
     Column("round_id", BigInteger, ForeignKey("rounds.round_id"), nullable=False),  # the newest that excluded the pair
-    Column("reason", Name, nullable=False),
+    Column("reason", ReasonCode, nullable=False),
 )
 
 weight_vectors = Table(

@@ -10,7 +10,7 @@ from validator.kinds.explained.facts import TaskFacts
 from validator.kinds.explained.gates import Gates, explain_gates
 from validator.kinds.explained.selection import Selection, explain_selection
 from validator.protocol.answer import Role
-from validator.protocol.reasons import meaning_of
+from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import Mode, RoundInput
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
@@ -23,7 +23,7 @@ class MemberLine(Document, frozen=True):
     hotkey: str
     uid: int | None
     role: Role
-    reason: str | None
+    reason: Reason | None
     verdict: str | None
     risk_score: float | None
     consensus: float | None
@@ -66,7 +66,7 @@ class AssessmentExplanation(Document, frozen=True, tag_field="kind", tag="assess
     bundle_sha256: str
     provenance: str
     state: TaskState
-    reason: str | None
+    reason: Reason | None
     meaning: str | None
     selection: Selection
     gates: Gates | None
@@ -75,7 +75,7 @@ class AssessmentExplanation(Document, frozen=True, tag_field="kind", tag="assess
     quality: Quality | None
     emission: Product | None
     entry: float | None
-    entry_reason: str | None
+    entry_reason: Reason | None
     entry_meaning: str | None
     as_stored: bool
 

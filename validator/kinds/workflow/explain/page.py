@@ -14,7 +14,7 @@ from validator.kinds.workflow.explain.worth import (
 )
 from validator.kinds.workflow.gates import GATES_OF_PLANS
 from validator.protocol.answer import Role
-from validator.protocol.reasons import meaning_of
+from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import MemberOutcome, Mode, RoundInput
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
@@ -27,7 +27,7 @@ class PlannerLine(Document, frozen=True):
     hotkey: str
     uid: int | None
     role: Role
-    reason: str
+    reason: Reason
     steps_completed: int | None
     steps: int | None
     quality: float | None
@@ -68,7 +68,7 @@ class WorkflowExplanation(Document, frozen=True, tag_field="kind", tag="workflow
     goal: str
     workflow_type: str
     state: TaskState
-    reason: str | None
+    reason: Reason | None
     meaning: str | None
     selection: Selection
     gates: Gates | None
@@ -78,7 +78,7 @@ class WorkflowExplanation(Document, frozen=True, tag_field="kind", tag="workflow
     quality: OutputQuality | None
     worth: Worth | None
     entry: float | None
-    entry_reason: str | None
+    entry_reason: Reason | None
     entry_meaning: str | None
     as_stored: bool
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from validator.protocol.canonical import canonical_bytes, digest
-from validator.protocol.reasons import meaning_of
+from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.sssa import Document
 from validator.protocol.workflow_plan import PlanNode, WorkflowPlan
 from validator.protocol.workflow_run import Attempt, RunRecord, StepRecord
@@ -36,7 +36,7 @@ class Step(Document, frozen=True):
     estimated_latency: float
     retries: int
     timeout_seconds: float
-    outcome: str
+    outcome: Reason
     meaning: str | None
     detail: str
     attempts: tuple[Attempt, ...]
@@ -79,7 +79,7 @@ def _step(version: Version, plan: WorkflowPlan, node: PlanNode, step: StepRecord
         estimated_latency=node.estimated_latency,
         retries=node.error_handling.retry_count,
         timeout_seconds=node.error_handling.timeout_seconds,
-        outcome=str(step.outcome),
+        outcome=step.outcome,
         meaning=meaning_of(step.outcome),
         detail=step.detail,
         attempts=step.attempts,
