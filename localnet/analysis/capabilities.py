@@ -13,17 +13,5 @@ SERIALIZATION: Final = "serialization"
 NATIVE_CODE: Final = "native_code"
 LINKS: Final = "external_links"  # documents only: hosts that a reader may be led to
 
-ALL: Final = (
-    NETWORK,
-    SUBPROCESS,
-    FILE_READ,
-    FILE_WRITE,
-    FILE_DELETE,
-    ENV_READ,
-    DYNAMIC_CODE,
-    SERIALIZATION,
-    NATIVE_CODE,
-    LINKS,
-)
 # What a skill can do harm with beyond its own folder: worth a look when nobody declared it.
 POWERFUL: Final = frozenset({NETWORK, SUBPROCESS, DYNAMIC_CODE, NATIVE_CODE, FILE_DELETE, ENV_READ})

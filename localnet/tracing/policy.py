@@ -21,10 +21,6 @@ class RunPolicy:
         self._allowed = {sha256.lower() for sha256 in allowed}
         self._may_run = may_run
 
-    def allow(self, sha256: str) -> None:
-        """Allow one more bundle."""
-        self._allowed.add(sha256.lower())
-
     def permits(self, sha256: str) -> bool:
         """Whether the bundle with this sha256 (hex) may be executed."""
         return sha256.lower() in self._allowed or (self._may_run is not None and self._may_run(sha256.lower()))

@@ -52,7 +52,7 @@ def touched(path: str, value: object) -> bytes:
 def test_a_sealed_proof_reads_back_and_names_its_signer() -> None:
     found = verify_document(sealed(), VALIDATOR.hotkey)
     assert found.hotkey == VALIDATOR.hotkey
-    assert found.proof.to_json() == example().to_json()
+    assert found.proof.to_dict() == example().to_dict()
     assert verify_document(sealed()[:-1]) == found
 
 

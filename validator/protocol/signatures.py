@@ -5,15 +5,10 @@ from typing import Any, Protocol, TypeVar, cast
 import msgspec
 from bittensor_core import CRYPTO_ED25519, CRYPTO_SR25519, Keypair
 
-from validator.protocol.errors import ValidatorError
 from validator.protocol.sssa import Signature, signing_bytes
 
 _CRYPTO_TYPES = {"sr25519": CRYPTO_SR25519, "ed25519": CRYPTO_ED25519}
 _CRYPTO_NAMES = {code: name for name, code in _CRYPTO_TYPES.items()}
-
-
-class NotAHotkeyError(ValidatorError):
-    """Not an ss58 address."""
 
 
 class Signed(Protocol):

@@ -20,7 +20,6 @@ from validator.workers.interface import Reached
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS: Final = (0.1, 0.3, 1, 3, 10, 30, 90, 150, 300, 600, 900, 1200)
-_QUICK: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5)
 _LAG: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
 _DISPATCH: Final = tuple(
     reason
@@ -49,8 +48,6 @@ class Metrics:
         self.dispatch_seconds = self._histogram(
             "dispatch_seconds", "From the first byte sent to the last one received."
         )
-        self.open_dispatches = self._gauge("open_dispatches", "Requests to miners that are open now.")
-        self.gate_seconds = self._histogram("gate_seconds", "Time to judge one answer.", _QUICK)
         self.workers_ended = self._counter(
             "workers_ended", "Workers that died or ran out of what one answer may cost, by which.", "reached"
         )

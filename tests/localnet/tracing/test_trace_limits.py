@@ -165,8 +165,7 @@ async def test_only_permitted_bundles_are_run() -> None:
         records = await tracer.trace(sha256, bundle, PYTHON, PROBE)
         assert (("write", "/skill/ran") in fields(records, "fs", "op", "path")) is runs
         assert read(records, PYTHON).probes == (True, True, True)
-    tracer.policy.allow(foreign)
-    records = await tracer.trace(foreign, bundle, PYTHON, PROBE, run=False)
+    records = await tracer.trace(mine, bundle, PYTHON, PROBE, run=False)
     assert records["fs"] == [{"op": "write", "path": PROBE.file_path, "ts": records["fs"][0]["ts"]}]
 
 

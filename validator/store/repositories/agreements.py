@@ -69,12 +69,6 @@ class Agreements(Repository):
         newest = await self._all(statement.order_by(agreements.c.round_id.desc()).limit(limit))
         return tuple(_record(row) for row in reversed(newest))
 
-    async def of_miner(self, hotkey: str, limit: int) -> tuple[SampleRecord, ...]:
-        """Return a miner's newest `limit` samples over all types, newest first."""
-        statement = select(agreements).where(agreements.c.hotkey == hotkey)
-        order = agreements.c.round_id.desc(), agreements.c.skill_type
-        return tuple(_record(row) for row in await self._all(statement.order_by(*order).limit(limit)))
-
 
 def _record(row: Row[Any]) -> SampleRecord:
     sample = AgreementSample(

@@ -69,12 +69,6 @@ class Reputations(Repository):
         found = await self._all(statement.order_by(reputation_events.c.sequence))
         return tuple(_record(row) for row in found)
 
-    async def of_miner(self, hotkey: str, limit: int) -> tuple[EventRecord, ...]:
-        """Return a miner's newest `limit` events, newest first."""
-        statement = select(reputation_events).where(reputation_events.c.hotkey == hotkey)
-        found = await self._all(statement.order_by(reputation_events.c.sequence.desc()).limit(limit))
-        return tuple(_record(row) for row in found)
-
 
 def _record(row: Row[Any]) -> EventRecord:
     event = ReputationEvent(
