@@ -121,7 +121,7 @@ class Signals:
             return
         import structlog  # noqa: PLC0415 - signals are listened to before anything that is slow to import
 
-        from validator.telemetry.events import Event  # noqa: PLC0415
+        from validator.telemetry.events import Event  # noqa: PLC0415 - see above
 
         structlog.get_logger().warning(Event.DAEMON_CUT_OFF, requests=self._requests)
 

@@ -90,7 +90,7 @@ def judging_workers() -> WorkerPool:
 def real_chain(settings: Settings, signer: Signer, clock: Clock) -> "BittensorChain":
     """Return the chain at the settings' endpoints; nothing is connected yet."""
     from validator.chain.bittensor import BittensorChain  # noqa: PLC0415 - the SDK takes a second
-    from validator.chain.submission import LIMITS  # noqa: PLC0415
+    from validator.chain.submission import LIMITS  # noqa: PLC0415 - see above
 
     return BittensorChain(
         endpoints=[endpoint.reveal() for endpoint in settings.chain.endpoints],
