@@ -4,18 +4,21 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from localnet.cohort import CohortStory, cohort_story
 from localnet.roster import Resident
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.means import mean
 from validator.protocol.reasons import Reason
+from validator.protocol.round import AssessedMember, RanMember
 from validator.protocol.skill_types import SkillType
 from validator.rounds.listening import EndedRound
 from validator.scoring import CURRENT, version
 from validator.store import Store
 from validator.store.records import FlagDetail, ScoreRecord, WeightsRecord
 
+M = TypeVar("M", AssessedMember, RanMember)
 _ALL = 1_000_000
 _RAN = (Reason.ACCEPTED, Reason.WORKFLOW_DEFERRED)
 
@@ -122,9 +125,9 @@ async def read_result(
             name=resident.name,
             behaviour=resident.kind,
             tasks=len(scores[hotkey]),
-            mean_quality=_mean([s.outcome.emission.quality for s in scores[hotkey] if s.outcome.emission]),
-            mean_consensus=_mean([s.outcome.consensus for s in scores[hotkey] if s.outcome.components]),
-            mean_workflow=_mean([s.outcome.workflow.score.score for s in scores[hotkey] if s.outcome.workflow]),
+            mean_quality=_mean([one.emission.quality for one in _of(AssessedMember, scores[hotkey]) if one.emission]),
+            mean_consensus=_mean([one.consensus for one in _of(AssessedMember, scores[hotkey]) if one.components]),
+            mean_workflow=_mean([one.workflow.score.score for one in _of(RanMember, scores[hotkey]) if one.workflow]),
             reputation=_mean([value for (key, _), value in reputations.items() if key == hotkey]) or 0.5,
             flags=standing.get(hotkey, 0),
             score=plan.scores.get(hotkey, 0.0),
@@ -154,6 +157,10 @@ async def read_result(
 def _reasons(scores: Sequence[ScoreRecord]) -> dict[Reason, int]:
     counted = Counter(record.outcome.reason for record in scores)
     return {reason: counted[reason] for reason in sorted(counted, key=lambda r: (r.gate, r))}
+
+
+def _of(kind: type[M], scores: Sequence[ScoreRecord]) -> list[M]:
+    return [record.outcome for record in scores if isinstance(record.outcome, kind)]
 
 
 def _mean(values: Sequence[float]) -> float | None:

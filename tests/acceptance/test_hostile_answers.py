@@ -27,6 +27,7 @@ from process_watch import Lag, Memory, lag_of, memory_watched, metrics_of
 from test_daemon_crash import reader, until
 
 from validator.protocol.reasons import Reason
+from validator.protocol.round import WorkflowSubmission
 from validator.protocol.task import Windows
 from validator.protocol.workflow_plan import goal_sha256
 from validator.protocol.workflow_run import run_id_of
@@ -182,7 +183,8 @@ async def check_steps(store: Store, journal: Journal, records: list[RoundRecord]
     wrong = []
     async with store.read() as tx:
         for record in records:
-            for ran in (await tx.submissions.results(record.round_id)).workflows:
+            results = await tx.submissions.results(record.round_id)
+            for ran in (one for one in results.passed if isinstance(one, WorkflowSubmission)):
                 for step in ran.run.steps:
                     for number, attempt in enumerate(step.attempts, start=1):
                         kind = journal.steps.get((run_id_of(ran.task_id, ran.hotkey), step.node_id, number))

@@ -22,7 +22,7 @@ from validator.audit.explain.who import AmbiguousMinerError, NotAMinerError, fin
 from validator.kinds.assessment.explain.page import AssessmentExplanation
 from validator.kinds.workflow.explain.page import WorkflowExplanation
 from validator.protocol.reasons import Reason
-from validator.protocol.round import MemberOutcome, RoundOutcome
+from validator.protocol.round import MemberOutcome, RanMember, RoundOutcome
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Share
 from validator.store import Store, Transaction
@@ -80,7 +80,7 @@ def check_numbers(outcome: RoundOutcome, explained: Iterable[RoundExplanation]) 
 
 
 def check_workflow(task: WorkflowExplanation, member: MemberOutcome | None) -> None:
-    outcome = member.workflow if member else None
+    outcome = member.workflow if isinstance(member, RanMember) else None
     assert (task.worth is None) == (task.measured is None) == (outcome is None)
     assert (task.run is None) == (task.quality is None)
     if outcome is not None:

@@ -10,6 +10,7 @@ import pytest
 from audit_file import export, receipt_of, signed_again
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from workflow_builders import make_workflow
 from world import VALIDATOR, World, honest, on_virtual_time, tasks_of_all_types
 
 from validator.audit.log import FaultError, NotAnAuditFileError, verify_file
@@ -277,10 +278,20 @@ WRONG: dict[str, tuple[str, str, Change]] = {
     ),
     "a flag nobody raised": ("input", "miners[0].flags", lambda d: _first(d, "miners", 0).update(flags=1)),
     "another task": ("input", "tasks[0].task_id", lambda d: _first(d, "tasks", 0).update(source_sha256="0" * 64)),
+    "a goal in an assessment": (
+        "input",
+        "tasks[0].workflow",
+        lambda d: _first(d, "tasks", 0).update(workflow=msgspec.to_builtins(make_workflow())),
+    ),
     "another salt": ("input", "salt_commitment", lambda d: d.update(salt_commitment="0" * 64)),
     "an answer left out": ("answers", "", lambda d: d["rejections"].pop()),  # type: ignore[attr-defined]
     "no gate": ("answers", "rejections[0].reason", lambda d: _first(d, "rejections", 0).update(reason="settled")),
     "a better score": ("outcome", "members[0]", lambda d: _first(d, "members", 0).update(window_entry=9.5)),
+    "an answer as a plan": (
+        "outcome",
+        "members[0].components",
+        lambda d: _first(d, "members", 0).update(reason="workflow_deferred"),
+    ),
     "another version": ("outcome", "scoring_version", lambda d: d.update(scoring_version="9")),
 }
 

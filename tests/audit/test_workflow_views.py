@@ -7,6 +7,7 @@ from planned import CYCLE, GOOD, MINERS, planned
 from validator.audit.views import round_view
 from validator.cli.round_text import print_round
 from validator.protocol.reasons import Reason
+from validator.protocol.round import FailedMember, RanMember
 from validator.store import Store
 
 
@@ -21,11 +22,11 @@ async def test_a_round_of_workflows_is_listed_by_what_was_measured(
     assert second is not None
     lines = {line.key.hotkey: line for line in first.tasks[0].dispatches}
     good, cycle = lines[HOTKEYS[GOOD]], lines[HOTKEYS[CYCLE]]
-    assert good.score is not None
+    assert isinstance(good.score, RanMember)
     assert good.score.workflow is not None
     assert good.window_entry == good.score.workflow.score.score
-    assert cycle.score is not None
-    assert (cycle.end, cycle.score.workflow) == ("parse_plan", None)
+    assert isinstance(cycle.score, FailedMember)
+    assert cycle.end == "parse_plan"
     deferred = [[line.end for line in task.dispatches].count(Reason.WORKFLOW_DEFERRED) for task in second.tasks]
     assert sorted(deferred) == [0, MINERS - 1]
     capsys.readouterr()

@@ -15,7 +15,7 @@ from validator.protocol.bundles import index_bundle, read_bundle, with_canary
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.capabilities import SandboxImage
 from validator.protocol.probes import canary_marker, probe_values
-from validator.protocol.round import RoundTask
+from validator.protocol.round import AssessmentTask
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType, is_runtime, trace_names
 from validator.protocol.sssa import (
@@ -42,10 +42,10 @@ OTHER = Signer.from_uri("//Other")
 
 def make_task(
     skill_type: SkillType = SkillType.EXECUTABLE_PYTHON, *, canary: str | None = None, **changes: Any
-) -> RoundTask:
+) -> AssessmentTask:
     source = pack(FILES)
     bundle = source if canary is None else with_canary(FILES, canary, NONCE)
-    task = RoundTask(
+    task = AssessmentTask(
         task_id="t1",
         skill_type=skill_type,
         slot=0,
@@ -66,7 +66,7 @@ def signatures(judged: Judged) -> PackedSignatures | None:
     return judged.signatures if isinstance(judged, Witnessed) else None
 
 
-def expect(task: RoundTask, role: Role = "primary", hotkey: str = MINER.hotkey) -> Expected:
+def expect(task: AssessmentTask, role: Role = "primary", hotkey: str = MINER.hotkey) -> Expected[AssessmentTask]:
     return Expected(task, hotkey, role, IMAGE if is_runtime(task.skill_type) else None, "1.0.0")
 
 
@@ -97,14 +97,14 @@ def finding(category: str = "other", ref: str = "a.py#L1-L2", **changes: Any) ->
     return msgspec.structs.replace(base, **changes)
 
 
-def canary_finding(task: RoundTask) -> Finding:
+def canary_finding(task: AssessmentTask) -> Finding:
     if task.canary is None:
         raise ValueError("the task carries no canary")
     lines = {entry.path: entry.lines for entry in task.index}[task.canary.file]
     return finding("canary_match", f"s1::{task.canary.file}#L{lines}", target_pattern=canary_marker(task.nonce))
 
 
-def make_sssa(task: RoundTask, findings: tuple[Finding, ...] = (), hashes: dict[str, str] | None = None) -> Sssa:
+def make_sssa(task: AssessmentTask, findings: tuple[Finding, ...] = (), hashes: dict[str, str] | None = None) -> Sssa:
     runtime = is_runtime(task.skill_type)
     return Sssa(
         schema_version="1.0",
@@ -118,7 +118,7 @@ def make_sssa(task: RoundTask, findings: tuple[Finding, ...] = (), hashes: dict[
     )
 
 
-def make_answer(task: RoundTask, findings: tuple[Finding, ...] = (), signer: Signer = MINER) -> Answer:
+def make_answer(task: AssessmentTask, findings: tuple[Finding, ...] = (), signer: Signer = MINER) -> Answer:
     """A whole valid answer of a primary (an auditor's trace bundle is ignored)."""
     bundle, hashes = None, {}
     if is_runtime(task.skill_type):

@@ -12,6 +12,7 @@ from builders import IMAGE, V1, make_sssa, make_task
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
+    AssessmentTask,
     Checks,
     GroupPlan,
     MetagraphSnapshot,
@@ -22,7 +23,6 @@ from validator.protocol.round import (
     RoundOutcome,
     RoundPlan,
     RoundResults,
-    RoundTask,
     Submission,
 )
 from validator.protocol.signatures import Signer
@@ -50,14 +50,14 @@ def signer(name: str) -> Signer:
     return Signer.from_uri(f"//{name}", "ed25519")
 
 
-def signed(task: RoundTask, name: str, analysis: Any, rules: Sequence[Any] = ()) -> Sssa:
+def signed(task: AssessmentTask, name: str, analysis: Any, rules: Sequence[Any] = ()) -> Sssa:
     """The SSSA of `name`, its hotkey's signature over it, from plain data."""
     plain = msgspec.to_builtins(make_sssa(task)) | {"policy": {"rules": rules}, "analysis": analysis}
     return signer(name).sign_document(msgspec.convert(plain, Sssa))
 
 
 def settled(
-    task: RoundTask,
+    task: AssessmentTask,
     sssas: Mapping[str, Sssa],
     failures: Mapping[str, Reason] | None = None,
     reputations: Mapping[str, float] | None = None,
@@ -141,7 +141,7 @@ def shuffled(round_: Settled, order: Sequence[int]) -> Settled:
         ),
         msgspec.structs.replace(
             results,
-            submissions=_permuted(results.submissions, order),
+            passed=_permuted(results.passed, order),
             rejections=_permuted(results.rejections, order),
         ),
         msgspec.structs.replace(outcome, members=_permuted(outcome.members, order)),

@@ -20,7 +20,7 @@ from validator.kinds.workflow.running import PlanRunner
 from validator.kinds.workflow.supply import Goals
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.reasons import Reason
-from validator.protocol.round import WorkflowSubmission
+from validator.protocol.round import GoalTask, WorkflowSubmission
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
@@ -57,12 +57,11 @@ class JumpingRunner(PlanRunner):
     """Runs each plan on virtual time of its own."""
 
     async def run(
-        self, round_id: str, expected: Expected, accepted: AcceptedPlan, seconds: float
+        self, round_id: str, expected: Expected[GoalTask], accepted: AcceptedPlan, seconds: float
     ) -> WorkflowSubmission:
         clock = VirtualClock()
-        assert expected.task.workflow is not None
         script = {
-            "end": [Try(1.5, 0.01, output=OUTPUTS[expected.task.workflow.type])],
+            "end": [Try(1.5, 0.01, output=OUTPUTS[expected.task.goal.type])],
             "slow": [Try(FOREVER)],
             "broken": [Try(0.5, fault=Reason.STEP_CONNECTION), Try(0.5)],
             "partly": [Try(output=_PARTLY)],

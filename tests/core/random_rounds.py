@@ -17,7 +17,9 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
     AgreementPair,
+    AssessmentTask,
     Checks,
+    GoalTask,
     MetagraphSnapshot,
     MinerState,
     Neuron,
@@ -33,6 +35,7 @@ from validator.protocol.round import (
     VoidTask,
     WorkflowSubmission,
 )
+from validator.protocol.round.forms import outcome_form
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Analysis, Dependency, Evidence, Finding, Policy, Rule, Signature, Skill, Sssa
 from validator.protocol.task import Truth, Windows
@@ -82,12 +85,18 @@ class Dice(NamedTuple):
         return make() if self.chance(share) else None
 
 
-def scored(number: int, version: Version) -> tuple[RoundInput, RoundPlan, RoundOutcome, Dice]:
-    """A round as the version plans and scores it, and the dice for what else is drawn."""
+def returned(number: int, version: Version) -> tuple[RoundInput, RoundPlan, RoundResults, Dice]:
+    """A round as the version plans it, what came back, and the dice for what else is drawn."""
     dice = Dice(random.Random(f"round {number}").random)
     frozen = _frozen(number, dice, version)
     plan = version.plan(frozen)
-    return frozen, plan, version.score(frozen, plan, _results(frozen, plan, dice)), dice
+    return frozen, plan, _results(frozen, plan, dice), dice
+
+
+def scored(number: int, version: Version) -> tuple[RoundInput, RoundPlan, RoundOutcome, Dice]:
+    """A round as the version plans and scores it, and the dice for what else is drawn."""
+    frozen, plan, results, dice = returned(number, version)
+    return frozen, plan, version.score(frozen, plan, results), dice
 
 
 def digest_of(numbers: Iterable[int], version: Version) -> str:
@@ -96,7 +105,8 @@ def digest_of(numbers: Iterable[int], version: Version) -> str:
     for number in numbers:
         frozen, plan, outcome, dice = scored(number, version)
         for value in (plan, outcome, version.score_weights(_windows(frozen, dice))[:3]):
-            chain.update(msgspec.json.encode(value, order="deterministic"))
+            stored = outcome_form(value) if isinstance(value, RoundOutcome) else value
+            chain.update(msgspec.json.encode(stored, order="deterministic"))
     return chain.hexdigest()
 
 
@@ -150,22 +160,11 @@ def _history(dice: Dice) -> TypeHistory:
 
 def _task(number: int, kind: SkillType, slot: int, dice: Dice) -> RoundTask:
     source = sha256_hex(f"{number}/{kind}/{slot}".encode())
-    workflow = kind is SkillType.WORKFLOW
     truth = dice.maybe(0.6, lambda: _truth(dice))
-    return RoundTask(
-        task_id=source[:32],
-        skill_type=kind,
-        slot=slot,
-        source_sha256=source,
-        bundle_sha256=source,
-        nonce=source,
-        windows=Windows((1, 10), (0, 5)),
-        provenance="none" if workflow or truth is None else dice.one(("curated", "canary")),
-        truth=None if workflow else truth,
-        canary=None,
-        index=(),
-        workflow=dice.one(_WORKFLOWS) if workflow else None,
-    )
+    common = (source[:32], kind, slot, source, source, source, Windows((1, 10), (0, 5)))
+    if kind is SkillType.WORKFLOW:
+        return GoalTask(*common, dice.one(_WORKFLOWS))
+    return AssessmentTask(*common, dice.one(("curated", "canary")) if truth else "none", truth, None, ())
 
 
 def _truth(dice: Dice) -> Truth:
@@ -198,11 +197,11 @@ def _results(frozen: RoundInput, plan: RoundPlan, dice: Dice) -> RoundResults:
                 continue
             if dice.chance(0.2):
                 failed.append(Rejection(task.task_id, hotkey, role, dice.one(_REJECTIONS), 3.0))
-            elif task.workflow is not None:
+            elif isinstance(task, GoalTask):
                 runs.append(_ran(task, hotkey, role, dice))
             else:
                 answers.append(_answer(task, hotkey, role, usual if dice.chance(0.5) else _analysis(dice), dice))
-    return RoundResults(tuple(answers), tuple(failed), void, tuple(runs))
+    return RoundResults((*answers, *runs), tuple(failed), void)
 
 
 def _answer(task: RoundTask, hotkey: str, role: Any, analysis: Analysis, dice: Dice) -> Submission:

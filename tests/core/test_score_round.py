@@ -9,6 +9,7 @@ from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
     AgreementPair,
+    AssessmentTask,
     Checks,
     GroupPlan,
     MetagraphSnapshot,
@@ -20,10 +21,10 @@ from validator.protocol.round import (
     RoundOutcome,
     RoundPlan,
     RoundResults,
-    RoundTask,
     Submission,
     VoidTask,
 )
+from validator.protocol.round.forms import input_form, outcome_form, read_input
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, Sssa
 from validator.protocol.task import Truth
@@ -40,7 +41,7 @@ def miner(hotkey: str, **changes: Any) -> MinerState:
 
 
 def frozen_input(
-    tasks: tuple[RoundTask, ...], miners: tuple[MinerState, ...] | None = None, **changes: Any
+    tasks: tuple[AssessmentTask, ...], miners: tuple[MinerState, ...] | None = None, **changes: Any
 ) -> RoundInput:
     neurons = tuple(Neuron(hotkey, uid, 1.0, False, None) for uid, hotkey in enumerate((*HOTKEYS, "validator")))
     value = RoundInput(
@@ -57,17 +58,19 @@ def frozen_input(
     return msgspec.structs.replace(value, **changes)
 
 
-def plan_of(*tasks: RoundTask, primaries: str = "012", auditors: str = "34") -> RoundPlan:
+def plan_of(*tasks: AssessmentTask, primaries: str = "012", auditors: str = "34") -> RoundPlan:
     group = GroupPlan("", "full", tuple(f"hk{i}" for i in primaries), tuple(f"hk{i}" for i in auditors), (), (), {})
     return RoundPlan("5", tuple(msgspec.structs.replace(group, task_id=task.task_id) for task in tasks))
 
 
-def said(task: RoundTask, verdict: str = "ALLOW", findings: tuple[Finding, ...] = ()) -> Sssa:
+def said(task: AssessmentTask, verdict: str = "ALLOW", findings: tuple[Finding, ...] = ()) -> Sssa:
     sssa = make_sssa(task, findings)
     return msgspec.structs.replace(sssa, analysis=msgspec.structs.replace(sssa.analysis, verdict=verdict))
 
 
-def answers(task: RoundTask, plan: RoundPlan, sssas: dict[str, Sssa], seconds: float = 2.0) -> tuple[Submission, ...]:
+def answers(
+    task: AssessmentTask, plan: RoundPlan, sssas: dict[str, Sssa], seconds: float = 2.0
+) -> tuple[Submission, ...]:
     group = next(g for g in plan.groups if g.task_id == task.task_id)
     return tuple(
         Submission(task.task_id, hotkey, role, seconds, sssas[hotkey], "0" * 64, CHECKS)
@@ -146,7 +149,7 @@ def test_a_void_task_enters_nothing_for_anyone_and_the_others_settle() -> None:
     assert {m.task_id for m in outcome.members} == {"t2"}
 
 
-def colluders(task: RoundTask, auditor_findings: tuple[tuple[Finding, ...], ...]) -> dict[str, Sssa]:
+def colluders(task: AssessmentTask, auditor_findings: tuple[tuple[Finding, ...], ...]) -> dict[str, Sssa]:
     lie = tuple(finding("prompt_injection", f"a.py#L{i}", severity="critical") for i in (1, 2))
     primaries = {f"hk{i}": said(task, "BLOCK", lie) for i in range(3)}
     return primaries | {f"hk{3 + i}": said(task, "ALLOW", own) for i, own in enumerate(auditor_findings)}
@@ -222,12 +225,12 @@ def test_the_same_inputs_give_the_same_bytes() -> None:
         ),
         (),
     )
-    again = msgspec.json.decode(canonical_bytes(frozen), type=RoundInput)
+    again = read_input(canonical_bytes(input_form(frozen)))
     assert V1.plan(again) == plan
-    first = canonical_bytes(V1.score(frozen, plan, results))
-    assert canonical_bytes(V1.score(again, plan, results)) == first
-    shuffled = RoundResults(results.submissions[::-1], ())
-    assert canonical_bytes(V1.score(frozen, plan, shuffled)) == first
+    first = canonical_bytes(outcome_form(V1.score(frozen, plan, results)))
+    assert canonical_bytes(outcome_form(V1.score(again, plan, results))) == first
+    shuffled = RoundResults(results.passed[::-1], ())
+    assert canonical_bytes(outcome_form(V1.score(frozen, plan, shuffled))) == first
 
 
 def test_planning_counts_earlier_tasks_of_the_round_as_in_flight() -> None:

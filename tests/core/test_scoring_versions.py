@@ -11,6 +11,7 @@ from random_rounds import scored
 from toy_version import TOY
 
 from validator.audit.log.standing import _KEPT
+from validator.protocol.round import AssessedMember, RanMember
 from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT, UnknownScoringVersionError, Version, version
 from validator.scoring.versions import VERSIONS
@@ -78,9 +79,9 @@ def test_a_round_is_scored_by_the_numbers_and_the_functions_of_its_version(one: 
         _, _, outcome, _ = scored(number, one)
         assert outcome.scoring_version == one.name
         for member in outcome.members:
-            if member.workflow is not None and not member.workflow.measured.steps_completed:
+            if isinstance(member, RanMember) and member.workflow and not member.workflow.measured.steps_completed:
                 idle.add(member.workflow.score.score > 0)
-            if member.emission is not None:
+            if isinstance(member, AssessedMember) and member.emission:
                 tiers.add(member.emission.tier)
                 parts = one.consensus_parts(member.components) if member.components else ()
                 assert not parts or abs(member.consensus - math.fsum(part.contribution for part in parts)) < 1e-12

@@ -25,6 +25,7 @@ PLAYED = """
     from replays import replayed
     from world import World, on_virtual_time, tasks_of_all_types
     from validator.audit.explain import explain_round
+    from validator.protocol.round import AssessedMember
     from validator.protocol.skill_types import SkillType
     from validator.scoring import version
     from validator.store import open_store, upgrade
@@ -74,7 +75,8 @@ def test_a_scoring_version_scores_new_rounds_and_leaves_old_ones(tmp_path: Path)
 
     def auditors(number, name):
         members = scored(number, version(name))[2].members
-        return [member.emission for member in members if member.role == "auditor" and member.emission]
+        found = [member for member in members if member.role == "auditor"]
+        return [one.emission for one in found if isinstance(one, AssessedMember) and one.emission]
 
     old, new = ([value for number in range(40) for value in auditors(number, name)] for name in ("1.0.0", "2.0.0"))
     assert len(old) == len(new) > 10

@@ -29,7 +29,7 @@ from validator.protocol.archives import pack  # noqa: E402
 from validator.protocol.bundles import with_canary  # noqa: E402
 from validator.protocol.capabilities import Capabilities, SandboxImage  # noqa: E402
 from validator.protocol.probes import canary_marker, probe_values  # noqa: E402
-from validator.protocol.round import RoundTask  # noqa: E402
+from validator.protocol.round import AssessmentTask  # noqa: E402
 from validator.protocol.signatures import Signer  # noqa: E402
 from validator.protocol.skill_types import SkillType, trace_names  # noqa: E402
 from validator.protocol.sssa import (  # noqa: E402
@@ -83,9 +83,9 @@ def finding(number: int, category: str, severity: str, about: tuple[str, str], t
     )
 
 
-def task_of(skill_type: SkillType, source: bytes, bundle: bytes, canary: str | None) -> RoundTask:
+def task_of(skill_type: SkillType, source: bytes, bundle: bytes, canary: str | None) -> AssessmentTask:
     source_sha256 = hashlib.sha256(source).hexdigest()
-    return RoundTask(
+    return AssessmentTask(
         task_id=hashlib.sha256(f"17|{skill_type}|0|{source_sha256}".encode()).hexdigest()[:32],
         skill_type=skill_type,
         slot=0,
@@ -122,7 +122,7 @@ def python_traces() -> dict[str, str]:
     return {name: "".join(json.dumps(record) + "\n" for record in lines) for name, lines in records.items()}
 
 
-def runtime_answer(task: RoundTask, miner: Signer) -> Answer:
+def runtime_answer(task: AssessmentTask, miner: Signer) -> Answer:
     traces = python_traces()
     packed = pack({f"{name}.jsonl": traces[name].encode() for name in trace_names(task.skill_type)})
     analysis = Analysis(
@@ -152,7 +152,7 @@ def runtime_answer(task: RoundTask, miner: Signer) -> Answer:
     return answer_of(task, miner, analysis, evidence, rules, base64.b64encode(packed).decode())
 
 
-def content_answer(task: RoundTask, miner: Signer) -> Answer:
+def content_answer(task: AssessmentTask, miner: Signer) -> Answer:
     analysis = Analysis(
         verdict="BLOCK",
         risk_score=0.85,
@@ -167,7 +167,7 @@ def content_answer(task: RoundTask, miner: Signer) -> Answer:
 
 
 def answer_of(  # noqa: PLR0913, PLR0917 - the parts of an answer
-    task: RoundTask,
+    task: AssessmentTask,
     miner: Signer,
     analysis: Analysis,
     evidence: Evidence,

@@ -33,7 +33,7 @@ from validator.protocol.archives import pack
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import GATE_NAMES, Reason
-from validator.protocol.round import Rejection, RoundTask, Submission
+from validator.protocol.round import AssessmentTask, Rejection, Submission
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.task import Windows
 from validator.protocol.traces import read_traces
@@ -42,7 +42,7 @@ PYTHON = make_task()
 RAG = make_task(SkillType.RAG_KNOWLEDGE)
 
 
-def body(task: RoundTask = PYTHON) -> bytes:
+def body(task: AssessmentTask = PYTHON) -> bytes:
     return msgspec.json.encode(make_answer(task))
 
 

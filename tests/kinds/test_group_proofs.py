@@ -14,7 +14,7 @@ from validator.kinds.registry import group_proof
 from validator.proofs import ConsensusProof, ProofError, VoteType
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.round import VoidTask
+from validator.protocol.round import AssessedMember, Submission, VoidTask
 from validator.protocol.signatures import verify_document
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, signing_bytes
@@ -30,6 +30,10 @@ def proof_of(round_: Settled, **options: Any) -> ConsensusProof:
     return proof
 
 
+def answers_of(round_: Settled) -> list[Submission]:
+    return [one for one in round_.results.passed if isinstance(one, Submission)]
+
+
 def said(name: str, verdict: str = "BLOCK", refs: tuple[str, ...] = (), **changes: Any) -> Any:
     analysis = {
         "verdict": verdict,
@@ -43,9 +47,11 @@ def said(name: str, verdict: str = "BLOCK", refs: tuple[str, ...] = (), **change
 
 def test_the_worked_example_of_the_source_document() -> None:
     round_ = worked_example()
-    assert all(verify_document(s.sssa, s.hotkey) for s in round_.results.submissions)
+    assert all(verify_document(s.sssa, s.hotkey) for s in answers_of(round_))
     members = {member.hotkey: member for member in round_.outcome.members}
     p1, a2 = members[signer("P1").hotkey], members[signer("A2").hotkey]
+    assert isinstance(p1, AssessedMember)
+    assert isinstance(a2, AssessedMember)
     assert p1.components is not None
     assert a2.components is not None
     assert msgspec.structs.astuple(p1.components) == pytest.approx((1.0, 1.0, 1.0, 5 / 6, 0.92, 1.0, 0.8))
@@ -81,7 +87,7 @@ def test_the_proof_of_the_worked_example() -> None:
 def test_evidence_names_the_sssa_by_its_canonical_bytes() -> None:
     round_ = worked_example()
     proof = proof_of(round_)
-    digests = {s.hotkey: sha256_hex(signing_bytes(s.sssa)) for s in round_.results.submissions}
+    digests = {s.hotkey: sha256_hex(signing_bytes(s.sssa)) for s in answers_of(round_)}
     assert len(proof.evidence_chain) == 15
     for item in proof.evidence_chain:
         assert item.metadata == {"round_id": "5", "task_id": "t1", "sssa_sha256": digests[item.source]}

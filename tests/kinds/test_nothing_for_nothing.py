@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders import V1, make_task
+from builders import V1
 from hypothesis import given
 from hypothesis import strategies as st
 from workflow_builders import PLANNER, WORKFLOW_NONCE, make_plan, make_workflow, step
@@ -18,11 +18,11 @@ from validator.kinds.workflow.explain.worth import explain_worth
 from validator.kinds.workflow.gates import AcceptedPlan, judge_plan
 from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundTask, WorkflowOutcome, WorkflowSubmission
+from validator.protocol.round import GoalTask, WorkflowOutcome, WorkflowSubmission
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_plan import WorkflowPlan, goal_sha256
 from validator.protocol.workflow_run import RunRecord, run_id_of
-from validator.protocol.workflow_task import WorkflowTask
+from validator.protocol.workflow_task import WorkflowTask, task_sha256
 from validator.scoring import Version, version
 from validator.sources import VirtualClock
 
@@ -36,17 +36,16 @@ def totals(cost: float, seconds: float) -> dict[str, Any]:
     return {"totals": {"estimated_cost": cost, "estimated_latency": seconds}}
 
 
-def round_task(task: WorkflowTask) -> RoundTask:
-    return msgspec.structs.replace(
-        make_task(SkillType.RAG_KNOWLEDGE),
+def round_task(task: WorkflowTask) -> GoalTask:
+    return GoalTask(
+        task_id="t1",
         skill_type=SkillType.WORKFLOW,
-        nonce=WORKFLOW_NONCE,
+        slot=0,
+        source_sha256=task_sha256(task),
         bundle_sha256=goal_sha256(task),
+        nonce=WORKFLOW_NONCE,
         windows=version("1.0.0").rules.workflow.windows,
-        truth=None,
-        provenance="none",
-        canary=None,
-        workflow=task,
+        goal=task,
     )
 
 
@@ -70,7 +69,7 @@ def ran(scored_by: Version, task: WorkflowTask, plan: WorkflowPlan, script: dict
 def fault(scored_by: Version, task: WorkflowTask, plan: WorkflowPlan, record: RunRecord) -> str | None:
     quality = scored_by.read_quality(task, scored_by.result_of(plan, record))
     told = WorkflowSubmission("t", PLANNER.hotkey, "primary", 1.0, plan, digest(plan), record, quality)
-    found = scored_by.submission_fault(round_task(task), task, told)
+    found = scored_by.submission_fault(round_task(task), told)
     return None if found is None else f"{found.path}: {found.what}"
 
 

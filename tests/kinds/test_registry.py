@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ def test_every_kind_has_its_page() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_gates_can_be_sent_to_a_worker_that_has_them_already(row: Kind) -> None:
+def test_gates_can_be_sent_to_a_worker_that_has_them_already(row: Kind[Any, Any]) -> None:
     assert pickle.loads(pickle.dumps(row.judge)) is row.judge
     assert row.judge.__module__ in PRELOAD
 

@@ -11,7 +11,7 @@ from world import VALIDATOR
 from validator.kinds.registry import group_proof
 from validator.proofs import ConsensusProof, VoteType, document_bytes, proof_document, verify_document
 from validator.protocol.canonical import digest
-from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
+from validator.protocol.round import RanMember, RoundInput, RoundOutcome, RoundPlan, RoundResults, WorkflowSubmission
 from validator.store import Store
 
 Round = tuple[RoundInput, RoundPlan, RoundResults, RoundOutcome]
@@ -35,8 +35,8 @@ def proofs_of(round_: Round) -> list[ConsensusProof]:
 async def test_a_proof_says_what_was_measured_and_everyone_abstains(store: Store) -> None:
     await planned(store)
     round_ = await settled(store, 0)
-    workflows = {(s.task_id, s.hotkey): s for s in round_[2].workflows}
-    scored = {(m.task_id, m.hotkey): m.workflow for m in round_[3].members}
+    workflows = {(s.task_id, s.hotkey): s for s in round_[2].passed if isinstance(s, WorkflowSubmission)}
+    scored = {(m.task_id, m.hotkey): m.workflow for m in round_[3].members if isinstance(m, RanMember)}
     for proof in proofs_of(round_):
         assert (proof.final_claim, proof.consensus_reached, proof.claims, proof.dissents) == ("NONE", False, [], [])
         assert {vote.vote for vote in proof.votes} == {VoteType.ABSTAIN}
@@ -77,7 +77,7 @@ async def test_any_order_of_members_gives_the_same_proof(store: Store) -> None:
             plan,
             msgspec.structs.replace(
                 results,
-                workflows=tuple(draw.sample(results.workflows, len(results.workflows))),
+                passed=tuple(draw.sample(results.passed, len(results.passed))),
                 rejections=tuple(draw.sample(results.rejections, len(results.rejections))),
             ),
             msgspec.structs.replace(outcome, members=tuple(draw.sample(outcome.members, len(outcome.members)))),

@@ -15,7 +15,7 @@ from validator.proofs import ConsensusBuilder, ConsensusProof, VoteType
 from validator.protocol.answer import Role
 from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Checks, Judgement, RoundInput, RoundTask, Submission
+from validator.protocol.round import AssessmentTask, Checks, Judgement, RoundInput, Submission
 from validator.protocol.signatures import verify_document
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document, Sssa
@@ -27,7 +27,7 @@ PATH: Final = "/v1/toys"
 LIMIT: Final = 100_000
 
 
-def requests(round_id: str, task: RoundTask, _bundle: bytes | None) -> Mapping[Role, Request]:
+def requests(round_id: str, task: AssessmentTask, _bundle: bytes | None) -> Mapping[Role, Request]:
     """A name, a hash and a nonce; no bundle."""
     asked = {"round_id": round_id, "type": task.skill_type, "sha256": task.bundle_sha256, "nonce": task.nonce}
     return {role: Request(PATH, msgspec.json.encode({**asked, "role": role}), LIMIT) for role in get_args(Role)}
@@ -39,7 +39,7 @@ class Unstamped:
 
     submission: Submission
 
-    def as_ran(self, expected: Expected, seconds: float, stored: Judgement | None) -> Judged:
+    def as_ran(self, expected: Expected[AssessmentTask], seconds: float, stored: Judgement | None) -> Judged:
         if not isinstance(stored, Submission):
             return reject_answer(expected, Reason.ACCEPTED, seconds)
         return Judged(self.submission, self.submission.reason(expected.task.windows))
@@ -51,12 +51,14 @@ class Stamper:
     def __init__(self) -> None:
         self.stamps = 0
 
-    async def run(self, _round_id: str, _expected: Expected, accepted: Unstamped, _seconds: float) -> Submission:
+    async def run(
+        self, _round_id: str, _expected: Expected[AssessmentTask], accepted: Unstamped, _seconds: float
+    ) -> Submission:
         self.stamps += 1
         return accepted.submission
 
 
-def judge(expected: Expected, body: bytes, seconds: float) -> Unstamped | Judged:
+def judge(expected: Expected[AssessmentTask], body: bytes, seconds: float) -> Unstamped | Judged:
     """Two gates: a document, and whose it is."""
     try:
         sssa = decode(body, Sssa, limit=LIMIT)
@@ -73,11 +75,11 @@ def facts(_version: Version, judged: Mapping[Key, Judged]) -> tuple[Submission, 
     return tuple(one.result for one in judged.values() if isinstance(one.result, Submission))
 
 
-def fault(_version: Version, _task: RoundTask, answer: Submission) -> Fault | None:
+def fault(_version: Version, _task: AssessmentTask, answer: Submission) -> Fault | None:
     return None if verify_document(answer.sssa, answer.hotkey) else Fault("sssa.signature", "is not the hotkey's")
 
 
-def prove(settled: ProvenTask) -> ConsensusProof | None:
+def prove(settled: ProvenTask[AssessmentTask]) -> ConsensusProof | None:
     """Everybody who answered agrees to a toy."""
     members = [member for member in settled.outcome.members if member.task_id == settled.task.task_id]
     if not members:
@@ -105,7 +107,7 @@ class ToyExplanation(Document, frozen=True, tag_field="kind", tag="toy"):
     as_stored: bool
 
 
-def explain(frozen: RoundInput, about: TaskFacts, hotkey: str) -> ToyExplanation | None:
+def explain(frozen: RoundInput, about: TaskFacts[AssessmentTask], hotkey: str) -> ToyExplanation | None:
     selection = explain_selection(about.version, frozen, about.planned, hotkey)
     if selection is None:
         return None
@@ -127,4 +129,6 @@ def explain(frozen: RoundInput, about: TaskFacts, hotkey: str) -> ToyExplanation
     )
 
 
-TOY: Final = Kind("toy", (SkillType.DECLARATIVE,), True, requests, judge, facts, fault, prove, explain)
+TOY: Final[Kind[AssessmentTask, Submission]] = Kind(
+    "toy", (SkillType.DECLARATIVE,), True, requests, judge, facts, fault, prove, explain
+)

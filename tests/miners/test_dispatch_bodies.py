@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from validator.kinds.assessment.requests import WrongBundleError, dispatch_bodies
 from validator.protocol.answer import CanarySpec, Dispatch, Role
 from validator.protocol.probes import probe_values
-from validator.protocol.round import RoundTask
+from validator.protocol.round import AssessmentTask
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 
 
-def task_for(bundle: bytes, nonce: str = "0f" * 32, canary: str | None = None) -> RoundTask:
-    return RoundTask(
+def task_for(bundle: bytes, nonce: str = "0f" * 32, canary: str | None = None) -> AssessmentTask:
+    return AssessmentTask(
         task_id="t-1",
         skill_type=SkillType.DECLARATIVE,
         slot=0,

@@ -37,7 +37,7 @@ from validator.protocol.bundles import index_bundle
 from validator.protocol.capabilities import SandboxImage, parse_capabilities
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundTask
+from validator.protocol.round import AssessmentTask
 from validator.protocol.signatures import Signer, verify_document
 from validator.protocol.task import Windows
 from validator.protocol.workflow_plan import WorkflowDispatch, goal_of, parse_plan, plan_validity, workflow_bodies
@@ -51,9 +51,9 @@ def headers_of(example: Example) -> dict[str, str]:
     return dict(example["request"]["headers"])
 
 
-def task_of(dispatch: Dispatch, bundle: bytes) -> RoundTask:
+def task_of(dispatch: Dispatch, bundle: bytes) -> AssessmentTask:
     window = (int(dispatch.t_min_s), int(dispatch.deadline_s))
-    return RoundTask(
+    return AssessmentTask(
         task_id=dispatch.task_id,
         skill_type=dispatch.skill_type,
         slot=0,

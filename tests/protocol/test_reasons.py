@@ -5,7 +5,8 @@ import pytest
 
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason, gate_of, meaning_of
-from validator.protocol.round import RoundResults, VoidTask
+from validator.protocol.round import VoidTask
+from validator.protocol.round.forms import ResultsForm
 from validator.protocol.workflow_run import Attempt, StepRecord
 
 FOREIGN = "local_of_tomorrow"
@@ -30,7 +31,7 @@ def test_a_code_of_another_version_is_a_reason_that_says_nothing() -> None:
 
 def test_documents_keep_codes_that_this_version_does_not_know() -> None:
     stored = b'{"rejections":[],"submissions":[],"void":[{"reason":"local_of_tomorrow","task_id":"t1"}],"workflows":[]}'
-    results = msgspec.json.decode(stored, type=RoundResults)
+    results = msgspec.json.decode(stored, type=ResultsForm)
     assert results.void == (VoidTask("t1", Reason(FOREIGN)),)
     assert canonical_bytes(results) == stored
 

@@ -15,6 +15,7 @@ from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.limits import MAX_BODY, MIB
 from validator.protocol.reasons import Reason
+from validator.protocol.round import FailedMember
 from validator.protocol.signatures import Signer
 from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
@@ -52,7 +53,7 @@ async def test_it_costs_its_miner_what_an_invalid_answer_costs_and_nobody_else_a
     by_reason = {reason: {m.hotkey for m in end.outcome.members if m.reason == reason} for reason in Reason}
     assert by_reason[Reason.PARSE_TOO_COSTLY] == {COSTLY}
     assert by_reason[Reason.ACCEPTED] == set(world.signers) - {COSTLY}
-    assert {m.emission for m in end.outcome.members if m.hotkey == COSTLY} == {None}
+    assert {type(m) for m in end.outcome.members if m.hotkey == COSTLY} == {FailedMember}
     assert {e.kind for e in end.outcome.reputation if e.hotkey == COSTLY} == {"invalid"}
     assert {group.reason for group in end.outcome.groups} == {Reason.SETTLED}
 
@@ -117,7 +118,7 @@ async def test_a_poisoned_round_of_before_is_settled_at_the_next_start(store: St
     async with store.read() as tx:
         results = await tx.submissions.results(0)
     assert {(r.hotkey, r.reason) for r in results.rejections} == {(COSTLY, "parse_too_costly")}
-    assert {s.hotkey for s in results.submissions} == set(world.signers) - {COSTLY}
+    assert {s.hotkey for s in results.passed} == set(world.signers) - {COSTLY}
     ended = sorted((line["again"], line["reached"]) for line in told if line["event"] == "worker_ended")
     many = len(results.rejections)
     assert ended == [(False, "memory")] * many + [(True, "memory")] * many

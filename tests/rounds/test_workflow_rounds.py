@@ -8,9 +8,8 @@ from workflow_world import ScriptedServices, Try
 from world import VALIDATOR, Planner, World, on_virtual_time, online, prepared
 
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
-from validator.protocol.round import MemberOutcome, RoundOutcome
+from validator.protocol.round import MemberOutcome, RanMember, RoundOutcome
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
@@ -51,14 +50,20 @@ def outcomes(outcome: RoundOutcome | None) -> tuple[MemberOutcome, ...]:
     return outcome.members
 
 
+def ran(outcome: RoundOutcome | None) -> list[RanMember]:
+    """What the plans came to; all of them were run."""
+    assert all(isinstance(member, RanMember) for member in outcomes(outcome))
+    return [member for member in outcomes(outcome) if isinstance(member, RanMember)]
+
+
 async def test_plans_are_run_scored_and_kept_so_that_they_score_again(store: Store) -> None:
     world, services = world_of(store, RAG)
     end = await on_virtual_time(world, world.service.one_round())
-    members = outcomes(end.outcome)
+    members = ran(end.outcome)
     assert [member.role for member in members] == ["primary"] * 3 + ["auditor"] * 2
     assert len(services.requests) == 10
     for member in members:
-        assert (member.reason, member.consensus, member.emission) == ("accepted", 1.0, None)
+        assert (member.reason, member.consensus) == ("accepted", 1.0)
         assert member.workflow is not None
         seconds = member.workflow.measured.actual_seconds
         assert 2.0 <= seconds <= 3.0
@@ -68,12 +73,12 @@ async def test_plans_are_run_scored_and_kept_so_that_they_score_again(store: Sto
         stored = await tx.rounds.get(0)
         results = await tx.submissions.results(0)
         windows = await tx.windows.all(V1.rules.pay.window)
-        assert await tx.scores.of_round(0) == members
+        assert await tx.scores.of_round(0) == outcomes(end.outcome)
         reputations = await tx.reputations.all()
     assert stored is not None
     assert stored.input is not None
     assert stored.outcome == end.outcome
-    assert canonical_bytes(V1.score(stored.input, V1.plan(stored.input), results)) == canonical_bytes(end.outcome)
+    assert V1.score(stored.input, V1.plan(stored.input), results) == end.outcome
     assert {kind for of_types in windows.values() for kind in of_types} == {"workflow"}
     assert not reputations  # no consensus, no event
 
@@ -106,12 +111,10 @@ async def test_a_quality_that_nobody_can_judge_enters_no_window(store: Store) ->
     world, services = world_of(store, make_workflow("code"))
     services.script = {"say": [Try(output=StepOutput(None, "def f(): return 1\n", None))]}
     end = await on_virtual_time(world, world.service.one_round())
-    assert {(m.reason, m.window_entry, m.workflow) for m in outcomes(end.outcome)} == {
-        ("workflow_deferred", None, None)
-    }
+    assert {(m.reason, m.window_entry, m.workflow) for m in ran(end.outcome)} == {("workflow_deferred", None, None)}
     async with store.read() as tx:
         assert not await tx.windows.all(V1.rules.pay.window)
-        assert {ran.quality for ran in (await tx.submissions.results(0)).workflows} == {None}
+        assert {getattr(plan, "quality", 0) for plan in (await tx.submissions.results(0)).passed} == {None}
 
 
 async def test_runs_that_were_kept_are_not_run_again_after_a_crash(store: Store) -> None:

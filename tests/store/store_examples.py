@@ -13,13 +13,15 @@ from validator.protocol.capabilities import SandboxImage
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
     AgreementPair,
+    AssessedMember,
+    AssessmentTask,
     Axon,
     Checks,
     Components,
     Emission,
+    FailedMember,
     GroupOutcome,
     GroupPlan,
-    MemberOutcome,
     MetagraphSnapshot,
     MinerState,
     Mode,
@@ -27,7 +29,6 @@ from validator.protocol.round import (
     RoundInput,
     RoundOutcome,
     RoundPlan,
-    RoundTask,
     Submission,
     TypeHistory,
 )
@@ -81,8 +82,8 @@ def snapshot(round_id: int = 0, hotkeys: Sequence[str] = HOTKEYS, block: int | N
     )
 
 
-def round_task(round_id: int, skill_type: SkillType, slot: int = 0) -> RoundTask:
-    return RoundTask(
+def round_task(round_id: int, skill_type: SkillType, slot: int = 0) -> AssessmentTask:
+    return AssessmentTask(
         task_id=task_id(round_id, skill_type, slot),
         skill_type=skill_type,
         slot=slot,
@@ -97,7 +98,7 @@ def round_task(round_id: int, skill_type: SkillType, slot: int = 0) -> RoundTask
     )
 
 
-def group_plan(task: RoundTask, hotkeys: Sequence[str]) -> GroupPlan:
+def group_plan(task: AssessmentTask, hotkeys: Sequence[str]) -> GroupPlan:
     return GroupPlan(
         task_id=task.task_id,
         mode=MODES[len(hotkeys)],
@@ -205,8 +206,8 @@ def an_outcome(round_id: int, plan: RoundPlan, reasons: Mapping[str, Reason] | N
     return RoundOutcome(str(round_id), "1.0.0", groups, members, (), (), ())
 
 
-def a_member(task: str, hotkey: str, role: Role) -> MemberOutcome:
-    return MemberOutcome(
+def a_member(task: str, hotkey: str, role: Role) -> AssessedMember:
+    return AssessedMember(
         task_id=task,
         hotkey=hotkey,
         role=role,
@@ -222,8 +223,8 @@ def a_member(task: str, hotkey: str, role: Role) -> MemberOutcome:
     )
 
 
-def a_rejected(task: str, hotkey: str, role: Role) -> MemberOutcome:
-    return MemberOutcome(task, hotkey, role, Reason.DEADLINE_LATE, None, 1.0, None, None, None, 0.0)
+def a_rejected(task: str, hotkey: str, role: Role) -> FailedMember:
+    return FailedMember(task, hotkey, role, Reason.DEADLINE_LATE, 0.0, 0.0)
 
 
 async def open_round(

@@ -118,7 +118,7 @@ async def test_what_came_back_is_read_as_the_results_of_the_round(store: Store) 
         results = await tx.submissions.results(0)
     accepted = [(hotkey, role) for hotkey, role in plan.groups[0].members if hotkey != "miner-b"]
     assert results == RoundResults(
-        submissions=tuple(a_submission(DispatchKey(0, python_task, hotkey), role) for hotkey, role in accepted),
+        passed=tuple(a_submission(DispatchKey(0, python_task, hotkey), role) for hotkey, role in accepted),
         rejections=(Rejection(python_task, "miner-b", "primary", Reason.DEADLINE_LATE, 90.0),),
         void=(VoidTask(rag_task, Reason.BUG_INTERNAL),),
     )
@@ -142,7 +142,7 @@ async def test_judging_again_after_a_crash_replaces_the_acceptance(store: Store)
         await tx.dispatches.judged(key, Reason.TRACES_HASH)
     async with store.read() as tx:
         results = await tx.submissions.results(0)
-    assert (results.submissions, [r.reason for r in results.rejections]) == ((), ["traces_hash"])
+    assert (results.passed, [r.reason for r in results.rejections]) == ((), ["traces_hash"])
 
 
 async def test_an_attestation_is_stored_once_under_its_hash(store: Store) -> None:

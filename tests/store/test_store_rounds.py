@@ -1,4 +1,5 @@
 import pytest
+from sqlalchemy import update
 from store_examples import (
     HOTKEYS,
     MCP,
@@ -18,12 +19,15 @@ from store_examples import (
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan
+from validator.protocol.round.forms import input_form, outcome_form
 from validator.store import Store
 from validator.store.errors import (
     AlreadyOpenedError,
+    DamagedError,
     MismatchError,
 )
 from validator.store.records import RoundSummary
+from validator.store.tables import scores
 
 
 async def test_a_whole_round_comes_back_as_it_went_in(store: Store) -> None:
@@ -42,8 +46,8 @@ async def test_a_whole_round_comes_back_as_it_went_in(store: Store) -> None:
         assert stored is not None
         assert stored.input == frozen
         assert stored.outcome == outcome
-        assert stored.record.input_sha256 == sha256_hex(canonical_bytes(frozen))
-        assert stored.record.outcome_sha256 == sha256_hex(canonical_bytes(outcome))
+        assert stored.record.input_sha256 == sha256_hex(canonical_bytes(input_form(frozen)))
+        assert stored.record.outcome_sha256 == sha256_hex(canonical_bytes(outcome_form(outcome)))
         assert (stored.record.state, stored.record.reason) == ("settled", "settled")
         assert (stored.record.started_at, stored.record.settled_at) == (at(0), at(60))
         assert (stored.record.task_count, stored.record.dispatch_count) == (3, 8)
@@ -64,6 +68,17 @@ async def test_a_whole_round_comes_back_as_it_went_in(store: Store) -> None:
         assert [(score.round_id, score.skill_type) for score in newest] == [(0, PYTHON)]
         assert newest[0].outcome == a_rejected(python_task, "miner-e", "auditor")
         assert await tx.rounds.unfinished() == ()
+
+
+async def test_a_score_with_columns_of_another_kind_is_not_believed(store: Store) -> None:
+    _, plan = await open_round(store, 0)
+    await answer_all(store, plan)
+    async with store.begin() as tx:
+        await tx.scores.put_all(0, an_outcome(0, plan).members)
+        await tx.connection.execute(update(scores).values(reason=str(Reason.WORKFLOW_DEFERRED)))
+    async with store.read() as tx:
+        with pytest.raises(DamagedError, match=r"score 0/.*: is .* for a plan that was run - at `\$\.components`"):
+            await tx.scores.of_round(0)
 
 
 async def test_ids_count_up_without_gaps(store: Store) -> None:

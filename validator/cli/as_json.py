@@ -12,6 +12,7 @@ from validator.audit.views import RoundView, TaskView
 from validator.kinds.explained.gates import Gates
 from validator.kinds.explained.page import TaskExplanation
 from validator.protocol.reasons import gate_of, meaning_of
+from validator.protocol.round.forms import member_form
 from validator.store.dispatch import Dispatch
 
 
@@ -37,7 +38,7 @@ def _task(task: TaskView, uids: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _dispatch(dispatch: Dispatch, uid: int | None) -> dict[str, Any]:
-    score = dispatch.score
+    score = None if dispatch.score is None else member_form(dispatch.score)
     return {
         "hotkey": dispatch.key.hotkey,
         "uid": uid,

@@ -75,7 +75,7 @@ def _seen(end: EndedRound, prepared: Prepared | None, declared: Declared | None)
     return SeenRound(
         reason=end.reason,
         seconds=end.seconds,
-        tasks=sum(task.provenance != "canary" for task in tasks.values()),
+        tasks=sum(not task.made_here for task in tasks.values()),
         miners=len(prepared.frozen.miners),
         dispatches=sum(len(group.members) for group in prepared.plan.groups),
         answers=Counter(one.reason for one in judged.values()),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from validator.kinds.explained.facts import TaskFacts
 from validator.kinds.explained.page import TaskExplanation
@@ -21,6 +21,9 @@ from validator.protocol.round import (
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Fault, Rules, Version
 from validator.tasks.order import Order
+
+T = TypeVar("T", bound=RoundTask)
+A = TypeVar("A", bound=Passed)
 
 
 class Request(NamedTuple):
@@ -61,7 +64,7 @@ class Supply(Protocol):
 class Runner(Protocol):
     """Runs accepted answers of a kind, each once: a run costs."""
 
-    async def run(self, round_id: str, expected: Expected, accepted: Any, seconds: float) -> Passed:
+    async def run(self, round_id: str, expected: Expected[Any], accepted: Any, seconds: float) -> Passed:
         """Run what the kind's gates accepted; return what came of it.
 
         Raises:
@@ -69,21 +72,23 @@ class Runner(Protocol):
         """
 
 
-class ProvenTask(NamedTuple):
+class ProvenTask(NamedTuple, Generic[T]):
     """One task of a settled round, with all that its proof follows from; `reruns_queued` has hotkeys."""
 
     frozen: RoundInput
     plan: RoundPlan
     results: RoundResults
     outcome: RoundOutcome
-    task: RoundTask
+    task: T
     group: GroupOutcome
     reruns_queued: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of task. All functions are pure but for the time they take, and belong off the event loop.
+class Kind(Generic[T, A]):
+    """A kind of task; `T` is the class of its tasks, `A` that of answers to them that passed.
+
+    All functions are pure but for the time they take, and belong off the event loop.
 
     Attributes:
         name: as explanations and those who hold a `Runner` for it name the kind.
@@ -100,9 +105,9 @@ class Kind:
     name: str
     types: tuple[SkillType, ...]
     runs: bool
-    send: Callable[[str, RoundTask, bytes | None], Mapping[Role, Request]]
-    judge: Callable[[Expected, bytes, float], Judged | Accepted]
-    facts: Callable[[Version, Mapping[Key, Judged]], tuple[Passed, ...]]
-    fault: Callable[[Version, RoundTask, Any], Fault | None]
-    prove: Callable[[ProvenTask], ConsensusProof | None]
-    explain: Callable[[RoundInput, TaskFacts, str], TaskExplanation | None]
+    send: Callable[[str, T, bytes | None], Mapping[Role, Request]]
+    judge: Callable[[Expected[T], bytes, float], Judged | Accepted]
+    facts: Callable[[Version, Mapping[Key, Judged]], tuple[A, ...]]
+    fault: Callable[[Version, T, A], Fault | None]
+    prove: Callable[[ProvenTask[T]], ConsensusProof | None]
+    explain: Callable[[RoundInput, TaskFacts[T], str], TaskExplanation | None]

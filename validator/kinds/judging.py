@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from validator.protocol.answer import Role
 from validator.protocol.capabilities import SandboxImage
@@ -13,6 +13,9 @@ from validator.protocol.strict_json import DuplicateKeyError, JsonError, TooDeep
 Key = tuple[str, str]
 """(task_id, hotkey): a dispatch within its round."""
 
+T_co = TypeVar("T_co", bound=RoundTask, covariant=True)
+"""The tasks of a kind."""
+
 PARSE_REASONS: Final[Mapping[type[JsonError], Reason]] = {
     TooLargeError: Reason.PARSE_TOO_LARGE,
     TooDeepError: Reason.PARSE_TOO_DEEP,
@@ -22,7 +25,7 @@ PARSE_REASONS: Final[Mapping[type[JsonError], Reason]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Generic[T_co]):
     """What a dispatch asked for.
 
     Attributes:
@@ -33,14 +36,14 @@ class Expected:
         scoring_version: of the round.
     """
 
-    task: RoundTask
+    task: T_co
     hotkey: str
     role: Role
     image: SandboxImage | None
     scoring_version: str
 
 
-def expected_of(frozen: RoundInput, task: RoundTask, hotkey: str, role: Role) -> Expected:
+def expected_of(frozen: RoundInput, task: RoundTask, hotkey: str, role: Role) -> Expected[RoundTask]:
     """Return what the gates hold the answer of `hotkey` against."""
     miner = next((miner for miner in frozen.miners if miner.hotkey == hotkey), None)
     image = None if miner is None else miner.sandbox_images.get(task.skill_type)
@@ -67,16 +70,16 @@ class Judged:
 class Accepted(Protocol):
     """An answer that passed its gates and has to be run before it is anything: once, by its kind's `Runner`."""
 
-    def as_ran(self, expected: Expected, seconds: float, stored: Judgement | None) -> Judged:
+    def as_ran(self, expected: Expected[Any], seconds: float, stored: Judgement | None) -> Judged:
         """Return the judgement with the run that is stored: a run cannot be had again."""
 
 
-def reject_answer(expected: Expected, reason: Reason, seconds: float, detail: str = "") -> Judged:
+def reject_answer(expected: Expected[RoundTask], reason: Reason, seconds: float, detail: str = "") -> Judged:
     """Return the judgement of a body that failed a gate."""
     return replace(reject(expected, reason, seconds, detail), stored=False)
 
 
-def reject(expected: Expected, reason: Reason, seconds: float | None, detail: str = "") -> Judged:
+def reject(expected: Expected[RoundTask], reason: Reason, seconds: float | None, detail: str = "") -> Judged:
     """Return the judgement of a dispatch that the store has as failed: without a body, or too costly to judge."""
     rejection = Rejection(expected.task.task_id, expected.hotkey, expected.role, reason, seconds)
     return Judged(rejection, reason, detail, stored=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from validator.kinds.assessment.kind import ASSESSMENT
 from validator.kinds.interface import Kind, ProvenTask
@@ -13,10 +14,12 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.text import printable
 from validator.scoring import Version
 
-KINDS: Mapping[SkillType, Kind] = MappingProxyType({kind: row for row in (ASSESSMENT, WORKFLOW) for kind in row.types})
+KINDS: Mapping[SkillType, Kind[Any, Any]] = MappingProxyType(
+    {kind: row for row in (ASSESSMENT, WORKFLOW) for kind in row.types}
+)
 
 
-def kind_of(task: RoundTask) -> Kind:
+def kind_of(task: RoundTask) -> Kind[Any, Any]:
     """Return the kind of a task."""
     return KINDS[task.skill_type]
 

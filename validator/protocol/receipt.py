@@ -11,6 +11,7 @@ from msgspec import Meta
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.limits import MAX_SAFE_INTEGER
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
+from validator.protocol.round.forms import input_form, outcome_form, results_form
 from validator.protocol.sssa import Document, Signature
 
 RECEIPT_VERSION: Final = "1"
@@ -118,7 +119,7 @@ def wrapped(kind: LineKind, canonical: bytes) -> bytes:
 
 def input_line(frozen: RoundInput) -> bytes:
     """Return a round input's line: without the seed, which follows from the salt once that is public (SPEC 8)."""
-    plain = msgspec.to_builtins(frozen)
+    plain = msgspec.to_builtins(input_form(frozen))
     del plain["seed"]
     return line("input", plain)
 
@@ -130,17 +131,18 @@ def plan_line(plan: RoundPlan) -> bytes:
 
 def answers_line(results: RoundResults) -> bytes:
     """Return the line of what came back: attestations by digest, each with a line of its own."""
-    fields = {name: getattr(results, name) for name in results.__struct_fields__}
+    form = results_form(results)
+    fields = {name: getattr(form, name) for name in form.__struct_fields__}
     fields["submissions"] = [
         {name: getattr(submission, name) for name in submission.__struct_fields__ if name != "sssa"}
-        for submission in results.submissions
+        for submission in form.submissions
     ]
     return line("answers", fields)
 
 
 def outcome_line(outcome: RoundOutcome) -> bytes:
     """Return an outcome's line."""
-    return line("outcome", outcome)
+    return line("outcome", outcome_form(outcome))
 
 
 def line_digest(data: bytes) -> str:

@@ -13,7 +13,7 @@ from validator.miners.calls import Call, MinerClient, Reply
 from validator.outgoing.body import Body
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundInput
+from validator.protocol.round import RoundInput, RoundTask
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.prepare import Prepared
 from validator.rounds.settle import Returned
@@ -72,14 +72,16 @@ class Dispatcher:
                 group.create_task(self._one(frozen, expected, request, collected))
         return Returned(collected.judged, collected.void, collected.any_response, collected.most_open)
 
-    async def _mark_sent(self, frozen: RoundInput, planned: Sequence[Expected]) -> None:
+    async def _mark_sent(self, frozen: RoundInput, planned: Sequence[Expected[RoundTask]]) -> None:
         """Note in one transaction that all of them go out now: what a crash finds so is void (D-6)."""
         now = self.clock.now()
         async with self.store.begin() as tx:
             for expected in planned:
                 await tx.dispatches.sent(_key(frozen, expected), now)
 
-    async def _one(self, frozen: RoundInput, expected: Expected, request: Request, collected: _Collected) -> None:
+    async def _one(
+        self, frozen: RoundInput, expected: Expected[RoundTask], request: Request, collected: _Collected
+    ) -> None:
         task, hotkey = expected.task, expected.hotkey
         try:
             reply, judged = await self._ask(frozen, expected, request, collected)
@@ -94,7 +96,7 @@ class Dispatcher:
         _log_dispatch(frozen, expected, reply, judged)
 
     async def _ask(
-        self, frozen: RoundInput, expected: Expected, request: Request, collected: _Collected
+        self, frozen: RoundInput, expected: Expected[RoundTask], request: Request, collected: _Collected
     ) -> tuple[Reply, Judged | None]:
         """Send, store what came, judge it; no judgement when the fault was ours."""
         key = DispatchKey(int(frozen.round_id), expected.task.task_id, expected.hotkey)
@@ -122,7 +124,7 @@ class Dispatcher:
             return reply, reject(expected, reply.reason, reply.seconds, reply.detail)
         return reply, await self._keep_and_judge(key, expected, reply)
 
-    async def _keep_and_judge(self, key: DispatchKey, expected: Expected, reply: Reply) -> Judged:
+    async def _keep_and_judge(self, key: DispatchKey, expected: Expected[RoundTask], reply: Reply) -> Judged:
         if reply.body is None or reply.seconds is None or reply.status is None:
             raise RuntimeError("a reply without a reason has a body, a time and a status")
         with reply.body as received:
@@ -138,7 +140,7 @@ class Dispatcher:
             async with self.store.begin() as tx:
                 await tx.dispatches.answered(key, seconds, status, raw, at)
 
-    async def _run(self, key: DispatchKey, expected: Expected, accepted: Accepted, seconds: float) -> Judged:
+    async def _run(self, key: DispatchKey, expected: Expected[RoundTask], accepted: Accepted, seconds: float) -> Judged:
         """Run what was accepted and keep what came of it at once: a crash must not make it happen twice."""
         runner = self.runners[kind_of(expected.task).name]
         answer = await runner.run(str(key.round_id), expected, accepted, seconds)
@@ -155,11 +157,11 @@ def _requests(prepared: Prepared) -> dict[str, Mapping[Role, Request]]:
     }
 
 
-def _key(frozen: RoundInput, expected: Expected) -> DispatchKey:
+def _key(frozen: RoundInput, expected: Expected[RoundTask]) -> DispatchKey:
     return DispatchKey(int(frozen.round_id), expected.task.task_id, expected.hotkey)
 
 
-def _call(frozen: RoundInput, expected: Expected, request: Request) -> Call:
+def _call(frozen: RoundInput, expected: Expected[RoundTask], request: Request) -> Call:
     neuron = frozen.snapshot.by_hotkey(expected.hotkey)
     return Call(
         hotkey=expected.hotkey,
@@ -171,7 +173,7 @@ def _call(frozen: RoundInput, expected: Expected, request: Request) -> Call:
     )
 
 
-def _log_dispatch(frozen: RoundInput, expected: Expected, reply: Reply, judged: Judged | None) -> None:
+def _log_dispatch(frozen: RoundInput, expected: Expected[RoundTask], reply: Reply, judged: Judged | None) -> None:
     """Write the dispatch's canonical line."""
     reason = Reason.BUG_INTERNAL if judged is None else judged.reason
     _log.info(

@@ -6,6 +6,7 @@ from functools import partial
 from validator.kinds.judging import Accepted, Expected, Judged, reject
 from validator.kinds.registry import kind_of
 from validator.protocol.reasons import Reason
+from validator.protocol.round import RoundTask
 from validator.store import DispatchKey, Store
 from validator.workers.interface import TooCostlyError, Whose, Workers
 
@@ -24,7 +25,9 @@ class Gatekeeper:
         self._workers = workers
         self._store = store
 
-    async def judge(self, key: DispatchKey, expected: Expected, body: ReadBody, seconds: float) -> Judged | Accepted:
+    async def judge(
+        self, key: DispatchKey, expected: Expected[RoundTask], body: ReadBody, seconds: float
+    ) -> Judged | Accepted:
         """Return what the gates say of one answer: its judgement, or what is to be run.
 
         Args:
@@ -44,12 +47,12 @@ class Gatekeeper:
         except TooCostlyError as error:
             return await self._too_costly(key, expected, seconds, error.detail)
 
-    async def _too_costly(self, key: DispatchKey, expected: Expected, seconds: float, detail: str) -> Judged:
+    async def _too_costly(self, key: DispatchKey, expected: Expected[RoundTask], seconds: float, detail: str) -> Judged:
         """Reject the answer, and keep that now: after a crash it must not be judged again."""
         async with self._store.begin() as tx:
             await tx.dispatches.judged(key, Reason.PARSE_TOO_COSTLY, detail=detail)
         return reject(expected, Reason.PARSE_TOO_COSTLY, seconds, detail)
 
 
-def _whose(expected: Expected) -> Whose:
+def _whose(expected: Expected[RoundTask]) -> Whose:
     return Whose(expected.hotkey, expected.task.task_id)

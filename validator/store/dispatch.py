@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
-from validator.protocol.round import MemberOutcome
+from validator.protocol.round import AssessedMember, MemberOutcome
 from validator.protocol.skill_types import SkillType
 
 DispatchState = Literal["planned", "sent", "answered", "failed", "void"]
@@ -60,13 +60,14 @@ class Dispatch:
     @property
     def quality(self) -> float | None:
         """Q (SPEC 6)."""
-        return self.score.emission.quality if self.score and self.score.emission else None
+        score = self.score
+        return score.emission.quality if isinstance(score, AssessedMember) and score.emission else None
 
     @property
     def consensus(self) -> float | None:
         """SPEC 4; 1 where fewer than three answers were valid, None for a failed gate and for workflows."""
         score = self.score
-        compared = score is not None and (score.components is not None or score.emission is not None)
+        compared = isinstance(score, AssessedMember) and (score.components is not None or score.emission is not None)
         return score.consensus if score and compared else None
 
     @property

@@ -7,6 +7,8 @@ from validator.protocol.means import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
     AgreementSample,
+    AssessedMember,
+    FailedMember,
     FlagRaised,
     GroupOutcome,
     MemberOutcome,
@@ -59,9 +61,10 @@ def rows_of(version: Version, frozen: RoundInput, outcome: RoundOutcome) -> Outc
 
 
 def _summary(members: tuple[MemberOutcome, ...]) -> RoundSummary:
-    failed = sum(1 for member in members if member.reason.gate)
-    qualities = [member.emission.quality for member in members if member.emission is not None]
-    consensus = [member.consensus for member in members if member.components is not None]
+    failed = sum(isinstance(member, FailedMember) for member in members)
+    assessed = [member for member in members if isinstance(member, AssessedMember)]
+    qualities = [member.emission.quality for member in assessed if member.emission is not None]
+    consensus = [member.consensus for member in assessed if member.components is not None]
     return RoundSummary(
         accepted_count=len(members) - failed,
         failed_count=failed,

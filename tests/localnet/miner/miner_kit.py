@@ -21,7 +21,7 @@ from validator.protocol.answer import Answer, CanarySpec, Role, answer_limit, pa
 from validator.protocol.archives import pack
 from validator.protocol.bundles import index_bundle, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.round import Axon, RoundTask
+from validator.protocol.round import AssessmentTask, Axon
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.task import Truth, Windows
@@ -45,7 +45,7 @@ class DirectAnalyses:
 class Job:
     """A task as dispatched."""
 
-    task: RoundTask
+    task: AssessmentTask
     bundle: bytes
     round_id: str = "7"
 
@@ -57,7 +57,7 @@ def job(
     truth: Truth | None = more.pop("truth", None)
     bundle = with_canary(files, canary.file, nonce) if canary else pack(files)
     sha256 = sha256_hex(bundle)
-    task = RoundTask(
+    task = AssessmentTask(
         task_id=sha256_hex(f"{round_id}|{sha256}".encode())[:32],
         skill_type=skill_type,
         slot=0,

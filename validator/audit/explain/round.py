@@ -169,6 +169,7 @@ async def _tasks(  # noqa: PLR0913, PLR0917 - a settled round, and whom it is to
         task_id = one.task.task_id
         facts = TaskFacts(
             version=scored_by,
+            task=one.task,
             position=records[task_id].position,
             state=records[task_id].state,
             planned=one,

@@ -6,6 +6,7 @@ from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import (
     AgreementPair,
     AgreementSample,
+    AssessedMember,
     FlagRaised,
     MinerState,
     ReputationEvent,
@@ -118,7 +119,7 @@ def _of_tasks(
     groups = {group.task_id: group for group in outcome.groups}
     found: dict[SkillType, tuple[TaskAgreement, ...]] = {}
     for member in outcome.members:
-        if member.hotkey != hotkey or member.reason.gate:
+        if member.hotkey != hotkey or not isinstance(member, AssessedMember):
             continue
         between = groups[member.task_id].auditor_agreement
         sample = version.task_sample(member, between)

@@ -1,8 +1,8 @@
 """A round's documents from the lines that its receipt names."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -12,9 +12,20 @@ from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.errors import ValidatorError
 from validator.protocol.receipt import RoundEnd
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults, Submission
+from validator.protocol.round.forms import (
+    FormError,
+    InputForm,
+    OutcomeForm,
+    ResultsForm,
+    input_of,
+    outcome_of,
+    results_of,
+)
 from validator.protocol.sssa import Sssa, check_sssa
 from validator.protocol.strict_json import SchemaError, decode_plain
 
+F = TypeVar("F")
+T = TypeVar("T")
 UNKNOWN_SEED: Final = "00" * 32  # stands where the salt is not public yet
 
 
@@ -46,7 +57,7 @@ def read_planned(reader: LineReader, end: RoundEnd, input_digest: str, plan_dige
     """
     found = reader.require("input", end.round_id, input_digest)
     complete = found.document[:-1] + b',"seed":"%s"}' % (seed or UNKNOWN_SEED).encode()
-    frozen = parse(found, RoundInput, complete, end.round_id)
+    frozen = _valued(input_of, parse(found, InputForm, complete, end.round_id), found, end)
     _require_canonical(found, end)
     _same(found, end, "round_id", frozen.round_id, end.round_id)
     _same(found, end, "snapshot.epoch", frozen.snapshot.epoch, end.epoch)
@@ -79,8 +90,8 @@ def read_answers(reader: LineReader, end: RoundEnd, answers_digest: str) -> Answ
         submission = _convert({**each, "sssa": sssa}, Submission, found, end, f"submissions[{i}]")
         numbers[submission.task_id, submission.hotkey] = number
         submissions.append(submission)
-    results = _convert({**plain, "submissions": submissions}, RoundResults, found, end, "")
-    return Answers(results, found.number, numbers)
+    form: ResultsForm = _convert({**plain, "submissions": submissions}, ResultsForm, found, end, "")
+    return Answers(results_of(form), found.number, numbers)
 
 
 def read_outcome(reader: LineReader, end: RoundEnd, outcome_digest: str) -> tuple[RoundOutcome, Line]:
@@ -90,7 +101,8 @@ def read_outcome(reader: LineReader, end: RoundEnd, outcome_digest: str) -> tupl
         FaultError: it is missing, was changed, or is not of its form.
     """
     found = reader.require("outcome", end.round_id, outcome_digest)
-    return parse(found, RoundOutcome, found.document, end.round_id), found
+    form = parse(found, OutcomeForm, found.document, end.round_id)
+    return _valued(outcome_of, form, found, end), found
 
 
 def _read_sssa(reader: LineReader, end: RoundEnd, sha256: object) -> tuple[Sssa, int]:
@@ -110,6 +122,13 @@ def _read_sssa(reader: LineReader, end: RoundEnd, sha256: object) -> tuple[Sssa,
         raise FaultError(found.number, "sssa", end.round_id, str(error)) from None
     _require_canonical(found, end)
     return sssa, found.number
+
+
+def _valued(convert: Callable[[F], T], form: F, found: Line, end: RoundEnd) -> T:
+    try:
+        return convert(form)
+    except FormError as error:
+        raise FaultError(found.number, found.kind, end.round_id, error.what, error.path) from None
 
 
 def _convert(plain: Any, kind: Any, found: Line, end: RoundEnd, path: str) -> Any:

@@ -14,6 +14,7 @@ from validator.protocol.receipt import (
     plan_line,
     wrapped,
 )
+from validator.protocol.round.forms import results_form
 from validator.store import Transaction
 from validator.store.errors import DamagedError
 from validator.store.signed import ReceiptRecord
@@ -65,7 +66,7 @@ async def _round_lines(tx: Transaction, end: RoundEnd) -> AsyncIterator[bytes]:
     if lines.answers is not None:
         results = await tx.submissions.results(round_id)
         yield _held(end, "answers", lines.answers, answers_line(results))
-        for submission in results.submissions:
+        for submission in results_form(results).submissions:
             yield line("sssa", submission.sssa)
     if lines.outcome is not None:
         outcome = await tx.rounds.document_bytes(round_id, "outcome")

@@ -12,7 +12,8 @@ from validator.kinds.registry import kind_of
 from validator.protocol.draws import round_seed, task_id
 from validator.protocol.limits import MAX_LOG_MINERS, MAX_LOG_TASKS
 from validator.protocol.receipt import Receipt, RoundEnd, outcome_line, plan_line
-from validator.protocol.round import RoundOutcome, answer_type
+from validator.protocol.round import RoundOutcome
+from validator.protocol.round.forms import placed
 from validator.scoring import UnknownScoringVersionError, Version, version
 
 
@@ -104,7 +105,7 @@ def _check_input(planned: Planned, receipt: Receipt, end: RoundEnd) -> None:
     for i, task in enumerate(frozen.tasks):
         if task.task_id != task_id(end.round_id, task.skill_type, task.slot, task.source_sha256):
             raise fault(f"tasks[{i}].task_id", "does not follow from round, type, slot and bundle")
-        found = task.fault()
+        found = task.misnamed()
         if found is not None:
             raise fault(f"tasks[{i}].{found[0]}", found[1])
 
@@ -147,7 +148,7 @@ def check_answers(planned: Planned, answers: Answers, end: RoundEnd, scored_by: 
     passed = [
         (s.task_id, s.hotkey, s.role)
         for s in results.passed
-        if s.task_id in tasks and isinstance(s, answer_type(tasks[s.task_id].skill_type))
+        if s.task_id in tasks and isinstance(s, tasks[s.task_id].answer)
     ]
     failed = [(r.task_id, r.hotkey, r.role) for r in results.rejections]
     if sorted(passed + failed) != sorted(members) or len(passed) != len(results.passed):
@@ -155,7 +156,7 @@ def check_answers(planned: Planned, answers: Answers, end: RoundEnd, scored_by: 
     for i, rejection in enumerate(results.rejections):
         if not rejection.gate:
             raise fault(f"{rejection.reason} is no gate's reason", f"rejections[{i}].reason")
-    for path, answer in results.placed():
+    for path, answer in placed(results):
         task = tasks[answer.task_id]
         found = kind_of(task).fault(scored_by, task, answer)
         if found is None:

@@ -6,7 +6,7 @@ from validator.audit.replay.compare import Difference
 from validator.audit.replay.plain import compared
 from validator.kinds.registry import kind_of
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Judgement, Passed, Rejection, RoundInput, RoundTask, answer_type
+from validator.protocol.round import Judgement, Passed, Rejection, RoundInput, RoundTask
 from validator.scoring import Version
 from validator.store import DispatchKey
 from validator.store.dispatch import Dispatch
@@ -23,12 +23,12 @@ def answer_differences(
     tasks = {task.task_id: task for task in frozen.tasks}
     for record in records:
         path, answer = f"answers[{record.key.task_id}/{record.key.hotkey}]", answers.get(record.key)
-        task = tasks.get(record.key.task_id)
+        task = tasks[record.key.task_id]
         if answer is None:
             yield Difference(path, f"the dispatch is {record.state}, but no judgement of it is stored")
         elif isinstance(answer, DamagedError):
-            yield Difference(f"{path}.{answer_type(record.skill_type).signed_part}", str(answer))
-        elif not isinstance(answer, Rejection) and task is not None:
+            yield Difference(f"{path}.{task.answer.signed_part}", str(answer))
+        elif not isinstance(answer, Rejection):
             yield from filter(None, [_difference(version, path, record, answer, task)])
 
 

@@ -15,6 +15,7 @@ from validator.protocol.round import (
     RoundOutcome,
     RoundPlan,
 )
+from validator.protocol.round.forms import member_form, task_form
 from validator.scoring import Version
 from validator.store.outcome_rows import TaskEnd, rows_of
 from validator.store.records import RoundSummary, WindowEntry
@@ -34,7 +35,7 @@ def plan_rows(frozen: RoundInput, plan: RoundPlan) -> Rows:
                 "source_sha256": task.source_sha256,
                 "bundle_sha256": task.bundle_sha256,
                 "nonce": task.nonce,
-                "provenance": task.provenance,
+                "provenance": task_form(task).provenance,
                 "mode": group.mode,
             }
             for position, (task, group) in enumerate(planned)
@@ -73,7 +74,7 @@ def _by_group(values: Iterable[GroupOutcome]) -> Rows:
 
 
 def _by_member(values: Iterable[MemberOutcome]) -> Rows:
-    return {f"{member.task_id}/{member.hotkey}": msgspec.to_builtins(member) for member in values}
+    return {f"{member.task_id}/{member.hotkey}": msgspec.to_builtins(member_form(member)) for member in values}
 
 
 def _by_type(values: Iterable[AgreementSample | FlagRaised]) -> Rows:

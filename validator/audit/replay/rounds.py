@@ -25,6 +25,7 @@ from validator.protocol.round import (
     RoundResults,
     VoidTask,
 )
+from validator.protocol.round.forms import outcome_form, read_input, results_form
 from validator.protocol.text import printable
 from validator.scoring import UnknownScoringVersionError, Version, version
 from validator.store import DispatchKey, Transaction
@@ -92,7 +93,7 @@ class _Replay:
         if self.digests["input"] != record.input_sha256:
             self._note(Difference("input", f"its bytes hash to {self.digests['input']}, not to {record.input_sha256}"))
         try:
-            frozen = msgspec.json.decode(data, type=RoundInput)
+            frozen = read_input(data)
         except msgspec.MsgspecError as error:
             self._note(Difference("input", f"cannot be read: {printable(str(error))}"))
             return None
@@ -122,11 +123,11 @@ class _Replay:
         results = await self._results(scored_by, frozen, plan)
         if results is None:
             return
-        self.digests["answers"] = digest(results)
+        self.digests["answers"] = digest(results_form(results))
         outcome = self._computed("outcome", lambda: scored_by.score(frozen, plan, results))
         if outcome is None:
             return
-        self.digests["outcome"] = digest(outcome)
+        self.digests["outcome"] = digest(outcome_form(outcome))
         await self._outcome(outcome)
         await self._proofs(frozen, proofs_again(frozen, plan, results, outcome))
         await self._rows(outcome_rows(scored_by, frozen, outcome))
@@ -157,7 +158,7 @@ class _Replay:
         if data is None:
             self._note(Difference("outcome", "missing in the store") if not self._named("outcome") else None)
             return
-        difference = compared_bytes("outcome", data, canonical_bytes(outcome))
+        difference = compared_bytes("outcome", data, canonical_bytes(outcome_form(outcome)))
         expected = self.stored.record.outcome_sha256
         if difference is None and expected != self.digests["outcome"]:
             difference = Difference("outcome", f"its bytes hash to {self.digests['outcome']}, not to {expected}")

@@ -22,7 +22,7 @@ from validator.kinds.workflow.explain.page import PlannerGroup, WorkflowExplanat
 from validator.kinds.workflow.explain.run import Run, Step
 from validator.kinds.workflow.explain.worth import Measure, OutputQuality, Worth
 from validator.protocol.reasons import Reason
-from validator.protocol.round import GroupOutcome
+from validator.protocol.round import GroupOutcome, RanMember
 from validator.protocol.workflow_run import Attempt
 from validator.scoring import Rules
 from validator.store.dispatch import Dispatch
@@ -222,7 +222,7 @@ def print_plans(dispatches: Sequence[Dispatch], uids: Mapping[str, int]) -> None
 
 
 def _plan_cells(one: Dispatch, uid: int | None) -> tuple[object, ...]:
-    run = one.score.workflow.measured if one.score and one.score.workflow else None
+    run = one.score.workflow.measured if isinstance(one.score, RanMember) and one.score.workflow else None
     return (
         one.role,
         one.key.hotkey,

@@ -15,7 +15,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import SandboxImage
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundTask
+from validator.protocol.round import AssessmentTask
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.sssa import (
@@ -61,10 +61,10 @@ def dearest_cost() -> float:
     return cost * SHARE * MARGIN
 
 
-def dearest_answer(share: int) -> tuple[Expected, bytes]:
+def dearest_answer(share: int) -> tuple[Expected[AssessmentTask], bytes]:
     """Return a legal answer of one `share`-th of what is allowed, and what it answers."""
     signer = Signer.from_uri("//Dearest")
-    task = RoundTask("dearest", _TYPE, 0, _NONCE, _NONCE, _NONCE, Windows((0, 2), (0, 2)), "none", None, None, ())
+    task = AssessmentTask("dearest", _TYPE, 0, _NONCE, _NONCE, _NONCE, Windows((0, 2), (0, 2)), "none", None, None, ())
     probes = probe_values(_NONCE)
     packed = pack(_trace_files(probes, limits.MAX_TRACE_RECORDS // share))
     sssa = Sssa(

@@ -14,7 +14,7 @@ from validator.protocol.evidence import EvidenceRef, parse_evidence_ref
 from validator.protocol.nfc import nfc
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Checks, RoundTask
+from validator.protocol.round import AssessmentTask, Checks
 from validator.protocol.signatures import verify_document
 from validator.protocol.skill_types import is_runtime
 from validator.protocol.sssa import LLM_USES, Sssa
@@ -22,12 +22,12 @@ from validator.protocol.strict_json import JsonError
 from validator.protocol.traces import Traces, TracesError, TracesTooLargeError, decode_trace_text, read_traces
 
 
-def is_runtime_primary(expected: Expected) -> bool:
+def is_runtime_primary(expected: Expected[AssessmentTask]) -> bool:
     """Whether gates 4, 5 and the trace half of 6 apply."""
     return expected.role == "primary" and is_runtime(expected.task.skill_type)
 
 
-def applying_gates(task: RoundTask, role: Role) -> Collection[int]:
+def applying_gates(task: AssessmentTask, role: Role) -> Collection[int]:
     """Return the numbers of the gates that an answer of this role goes through."""
     runtime_primary = role == "primary" and is_runtime(task.skill_type)
     return [number for number, gate in enumerate(GATES, 1) if runtime_primary or gate not in _RUNTIME_PRIMARIES_ONLY]
@@ -37,7 +37,7 @@ def applying_gates(task: RoundTask, role: Role) -> Collection[int]:
 class Case:
     """An answer on its way through the gates: what arrived, and what the gates have made of it so far."""
 
-    expected: Expected
+    expected: Expected[AssessmentTask]
     body: bytes
     seconds: float
     answer: Answer | None = None

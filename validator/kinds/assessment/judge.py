@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from validator.kinds.assessment.gates import Case, checks_of, first_failure
 from validator.kinds.judging import Expected, Judged, reject_answer
 from validator.protocol.canonical import digest
-from validator.protocol.round import Submission
+from validator.protocol.round import AssessmentTask, Submission
 from validator.protocol.skill_types import BASE_TRACES
 from validator.protocol.text import printable
 from validator.protocol.traces import Traces
@@ -39,7 +39,7 @@ class Witnessed(Judged):
     signatures: PackedSignatures = field(kw_only=True)
 
 
-def judge(expected: Expected, body: bytes, seconds: float) -> Judged:
+def judge(expected: Expected[AssessmentTask], body: bytes, seconds: float) -> Judged:
     """Send one answer through gates 1 to 6. Pure; heavy for large bodies, so it belongs off the event loop."""
     case = Case(expected, body, seconds)
     failure = first_failure(case)

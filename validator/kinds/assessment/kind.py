@@ -9,9 +9,10 @@ from validator.kinds.assessment.requests import requests
 from validator.kinds.assessment.semantics import facts
 from validator.kinds.assessment.signed import fault
 from validator.kinds.interface import Kind
+from validator.protocol.round import AssessmentTask, Submission
 from validator.protocol.skill_types import ASSESSED_TYPES
 
-ASSESSMENT: Final = Kind(
+ASSESSMENT: Final[Kind[AssessmentTask, Submission]] = Kind(
     name="assessment",
     types=ASSESSED_TYPES,
     runs=False,

@@ -13,6 +13,7 @@ from validator.proofs.records import VoteType
 from validator.protocol.answer import Role
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.round import (
+    AssessmentTask,
     GroupOutcome,
     MemberOutcome,
     Submission,
@@ -37,7 +38,7 @@ class _Member(NamedTuple):
     findings: Mapping[str, Finding]
 
 
-def prove(settled: ProvenTask) -> ConsensusProof | None:
+def prove(settled: ProvenTask[AssessmentTask]) -> ConsensusProof | None:
     """Return the proof of one assessment's group; None for a void or skipped task."""
     frozen, task, group = settled.frozen, settled.task, settled.group
     scored_by = version(frozen.scoring_version)
@@ -64,10 +65,10 @@ def prove(settled: ProvenTask) -> ConsensusProof | None:
     )
 
 
-def _members(scored_by: Version, settled: ProvenTask) -> list[_Member]:
+def _members(scored_by: Version, settled: ProvenTask[AssessmentTask]) -> list[_Member]:
     start, task = scored_by.rules.reputation.start, settled.task
     reputations = {miner.hotkey: miner.reputations.get(task.skill_type, start) for miner in settled.frozen.miners}
-    answers = {answer.hotkey: answer for answer in settled.results.submissions if answer.task_id == task.task_id}
+    answers = {answer.hotkey: answer for answer in settled.results.answers(task.task_id, Submission)}
     return [
         _Member(
             hotkey=member.hotkey,
@@ -89,7 +90,7 @@ def _by_key(scored_by: Version, submission: Submission | None) -> dict[str, Find
     return found
 
 
-def _metadata(settled: ProvenTask, members: Sequence[_Member]) -> dict[str, Any]:
+def _metadata(settled: ProvenTask[AssessmentTask], members: Sequence[_Member]) -> dict[str, Any]:
     frozen, task, group = settled.frozen, settled.task, settled.group
     return {
         "kind": "group",

@@ -9,7 +9,7 @@ from validator.protocol.answer import Dispatch, Role, answer_limit, encode_dispa
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.errors import ValidatorError
 from validator.protocol.probes import probe_values
-from validator.protocol.round import RoundTask
+from validator.protocol.round import AssessmentTask
 from validator.protocol.skill_types import is_runtime
 
 _PATH: Final = "/v1/assessments"
@@ -19,7 +19,7 @@ class WrongBundleError(ValidatorError):
     """The bundle is not the one that the task names."""
 
 
-def requests(round_id: str, task: RoundTask, bundle: bytes | None) -> Mapping[Role, Request]:
+def requests(round_id: str, task: AssessmentTask, bundle: bytes | None) -> Mapping[Role, Request]:
     """Return what each role is sent; a runtime primary may answer at more length than others.
 
     Raises:
@@ -33,7 +33,7 @@ def requests(round_id: str, task: RoundTask, bundle: bytes | None) -> Mapping[Ro
     }
 
 
-def dispatch_bodies(round_id: str, task: RoundTask, bundle: bytes) -> dict[Role, bytes]:
+def dispatch_bodies(round_id: str, task: AssessmentTask, bundle: bytes) -> dict[Role, bytes]:
     """Return the body of `POST /v1/assessments` for each role; they differ in role and window only.
 
     Takes some 50 ms for the largest bundles: call it off the event loop.

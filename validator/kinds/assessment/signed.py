@@ -1,11 +1,11 @@
 """Whether a stored attestation is what its miner signed for this task."""
 
-from validator.protocol.round import RoundTask, Submission
+from validator.protocol.round import AssessmentTask, Submission
 from validator.protocol.signatures import verify_document
 from validator.scoring import Fault, Version
 
 
-def fault(_version: Version, task: RoundTask, answer: Submission) -> Fault | None:
+def fault(_version: Version, task: AssessmentTask, answer: Submission) -> Fault | None:
     """Return what does not hold of a stored attestation, None where all of it fits."""
     skill = answer.sssa.skill
     dispatched = (task.skill_type, task.bundle_sha256, task.nonce)

@@ -11,7 +11,7 @@ from validator.protocol.archives import ArchiveError
 from validator.protocol.bundles import index_bundle, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.draws import NONCE_BYTES, task_id
-from validator.protocol.round import RoundTask
+from validator.protocol.round import AssessmentTask
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.scoring import Rules
 from validator.sources import RandomBytes
@@ -74,7 +74,7 @@ def pack_task(rules: Rules, round_id: str, slot: int, sourced: SourcedTask, nonc
     except ArchiveError as error:
         _log.warning("task_refused", bundle_sha256=task.bundle_sha256, reason=str(error))
         return None
-    packed = RoundTask(
+    packed = AssessmentTask(
         task_id=task_id(round_id, str(task.skill_type), slot, task.bundle_sha256),
         skill_type=task.skill_type,
         slot=slot,

@@ -1,18 +1,21 @@
 """What is stored of one task of a settled round, for whatever kind of task explains it."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
-from validator.protocol.round import GroupOutcome, MemberOutcome, RoundInput, RoundResults
+from validator.protocol.round import GroupOutcome, MemberOutcome, RoundInput, RoundResults, RoundTask
 from validator.scoring import PlannedTask, Version
 from validator.store.dispatch import Dispatch
 from validator.store.records import TaskState
 
+T = TypeVar("T", bound=RoundTask)
 
-class TaskFacts(NamedTuple):
+
+class TaskFacts(NamedTuple, Generic[T]):
     """One task: its group as planned and as it came out, and everything that came back; `version` is the round's."""
 
     version: Version
+    task: T
     position: int
     state: TaskState
     planned: PlannedTask

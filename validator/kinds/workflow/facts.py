@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from validator.kinds.judging import Judged, Key
-from validator.protocol.round import RoundTask, WorkflowSubmission
+from validator.protocol.round import GoalTask, WorkflowSubmission
 from validator.scoring import Fault, Version
 
 
@@ -12,6 +12,6 @@ def facts(_version: Version, judged: Mapping[Key, Judged]) -> tuple[WorkflowSubm
     return tuple(one.result for one in judged.values() if isinstance(one.result, WorkflowSubmission))
 
 
-def fault(version: Version, task: RoundTask, answer: WorkflowSubmission) -> Fault | None:
+def fault(version: Version, task: GoalTask, answer: WorkflowSubmission) -> Fault | None:
     """Return what does not hold of a stored plan and its run, None where all of it fits."""
-    return version.submission_fault(task, task.goal, answer)
+    return version.submission_fault(task, answer)

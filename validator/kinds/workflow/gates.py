@@ -9,7 +9,7 @@ from validator.kinds.judging import PARSE_REASONS, Expected, Judged, reject_answ
 from validator.protocol.canonical import digest
 from validator.protocol.plan_rules import PlanError
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Judgement, WorkflowSubmission
+from validator.protocol.round import GoalTask, Judgement, WorkflowSubmission
 from validator.protocol.strict_json import JsonError
 from validator.protocol.text import printable
 from validator.protocol.workflow_plan import WorkflowPlan, parse_plan, plan_validity
@@ -25,7 +25,7 @@ class AcceptedPlan:
     plan: WorkflowPlan
     sha256: str
 
-    def as_ran(self, expected: Expected, seconds: float, stored: Judgement | None) -> Judged:
+    def as_ran(self, expected: Expected[GoalTask], seconds: float, stored: Judgement | None) -> Judged:
         """Return the judgement with the stored run, the quality of its output judged again where it can be."""
         if not isinstance(stored, WorkflowSubmission):
             return reject_answer(expected, Reason.ACCEPTED, seconds)  # a difference that names what it should have been
@@ -42,7 +42,7 @@ class AcceptedPlan:
         return Judged(again, Reason.ACCEPTED)
 
 
-def judge_plan(expected: Expected, body: bytes, seconds: float) -> AcceptedPlan | Judged:
+def judge_plan(expected: Expected[GoalTask], body: bytes, seconds: float) -> AcceptedPlan | Judged:
     """Send one answer to a workflow task through its gates. Pure; belongs off the event loop."""
     if seconds > expected.task.windows.of(expected.role).deadline:
         return reject_answer(expected, Reason.DEADLINE_LATE, seconds)

@@ -8,9 +8,10 @@ from validator.kinds.workflow.facts import facts, fault
 from validator.kinds.workflow.gates import judge_plan
 from validator.kinds.workflow.proof import prove
 from validator.kinds.workflow.requests import requests
+from validator.protocol.round import GoalTask, WorkflowSubmission
 from validator.protocol.skill_types import SkillType
 
-WORKFLOW: Final = Kind(
+WORKFLOW: Final[Kind[GoalTask, WorkflowSubmission]] = Kind(
     name="workflow",
     types=(SkillType.WORKFLOW,),
     runs=True,

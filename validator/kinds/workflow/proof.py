@@ -11,14 +11,17 @@ from validator.proofs.proof import ConsensusProof
 from validator.proofs.records import VoteType
 from validator.protocol.canonical import digest
 from validator.protocol.round import (
+    GoalTask,
     MemberOutcome,
+    RanMember,
+    WorkflowOutcome,
     WorkflowSubmission,
 )
 from validator.protocol.times import format_time
 from validator.scoring import version
 
 
-def prove(settled: ProvenTask) -> ConsensusProof | None:
+def prove(settled: ProvenTask[GoalTask]) -> ConsensusProof | None:
     """Return the proof of one workflow task's group; None for a void or skipped task.
 
     The final claim is NONE: plans are compared with their goal, not with each other. Every member abstains, and the
@@ -31,7 +34,7 @@ def prove(settled: ProvenTask) -> ConsensusProof | None:
     )
     if not members:
         return None
-    ran = {s.hotkey: s for s in settled.results.workflows if s.task_id == task.task_id}
+    ran = {s.hotkey: s for s in settled.results.answers(task.task_id, WorkflowSubmission)}
     builder = ConsensusBuilder(
         task.task_id,
         f"Plan and reach the {workflow.type} goal {task.bundle_sha256}.",
@@ -64,7 +67,7 @@ def prove(settled: ProvenTask) -> ConsensusProof | None:
 
 def _run(member: MemberOutcome, submission: WorkflowSubmission) -> dict[str, Any]:
     """Return what was measured of one plan; `measured` and `score` are null while the quality is deferred."""
-    scored = member.workflow
+    scored = _worth(member)
     return {
         "hotkey": member.hotkey,
         "plan_sha256": submission.plan_sha256,
@@ -73,6 +76,10 @@ def _run(member: MemberOutcome, submission: WorkflowSubmission) -> dict[str, Any
         "measured": msgspec.to_builtins(scored.measured) if scored else None,
         "score": msgspec.to_builtins(scored.score) if scored else None,
     }
+
+
+def _worth(member: MemberOutcome) -> WorkflowOutcome | None:
+    return member.workflow if isinstance(member, RanMember) else None
 
 
 def _abstain(
@@ -85,7 +92,8 @@ def _abstain(
         builder.record_vote(member.hotkey, VoteType.ABSTAIN, 0.0, f"failed a gate: {member.reason}", weight=0.0)
         return
     steps = submission.run.steps
-    worth = f"S {member.workflow.score.score!r}" if member.workflow else str(member.reason)
+    scored = _worth(member)
+    worth = f"S {scored.score.score!r}" if scored else str(member.reason)
     builder.record_vote(
         member.hotkey,
         VoteType.ABSTAIN,

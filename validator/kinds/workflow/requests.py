@@ -6,13 +6,13 @@ from typing import Final, get_args
 from validator.kinds.interface import Request
 from validator.protocol.answer import Role
 from validator.protocol.limits import MAX_PLAN_BODY
-from validator.protocol.round import RoundTask
+from validator.protocol.round import GoalTask
 from validator.protocol.workflow_plan import workflow_bodies
 
 _PATH: Final = "/v1/workflows"
 
 
-def requests(round_id: str, task: RoundTask, _bundle: bytes | None) -> Mapping[Role, Request]:
+def requests(round_id: str, task: GoalTask, _bundle: bytes | None) -> Mapping[Role, Request]:
     """Return what each role is sent: the goal without what the result is judged by."""
     windows = {role: task.windows.of(role) for role in get_args(Role)}
     bodies = workflow_bodies(round_id, task.task_id, task.nonce, windows, task.goal)

@@ -9,7 +9,7 @@ from validator.kinds.workflow.executor import run_plan
 from validator.kinds.workflow.gates import AcceptedPlan
 from validator.kinds.workflow.quality import CodeSandbox, NoSandbox, judge_output
 from validator.kinds.workflow.services import StepClient
-from validator.protocol.round import WorkflowSubmission
+from validator.protocol.round import GoalTask, WorkflowSubmission
 from validator.protocol.workflow_run import run_id_of
 from validator.scoring import version
 from validator.sources import Clock
@@ -35,7 +35,7 @@ class PlanRunner:
     sandbox: CodeSandbox = field(default_factory=NoSandbox)
 
     async def run(
-        self, round_id: str, expected: Expected, accepted: AcceptedPlan, seconds: float
+        self, round_id: str, expected: Expected[GoalTask], accepted: AcceptedPlan, seconds: float
     ) -> WorkflowSubmission:
         """Run a plan; return what came of it. See `Runner`.
 

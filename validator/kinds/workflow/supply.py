@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from validator.kinds.interface import PackedTask
 from validator.protocol.draws import NONCE_BYTES, task_id
-from validator.protocol.round import RoundTask
+from validator.protocol.round import GoalTask
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_plan import goal_sha256
 from validator.protocol.workflow_task import WorkflowTask, task_sha256
@@ -35,10 +35,10 @@ class Goals:
         ]
 
 
-def goal_task(rules: Rules, round_id: str, slot: int, goal: WorkflowTask, nonce: bytes) -> RoundTask:
+def goal_task(rules: Rules, round_id: str, slot: int, goal: WorkflowTask, nonce: bytes) -> GoalTask:
     """Return a workflow task as a task of the round; its document's hash stands for the source bundle's."""
     source = task_sha256(goal)
-    return RoundTask(
+    return GoalTask(
         task_id=task_id(round_id, SkillType.WORKFLOW.value, slot, source),
         skill_type=SkillType.WORKFLOW,
         slot=slot,
@@ -46,9 +46,5 @@ def goal_task(rules: Rules, round_id: str, slot: int, goal: WorkflowTask, nonce:
         bundle_sha256=goal_sha256(goal),
         nonce=nonce.hex(),
         windows=goal.windows or rules.windows_of(SkillType.WORKFLOW),
-        provenance="curated",
-        truth=None,
-        canary=None,
-        index=(),
-        workflow=goal,
+        goal=goal,
     )

@@ -9,16 +9,18 @@ from validator.protocol.round.frozen import (
     MinerState,
     RerunResult,
     RoundInput,
-    RoundTask,
     TypeHistory,
 )
 from validator.protocol.round.outcome import (
     AgreementSample,
+    AssessedMember,
     Components,
     Emission,
+    FailedMember,
     FlagRaised,
     GroupOutcome,
     MemberOutcome,
+    RanMember,
     ReputationEvent,
     ReputationKind,
     RoundOutcome,
@@ -38,23 +40,27 @@ from validator.protocol.round.results import (
     Submission,
     VoidTask,
     WorkflowSubmission,
-    answer_type,
 )
 from validator.protocol.round.snapshot import (
     Axon,
     MetagraphSnapshot,
     Neuron,
 )
+from validator.protocol.round.tasks import AssessmentTask, GoalTask, RoundTask
 
 __all__ = [
     "INPUT_VERSION",
     "AgreementPair",
     "AgreementSample",
+    "AssessedMember",
+    "AssessmentTask",
     "Axon",
     "Checks",
     "Components",
     "Emission",
+    "FailedMember",
     "FlagRaised",
+    "GoalTask",
     "GroupOutcome",
     "GroupPlan",
     "Judgement",
@@ -64,6 +70,7 @@ __all__ = [
     "Mode",
     "Neuron",
     "Passed",
+    "RanMember",
     "Rejection",
     "ReputationEvent",
     "ReputationKind",
@@ -78,5 +85,4 @@ __all__ = [
     "VoidTask",
     "WorkflowOutcome",
     "WorkflowSubmission",
-    "answer_type",
 ]

@@ -4,15 +4,12 @@ from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from validator.protocol.answer import CanarySpec, Id, Role
-from validator.protocol.bundles import IndexEntry
+from validator.protocol.answer import Id, Role
 from validator.protocol.capabilities import SandboxImage
 from validator.protocol.round.snapshot import MetagraphSnapshot
+from validator.protocol.round.tasks import RoundTask
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
-from validator.protocol.task import Truth, Windows
-from validator.protocol.workflow_plan import goal_sha256
-from validator.protocol.workflow_task import WorkflowTask, task_sha256
 
 INPUT_VERSION: Final = "1"
 
@@ -64,55 +61,6 @@ class MinerState(Document, frozen=True):
     agreements: dict[SkillType, tuple[AgreementPair, ...]]
 
 
-class RoundTask(Document, frozen=True):
-    """One task of the round.
-
-    Attributes:
-        task_id, skill_type, slot: which one.
-        source_sha256: of the bundle before a marker; of a workflow task's document.
-        bundle_sha256: of the bundle as dispatched; of a workflow's goal as dispatched.
-        nonce: hex of 32 bytes.
-        windows: per role.
-        provenance, truth, canary: of an assessment; a workflow has none of them.
-        index: of the bundle as dispatched; empty for a workflow.
-        workflow: the task's document; None for an assessment.
-    """
-
-    task_id: str
-    skill_type: SkillType
-    slot: int
-    source_sha256: str
-    bundle_sha256: str
-    nonce: str
-    windows: Windows
-    provenance: Literal["curated", "canary", "none"]
-    truth: Truth | None
-    canary: CanarySpec | None
-    index: tuple[IndexEntry, ...]
-    workflow: WorkflowTask | None = None
-
-    @property
-    def goal(self) -> WorkflowTask:
-        """The document of a workflow task.
-
-        Raises:
-            ValueError: it is no workflow task.
-        """
-        if self.workflow is None:
-            raise ValueError(f"task {self.task_id} is no workflow task")
-        return self.workflow
-
-    def fault(self) -> tuple[str, str] | None:
-        """Return the field that contradicts the others, and how; None where all go together."""
-        if (self.workflow is not None) != (self.skill_type is SkillType.WORKFLOW):
-            return "workflow", "goes with tasks of type workflow, and only with them"
-        if self.workflow is not None and self.source_sha256 != task_sha256(self.workflow):
-            return "source_sha256", "is not that of the workflow's document"
-        if self.workflow is not None and self.bundle_sha256 != goal_sha256(self.workflow):
-            return "bundle_sha256", "is not that of the goal"
-        return None
-
-
 class RerunResult(Document, frozen=True):
     """A sandbox rerun that ended since the last round (SPEC 15).
 
@@ -132,7 +80,7 @@ class RerunResult(Document, frozen=True):
 
 
 class RoundInput(Document, frozen=True):
-    """Everything that decides a round, frozen before its first dispatch.
+    """Everything that decides a round, frozen before its first dispatch. Its stored form is `InputForm` in `forms.py`.
 
     Attributes:
         input_version: form of this document.

@@ -57,24 +57,51 @@ class WorkflowOutcome(Document, frozen=True):
     score: WorkflowScore
 
 
-class MemberOutcome(Document, frozen=True):
-    """What one dispatch came to.
+class AnyMember(Document, frozen=True):
+    """What every dispatch came to.
 
-    `emission` is None for a failed gate (it enters the window as 0), for D-7 and for workflows, which are worth what
-    `workflow` says; that is None while the quality of the output is not known.
+    Attributes:
+        task_id, hotkey, role: which one.
+        reason: code of why it came to that.
+        consensus: in [0, 1]; 1.0 where nothing was compared, 0.0 for a failed gate.
+        window_entry: what enters the miner's score window; None where nothing does.
     """
 
     task_id: str
     hotkey: str
     role: Role
     reason: Reason
-    components: Components | None
     consensus: float
+    window_entry: float | None
+
+
+class FailedMember(AnyMember, frozen=True):
+    """A dispatch of either kind that failed a gate."""
+
+
+class AssessedMember(AnyMember, frozen=True):
+    """A valid answer to an assessment.
+
+    Attributes:
+        components: None where consensus is off (D-3).
+        agreement_with_primaries, agreement_with_auditors: None without a counterpart.
+        emission: None where there is no verdict to score against (D-7).
+    """
+
+    components: Components | None
     agreement_with_primaries: float | None
     agreement_with_auditors: float | None
     emission: Emission | None
-    window_entry: float | None
-    workflow: WorkflowOutcome | None = None
+
+
+class RanMember(AnyMember, frozen=True):
+    """A plan that was run; `workflow` is None while the quality of its output is not known."""
+
+    workflow: WorkflowOutcome | None
+
+
+MemberOutcome = FailedMember | AssessedMember | RanMember
+"""What one dispatch came to. Its class says whether it failed a gate, and of which kind it is if not."""
 
 
 class GroupOutcome(Document, frozen=True):
@@ -126,7 +153,7 @@ class ReputationEvent(Document, frozen=True):
 
 
 class RoundOutcome(Document, frozen=True):
-    """What a round comes to; one transaction stores it."""
+    """What a round comes to; one transaction stores it. Its stored form is `OutcomeForm` in `forms.py`."""
 
     round_id: str
     scoring_version: str

@@ -1,7 +1,7 @@
 """What came back in a round: answers that passed their gates, rejections, void tasks (SPEC 5, D-6)."""
 
-from collections.abc import Iterable, Iterator
-from typing import Annotated, ClassVar
+from collections.abc import Iterable
+from typing import Annotated, ClassVar, TypeVar
 
 from msgspec import Meta, structs
 
@@ -109,7 +109,9 @@ class WorkflowSubmission(Document, frozen=True):
 
 
 Passed = Submission | WorkflowSubmission
-"""An answer that passed its gates. Its class says of which kind it is; on the wire, the list that it stands in does."""
+"""An answer that passed its gates. Its class says of which kind it is."""
+
+A = TypeVar("A", bound=Passed)
 
 
 class Rejection(Document, frozen=True):
@@ -130,11 +132,6 @@ class Rejection(Document, frozen=True):
 Judgement = Passed | Rejection
 
 
-def answer_type(skill_type: SkillType) -> type[Passed]:
-    """Return what an answer to a task of this type is once it has passed."""
-    return WorkflowSubmission if skill_type is SkillType.WORKFLOW else Submission
-
-
 class VoidTask(Document, frozen=True):
     """A task that enters nothing for anyone (D-6)."""
 
@@ -143,34 +140,28 @@ class VoidTask(Document, frozen=True):
 
 
 class RoundResults(Document, frozen=True):
-    """Everything that came back, in the order of the plan: the second argument of score_round.
+    """Everything that came back: the third argument of `score`. Its stored form is `ResultsForm` in `forms.py`.
 
-    A list per kind of answer: `of` sorts judgements into them, `passed` has them together.
+    Attributes:
+        passed: answers of whatever kind; of each kind in the order of the plan.
+        rejections: dispatches that failed a gate, in the order of the plan.
+        void: tasks that enter nothing.
     """
 
-    submissions: tuple[Submission, ...]
+    passed: tuple[Passed, ...]
     rejections: tuple[Rejection, ...]
     void: tuple[VoidTask, ...] = ()
-    workflows: tuple[WorkflowSubmission, ...] = ()
 
     @classmethod
     def of(cls, judgements: Iterable[Judgement], void: tuple[VoidTask, ...] = ()) -> "RoundResults":
         """Return the results that these judgements are, given in the order of the plan."""
         every = tuple(judgements)
         return cls(
-            submissions=tuple(one for one in every if isinstance(one, Submission)),
+            passed=tuple(one for one in every if not isinstance(one, Rejection)),
             rejections=tuple(one for one in every if isinstance(one, Rejection)),
             void=void,
-            workflows=tuple(one for one in every if isinstance(one, WorkflowSubmission)),
         )
 
-    @property
-    def passed(self) -> tuple[Passed, ...]:
-        """Every answer that passed, of whatever kind; of each kind in the order of the plan."""
-        return (*self.submissions, *self.workflows)
-
-    def placed(self) -> Iterator[tuple[str, Passed]]:
-        """Yield `passed` with the place of each on the wire, like `workflows[0]`."""
-        for name in ("submissions", "workflows"):
-            for i, answer in enumerate(getattr(self, name)):
-                yield f"{name}[{i}]", answer
+    def answers(self, task_id: str, kind: type[A]) -> tuple[A, ...]:
+        """Return what passed of the answers to a task; `kind` is what answers to such a task are."""
+        return tuple(one for one in self.passed if one.task_id == task_id and isinstance(one, kind))

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 
 from validator.protocol.round import (
+    AssessedMember,
+    Components,
+    FailedMember,
     FlagRaised,
     MemberOutcome,
     ReputationEvent,
@@ -54,9 +57,13 @@ def reputation_events(
 
 
 def _event_of(version: Ruled, member: MemberOutcome) -> ReputationKind | None:
-    if member.reason.gate:
-        return event_of_failure(version, member.reason)
-    return None if member.components is None else event_of_consensus(version.rules.reputation, member.consensus)
+    match member:
+        case FailedMember():
+            return event_of_failure(version, member.reason)
+        case AssessedMember(components=Components()):
+            return event_of_consensus(version.rules.reputation, member.consensus)
+        case _:
+            return None
 
 
 def _recover(frozen: RoundInput, plan: RoundPlan, ledger: _Ledger) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
+    GoalTask,
     GroupOutcome,
     GroupPlan,
-    MemberOutcome,
+    RanMember,
     Rejection,
-    RoundTask,
     WorkflowOutcome,
     WorkflowSubmission,
 )
@@ -21,7 +21,7 @@ from validator.scoring.values import ScoredTask
 
 def score_plans(
     version: Scoring,
-    task: RoundTask,
+    task: GoalTask,
     plan: GroupPlan,
     submissions: Sequence[WorkflowSubmission],
     rejections: Sequence[Rejection],
@@ -30,7 +30,7 @@ def score_plans(
 
     Args:
         version: the round's.
-        task: of a workflow.
+        task: the task.
         plan: its group; a member with neither submission nor rejection must not exist.
         submissions: plans of this task that were run, any order.
         rejections: failed dispatches of this task, any order.
@@ -45,21 +45,17 @@ def score_plans(
     return ScoredTask(_group(plan, reason, len(passed)), members)
 
 
-def _ran(version: Scoring, task: WorkflowTask, submission: WorkflowSubmission) -> MemberOutcome:
+def _ran(version: Scoring, task: WorkflowTask, submission: WorkflowSubmission) -> RanMember:
     outcome = None
     if submission.quality is not None:
         measured = version.measure(task, submission.plan, submission.run, submission.quality)
         outcome = WorkflowOutcome(measured, version.score_workflow(measured))
-    return MemberOutcome(
+    return RanMember(
         task_id=submission.task_id,
         hotkey=submission.hotkey,
         role=submission.role,
         reason=Reason.WORKFLOW_DEFERRED if outcome is None else Reason.ACCEPTED,
-        components=None,
         consensus=1.0,
-        agreement_with_primaries=None,
-        agreement_with_auditors=None,
-        emission=None,
         window_entry=None if outcome is None else outcome.score.score,
         workflow=outcome,
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
+    GoalTask,
     GroupOutcome,
     GroupPlan,
     RoundInput,
@@ -11,6 +12,8 @@ from validator.protocol.round import (
     RoundPlan,
     RoundResults,
     RoundTask,
+    Submission,
+    WorkflowSubmission,
 )
 from validator.scoring.v1_0.events import reputation_events
 from validator.scoring.v1_0.parts import Scoring
@@ -62,12 +65,9 @@ def score_group(version: Scoring, task: RoundTask, group: GroupPlan, epoch: int,
         results: of the round; what belongs to other tasks is left out.
     """
     rejections = [r for r in results.rejections if r.task_id == task.task_id]
-    if task.workflow is not None:
-        return score_plans(
-            version, task, group, [s for s in results.workflows if s.task_id == task.task_id], rejections
-        )
-    submissions = [s for s in results.submissions if s.task_id == task.task_id]
-    return score_task(version, task, group, epoch, submissions, rejections)
+    if isinstance(task, GoalTask):
+        return score_plans(version, task, group, results.answers(task.task_id, WorkflowSubmission), rejections)
+    return score_task(version, task, group, epoch, results.answers(task.task_id, Submission), rejections)
 
 
 def _void_group(plan: GroupPlan, reason: Reason) -> GroupOutcome:

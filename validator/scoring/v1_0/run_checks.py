@@ -6,7 +6,7 @@ from typing import Final
 from validator.protocol.canonical import digest
 from validator.protocol.plan_rules import PlanError, check_plan
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundTask, WorkflowSubmission
+from validator.protocol.round import GoalTask, WorkflowSubmission
 from validator.protocol.workflow_plan import PlanNode, plan_validity
 from validator.protocol.workflow_run import StepRecord, run_id_of
 from validator.protocol.workflow_task import WorkflowTask
@@ -18,9 +18,7 @@ from validator.scoring.values import Fault
 _FIRST_AND_UNPLANNED: Final = 2  # tries beyond the declared retries (SPEC 12)
 
 
-def submission_fault(
-    version: Scoring, task: RoundTask, workflow: WorkflowTask, submission: WorkflowSubmission
-) -> Fault | None:
+def submission_fault(version: Scoring, task: GoalTask, submission: WorkflowSubmission) -> Fault | None:
     """Return the first thing that does not hold, None when everything does.
 
     The plan: a graph as gate 2 takes it, for this dispatch and signed by the miner (gate 3), with its digest. The run:
@@ -30,17 +28,12 @@ def submission_fault(
     Args:
         version: the round's.
         task: the task as dispatched.
-        workflow: its document.
         submission: what is told of one member's plan.
     """
-    return _plan_fault(version, task, workflow, submission) or next(
-        _run_faults(version, task, workflow, submission), None
-    )
+    return _plan_fault(version, task, submission) or next(_run_faults(version, task, submission), None)
 
 
-def _plan_fault(
-    version: Scoring, task: RoundTask, workflow: WorkflowTask, submission: WorkflowSubmission
-) -> Fault | None:
+def _plan_fault(version: Scoring, task: GoalTask, submission: WorkflowSubmission) -> Fault | None:
     plan = submission.plan
     try:
         check_plan(plan)
@@ -49,16 +42,14 @@ def _plan_fault(
     less = version.totals_fault(plan)
     if less is not None:
         return Fault("plan", less)
-    fault = plan_validity(plan, workflow, task.nonce, submission.hotkey)
+    fault = plan_validity(plan, task.goal, task.nonce, submission.hotkey)
     if fault is not None:
         reason, where = fault
         return Fault("plan", f"{reason}: {reason.meaning} {where}")
     return None if submission.plan_sha256 == digest(plan) else Fault("plan_sha256", "is not that of the plan")
 
 
-def _run_faults(
-    version: Scoring, task: RoundTask, workflow: WorkflowTask, submission: WorkflowSubmission
-) -> Iterator[Fault]:
+def _run_faults(version: Scoring, task: GoalTask, submission: WorkflowSubmission) -> Iterator[Fault]:
     plan, run = submission.plan, submission.run
     if run.plan_sha256 != submission.plan_sha256:
         yield Fault("run.plan_sha256", "is not that of the plan: the run is of another one")
@@ -66,16 +57,16 @@ def _run_faults(
         yield Fault("run.goal_sha256", "is not that of the goal")
     if run.run_id != run_id_of(task.task_id, submission.hotkey):
         yield Fault("run.run_id", "does not follow from task and hotkey")
-    if run.ceiling_tao != version.ceiling_of(workflow, plan):
+    if run.ceiling_tao != version.ceiling_of(task.goal, plan):
         yield Fault("run.ceiling_tao", "does not follow from the task's budget and the plan's total")
     if [step.node_id for step in run.steps] != [node.id for node in plan.nodes]:
         yield Fault("run.steps", "are not the plan's, in its order")
         return
     for i, (node, step) in enumerate(zip(plan.nodes, run.steps, strict=True)):
-        yield from _step_faults(f"run.steps[{i}]", version, workflow, node, step, run.seconds)
+        yield from _step_faults(f"run.steps[{i}]", version, task.goal, node, step, run.seconds)
     if version.total_tao(attempt.cost_tao for step in run.steps for attempt in step.attempts) > run.ceiling_tao:
         yield Fault("run.ceiling_tao", "is less than what the tries cost together")
-    quality = read_quality(workflow, result_of(plan, run))
+    quality = read_quality(task.goal, result_of(plan, run))
     if quality is not None and submission.quality != quality:
         yield Fault("quality", f"is {submission.quality}, the output is worth {quality}")
 

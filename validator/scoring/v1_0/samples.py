@@ -7,8 +7,8 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import (
     AgreementPair,
     AgreementSample,
+    AssessedMember,
     FlagRaised,
-    MemberOutcome,
     RoundInput,
     RoundTask,
 )
@@ -25,7 +25,7 @@ def collusion_round(
     collected: dict[tuple[str, SkillType], list[TaskSample]] = {}
     for task, outcome in scored:
         for member in outcome.members:
-            if member.emission is not None or member.reason == Reason.VOID_NO_VERDICT:
+            if isinstance(member, AssessedMember):
                 pair = (member.hotkey, task.skill_type)
                 collected.setdefault(pair, []).append(task_sample(version, member, outcome.group.auditor_agreement))
     order = {skill_type: i for i, skill_type in enumerate(SkillType)}
@@ -34,7 +34,7 @@ def collusion_round(
     return samples, _flags(version, frozen, samples)
 
 
-def task_sample(version: Ruled, member: MemberOutcome, auditor_agreement: float | None) -> TaskSample:
+def task_sample(version: Ruled, member: AssessedMember, auditor_agreement: float | None) -> TaskSample:
     """Return what one task gives of a member whose answer passed the gates, and whether it counts (D-14)."""
     if member.agreement_with_primaries is None:
         reason = Reason.SAMPLE_NO_PRIMARIES

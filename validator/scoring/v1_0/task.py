@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
+    AssessedMember,
+    AssessmentTask,
+    FailedMember,
     GroupOutcome,
     GroupPlan,
-    MemberOutcome,
     Rejection,
-    RoundTask,
     Submission,
 )
 from validator.protocol.task import Truth
@@ -19,7 +20,9 @@ from validator.scoring.v1_0.emission import emission
 from validator.scoring.values import AnswerFacts, Claims, Comparison, Member, MemberConsensus, ScoredTask, Standard
 
 
-def compare_answers(version: Ruled, task: RoundTask, plan: GroupPlan, submissions: Sequence[Submission]) -> Comparison:
+def compare_answers(
+    version: Ruled, task: AssessmentTask, plan: GroupPlan, submissions: Sequence[Submission]
+) -> Comparison:
     """Return how the task's valid answers compare; `submissions` in any order (SPEC 4, D-7)."""
     passed = {s.hotkey: s for s in submissions}
     valid = [Member(hotkey, role, claims_of(passed[hotkey].sssa)) for hotkey, role in plan.members if hotkey in passed]
@@ -29,7 +32,7 @@ def compare_answers(version: Ruled, task: RoundTask, plan: GroupPlan, submission
 
 def score_task(  # noqa: PLR0913, PLR0917 - a task of a round and what came back
     version: Ruled,
-    task: RoundTask,
+    task: AssessmentTask,
     plan: GroupPlan,
     epoch: int,
     submissions: Sequence[Submission],
@@ -58,7 +61,7 @@ def score_task(  # noqa: PLR0913, PLR0917 - a task of a round and what came back
     return ScoredTask(_group_outcome(version, task, plan, valid, group, standard), members)
 
 
-def _standard(task: RoundTask, group: Claims | None) -> Standard | None:
+def _standard(task: AssessmentTask, group: Claims | None) -> Standard | None:
     if task.truth is not None and task.provenance != "none":
         return Standard(task.truth, task.provenance)
     if group is None:
@@ -71,14 +74,14 @@ def _passed(  # noqa: PLR0913, PLR0917 - an answer and all that it is measured b
     submission: Submission,
     scores: MemberConsensus,
     standard: Standard | None,
-    task: RoundTask,
+    task: AssessmentTask,
     epoch: int,
-) -> MemberOutcome:
+) -> AssessedMember:
     facts = answer_facts(submission, scores.consensus, standard, task, epoch) if standard else None
     reward = emission(version, facts) if facts else None
     early = submission.seconds < task.windows.of(submission.role).t_min
     reason = Reason.VOID_NO_VERDICT if reward is None else Reason.ACCEPTED_EARLY if early else Reason.ACCEPTED
-    return MemberOutcome(
+    return AssessedMember(
         task_id=task.task_id,
         hotkey=submission.hotkey,
         role=submission.role,
@@ -92,24 +95,20 @@ def _passed(  # noqa: PLR0913, PLR0917 - an answer and all that it is measured b
     )
 
 
-def failed_member(rejection: Rejection) -> MemberOutcome:
+def failed_member(rejection: Rejection) -> FailedMember:
     """Return what a dispatch comes to that failed a gate."""
-    return MemberOutcome(
+    return FailedMember(
         task_id=rejection.task_id,
         hotkey=rejection.hotkey,
         role=rejection.role,
         reason=rejection.reason,
-        components=None,
         consensus=0.0,
-        agreement_with_primaries=None,
-        agreement_with_auditors=None,
-        emission=None,
         window_entry=0.0,  # not answering is no free option (D-6)
     )
 
 
 def answer_facts(
-    submission: Submission, consensus: float, standard: Standard, task: RoundTask, epoch: int
+    submission: Submission, consensus: float, standard: Standard, task: AssessmentTask, epoch: int
 ) -> AnswerFacts:
     """Return everything about an answer that decides its quality and emission (SPEC 6, 7)."""
     sssa = submission.sssa
@@ -135,7 +134,7 @@ def answer_facts(
 
 def _group_outcome(  # noqa: PLR0913, PLR0917 - everything that a group comes to
     version: Ruled,
-    task: RoundTask,
+    task: AssessmentTask,
     plan: GroupPlan,
     valid: Sequence[Member],
     group: Claims | None,

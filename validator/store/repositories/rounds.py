@@ -1,6 +1,6 @@
 """Rounds from opening to settling: opened once, settled once."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, TypeVar
@@ -10,6 +10,7 @@ from sqlalchemy import Row, and_, or_, select, update
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.round.forms import input_form, outcome_form, read_input, read_outcome
 from validator.protocol.text import printable
 from validator.store.errors import (
     AlreadyOpenedError,
@@ -67,7 +68,7 @@ class Rounds(Repository):
             raise MismatchError(f"a plan of round {plan.round_id} for round {round_id}")
         if [group.task_id for group in plan.groups] != [task.task_id for task in round_input.tasks]:
             raise MismatchError(f"round {round_id}: the plan's groups are not the input's tasks, in their order")
-        data, sha256 = await self._packing.canonical(round_input)
+        data, sha256 = await self._packing.canonical(input_form(round_input))
         snapshot = round_input.snapshot
         facts = {
             "epoch": snapshot.epoch,
@@ -135,7 +136,7 @@ class Rounds(Repository):
             raise MismatchError(f"an outcome of round {outcome.round_id} for round {round_id}")
         values: dict[str, Any] = {"state": state, "reason": reason, "settled_at": settled_at}
         if outcome is not None:
-            data, values["outcome_sha256"] = await self._packing.canonical(outcome)
+            data, values["outcome_sha256"] = await self._packing.canonical(outcome_form(outcome))
             values["outcome"] = await self._packing.pack(data)
         if summary is not None:
             values |= asdict(summary)
@@ -229,15 +230,15 @@ class Rounds(Repository):
     async def _stored(self, row: Row[Any]) -> StoredRound:
         return StoredRound(
             record=_record(row),
-            input=await self._document(row.input, row.input_sha256, RoundInput),
-            outcome=await self._document(row.outcome, row.outcome_sha256, RoundOutcome),
+            input=await self._document(row.input, row.input_sha256, read_input),
+            outcome=await self._document(row.outcome, row.outcome_sha256, read_outcome),
         )
 
-    async def _document(self, blob: bytes | None, sha256: str, kind: type[T]) -> T | None:
+    async def _document(self, blob: bytes | None, sha256: str, read: Callable[[bytes], T]) -> T | None:
         if blob is None:
             return None
         try:
-            return msgspec.json.decode(await self._packing.unpack(blob, sha256), type=kind)
+            return read(await self._packing.unpack(blob, sha256))
         except (DamagedError, msgspec.MsgspecError):
             return None
 

@@ -7,7 +7,9 @@ import msgspec
 from sqlalchemy import Row, and_, select
 
 from validator.protocol.round import Components, Emission, MemberOutcome, WorkflowOutcome
+from validator.protocol.round.forms import FormError, MemberForm, member_form, member_of
 from validator.protocol.skill_types import SkillType
+from validator.store.errors import DamagedError
 from validator.store.records import ScoreRecord
 from validator.store.repositories.base import Repository
 from validator.store.tables import dispatches, scores, tasks
@@ -16,7 +18,11 @@ _COMPONENTS: Final = Components.__struct_fields__
 
 
 class Scores(Repository):
-    """Member outcomes by (round_id, task_id, hotkey)."""
+    """Member outcomes by (round_id, task_id, hotkey).
+
+    Raises:
+        DamagedError: on reading, where the columns of a row are not those of one kind.
+    """
 
     async def put_all(self, round_id: int, members: Sequence[MemberOutcome]) -> None:
         """Insert a round's outcomes."""
@@ -56,20 +62,21 @@ _SELECT: Final = select(scores, dispatches.c.skill_type).join(
 
 
 def _row(round_id: int, member: MemberOutcome) -> dict[str, Any]:
-    components, emission = member.components, member.emission
+    form = member_form(member)
+    components, emission = form.components, form.emission
     return {
         "round_id": round_id,
-        "task_id": member.task_id,
-        "hotkey": member.hotkey,
-        "role": member.role,
-        "reason": member.reason,
+        "task_id": form.task_id,
+        "hotkey": form.hotkey,
+        "role": form.role,
+        "reason": form.reason,
         **{name: None if components is None else getattr(components, name) for name in _COMPONENTS},
-        "consensus": member.consensus,
-        "agreement_with_primaries": member.agreement_with_primaries,
-        "agreement_with_auditors": member.agreement_with_auditors,
+        "consensus": form.consensus,
+        "agreement_with_primaries": form.agreement_with_primaries,
+        "agreement_with_auditors": form.agreement_with_auditors,
         **{column: None if emission is None else getattr(emission, name) for column, name in _EMISSION},
-        "workflow": None if member.workflow is None else msgspec.to_builtins(member.workflow),
-        "window_entry": member.window_entry,
+        "workflow": None if form.workflow is None else msgspec.to_builtins(form.workflow),
+        "window_entry": form.window_entry,
     }
 
 
@@ -90,7 +97,7 @@ _EMISSION: Final = (
 
 def _outcome(row: Row[Any]) -> MemberOutcome:
     has_components = row.findings_recall is not None
-    return MemberOutcome(
+    form = MemberForm(
         task_id=row.task_id,
         hotkey=row.hotkey,
         role=row.role,
@@ -105,3 +112,7 @@ def _outcome(row: Row[Any]) -> MemberOutcome:
         window_entry=row.window_entry,
         workflow=None if row.workflow is None else msgspec.convert(row.workflow, WorkflowOutcome),
     )
+    try:
+        return member_of(form)
+    except FormError as error:
+        raise DamagedError(f"score {row.round_id}/{row.task_id}/{row.hotkey}: {error}") from None

@@ -1,7 +1,7 @@
 """What came back in a round, as the second argument of score_round: read for crash recovery, explain and replay."""
 
 from collections.abc import Collection
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from sqlalchemy import Row, Select, and_, select
@@ -14,9 +14,7 @@ from validator.protocol.round import (
     Submission,
     VoidTask,
     WorkflowSubmission,
-    answer_type,
 )
-from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Sssa
 from validator.protocol.workflow_plan import WorkflowPlan
 from validator.store.dispatch import DispatchKey
@@ -27,6 +25,8 @@ from validator.store.repositories.sssas import Sssas
 from validator.store.tables import dispatches, tasks
 
 T = TypeVar("T", Submission, WorkflowSubmission)
+_RUN: Final = "run_sha256"
+"""The key that the stored answer to a workflow task has, and no other: it names the run."""
 
 
 class Submissions(Repository):
@@ -71,8 +71,7 @@ class Submissions(Repository):
             return error
 
     async def _passed(self, row: Row[Any]) -> Passed:
-        plan = answer_type(SkillType(row.skill_type)) is WorkflowSubmission
-        return await (self._ran(row) if plan else self._submission(row))
+        return await (self._ran(row) if _RUN in row.submission else self._submission(row))
 
     async def _submission(self, row: Row[Any]) -> Submission:
         sssa = await Sssas(self._connection, self._packing).load(row.signed_sha256, Sssa)
@@ -81,7 +80,7 @@ class Submissions(Repository):
     async def _ran(self, row: Row[Any]) -> WorkflowSubmission:
         plan = await Sssas(self._connection, self._packing).load(row.signed_sha256, WorkflowPlan)
         rest = dict(row.submission)
-        run = await WorkflowRuns(self._connection, self._packing).load(rest.pop("run_sha256"))
+        run = await WorkflowRuns(self._connection, self._packing).load(rest.pop(_RUN))
         return _converted(row, {**rest, "plan": plan, "run": run}, WorkflowSubmission)
 
     async def columns(self, submission: Passed) -> dict[str, Any]:
@@ -92,7 +91,7 @@ class Submissions(Repository):
             await signed.put(rest.pop("sssa"), submission.sssa_sha256)
             return {"signed_sha256": submission.sha256, "submission": msgspec.to_builtins(rest)}
         await signed.put(rest.pop("plan"), submission.plan_sha256)
-        rest["run_sha256"] = await WorkflowRuns(self._connection, self._packing).put(rest.pop("run"))
+        rest[_RUN] = await WorkflowRuns(self._connection, self._packing).put(rest.pop("run"))
         return {"signed_sha256": submission.sha256, "submission": msgspec.to_builtins(rest)}
 
 

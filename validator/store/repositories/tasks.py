@@ -7,6 +7,7 @@ from sqlalchemy import Row, Update, select, update
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GroupOutcome, RoundInput, RoundPlan
+from validator.protocol.round.forms import task_form
 from validator.protocol.skill_types import SkillType
 from validator.store.errors import AlreadySettledError, MismatchError, WrongStateError
 from validator.store.records import TaskRecord, TaskState
@@ -35,7 +36,7 @@ class Tasks(Repository):
                     "source_sha256": task.source_sha256,
                     "bundle_sha256": task.bundle_sha256,
                     "nonce": task.nonce,
-                    "provenance": task.provenance,
+                    "provenance": task_form(task).provenance,
                     "mode": group.mode,
                     "state": "skipped" if group.mode == "skip" else "open",
                     "reason": Reason.SKIPPED_NO_CANDIDATES if group.mode == "skip" else None,

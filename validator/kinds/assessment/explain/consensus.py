@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Final, Literal
 
 from validator.kinds.explained.words import count
-from validator.protocol.round import MemberOutcome, Submission
+from validator.protocol.round import AssessedMember, Submission
 from validator.protocol.sssa import Document
 from validator.scoring import Claims, Comparison, Member, Version
 
@@ -78,9 +78,9 @@ class Consensus(Document, frozen=True):
 
 
 def explain_consensus(
-    version: Version, compared: Comparison, outcome: MemberOutcome, submissions: Sequence[Submission]
+    version: Version, compared: Comparison, outcome: AssessedMember, submissions: Sequence[Submission]
 ) -> Consensus | None:
-    """Return the comparison of one member with its group, None where consensus was off (D-3) or its answer failed."""
+    """Return the comparison of one member with its group, None where consensus was off (D-3)."""
     own = next((m.claims for m in compared.members if m.hotkey == outcome.hotkey), None)
     group = compared.group
     if own is None or group is None or outcome.components is None:

@@ -11,7 +11,7 @@ from validator.kinds.explained.gates import Gates, explain_gates
 from validator.kinds.explained.selection import Selection, explain_selection
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason, meaning_of
-from validator.protocol.round import Mode, RoundInput
+from validator.protocol.round import AssessedMember, AssessmentTask, MemberOutcome, Mode, RoundInput, Submission
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.store.records import TaskState
@@ -80,13 +80,15 @@ class AssessmentExplanation(Document, frozen=True, tag_field="kind", tag="assess
     as_stored: bool
 
 
-def explain_assessment(frozen: RoundInput, facts: TaskFacts, hotkey: str) -> AssessmentExplanation | None:
+def explain_assessment(
+    frozen: RoundInput, facts: TaskFacts[AssessmentTask], hotkey: str
+) -> AssessmentExplanation | None:
     """Return the task as `hotkey` met it, None if it was no candidate."""
     selection = explain_selection(facts.version, frozen, facts.planned, hotkey)
     if selection is None:
         return None
-    task = facts.planned.task
-    submissions = [s for s in facts.results.submissions if s.task_id == task.task_id]
+    task = facts.task
+    submissions = facts.results.answers(task.task_id, Submission)
     own = next((s for s in submissions if s.hotkey == hotkey), None)
     record = next((d for d in facts.dispatches if d.key.hotkey == hotkey), None)
     scored = facts.member(hotkey)
@@ -94,7 +96,8 @@ def explain_assessment(frozen: RoundInput, facts: TaskFacts, hotkey: str) -> Ass
     answer = None
     if own is not None and scored is not None and compared.standard is not None:
         answer = facts.version.answer_facts(own, scored.consensus, compared.standard, task, frozen.snapshot.epoch)
-    reward = scored.emission if scored else None
+    assessed = scored if isinstance(scored, AssessedMember) else None
+    reward = assessed.emission if assessed else None
     return AssessmentExplanation(
         task_id=task.task_id,
         position=facts.position,
@@ -110,7 +113,7 @@ def explain_assessment(frozen: RoundInput, facts: TaskFacts, hotkey: str) -> Ass
         if record
         else None,
         group=_group(frozen, facts) if facts.state == "settled" else None,
-        consensus=explain_consensus(facts.version, compared, scored, submissions) if scored else None,
+        consensus=explain_consensus(facts.version, compared, assessed, submissions) if assessed else None,
         quality=explain_quality(facts.version, answer, reward) if answer and reward else None,
         emission=explain_emission(facts.version, answer, reward) if answer and reward else None,
         entry=scored.window_entry if scored else None,
@@ -120,10 +123,10 @@ def explain_assessment(frozen: RoundInput, facts: TaskFacts, hotkey: str) -> Ass
     )
 
 
-def _group(frozen: RoundInput, facts: TaskFacts) -> Group:
+def _group(frozen: RoundInput, facts: TaskFacts[AssessmentTask]) -> Group:
     outcome = facts.outcome
     uids = {neuron.hotkey: neuron.uid for neuron in frozen.snapshot.neurons}
-    said = {s.hotkey: s.sssa.analysis for s in facts.results.submissions if s.task_id == outcome.task_id}
+    said = {s.hotkey: s.sssa.analysis for s in facts.results.answers(outcome.task_id, Submission)}
     return Group(
         mode=outcome.mode,
         n_valid=outcome.n_valid,
@@ -141,9 +144,13 @@ def _group(frozen: RoundInput, facts: TaskFacts) -> Group:
                 reason=member.reason,
                 verdict=said[member.hotkey].verdict if member.hotkey in said else None,
                 risk_score=said[member.hotkey].risk_score if member.hotkey in said else None,
-                consensus=member.consensus if member.components is not None else None,
+                consensus=member.consensus if _compared(member) else None,
                 entry=member.window_entry,
             )
             for member in facts.members
         ),
     )
+
+
+def _compared(member: MemberOutcome) -> bool:
+    return isinstance(member, AssessedMember) and member.components is not None

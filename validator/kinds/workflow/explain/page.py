@@ -15,7 +15,7 @@ from validator.kinds.workflow.explain.worth import (
 from validator.kinds.workflow.gates import GATES_OF_PLANS
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason, meaning_of
-from validator.protocol.round import MemberOutcome, Mode, RoundInput
+from validator.protocol.round import GoalTask, MemberOutcome, Mode, RanMember, RoundInput, WorkflowSubmission
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.store.records import TaskState
@@ -83,17 +83,17 @@ class WorkflowExplanation(Document, frozen=True, tag_field="kind", tag="workflow
     as_stored: bool
 
 
-def explain_workflow(frozen: RoundInput, facts: TaskFacts, hotkey: str) -> WorkflowExplanation | None:
+def explain_workflow(frozen: RoundInput, facts: TaskFacts[GoalTask], hotkey: str) -> WorkflowExplanation | None:
     """Return the task as `hotkey` met it, None if it was no candidate."""
     selection = explain_selection(facts.version, frozen, facts.planned, hotkey)
     if selection is None:
         return None
-    task = facts.planned.task
+    task = facts.task
     workflow = task.goal
     record = next((d for d in facts.dispatches if d.key.hotkey == hotkey), None)
-    ran = (s for s in facts.results.workflows if (s.task_id, s.hotkey) == (task.task_id, hotkey))
+    ran = (s for s in facts.results.answers(task.task_id, WorkflowSubmission) if s.hotkey == hotkey)
     submission, scored = next(ran, None), facts.member(hotkey)
-    outcome = scored.workflow if scored else None
+    outcome = scored.workflow if isinstance(scored, RanMember) else None
     return WorkflowExplanation(
         task_id=task.task_id,
         position=facts.position,
@@ -119,9 +119,9 @@ def explain_workflow(frozen: RoundInput, facts: TaskFacts, hotkey: str) -> Workf
     )
 
 
-def _group(frozen: RoundInput, facts: TaskFacts) -> PlannerGroup:
+def _group(frozen: RoundInput, facts: TaskFacts[GoalTask]) -> PlannerGroup:
     uids = {neuron.hotkey: neuron.uid for neuron in frozen.snapshot.neurons}
-    ran = {s.hotkey: s for s in facts.results.workflows if s.task_id == facts.outcome.task_id}
+    ran = {s.hotkey: s for s in facts.results.answers(facts.outcome.task_id, WorkflowSubmission)}
 
     def line(member: MemberOutcome) -> PlannerLine:
         submission = ran.get(member.hotkey)
