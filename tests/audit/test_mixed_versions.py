@@ -1,4 +1,4 @@
-"""Rounds of two scoring versions lie in one store: each is replayed, explained, proven and verified by its own."""
+"""Rounds of three scoring versions lie in one store: each is replayed, explained, proven and verified by its own."""
 
 import asyncio
 import re
@@ -21,9 +21,11 @@ from validator.cli.explain_round import print_round_explanation
 from validator.kinds.assessment.explain.page import AssessmentExplanation
 from validator.proofs.document import verify_document
 from validator.rounds.receipts import close_epoch
+from validator.scoring import version
 from validator.store import Store, open_store
 from validator.store.copying import copy_store
 
+V11 = version("1.1.0")
 ROUNDS = range(len(VERSIONS))
 # The same name with other numbers: what a released version must never become.
 IMPOSTOR = ToyVersion(TOY.name, replace(TOY.rules, consensus=V1.rules.consensus))
@@ -64,7 +66,7 @@ async def test_every_round_is_computed_again_by_its_own_version(store: Store) ->
     assert "outcome" in {difference.path.partition("/")[0].partition(".")[0] for difference in others[1].differences}
 
 
-async def test_a_log_of_two_versions_verifies_from_the_file_alone(store: Store, tmp_path: Path) -> None:
+async def test_a_log_of_three_versions_verifies_from_the_file_alone(store: Store, tmp_path: Path) -> None:
     file = await export(store, tmp_path / "log.jsonl")
     with known(TOY):
         found = verify_file(file)
@@ -95,14 +97,15 @@ async def test_everybody_of_every_round_is_explained_with_its_own_numbers(store:
                             tiers.setdefault(name, set()).update(
                                 factor.value for factor in task.emission.factors if factor.name == "tier"
                             )
-    assert weights == {V1.name: {0.30}, TOY.name: {0.25}}
+    assert weights == {V1.name: {0.30}, V11.name: {0.30}, TOY.name: {0.25}}
+    assert tiers[V11.name] <= {0.5, 1.0, 1.4, 2.0}
     assert tiers[V1.name] <= {0.5, 1.0, 1.4, 2.0}
     assert tiers[TOY.name] <= {0.25, 1.0, 1.4, 3.0}
     assert tiers[TOY.name] & {0.25, 3.0}
 
 
 async def test_every_task_has_its_proof_with_the_numbers_of_its_version(store: Store) -> None:
-    start = {V1.name: 0.5, TOY.name: 0.6}
+    start = {V1.name: 0.5, V11.name: 0.5, TOY.name: 0.6}
     async with store.read() as tx:
         for round_id, name in zip(ROUNDS, VERSIONS, strict=True):
             for task in await tx.proofs.tasks_of(round_id):
@@ -122,7 +125,7 @@ async def test_a_page_tells_the_limits_of_the_rounds_own_version(
             async with store.read() as tx:
                 print_round_explanation(await explain_round(tx, round_id, HOTKEYS[0]))
         said = capsys.readouterr().out
-        most = {V1.name: 100, TOY.name: 90}
+        most = {V1.name: 100, V11.name: 100, TOY.name: 90}
         assert {int(number) for number in re.findall(r"at most the newest (\d+)", said)} == {most[name]}
 
 

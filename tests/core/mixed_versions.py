@@ -1,4 +1,4 @@
-"""A store in which rounds of two scoring versions lie, both kinds of task in each of them."""
+"""A store in which rounds of three scoring versions lie, both kinds of task in each of them."""
 
 from dataclasses import replace
 from typing import Final
@@ -19,12 +19,12 @@ from validator.store import Store
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
 
-VERSIONS: Final = (V1.name, TOY.name, V1.name, TOY.name)
+VERSIONS: Final = (V1.name, TOY.name, "1.1.0", TOY.name)
 """Of the rounds, in their order."""
 
 
 async def mixed(store: Store) -> ExplainedWorld:
-    """Play a round of each version, twice."""
+    """Play a round of each of them."""
     types = {number: (*kinds, *((SkillType.WORKFLOW,) * (number < MINERS))) for number, kinds in DECLARED.items()}
     source = MemorySource(assorted_tasks())
     world = ExplainedWorld(store, source, assorted_script, types)
