@@ -72,6 +72,11 @@ class RoundEnd(Document, frozen=True):
     scoring_version: Version | None
     lines: RoundLines
 
+    @property
+    def index(self) -> int:
+        """The round's id as the number that the program counts and stores by."""
+        return int(self.round_id)
+
 
 class Receipt(Document, frozen=True):
     """One entry of a validator's log (SPEC 8).

@@ -99,7 +99,7 @@ class Dispatcher:
         self, frozen: RoundInput, expected: Expected[RoundTask], request: Request, collected: _Collected
     ) -> tuple[Reply, Judged | None]:
         """Send, store what came, judge it; no judgement when the fault was ours."""
-        key = DispatchKey(int(frozen.round_id), expected.task.task_id, expected.hotkey)
+        key = _key(frozen, expected)
 
         opened = False
 
@@ -158,7 +158,7 @@ def _requests(prepared: Prepared) -> dict[str, Mapping[Role, Request]]:
 
 
 def _key(frozen: RoundInput, expected: Expected[RoundTask]) -> DispatchKey:
-    return DispatchKey(int(frozen.round_id), expected.task.task_id, expected.hotkey)
+    return DispatchKey(frozen.index, expected.task.task_id, expected.hotkey)
 
 
 def _call(frozen: RoundInput, expected: Expected[RoundTask], request: Request) -> Call:

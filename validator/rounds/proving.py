@@ -25,7 +25,7 @@ def sealed_proofs(
         document = seal(proof, signer)
         data = document_bytes(document).removesuffix(b"\n")
         note = ProofNote(group.task_id, document["checksum"], line_digest(wrapped("proof", data)))
-        yield PackedProof(int(frozen.round_id), note, document["digest"], compressed(data))
+        yield PackedProof(frozen.index, note, document["digest"], compressed(data))
 
 
 def notes_of(proofs: Sequence[PackedProof]) -> tuple[ProofNote, ...]:

@@ -41,7 +41,7 @@ async def write_receipt(tx: Transaction, signer: Signer, now: datetime, end: Rou
         WrongStateError: no salt is committed to for the next epoch.
     """
     if not await tx.receipts.count():
-        await _append(tx, signer, now, "opening", first_round=int(end.round_id))
+        await _append(tx, signer, now, "opening", first_round=end.index)
     await _append(tx, signer, now, "round", end=end)
 
 
@@ -97,7 +97,7 @@ async def _append(  # noqa: PLR0913 - what a receipt is made of
         signature=Signature(signer.hotkey, "sr25519", _UNSIGNED),
     )
     data = line("receipt", signer.sign_document(unsigned))
-    round_id = None if end is None else int(end.round_id)
+    round_id = None if end is None else end.index
     await tx.receipts.add(ReceiptRecord(unsigned.sequence, kind, round_id, line_digest(data), data))
     for salt_id, _ in over:
         await tx.salts.revealed(salt_id, unsigned.sequence)

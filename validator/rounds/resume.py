@@ -114,7 +114,7 @@ def _abandoned(stored: StoredRound, plan: RoundPlan, reason: Reason) -> RoundEnd
 
 async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput) -> Returned:
     async with store.read() as tx:
-        records = await tx.dispatches.of_round(int(frozen.round_id))
+        records = await tx.dispatches.of_round(frozen.index)
     ran = await _runs(store, frozen)
     void = {record.key.task_id: Reason.BUG_CRASH for record in records if record.state in ("planned", "sent")}
     turns = asyncio.Semaphore(_AT_A_TIME)
@@ -141,7 +141,7 @@ async def _runs(store: Store, frozen: RoundInput) -> dict[Key, Judged]:
     windows = {task.task_id: task.windows for task in frozen.tasks if kind_of(task).runs}
     try:
         async with store.read() as tx:
-            results = await tx.submissions.results(int(frozen.round_id))
+            results = await tx.submissions.results(frozen.index)
     except DamagedError:
         return {}
     return {

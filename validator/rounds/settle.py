@@ -115,8 +115,8 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     outcome, now = scored.outcome, clock.now()
     async with store.begin() as tx:
         await _write_judgements(tx, frozen, scored.results, returned)
-        await tx.rounds.settle(int(frozen.round_id), "settled", Reason.SETTLED, outcome, now, scored.rows.summary)
-        await _write_rows(tx, int(frozen.round_id), scored.rows, scored_by.rules.reputation.start, now)
+        await tx.rounds.settle(frozen.index, "settled", Reason.SETTLED, outcome, now, scored.rows.summary)
+        await _write_rows(tx, frozen.index, scored.rows, scored_by.rules.reputation.start, now)
         await tx.proofs.put_all(scored.proofs)
         await write_receipt(tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, scored.lines))
     return outcome
@@ -129,7 +129,7 @@ async def void_round(  # noqa: PLR0913, PLR0917 - the round, and what its receip
     lines = await asyncio.to_thread(planned_lines, frozen, plan)
     now = clock.now()
     async with store.begin() as tx:
-        await tx.rounds.settle(int(frozen.round_id), "void", reason, None, now)
+        await tx.rounds.settle(frozen.index, "void", reason, None, now)
         await write_receipt(tx, signer, now, round_end(frozen, "void", reason, lines))
 
 
@@ -181,7 +181,7 @@ async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundR
     submissions = {(answer.task_id, answer.hotkey): answer for answer in results.passed}
     for (task_id, hotkey), judged in returned.judged.items():
         if not judged.stored and task_id not in returned.void:
-            key = DispatchKey(int(frozen.round_id), task_id, hotkey)
+            key = DispatchKey(frozen.index, task_id, hotkey)
             submission = submissions.get((task_id, hotkey))
             await tx.dispatches.judged(key, judged.reason, submission, detail=judged.detail)
 

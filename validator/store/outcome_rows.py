@@ -54,7 +54,7 @@ def rows_of(version: Version, frozen: RoundInput, outcome: RoundOutcome) -> Outc
         flags=outcome.flags,
         reputation_events=outcome.reputation,
         window_entries=tuple(
-            WindowEntry(hotkey, skill_type, int(frozen.round_id), task_id, value)
+            WindowEntry(hotkey, skill_type, frozen.index, task_id, value)
             for hotkey, skill_type, task_id, value in version.window_entries(frozen, outcome)
         ),
     )

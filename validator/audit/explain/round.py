@@ -158,7 +158,7 @@ async def _tasks(  # noqa: PLR0913, PLR0917 - a settled round, and whom it is to
     outcome: RoundOutcome,
     hotkey: str,
 ) -> tuple[TaskExplanation, ...]:
-    round_id = int(frozen.round_id)
+    round_id = frozen.index
     mine = [one for one in planned if any(c.hotkey == hotkey for c in one.candidates)]
     records = {record.task_id: record for record in await tx.tasks.of_round(round_id)}
     dispatches = await tx.dispatches.of_round(round_id)

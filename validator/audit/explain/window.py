@@ -119,7 +119,7 @@ async def explain_weight(  # noqa: PLR0913, PLR0917 - a round, a miner, and what
     registered = {neuron.hotkey for neuron in frozen.snapshot.neurons} - {frozen.validator_hotkey}
     if not changed or hotkey not in registered:
         return ()
-    round_id = int(frozen.round_id)
+    round_id = frozen.index
     end = await tx.windows.end_of(round_id)
     windows: dict[str, Mapping[str, Sequence[float]]] = {
         miner: of_types

@@ -83,7 +83,7 @@ class Chain:
             self.next_round = int(receipt.first_round)
         if receipt.round is None:
             return
-        round_id = int(receipt.round.round_id)
+        round_id = receipt.round.index
         if self.next_round is not None and round_id != self.next_round:
             raise WrongReceiptError(
                 "round.round_id", f"{round_id} where {self.next_round} is the next: there is a hole"

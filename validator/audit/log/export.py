@@ -58,7 +58,7 @@ def _receipt(record: ReceiptRecord) -> Receipt:
 
 
 async def _round_lines(tx: Transaction, end: RoundEnd) -> AsyncIterator[bytes]:
-    round_id, lines = int(end.round_id), end.lines
+    round_id, lines = end.index, end.lines
     if lines.input is not None:
         yield _held(end, "input", lines.input, await _input(tx, round_id))
     if lines.plan is not None:

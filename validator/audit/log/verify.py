@@ -84,7 +84,7 @@ def _verify(reader: LineReader, chain: Chain, salts: Mapping[str, bytes], progre
             )
             if standing.known > MAX_LOG_HOTKEYS:
                 raise FaultError(found.number, "receipt", None, f"more than {MAX_LOG_HOTKEYS} miners in one file")
-            last_round = int(receipt.round.round_id)
+            last_round = receipt.round.index
             first_round = last_round if first_round is None else first_round
         progress(reader.offset)
     if chain.last is None or chain.last_digest is None or chain.first is None or chain.hotkey is None:

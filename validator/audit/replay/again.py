@@ -60,7 +60,7 @@ async def judge_again(
         too_costly=counted["too_costly"],
         dispatches=len(records),
     )
-    again = {DispatchKey(int(frozen.round_id), *key): judgement for key, judgement in gates.judgements().items()}
+    again = {DispatchKey(frozen.index, *key): judgement for key, judgement in gates.judgements().items()}
     return bodies, (*damaged, *_differences(frozen, stored, again))
 
 

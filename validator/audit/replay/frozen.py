@@ -17,7 +17,7 @@ def input_differences(frozen: RoundInput, record: RoundRecord, salt: SaltRecord 
     snapshot = frozen.snapshot
     columns = {"round_id": record.round_id, "epoch": record.epoch, "block": record.block, "hash": record.block_hash}
     own = {
-        "round_id": int(frozen.round_id),
+        "round_id": frozen.index,
         "epoch": snapshot.epoch,
         "block": snapshot.block,
         "hash": snapshot.block_hash,

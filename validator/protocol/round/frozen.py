@@ -105,3 +105,8 @@ class RoundInput(Document, frozen=True):
     miners: tuple[MinerState, ...]
     tasks: tuple[RoundTask, ...]
     reruns: tuple[RerunResult, ...] = ()
+
+    @property
+    def index(self) -> int:
+        """The round's id as the number that the program counts and stores by."""
+        return int(self.round_id)
