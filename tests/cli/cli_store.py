@@ -22,11 +22,13 @@ from world import World, garbage, honest
 from validator.cli import main
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
+from validator.protocol.reasons import Reason
 from validator.protocol.round import FlagRaised, Neuron, ReputationEvent
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.rounds.prepare import Prepared
 from validator.store import Store, open_store
+from validator.store.computed import UnpaidWindow, VectorRecord
 from validator.store.repositories.weights import PlannedWeights
 
 T = TypeVar("T")
@@ -139,9 +141,8 @@ async def _on_virtual_time(world: World, work: Coroutine[Any, Any, T]) -> T:
 async def _lower_reputation(store: Store) -> None:
     """Bring one miner below what selection asks for, so that the next round leaves it out."""
     async with store.begin() as tx:
-        # What it came to in round 0 depends on whether it was drawn for the type there.
-        before = (await tx.reputations.all()).get((GARBAGE, SkillType.MCP_SERVER), V1.rules.reputation.start)
-        event = ReputationEvent(GARBAGE, SkillType.MCP_SERVER, "violation", "", before, 0.1225)
+        before = (await tx.reputations.all())[GARBAGE, SkillType.MCP_SERVER]
+        event = ReputationEvent(GARBAGE, SkillType.MCP_SERVER, "violation", "", before, before * 0.5)
         await tx.reputations.apply([event], 0, V1.rules.reputation.start)
 
 
@@ -162,4 +163,7 @@ async def _add_conduct(store: Store, world: World) -> None:
         await tx.capabilities.put(FLAGGED, document, now, now + timedelta(hours=12), now)
         vector, scores = {FLAGGED: 0.15, EVIL: 0.05}, {FLAGGED: 1 / 3, EVIL: 0.25, GARBAGE: 0.0}
         number = (await tx.weights.prepare(1, 0, 7, PlannedWeights(vector, scores, 0.8, {}), RAISED)).id
+        unpaid = UnpaidWindow(GARBAGE, "mcp_server", Reason.LOW_REPUTATION, "its reputation is 0.1000", 6, 0)
+        vector_of_7 = VectorRecord(1, 0, 7, 0, 139, "1.1.0", positive=True, unpaid=(unpaid,), computed_at=RAISED)
+        await tx.vectors.put(vector_of_7)
         await tx.weights.update(number, "confirmed", RAISED, block=140, message="[green]fine[/green]", extrinsic="0x1")

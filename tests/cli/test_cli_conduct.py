@@ -22,6 +22,8 @@ from cli_store import (
     validator,
 )
 
+from validator.protocol.reasons import Reason
+from validator.protocol.remedies import REMEDIES
 from validator.protocol.skill_types import ASSESSED_TYPES
 
 MINER_KEYS = [
@@ -38,6 +40,7 @@ MINER_KEYS = [
     "score",
     "type_scores",
     "window_entries",
+    "unpaid",
 ]
 FLAG_KEYS = [
     "id",
@@ -201,3 +204,25 @@ def test_the_newest_weights_are_shown(example: Example) -> None:
     text = validator("weights", "show", "--config", str(example.config)).stdout
     assert "message: [green]fine[/green]" in text
     assert "sum 0.200000000, unallocated 0.800000000" in text
+    assert "computed under scoring version 1.1.0" in text
+
+
+def test_who_was_not_paid_is_shown_as_it_was_when_the_weights_were_computed(example: Example) -> None:
+    found = answered("weights", "show", "--config", str(example.config))
+    assert found["scoring_version"] == "1.1.0"
+    (window,) = found["unpaid"]
+    assert window == {
+        "hotkey": GARBAGE,
+        "skill_type": "mcp_server",
+        "reason": "low_reputation",
+        "meaning": Reason.LOW_REPUTATION.meaning,
+        "detail": "its reputation is 0.1000",
+        "remedy": REMEDIES[Reason.LOW_REPUTATION],
+        "since_epoch": 6,
+        "since_round": 0,
+    }
+    lines = validator("weights", "show", "--config", str(example.config)).stdout.splitlines()
+    told = lines[lines.index("not paid:") :]
+    row = next(line for line in told if GARBAGE in line)
+    assert row.split()[1:] == ["mcp_server", "low_reputation", "6", "0", "its", "reputation", "is", "0.1000"]
+    assert told[-1] == f"low_reputation: {window['meaning']} {window['remedy']}"

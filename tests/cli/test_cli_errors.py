@@ -169,3 +169,21 @@ def test_output_that_the_encoding_lacks_is_escaped(example: Example) -> None:
     done = validator("miners", "list", "--config", str(example.config), PYTHONIOENCODING="ascii")
     assert done.returncode == 0
     assert FOREIGN.encode("ascii", "backslashreplace").decode() in done.stdout
+
+
+@pytest.mark.parametrize("name", ["assessment_share", "workflow_share", "variable", "secret"])
+def test_the_shares_that_were_settings_get_one_line_of_advice(name: str, tmp_path: Path) -> None:
+    file, variables, told = "[validator]\nnetuid = 1\n", {}, f"validator.toml: weights.{name}: "
+    if name in ("variable", "secret"):
+        variable = f"VALIDATOR_WEIGHTS__WORKFLOW_SHARE{'_FILE' if name == 'secret' else ''}"
+        variables, told = {variable: "0.25"}, f"{variable}: "
+    else:
+        file += f"[weights]\n{name} = 0.5\n"
+    (tmp_path / "validator.toml").write_text(file)
+    command = [*PROGRAM, "weights", "show"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment(**variables), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"{told}is no setting any more; remove it: ")

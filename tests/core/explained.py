@@ -80,11 +80,15 @@ class ExplainedWorld(World):
     """A world whose miners declare what `declared` says and whose rounds begin at whole multiples of 20 s."""
 
     def __init__(
-        self, store: Store, source: MemorySource, script: Script, declared: Mapping[int, tuple[SkillType, ...]]
+        self,
+        store: Store,
+        source: MemorySource,
+        script: Script,
+        declared: Mapping[int, tuple[SkillType, ...]],
+        tempo: int = 20,
     ) -> None:
-        super().__init__(
-            store, miners=min(max(declared) + 2, len(HOTKEYS)), script=script, source=source, crypto="ed25519"
-        )
+        miners = min(max(declared) + 2, len(HOTKEYS))
+        super().__init__(store, miners=miners, script=script, source=source, crypto="ed25519", tempo=tempo)
         self.declared = declared
 
     def _capabilities(self, signer: Signer) -> bytes:

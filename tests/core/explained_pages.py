@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 import structlog
 from explained import ASSORTED_ROUNDS, COHORT_ROUNDS, HOTKEYS, assorted, cohort
+from pay_world import FAILING, WITHDRAWN, unpaid
 from planned import CYCLE, GOOD, GREEDY, SHAKY, SLOW, planned
 from world import World
 
@@ -20,6 +21,7 @@ SCENARIOS: Final[dict[str, Callable[[Store], Awaitable[World]]]] = {
     "assorted": assorted,
     "cohort": cohort,
     "planned": planned,
+    "unpaid": unpaid,
 }
 _LAST, _FLAGGED = str(ASSORTED_ROUNDS - 1), str(COHORT_ROUNDS - 1)
 
@@ -50,6 +52,8 @@ EXAMPLES: Final[dict[str, Example]] = {
     "workflow-deferred": Example("planned", ("1", HOTKEYS[GOOD])),  # and a data_transform beside it
     "workflow-miner": Example("planned", (HOTKEYS[SLOW],)),
     "miner": Example("assorted", (HOTKEYS[6],)),
+    "unpaid-failing": Example("unpaid", (HOTKEYS[FAILING],)),
+    "unpaid-withdrawn": Example("unpaid", (HOTKEYS[WITHDRAWN],)),
 }
 IN_JSON: Final = (
     "winner",
@@ -58,6 +62,7 @@ IN_JSON: Final = (
     "gate-failure",
     "flagged",
     "miner",
+    "unpaid-failing",
     "workflow-good",
     "workflow-cycle",
 )

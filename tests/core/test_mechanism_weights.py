@@ -89,7 +89,6 @@ def test_a_share_of_nothing_leaves_a_kind_out() -> None:
 
 
 def test_the_settings_map_kinds_to_mechanisms() -> None:
-    assert mechanisms(WeightsSettings()) == {0: BOTH}
+    assert mechanisms(WeightsSettings()) == {0: (Share(ASSESSMENTS), Share(WORKFLOWS))}
     apart = mechanisms(WeightsSettings(assessment_mechid=3, workflow_mechid=1))
-    assert list(apart.items()) == [(1, (BOTH[1],)), (3, (BOTH[0],))]
-    assert mechanisms(WeightsSettings(workflow_share=0.0, workflow_mechid=7)) == {0: (BOTH[0],)}
+    assert list(apart.items()) == [(1, (Share(WORKFLOWS),)), (3, (Share(ASSESSMENTS),))]

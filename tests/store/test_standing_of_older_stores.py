@@ -71,9 +71,10 @@ async def test_a_store_of_the_released_version_can_compute_its_next_vector(
         assert newest is not None
         assert stored is not None
         assert stored.input is not None
-        assert (newest.epoch, newest.round_id, last) == (1, 2, (2, "1.0.0"))
+        assert last is not None
+        assert (newest.epoch, newest.round_id, last.round_id, last.scoring_version) == (1, 2, 2, "1.0.0")
         declared = {(miner.hotkey, str(kind)) for miner in stored.input.miners for kind in miner.skill_types}
-        assert await tx.declarations.standing(newest.round_id) == declared
+        assert await tx.declarations.since(newest.round_id) == (1, dict.fromkeys(declared, 1))
         assert await tx.exclusions.standing() == {}
 
 

@@ -51,7 +51,8 @@ async def end(store: Store, plan: RoundPlan, state: EndState = "settled") -> Non
 
 async def declared_since(store: Store, after: int | None) -> set[tuple[str, str]]:
     async with store.read() as tx:
-        return set(await tx.declarations.standing(after))
+        found = await tx.declarations.since(after)
+    return {pair for pair in found.times if found.holds(*pair)}
 
 
 async def unproven(store: Store) -> dict[tuple[str, str], Exclusion]:
@@ -154,13 +155,18 @@ async def test_the_newest_frozen_round_names_its_version(store: Store) -> None:
         await tx.rounds.skip(3, epoch=0, block=3_000, block_hash="00", reason=Reason.SKIPPED_NO_TASKS, at=at(3))
         first = await tx.rounds.get(1)
         assert first is not None
-        assert await tx.rounds.newest_frozen() == (2, "1.0.0")
-        assert await tx.rounds.newest_frozen(first.record.block) == (1, "1.0.0")
+        newest, earlier = await tx.rounds.newest_frozen(), await tx.rounds.newest_frozen(first.record.block)
+    assert newest is not None
+    assert (newest.round_id, newest.scoring_version) == (2, "1.0.0")
+    assert earlier == (1, 7, first.record.epoch, first.record.block, "1.0.0")
 
 
 async def test_a_vector_is_written_down_once_per_epoch_and_found_by_later_ones(store: Store) -> None:
     await freeze(store, 0)
-    unpaid = (UnpaidWindow(A, "executable_python", "undeclared", 7, None), UnpaidWindow(B, "x", "unproven", 6, 0))
+    unpaid = (
+        UnpaidWindow(A, "executable_python", Reason.UNDECLARED, "0 of 1", 7, None),
+        UnpaidWindow(B, "x", Reason.UNPROVEN, "", 6, 0),
+    )
     first = VectorRecord(1, 0, 7, None, 140, "1.1.0", positive=False, unpaid=(), computed_at=at(1))
     again = VectorRecord(1, 0, 7, 0, 141, "1.1.0", positive=True, unpaid=unpaid, computed_at=at(2))
     async with store.begin() as tx:
@@ -168,6 +174,6 @@ async def test_a_vector_is_written_down_once_per_epoch_and_found_by_later_ones(s
         await tx.vectors.put(again)
     async with store.read() as tx:
         assert await tx.vectors.of_epoch(1, 0, 7) == again
-        assert await tx.vectors.before(1, 0, 8) == again
+        assert await tx.vectors.before(1, 0, 8) == await tx.vectors.newest(1, 0) == again
         assert await tx.vectors.before(1, 0, 7) is None
         assert await tx.vectors.before(1, 1, 8) is None

@@ -230,3 +230,19 @@ async def test_the_metrics_show_block_and_age(store: Store) -> None:
         await world.until_block(20)
     assert world.metrics.registry.get_sample_value("validator_chain_block") == 20
     assert world.metrics.registry.get_sample_value("validator_blocks_since_weights") == 6
+
+
+async def test_an_epochs_vector_is_written_down_also_when_nothing_is_sent(store: Store) -> None:
+    world = build(store)
+    world.subnet.set_permit(ME, validator_permit=False)
+    async with running(world):
+        await world.until_block(18)
+        await give_scores(store, world.subnet, {"miner0": 1.0})
+        await world.until_block(37)
+    async with store.read() as tx:
+        first, second = await tx.vectors.of_epoch(1, 0, 0), await tx.vectors.of_epoch(1, 0, 1)
+    assert first is not None
+    assert second is not None
+    assert (first.block, first.positive, first.unpaid) == (14, False, ())
+    assert (second.block, second.positive, second.round_id) == (34, True, None)
+    assert await world.records() == []

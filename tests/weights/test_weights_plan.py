@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from validator.chain.quantize import to_u16
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.scoring import Share
-from validator.weights.plan import ASSESSMENTS, WORKFLOWS, Windows, plan_vector, resolve
+from validator.store.standing import Basis, Windows
+from validator.weights.plan import ASSESSMENTS, WORKFLOWS, plan_vector, resolve
 
 ME, OWNER = "Validator", "Owner"
-KINDS = (Share(ASSESSMENTS, 0.75), Share(WORKFLOWS, 0.25))
+KINDS = (Share(ASSESSMENTS), Share(WORKFLOWS))
 HOTKEYS = [f"m{n}" for n in range(12)]
 
 
@@ -21,6 +22,10 @@ def snapshot_of(hotkeys: list[str], owner: str | None = None) -> MetagraphSnapsh
 
 def windows_of(**scores: float) -> Windows:
     return {hotkey: {"declarative": [score] * 20} for hotkey, score in scores.items()}
+
+
+def basis(windows: Windows) -> Basis:
+    return Basis(V1, windows, {}, epoch=2, round_id=None, previous=None)
 
 
 ENTRIES = st.lists(st.floats(0, 4) | st.just(0.0), max_size=25)
@@ -35,11 +40,11 @@ def test_what_is_sent_is_the_spec_over_the_registered(
     windows: Windows, registered: list[str], owner: str | None
 ) -> None:
     snapshot = snapshot_of(registered, owner)
-    vector = plan_vector(V1, windows, snapshot, ME, KINDS)
+    vector = plan_vector(basis(windows), snapshot, ME, KINDS)
     miners = {hotkey: windows[hotkey] for hotkey in windows if hotkey in registered and hotkey != ME}
     expected = V1.score_weights(miners)
-    if vector is None:
-        assert not expected.weights
+    if not vector.positive:
+        assert (expected.weights, vector.uids, vector.owner, vector.unallocated) == ({}, {}, None, 1.0)
         return
     assert (vector.scores, vector.weights, vector.unallocated) == expected[:3]
     assert all(0 < weight <= V1.rules.pay.cap for weight in vector.weights.values())
@@ -58,10 +63,8 @@ def test_what_is_sent_is_the_spec_over_the_registered(
 
 def test_a_hotkey_that_left_does_not_lift_anybody_over_the_cap() -> None:
     windows = windows_of(**dict.fromkeys(HOTKEYS[:8], 1.0))
-    all_here = plan_vector(V1, windows, snapshot_of([ME, *HOTKEYS[:8]]), ME, KINDS)
-    six_here = plan_vector(V1, windows, snapshot_of([ME, *HOTKEYS[:6]]), ME, KINDS)
-    assert all_here is not None
-    assert six_here is not None
+    all_here = plan_vector(basis(windows), snapshot_of([ME, *HOTKEYS[:8]]), ME, KINDS)
+    six_here = plan_vector(basis(windows), snapshot_of([ME, *HOTKEYS[:6]]), ME, KINDS)
     assert all_here.weights == dict.fromkeys(HOTKEYS[:8], 0.125)
     assert six_here.weights == dict.fromkeys(HOTKEYS[:6], V1.rules.pay.cap)
     assert abs(six_here.unallocated - 0.1) < 1e-12
@@ -70,24 +73,21 @@ def test_a_hotkey_that_left_does_not_lift_anybody_over_the_cap() -> None:
 
 def test_a_uid_that_changed_hands_carries_nothing_over() -> None:
     windows = windows_of(m0=1.0, m1=3.0)
-    before = plan_vector(V1, windows, snapshot_of([ME, "m0", "m1"]), ME, KINDS)
-    after = plan_vector(V1, windows, snapshot_of([ME, "new", "m1", "m0"]), ME, KINDS)
-    assert before is not None
-    assert after is not None
+    before = plan_vector(basis(windows), snapshot_of([ME, "m0", "m1"]), ME, KINDS)
+    after = plan_vector(basis(windows), snapshot_of([ME, "new", "m1", "m0"]), ME, KINDS)
     assert set(before.uids) == {1, 2}
     assert set(after.uids) == {2, 3}
 
 
 def test_an_owner_who_mines_keeps_what_is_earned_beside_what_is_left_over() -> None:
-    vector = plan_vector(V1, windows_of(Owner=1.0), snapshot_of([ME, OWNER], OWNER), ME, KINDS)
-    assert vector is not None
+    vector = plan_vector(basis(windows_of(Owner=1.0)), snapshot_of([ME, OWNER], OWNER), ME, KINDS)
     assert vector.weights == {OWNER: V1.rules.pay.cap}
     assert abs(vector.uids[1] - 1.0) < 1e-12
 
 
 def test_no_positive_score_gives_no_vector_not_even_for_the_owner() -> None:
     here = snapshot_of([ME, "m0", OWNER], OWNER)
-    assert plan_vector(V1, {}, here, ME, KINDS) is None
-    assert plan_vector(V1, windows_of(m0=0.0), here, ME, KINDS) is None
-    assert plan_vector(V1, windows_of(gone=1.0), here, ME, KINDS) is None
-    assert plan_vector(V1, windows_of(Validator=1.0), here, ME, KINDS) is None
+    assert not plan_vector(basis({}), here, ME, KINDS).positive
+    assert not plan_vector(basis(windows_of(m0=0.0)), here, ME, KINDS).positive
+    assert not plan_vector(basis(windows_of(gone=1.0)), here, ME, KINDS).positive
+    assert not plan_vector(basis(windows_of(Validator=1.0)), here, ME, KINDS).positive

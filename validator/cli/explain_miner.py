@@ -8,6 +8,7 @@ from validator.audit.explain.miner import Failure, Point
 from validator.cli.explain_page import Page
 from validator.cli.output import NONE
 from validator.cli.tables import Column
+from validator.store.computed import UnpaidTold
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _FAILED: Final = "×"
@@ -32,6 +33,11 @@ def print_miner_explanation(explained: MinerExplanation) -> None:
         page.line("it was never scored", indent=0)
     page.blank()
     _write_types(page, explained)
+    if explained.unpaid:
+        page.heading("Not paid now")
+        page.line("These windows keep their entries, but count as 0 in the weights while the reason holds.")
+        for window in explained.unpaid:
+            _write_unpaid(page, window)
     if explained.failures:
         page.heading("Last failures")
         for failure in explained.failures:
@@ -96,6 +102,16 @@ def _bar(point: Point, largest: float) -> str:
     if point.value is None:
         return _NOTHING
     return _BARS[round(point.value / largest * (len(_BARS) - 1))] if largest > 0 else _BARS[0]
+
+
+def _write_unpaid(page: Page, window: UnpaidTold) -> None:
+    since = f"since the weights of epoch {window.since_epoch}"
+    if window.since_round is not None:
+        since += f" (round {window.since_round} was the newest then)"
+    page.line(f"{window.skill_type}: {window.reason}, {since}")
+    page.line(f"why: {window.meaning or 'this program does not know the reason'} ({window.detail})", indent=4)
+    if window.remedy:
+        page.line(f"what brings it back: {window.remedy}", indent=4)
 
 
 def _write_failure(page: Page, failure: Failure) -> None:

@@ -8,7 +8,9 @@ from validator.cli.options import Config, Json
 from validator.cli.output import NONE, print_json, print_line
 from validator.cli.session import ask_store
 from validator.cli.tables import Column, print_table
+from validator.cli.unpaid import print_unpaid
 from validator.protocol.skill_types import SkillType
+from validator.weights.plan import mechanisms
 
 _SHORT: Final = {
     SkillType.RAG_KNOWLEDGE: "rag",
@@ -23,7 +25,7 @@ _SHORT: Final = {
 def list_(config: Config = None, as_json: Json = False) -> None:
     """List everyone ever seen, highest score first: what it declares and what it stands at."""
     now = datetime.now(UTC)
-    found = ask_store(config, lambda tx, _: miner_list(tx, now))
+    found = ask_store(config, lambda tx, settings: miner_list(tx, now, mechanisms(settings.weights)))
     if as_json:
         print_json({"miners": found})
         return
@@ -51,6 +53,7 @@ def list_(config: Config = None, as_json: Json = False) -> None:
     print_table(columns, map(row, found))
     print_line("score: the sum of the scores of its types")
     print_line("under a type: reputation, in brackets where the type is not declared now; uid: - where not registered")
+    print_unpaid([one for miner in found for one in miner.unpaid])
 
 
 def _reputation(miner: MinerView, kind: SkillType) -> str | None:

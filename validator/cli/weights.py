@@ -12,6 +12,7 @@ from validator.cli.options import Config, Json
 from validator.cli.output import NONE, print_json, print_line
 from validator.cli.session import ask_store, change_store
 from validator.cli.tables import Column, print_table
+from validator.cli.unpaid import print_unpaid
 from validator.weights.lock import clear, stop_file_of
 
 WHICH_SCORE: Final = (
@@ -41,6 +42,8 @@ def show(
     block = NONE if found.block is None else found.block
     print_line(f"Submission {found.id}: {found.state}, netuid {found.netuid}, mechanism {found.mechid}")
     print_line(f"epoch {found.epoch}, block {block}, extrinsic {found.extrinsic or NONE}")
+    if found.scoring_version:
+        print_line(f"computed under scoring version {found.scoring_version}")
     if found.message:
         print_line(f"message: {found.message}")
     columns = (
@@ -52,6 +55,7 @@ def show(
     print_table(columns, ((line.hotkey, line.uid, line.score, f"{line.weight:.6f}") for line in found.miners))
     print_line(WHICH_SCORE)
     print_line(f"sum {found.sum:.9f}, unallocated {found.unallocated:.9f}")
+    print_unpaid(found.unpaid or ())
 
 
 def unlock(

@@ -4,6 +4,7 @@ from validator.cli.options import Config, Json
 from validator.cli.output import NONE, print_json, print_line
 from validator.cli.session import ask_store
 from validator.cli.tables import Column, print_table
+from validator.cli.unpaid import print_unpaid
 from validator.cli.weights import WHICH_SCORE
 from validator.daemon.planning import plan_of
 from validator.weights.preview import PlanView
@@ -24,6 +25,7 @@ def _print(view: PlanView) -> None:
     print_line(f"Plan for netuid {view.netuid}, mechanism {view.mechid}, at block {view.block}")
     state = "nothing submitted yet" if view.state is None else f"its submission: {view.state}"
     print_line(f"epoch {view.epoch} until block {end}, due at {view.due_block}, in {view.blocks_until} blocks; {state}")
+    print_line(f"computed under scoring version {view.scoring_version}")
     if view.commit_reveal:
         print_line("weights are committed first: what is on chain shows them only once they are revealed")
     for standing in view.hindrances:
@@ -55,4 +57,5 @@ def _print(view: PlanView) -> None:
     )
     print_line(WHICH_SCORE)
     print_line(f"unallocated {view.unallocated:.9f}, taken by {view.owner or 'nobody'}")
+    print_unpaid(view.unpaid)
     print_line()

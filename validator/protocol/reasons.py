@@ -210,6 +210,10 @@ class Reason(StrEnum):
     WEIGHTS_CHAIN_DOWN = "weights_chain_down", "The chain could not be reached: nothing is sent."
     WEIGHTS_VERSION_KEY = "weights_version_key", "The subnet asks for weights of a newer version of this program."
     WEIGHTS_UNREVEALED = "weights_unrevealed", "The chain takes no commitment before one of those made is revealed."
+    WEIGHTS_SCORING_VERSION = (
+        "weights_scoring_version",
+        "The newest round is of a scoring version that this program does not score: nothing is computed or sent.",
+    )
     WEIGHTS_REJECTED = "weights_rejected", "The chain refused the weights."
     WEIGHTS_UNKNOWN = (
         "weights_unknown",

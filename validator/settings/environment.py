@@ -30,7 +30,7 @@ def read_environment(environ: Mapping[str, str]) -> tuple[dict[str, Override], l
         entry = known.get(variable) or known.get(variable.removesuffix(_FILE))
         shown = printable(variable, 80)
         if entry is None:
-            dotted = variable.removeprefix(PREFIX).lower().replace("__", ".", 1)
+            dotted = variable.removeprefix(PREFIX).removesuffix(_FILE).lower().replace("__", ".", 1)
             problems.append(f"{shown}: {advice(dotted) or 'sets no known setting'}")
         elif entry.dotted in found:
             problems.append(f"{shown}: {entry.dotted} is set by {entry.variable} too; one of the two must go")

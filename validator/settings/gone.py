@@ -2,8 +2,11 @@
 
 from typing import Final
 
+_SHARES: Final = "remove it: what workflows are paid beside assessments is a constant of the scoring version"
 GONE: Final = {
     "tasks.exclude_recent": "remove it: the task that was given least often is always next",
+    "weights.assessment_share": _SHARES,
+    "weights.workflow_share": _SHARES,
 }
 
 

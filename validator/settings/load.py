@@ -148,9 +148,7 @@ def _conflicts(values: Values) -> list[str]:
 
     simulated = given("chain.kind") == "simulated"
     server = given("tasks.server_url") is not None
-    no_share = given("weights.assessment_share") == 0 and given("weights.workflow_share") == 0
     rules = (
-        (no_share, "weights.assessment_share: 0 only where weights.workflow_share is above 0"),
         (given("wallet.uri") is not None and not simulated, 'wallet.uri: allowed only with chain.kind = "simulated"'),
         (simulated and given("chain.state") is None, 'chain.state: required with chain.kind = "simulated"'),
         (server and given("tasks.server_hotkey") is None, "tasks.server_hotkey: required with tasks.server_url"),

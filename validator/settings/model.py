@@ -192,13 +192,7 @@ class WeightsSettings(Section):
         False, "Whether everything but signing is done: the log says what would have been sent (`run --dry-run`)."
     )
     assessment_mechid: int = _key(0, "The subnet's mechanism that assessments are paid by.", ge=0, le=255)
-    assessment_share: float = _key(
-        0.75, "Their share, in proportion to that of workflows, where both have the same mechanism.", ge=0, le=1
-    )
     workflow_mechid: int = _key(0, "The subnet's mechanism that workflows are paid by.", ge=0, le=255)
-    workflow_share: float = _key(
-        0.25, "Their share, in proportion to that of assessments, where both have the same mechanism.", ge=0, le=1
-    )
     blocks_before_epoch_end: int = _key(
         20, "How long before the end of an epoch its weights are sent.", unit="blocks", ge=1, le=10_000
     )

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from validator.protocol.reasons import Reason, meaning_of
+from validator.protocol.remedies import remedy_of
 from validator.protocol.sssa import Document
 
 
@@ -12,15 +14,49 @@ class UnpaidWindow(Document, frozen=True):
     Attributes:
         hotkey, skill_type: whose.
         reason: code, the first of D-23 that held.
+        detail: the numbers behind it, for people.
         epoch: since the vector of this epoch, for this reason without a break.
         round_id: the newest round that was frozen when that vector was computed.
     """
 
     hotkey: str
     skill_type: str
-    reason: str
+    reason: Reason
+    detail: str
     epoch: int
     round_id: int | None
+
+    @property
+    def told(self) -> "UnpaidTold":
+        """It in words."""
+        return UnpaidTold(
+            hotkey=self.hotkey,
+            skill_type=self.skill_type,
+            reason=self.reason,
+            meaning=meaning_of(self.reason),
+            detail=self.detail,
+            remedy=remedy_of(self.reason),
+            since_epoch=self.epoch,
+            since_round=self.round_id,
+        )
+
+
+class UnpaidTold(Document, frozen=True):
+    """An unpaid window in words, as listings and `--json` show it.
+
+    Attributes:
+        meaning, remedy: what the reason says, and what brings the window back; None where nobody here knows.
+        since_epoch, since_round: as `epoch` and `round_id` of `UnpaidWindow`.
+    """
+
+    hotkey: str
+    skill_type: str
+    reason: Reason
+    meaning: str | None
+    detail: str
+    remedy: str | None
+    since_epoch: int
+    since_round: int | None
 
 
 @dataclass(frozen=True, slots=True)

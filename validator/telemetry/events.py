@@ -143,7 +143,10 @@ class Event(StrEnum):
     WEIGHTS_SUBMITTED = (
         "weights_submitted",
         "What one submission came to: the canonical line of an epoch.",
-        ("netuid mechid epoch attempt block extrinsic reason message seconds weights uids scores unallocated owner"),
+        (
+            "netuid mechid epoch attempt block extrinsic reason message seconds scoring_version"
+            " weights uids scores unpaid unallocated owner"
+        ),
     )
     WEIGHTS_BLOCKED = (
         "weights_blocked",
@@ -163,7 +166,7 @@ class Event(StrEnum):
     WEIGHTS_PLANNED = (
         "weights_planned",
         "A dry run: what would have been sent now.",
-        "netuid mechid epoch block reason weights uids scores unallocated owner",
+        "netuid mechid epoch block reason scoring_version weights uids scores unpaid unallocated owner",
     )
     WEIGHTS_EXPIRED = (
         "weights_expired",

@@ -4,7 +4,7 @@ Most of them follow from the log's canonical lines: `Metrics.observe` is given e
 the log level. What no event tells is set where it happens.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -12,6 +12,7 @@ from prometheus_client.exposition import generate_latest
 
 from validator.conditions import CONDITIONS
 from validator.protocol.reasons import Reason
+from validator.protocol.remedies import UNPAID
 from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT
 from validator.sources import Clock
@@ -71,6 +72,9 @@ class Metrics:
         self.weights = self._counter("weights_submissions", "Weight submissions, by what came of them.", "reason")
         self.weights_blocked = self._gauge("weights_blocked", "1 for the reason why none can be sent now.", "reason")
         self.weights_age = self._gauge("blocks_since_weights", "Blocks since this hotkey's last weights on chain.")
+        self.unpaid = self._gauge(
+            "unpaid_windows", "Windows that the newest vector does not pay, by reason.", "mechid", "reason"
+        )
         self.weights_seconds = self._histogram("weights_seconds", "Time until the chain answered a submission.")
         self.pruned = self._counter("pruned_rows", "Rows that retention removed.", "kind")
         self.conditions = self._gauge("condition", "1 while the condition stands, else 0.", "condition")
@@ -115,6 +119,11 @@ class Metrics:
     def condition(self, name: str, stands: bool) -> None:
         """Note whether a condition stands."""
         self.conditions.labels(name).set(stands)
+
+    def pays(self, mechid: int, unpaid: Collection[str]) -> None:
+        """Note why each unpaid window of a mechanism's vector is (SPEC 16, D-23)."""
+        for reason in UNPAID:
+            self.unpaid.labels(str(mechid), str(reason)).set(sum(one == reason for one in unpaid))
 
     def render(self) -> bytes:
         """Return the metrics in Prometheus' text form, CONTENT_TYPE."""

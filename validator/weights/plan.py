@@ -1,19 +1,19 @@
 """From scores to what is sent: who is registered now, and which uid is whose (SPEC 11). Pure."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.scoring import Share, Version
+from validator.scoring import Share
 from validator.settings import WeightsSettings
+from validator.store.computed import UnpaidWindow
+from validator.store.standing import Basis
 
 # Below this, what the sum of the weights misses of 1 is rounding and nobody's share.
 _ROUNDING: Final = 1e-9
 ASSESSMENTS: Final = tuple(map(str, ASSESSED_TYPES))
 WORKFLOWS: Final = (str(SkillType.WORKFLOW),)
-
-Windows = Mapping[str, Mapping[str, Sequence[float]]]
 
 
 class Vector(NamedTuple):
@@ -25,6 +25,8 @@ class Vector(NamedTuple):
         scores: hotkey to score of every registered miner that has one.
         unallocated: the share that no miner takes (D-11).
         owner: who takes it; None where nobody does: nothing is left over, or the chain names no registered owner.
+        scoring_version: that it was computed under.
+        unpaid: windows of registered miners that count as 0 (SPEC 16, D-23).
     """
 
     uids: dict[int, float]
@@ -32,34 +34,56 @@ class Vector(NamedTuple):
     scores: dict[str, float]
     unallocated: float
     owner: str | None
+    scoring_version: str
+    unpaid: tuple[UnpaidWindow, ...]
+
+    @property
+    def positive(self) -> bool:
+        """Whether any miner has a score above 0; without one nothing is sent."""
+        return bool(self.weights)
+
+    def told(self) -> dict[str, Any]:
+        """Return what a line of the log says of it."""
+        unpaid: dict[str, dict[str, str]] = {}
+        for one in self.unpaid:
+            unpaid.setdefault(one.hotkey, {})[one.skill_type] = one.reason
+        return {
+            "scoring_version": self.scoring_version,
+            "weights": self.weights,
+            "uids": {str(uid): weight for uid, weight in sorted(self.uids.items())},
+            "scores": self.scores,
+            "unpaid": unpaid,
+            "unallocated": self.unallocated,
+            "owner": self.owner,
+        }
 
 
 def mechanisms(settings: WeightsSettings) -> dict[int, tuple[Share, ...]]:
-    """Return mechanism id to the kinds of task that it pays, by id. One without a share has no say and no mechanism."""
-    kinds: dict[int, tuple[Share, ...]] = {}
-    for mechid, share in (
-        (settings.assessment_mechid, Share(ASSESSMENTS, settings.assessment_share)),
-        (settings.workflow_mechid, Share(WORKFLOWS, settings.workflow_share)),
-    ):
-        if share.share != 0:
-            kinds[mechid] = (*kinds.get(mechid, ()), share)
+    """Return mechanism id to the kinds of task that it pays, by id; the shares are the scoring version's (D-24)."""
+    kinds: dict[int, tuple[Share, ...]] = {settings.assessment_mechid: (Share(ASSESSMENTS),)}
+    kinds[settings.workflow_mechid] = (*kinds.get(settings.workflow_mechid, ()), Share(WORKFLOWS))
     return dict(sorted(kinds.items()))
 
 
-def plan_vector(
-    version: Version, windows: Windows, snapshot: MetagraphSnapshot, validator_hotkey: str, kinds: Sequence[Share]
-) -> Vector | None:
-    """Return a mechanism's vector for the subnet as of `snapshot`, None if no miner has a positive score.
+def plan_vector(basis: Basis, snapshot: MetagraphSnapshot, validator_hotkey: str, kinds: Sequence[Share]) -> Vector:
+    """Return a mechanism's vector for the subnet as of `snapshot`.
 
     Hotkeys that are not registered are left out before anything is computed, so that the cap stays the last step and
     nobody gets a share of theirs beyond it. The validator itself is no miner.
     """
     registered = {neuron.hotkey for neuron in snapshot.neurons} - {validator_hotkey}
-    plan = version.mechanism_weights({hotkey: windows[hotkey] for hotkey in windows if hotkey in registered}, kinds)
-    if not plan.weights:
-        return None
-    owner = _heir(plan.unallocated, snapshot)
-    return Vector(resolve(plan.weights, plan.unallocated, snapshot), plan.weights, plan.scores, plan.unallocated, owner)
+    windows = {hotkey: of_types for hotkey, of_types in basis.windows.items() if hotkey in registered}
+    plan = basis.version.mechanism_weights(windows, kinds, basis.standing)
+    positive = bool(plan.weights)
+    return Vector(
+        uids=resolve(plan.weights, plan.unallocated, snapshot) if positive else {},
+        weights=plan.weights,
+        scores=plan.scores,
+        unallocated=plan.unallocated,
+        owner=_heir(plan.unallocated, snapshot) if positive else None,
+        scoring_version=basis.version.name,
+        unpaid=basis.unpaid(plan),
+    )
 
 
 def resolve(weights: Mapping[str, float], unallocated: float, snapshot: MetagraphSnapshot) -> dict[int, float]:

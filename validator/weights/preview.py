@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from validator.chain.base import Chain, Head
 from validator.chain.quantize import to_u16
 from validator.protocol.reasons import Reason
-from validator.scoring import CURRENT, Share, version
+from validator.scoring import Share
 from validator.settings import Settings
 from validator.sources import Clock
 from validator.store import Transaction
+from validator.store.computed import UnpaidTold
+from validator.store.standing import basis_of
 from validator.weights.guard import Known, rule
 from validator.weights.lock import read_stop_file, stop_file_of
 from validator.weights.plan import Vector, mechanisms, plan_vector
@@ -62,6 +64,8 @@ class PlanView:
         state: of the epoch's submission, None if there is none.
         commit_reveal: whether weights are committed first, so that what is on chain lags behind.
         unallocated: share that no miner takes; `owner` gets it, or nobody (D-11).
+        scoring_version: that of the newest frozen round.
+        unpaid: windows that it would not pay, and what brings each back (SPEC 16, D-23).
         hindrances: empty if nothing stands in the way.
         lines: by planned weight, then by what is on chain, then by uid.
     """
@@ -77,6 +81,8 @@ class PlanView:
     commit_reveal: bool
     unallocated: float
     owner: str | None
+    scoring_version: str
+    unpaid: tuple[UnpaidTold, ...]
     hindrances: tuple[Standing, ...]
     lines: tuple[PlanLine, ...]
 
@@ -89,14 +95,14 @@ async def planned_weights(
     Raises:
         ChainError, TimeoutError: the chain could not be read.
     """
-    pays = version(CURRENT)
-    windows = await tx.windows.all(pays.rules.pay.window)
     views = []
     for mechid, kinds in mechanisms(settings.weights).items():
         eyes = Eyes(chain, clock, hotkey, mechid)
         head = await eyes.read(chain.head())
         sight = await eyes.look()
-        vector = plan_vector(pays, windows, sight.snapshot, hotkey, kinds)
+        snapshot = sight.snapshot
+        basis = await basis_of(tx, settings.validator.netuid, mechid, snapshot.epoch, snapshot.block)
+        vector = plan_vector(basis, snapshot, hotkey, kinds)
         views.append(await _view(tx, settings, eyes, kinds, head, sight, vector))
     return tuple(views)
 
@@ -108,7 +114,7 @@ async def _view(  # noqa: PLR0913, PLR0917 - what was read, and whose it is
     kinds: Sequence[Share],
     head: Head,
     sight: Sight,
-    vector: Vector | None,
+    vector: Vector,
 ) -> PlanView:
     netuid, mechid = settings.validator.netuid, eyes.mechid
     known = await known_of(tx, netuid, eyes)
@@ -119,7 +125,7 @@ async def _view(  # noqa: PLR0913, PLR0917 - what was read, and whose it is
     seen = read_stop_file(stop_file_of(settings)) if lock is None else lock.seen
     if seen is not None:
         standing.insert(0, _said(Reason.WEIGHTS_LOCKED, seen))
-    if vector is None:
+    if not vector.positive:
         standing.append(_said(Reason.WEIGHTS_NONE_POSITIVE, ", ".join(kind.types[-1] for kind in kinds)))
     return PlanView(
         netuid=netuid,
@@ -131,8 +137,10 @@ async def _view(  # noqa: PLR0913, PLR0917 - what was read, and whose it is
         blocks_until=max(0, due - head.number),
         state=None if record is None else record.state,
         commit_reveal=sight.parameters.commit_reveal,
-        unallocated=1.0 if vector is None else vector.unallocated,
-        owner=None if vector is None else vector.owner,
+        unallocated=vector.unallocated,
+        owner=vector.owner,
+        scoring_version=vector.scoring_version,
+        unpaid=tuple(one.told for one in vector.unpaid),
         hindrances=tuple(standing),
         lines=_lines(sight, vector),
     )
@@ -152,20 +160,19 @@ def _said(reason: Reason, detail: str) -> Standing:
     return Standing(reason, reason.meaning, detail)
 
 
-def _lines(sight: Sight, vector: Vector | None) -> tuple[PlanLine, ...]:
+def _lines(sight: Sight, vector: Vector) -> tuple[PlanLine, ...]:
     holders = {neuron.uid: neuron.hotkey for neuron in sight.snapshot.neurons}
-    planned = {} if vector is None else to_u16(vector.uids)
+    planned = to_u16(vector.uids) if vector.positive else {}
     stored = {} if sight.slot is None else sight.slot.weights
-    scores, weights = ({}, {}) if vector is None else (vector.scores, vector.weights)
-    scored = {uid for uid, hotkey in holders.items() if hotkey in scores}
+    scored = {uid for uid, hotkey in holders.items() if hotkey in vector.scores}
     total, total_stored = sum(planned.values()), sum(stored.values())
     lines = []
     for uid in planned.keys() | stored.keys() | scored:
         hotkey = holders.get(uid)
         share = planned.get(uid, 0) / total if total else 0.0
         now = stored.get(uid, 0) / total_stored if total_stored else 0.0
-        score = None if hotkey is None else scores.get(hotkey)
-        weight = 0.0 if hotkey is None else weights.get(hotkey, 0.0)
+        score = None if hotkey is None else vector.scores.get(hotkey)
+        weight = 0.0 if hotkey is None else vector.weights.get(hotkey, 0.0)
         lines.append(
             PlanLine(uid, hotkey, score, weight, planned.get(uid, 0), share, stored.get(uid, 0), now, share - now)
         )

@@ -11,17 +11,19 @@ from validator.chain.within import within
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.text import printable
-from validator.scoring import CURRENT, Share, version
+from validator.scoring import Share, UnknownScoringVersionError
 from validator.settings import WeightsSettings
 from validator.sources import Clock
 from validator.store import Store
+from validator.store.computed import VectorRecord
 from validator.store.errors import StoreLockLostError
+from validator.store.standing import basis_of
 from validator.telemetry import Event, Metrics
 from validator.weights.lock import WeightsLock, WeightsLockedError
 from validator.weights.plan import Vector, plan_vector
 from validator.weights.sight import Eyes, Sight
 from validator.weights.submission import Submitter
-from validator.weights.timing import due_block, hindrance, validity
+from validator.weights.timing import Hindrance, due_block, hindrance, validity
 from validator.weights.watch import Checked, Watch
 
 _WAIT_S: Final = 600.0  # a wait that takes longer has stalled; it is for at most so many blocks:
@@ -40,7 +42,7 @@ class WeightService:
         hotkey: the validator's own.
         netuid: the subnet.
         mechid: the mechanism.
-        kinds: which kinds of task it pays, by which shares.
+        kinds: which kinds of task it pays.
         settings: whether, when, and how long the chain may take.
         lock: kept by all services of one hotkey.
         signing: held from looking to the chain's answer: two submissions of one hotkey at once would share a nonce.
@@ -66,9 +68,9 @@ class WeightService:
         self._chain = chain
         self._clock = clock
         self._hotkey = hotkey
+        self._netuid = netuid
         self._mechid = mechid
         self._kinds = kinds
-        self._version = version(CURRENT)
         self._settings = settings
         self._lock = lock
         self._signing = signing or asyncio.Lock()
@@ -78,6 +80,7 @@ class WeightService:
         self._submitter = Submitter(store, chain, clock, hotkey, netuid, mechid, settings.timeout_s)
         self._identity = {"netuid": netuid, "mechid": mechid}
         self._done_epoch: int | None = None
+        self._computed_epoch: int | None = None
         self._looked = False
         self._blocked: Reason | None = None
         self._lost_at = 0.0
@@ -143,15 +146,10 @@ class WeightService:
         soon = snapshot.block + 1
         if snapshot.epoch != head.epoch or (head.epoch_end is not None and snapshot.block >= head.epoch_end):
             return soon  # too late: sent now, they would land in the next epoch
-        if found := hindrance(sight, self._mechid):
-            self._block(snapshot, found.reason, found.detail)
-            return found.retry
-        async with self._store.read() as tx:
-            windows = await tx.windows.all(self._version.rules.pay.window)
-        vector = plan_vector(self._version, windows, snapshot, self._hotkey, self._kinds)
-        if vector is None:
-            self._block(snapshot, Reason.WEIGHTS_NONE_POSITIVE, "")
-            return soon
+        vector = await self._payable(sight)
+        if isinstance(vector, Hindrance):
+            self._block(snapshot, vector.reason, vector.detail)
+            return vector.retry
         if self._settings.dry_run:
             self._log_plan(snapshot, vector)
             self._done_epoch, self._blocked = snapshot.epoch, None
@@ -161,6 +159,42 @@ class WeightService:
         if fate is not None and fate.block is not None:
             self._last_update = fate.block
         return soon
+
+    async def _payable(self, sight: Sight) -> Vector | Hindrance:
+        """Return the vector, or why none is sent; it is computed once for the epoch also when none can be."""
+        snapshot, found = sight.snapshot, hindrance(sight, self._mechid)
+        if found is not None and self._computed_epoch == snapshot.epoch:
+            return found
+        try:
+            vector = await self._compute(snapshot)
+        except UnknownScoringVersionError as error:
+            return Hindrance(Reason.WEIGHTS_SCORING_VERSION, error.detail, snapshot.block + 1)
+        if found is None and not vector.positive:
+            return Hindrance(Reason.WEIGHTS_NONE_POSITIVE, "", snapshot.block + 1)
+        return found or vector
+
+    async def _compute(self, snapshot: MetagraphSnapshot) -> Vector:
+        """Compute the epoch's vector and write down that it was: the next epoch's asks what has come since (D-23)."""
+        async with self._store.begin() as tx:
+            basis = await basis_of(tx, self._netuid, self._mechid, snapshot.epoch, snapshot.block)
+            vector = plan_vector(basis, snapshot, self._hotkey, self._kinds)
+            await tx.vectors.put(
+                VectorRecord(
+                    netuid=self._netuid,
+                    mechid=self._mechid,
+                    epoch=snapshot.epoch,
+                    round_id=basis.round_id,
+                    block=snapshot.block,
+                    scoring_version=vector.scoring_version,
+                    positive=vector.positive,
+                    unpaid=vector.unpaid,
+                    computed_at=self._clock.now(),
+                )
+            )
+        self._computed_epoch = snapshot.epoch
+        if self._metrics is not None:
+            self._metrics.pays(self._mechid, [one.reason for one in vector.unpaid])
+        return vector
 
     async def _done(self, epoch: int) -> bool:
         if self._done_epoch != epoch and await self._submitter.done(epoch):
@@ -204,11 +238,7 @@ class WeightService:
             epoch=snapshot.epoch,
             block=snapshot.block,
             reason=str(Reason.WEIGHTS_DRY_RUN),
-            weights=vector.weights,
-            uids={str(uid): weight for uid, weight in sorted(vector.uids.items())},
-            scores=vector.scores,
-            unallocated=vector.unallocated,
-            owner=vector.owner,
+            **vector.told(),
         )
 
     def _lost(self, error: Exception) -> None:

@@ -147,11 +147,7 @@ class Submitter:
             "reason": str(fate.reason),
             "message": fate.message,
             "seconds": round(seconds, 3),
-            "weights": vector.weights,
-            "uids": {str(uid): weight for uid, weight in sorted(vector.uids.items())},
-            "scores": vector.scores,
-            "unallocated": vector.unallocated,
-            "owner": vector.owner,
+            **vector.told(),
         }
         if fate.state == "confirmed":
             _log.info(Event.WEIGHTS_SUBMITTED, **fields)

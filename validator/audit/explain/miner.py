@@ -6,13 +6,14 @@ from typing import Final
 
 from validator.audit.explain.round import NothingToExplainError
 from validator.audit.explain.who import find_hotkey
-from validator.audit.explain.window import UNMIXED, Mechanisms
+from validator.audit.paid import UNMIXED, Mechanisms, paid_now
 from validator.protocol.means import mean
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.protocol.sssa import Document
-from validator.scoring import CURRENT, Version, version
+from validator.scoring import Version
 from validator.store import DispatchKey, Transaction
+from validator.store.computed import UnpaidTold
 from validator.store.records import ScoreRecord
 from validator.store.repositories.capabilities import usable_types
 
@@ -70,8 +71,10 @@ class MinerExplanation(Document, frozen=True):
         uid: of the last sight; `registered` says whether the newest stored metagraph names the hotkey.
         rounds: ids of the rounds looked at, newest first: the last ones in which the miner was scored.
         flags: standing; `ejected` from three on.
-        score: sum over the types, from the windows as they are now.
+        scoring_version: that of the newest frozen round, whose rules pay.
+        score: sum over the types that are paid, from the windows as they are now.
         weights: by mechanism, among those registered now; empty if it is not.
+        unpaid: windows that would not be paid now, in the order of SPEC 1, and what brings each back (SPEC 16, D-23).
         failures: the newest of the rounds looked at.
     """
 
@@ -81,8 +84,10 @@ class MinerExplanation(Document, frozen=True):
     rounds: tuple[int, ...]
     flags: int
     ejected: bool
+    scoring_version: str
     score: float
     weights: dict[int, float]
+    unpaid: tuple[UnpaidTold, ...]
     types: tuple[TypeSummary, ...]
     failures: tuple[Failure, ...]
 
@@ -103,15 +108,16 @@ async def explain_miner(
     if hotkey is None:
         raise NothingToExplainError(f"nobody known is `{who}`; `validator miners list` shows everyone ever seen")
     uid, registered = next((uid, here) for one, uid, here in seen if one == hotkey)
-    pays = version(CURRENT)
+    seen_now = {one for one, _, is_here in seen if is_here}
+    paying = {mechid: await paid_now(tx, mechid, kinds, seen_now) for mechid, kinds in mechanisms.items()}
+    basis = next(iter(paying.values())).basis
+    pays = basis.version
     scores = await tx.scores.of_miner(hotkey, last * pays.rules.groups.slots_per_type * len(WINDOW_TYPES))
     rounds = tuple(dict.fromkeys(score.round_id for score in scores))[:last]
     scores = tuple(score for score in scores if score.round_id in rounds)
-    windows = await tx.windows.all(pays.rules.pay.window)
-    here = {one for one, _, is_here in seen if is_here}
-    paid = {one: windows[one] for one in windows if one in here}
-    plans = {mechid: pays.mechanism_weights(paid, kinds) for mechid, kinds in mechanisms.items()}
+    windows = basis.windows
     flags = (await tx.flags.standing()).get(hotkey, 0)
+    unpaid = {one.skill_type: one.told for each in paying.values() for one in each.unpaid if one.hotkey == hotkey}
     types = await _types(tx, pays, hotkey, scores, windows.get(hotkey, {}), now)
     return MinerExplanation(
         hotkey=hotkey,
@@ -120,8 +126,10 @@ async def explain_miner(
         rounds=rounds,
         flags=flags,
         ejected=flags >= pays.rules.groups.ejecting_flags,
-        score=pays.miner_score(windows.get(hotkey, {})),
-        weights={mechid: plan.weights.get(hotkey, 0.0) for mechid, plan in plans.items()} if registered else {},
+        scoring_version=pays.name,
+        score=pays.miner_score({n: of for n, of in windows.get(hotkey, {}).items() if n not in unpaid}),
+        weights={mechid: each.plan.weights.get(hotkey, 0.0) for mechid, each in paying.items()} if registered else {},
+        unpaid=tuple(unpaid[name] for name in WINDOW_TYPES if name in unpaid),
         types=types,
         failures=await _failures(tx, hotkey, scores),
     )

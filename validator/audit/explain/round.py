@@ -6,13 +6,12 @@ from datetime import UTC, datetime
 from validator.audit.explain.standing import Collusion, ReputationChange, explain_collusion, explain_reputation
 from validator.audit.explain.who import find_hotkey
 from validator.audit.explain.window import (
-    UNMIXED,
-    Mechanisms,
     TypeWindow,
     WeightEffect,
     explain_weight,
     explain_windows,
 )
+from validator.audit.paid import UNMIXED, Mechanisms
 from validator.kinds.explained.facts import TaskFacts
 from validator.kinds.explained.page import TaskExplanation
 from validator.kinds.explained.words import count

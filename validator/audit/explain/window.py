@@ -5,16 +5,15 @@ All of it as of the moment when the round had settled: no entry is ever removed,
 
 from collections.abc import Mapping, Sequence
 
+from validator.audit.paid import Mechanisms
 from validator.protocol.means import mean
-from validator.protocol.round import RoundInput
+from validator.protocol.round import RoundInput, TypeHistory
 from validator.protocol.skill_types import WINDOW_TYPES
 from validator.protocol.sssa import Document
-from validator.scoring import Share, Version, WeightPlan
+from validator.scoring import MinerStanding, TypeStanding, Version, WeightPlan
 from validator.store import Transaction
 from validator.store.records import WindowEntry
 
-Mechanisms = Mapping[int, Sequence[Share]]
-UNMIXED: Mechanisms = {0: (Share(WINDOW_TYPES, 1.0),)}  # every type counts alike
 _MORE = 50  # more than the entries that one round adds to a pair
 
 
@@ -131,16 +130,38 @@ async def explain_weight(  # noqa: PLR0913, PLR0917 - a round, a miner, and what
         entries = await tx.windows.newest(hotkey, window.skill_type, version.rules.pay.window + _MORE, end)
         own[window.skill_type] = _without(entries, round_id, version.rules.pay.window)
     touched = {window.skill_type for window in changed}
+    standing = _standing_in(version, frozen)
     return tuple(
         _effect(
             mechid,
             hotkey,
-            version.mechanism_weights(windows, kinds),
-            version.mechanism_weights({**windows, hotkey: own}, kinds),
+            version.mechanism_weights(windows, kinds, standing),
+            version.mechanism_weights({**windows, hotkey: own}, kinds, standing),
         )
         for mechid, kinds in mechanisms.items()
         if any(touched & {*kind.types} for kind in kinds)
     )
+
+
+def _standing_in(version: Version, frozen: RoundInput) -> dict[str, MinerStanding]:
+    """Return who stood how as the round's input says; it does not say who is unproven, so nobody is here."""
+    return {
+        miner.hotkey: MinerStanding(
+            collusion_flags=miner.flags,
+            types={
+                str(kind): TypeStanding(
+                    declared=True,
+                    reputation=miner.reputations.get(kind, version.rules.reputation.start),
+                    dispatches=history.dispatches,
+                    failures=history.failures,
+                    proven=True,
+                )
+                for kind in miner.skill_types
+                for history in [miner.history.get(kind, TypeHistory())]
+            },
+        )
+        for miner in frozen.miners
+    }
 
 
 def _effect(mechid: int, hotkey: str, after: WeightPlan, without: WeightPlan) -> WeightEffect:

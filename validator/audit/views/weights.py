@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from validator.store import Transaction
+from validator.store.computed import UnpaidTold
 from validator.store.records import WeightsRecord, WeightsState
 
 
@@ -26,6 +27,8 @@ class WeightsView:
         sum: of the miners' weights; with `unallocated` it comes to 1.
         unallocated: share that no miner takes: the subnet owner's, or dropped (D-11).
         miners: largest weight first, then largest score, then by hotkey; those with a score but no weight included.
+        scoring_version: that it was computed under; None where an older program did not write that down.
+        unpaid: windows that it did not pay, with what was in force then (SPEC 16, D-23); None likewise.
     """
 
     id: int
@@ -41,6 +44,8 @@ class WeightsView:
     sum: float
     unallocated: float
     miners: tuple[WeightLine, ...]
+    scoring_version: str | None
+    unpaid: tuple[UnpaidTold, ...] | None
 
 
 async def latest_weights(tx: Transaction, mechid: int, now: datetime) -> WeightsView | None:
@@ -49,6 +54,8 @@ async def latest_weights(tx: Transaction, mechid: int, now: datetime) -> Weights
     if record is None:
         return None
     known = await tx.miners.listing(now)
+    vector = await tx.vectors.of_epoch(record.netuid, mechid, record.epoch)
+    unpaid = None if vector is None or vector.unpaid is None else tuple(one.told for one in vector.unpaid)
     newest = max((miner.last_seen_block for miner in known), default=0)
     uids = {miner.hotkey: miner.uid for miner in known if miner.last_seen_block == newest}
     return WeightsView(
@@ -65,6 +72,8 @@ async def latest_weights(tx: Transaction, mechid: int, now: datetime) -> Weights
         sum=math.fsum(record.vector.values()),
         unallocated=record.unallocated,
         miners=_lines(record, uids),
+        scoring_version=None if vector is None else vector.scoring_version,
+        unpaid=unpaid,
     )
 
 

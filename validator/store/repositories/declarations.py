@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from sqlalchemy import func, select
@@ -14,6 +14,18 @@ from validator.store.tables import declarations, rounds
 
 _COUNTED: Final = ("settled", "void")
 Pair = tuple[str, str]
+
+
+class Declared(NamedTuple):
+    """In how many of so many rounds each (hotkey, skill_type) was declared."""
+
+    rounds: int
+    times: Mapping[Pair, int]
+
+    def holds(self, hotkey: str, skill_type: str) -> bool:
+        """Whether the type is not missing in more than half of the rounds."""
+        times = self.times.get((hotkey, skill_type), 0)
+        return times > 0 and 2 * (self.rounds - times) <= self.rounds
 
 
 class Declarations(Repository):
@@ -30,8 +42,8 @@ class Declarations(Repository):
         await self._insert_new(declarations, row)
         return sha256
 
-    async def standing(self, after: int | None) -> frozenset[Pair]:
-        """Return the (hotkey, skill_type) that are not missing in more than half of the rounds that count.
+    async def since(self, after: int | None) -> Declared:
+        """Return who declared what how often in the rounds that count.
 
         Those are the settled and void rounds with an id above `after`; without any, the last round frozen counts.
         Rounds from before declarations were kept (an older program's) do not count.
@@ -58,7 +70,7 @@ class Declarations(Repository):
             for skill_type, hotkeys in (await self._get(sha256)).items():
                 for hotkey in hotkeys:
                     times[hotkey, skill_type] += many
-        return frozenset(pair for pair, many in times.items() if 2 * (total - many) <= total)
+        return Declared(total, times)
 
     async def _get(self, sha256: str) -> Mapping[str, list[str]]:
         blob = await self._scalar(select(declarations.c.document).where(declarations.c.sha256 == sha256))

@@ -53,4 +53,4 @@ class Exclusions(Repository):
     async def standing(self) -> dict[tuple[str, str], Exclusion]:
         """Return every (hotkey, skill_type) that is unproven."""
         found = await self._all(select(exclusions))
-        return {(row.hotkey, row.skill_type): Exclusion(row.round_id, row.reason) for row in found}
+        return {(row.hotkey, row.skill_type): Exclusion(row.round_id, Reason(row.reason)) for row in found}

@@ -38,13 +38,21 @@ class NewestFrozen(NamedTuple):
     """A round that was frozen, and the version that scores it."""
 
     round_id: int
+    netuid: int
+    epoch: int
+    block: int
     scoring_version: str
+
+
+class _Pinned(msgspec.Struct):
+    netuid: int
 
 
 class _Named(msgspec.Struct):
     """What is needed of a stored input; the rest is passed over."""
 
     scoring_version: str
+    snapshot: _Pinned
 
 
 class Rounds(Repository):
@@ -183,7 +191,9 @@ class Rounds(Repository):
         Raises:
             DamagedError: its stored input cannot be read.
         """
-        statement = select(rounds.c.round_id, rounds.c.input).where(rounds.c.input.is_not(None))
+        statement = select(rounds.c.round_id, rounds.c.epoch, rounds.c.block, rounds.c.input).where(
+            rounds.c.input.is_not(None)
+        )
         if through_block is not None:
             statement = statement.where(rounds.c.block <= through_block)
         row = await self._first(statement.order_by(rounds.c.round_id.desc()).limit(1))
@@ -193,7 +203,7 @@ class Rounds(Repository):
             named = msgspec.json.decode(await self._packing.unpack(row.input), type=_Named)
         except msgspec.MsgspecError as error:
             raise DamagedError(f"the input of round {row.round_id}: {printable(str(error), 200)}") from None
-        return NewestFrozen(row.round_id, named.scoring_version)
+        return NewestFrozen(row.round_id, named.snapshot.netuid, row.epoch, row.block, named.scoring_version)
 
     async def listing(self, limit: int, before: int | None = None) -> tuple[RoundRecord, ...]:
         """Return at most `limit` rounds, newest first.

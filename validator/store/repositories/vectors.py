@@ -25,6 +25,11 @@ class WeightVectors(Repository):
         mine = select(weight_vectors).where(_V.netuid == netuid, _V.mechid == mechid, _V.epoch < epoch)
         return _record(await self._first(mine.order_by(_V.epoch.desc()).limit(1)))
 
+    async def newest(self, netuid: int, mechid: int) -> VectorRecord | None:
+        """Return the mechanism's vector of the highest epoch, None before the first."""
+        mine = select(weight_vectors).where(_V.netuid == netuid, _V.mechid == mechid)
+        return _record(await self._first(mine.order_by(_V.epoch.desc()).limit(1)))
+
     async def of_epoch(self, netuid: int, mechid: int, epoch: int) -> VectorRecord | None:
         """Return the epoch's vector."""
         key = {"netuid": netuid, "mechid": mechid, "epoch": epoch}
