@@ -156,6 +156,17 @@ class Reason(StrEnum):
     )
     SAMPLE_COUNTED = "sample_counted", "The sample entered the window."
 
+    # Why an answer is run again (SPEC 15)
+    RERUN_SPLIT = "rerun_split", "Half or more of the group diverge: every diverging primary is run again."
+    RERUN_DIVERGES = "rerun_diverges", "The primary diverges from its group."
+    RERUN_DRAWN = "rerun_drawn", "No primary diverges: the one with the smallest `rerun` draw is run again."
+
+    # How a rerun ended (SPEC 15)
+    RERUN_SAME = "rerun_same", "The repeated run did what the miner's traces claim."
+    RERUN_PROBES = "rerun_probes", "A probe does not show in the traces of the repeated run."
+    RERUN_FS = "rerun_fs", "The repeated run touched other files than the miner's traces claim."
+    RERUN_DISSIMILAR = "rerun_dissimilar", "Too little of the repeated run shows in the miner's traces."
+
     # How tasks and rounds end
     SETTLED = "settled", "Scored and stored."
     SKIPPED_NO_TASKS = "skipped_no_tasks", "No source had a task: the round was skipped."

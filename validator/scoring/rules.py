@@ -222,6 +222,21 @@ class WorkflowRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RerunRules:
+    """Whose run is repeated, and when two runs did the same (SPEC 15).
+
+    Attributes:
+        recall: findings_recall below which a member diverges.
+        split: the part of a group that diverges from which on every diverging primary is run again.
+        similarity: mean of the base files' shares that a repeated run takes at least.
+    """
+
+    recall: float
+    split: float
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """Every constant of a version. They are part of it, never of the settings."""
 
@@ -234,6 +249,7 @@ class Rules:
     reputation: ReputationRules
     pay: PayRules
     workflow: WorkflowRules
+    reruns: RerunRules
 
     def windows_of(self, skill_type: SkillType) -> Windows:
         """Return the standard windows of a type (SPEC 1)."""

@@ -81,6 +81,42 @@ class StruckEntry(NamedTuple):
     task_id: str
 
 
+class ChosenRerun(NamedTuple):
+    """An answer that is run again (SPEC 15).
+
+    Attributes:
+        rerun_id: from round, task and member: of results that come in together it gives their order.
+        task_id, skill_type, hotkey: which answer.
+        reason: why.
+    """
+
+    rerun_id: str
+    task_id: str
+    skill_type: SkillType
+    hotkey: str
+    reason: Reason
+
+
+class ComparedRuns(NamedTuple):
+    """A repeated run beside what the miner's traces claim (SPEC 15).
+
+    Attributes:
+        probes: whether the repeated run shows all three.
+        fs_equal: whether both touched the same files in the same ways.
+        shares: base trace to the part of the repeated run's signatures that the miner's traces have, too; 1 for none.
+        similarity: their mean.
+        reason: of the end; the first thing that does not hold.
+        event: what it does to the reputation.
+    """
+
+    probes: bool
+    fs_equal: bool
+    shares: Mapping[str, float]
+    similarity: float
+    reason: Reason
+    event: Literal["rerun_pass", "rerun_fail"]
+
+
 class Claims(NamedTuple):
     """One side of a comparison: a miner's own sets, or the group's (SPEC 4).
 

@@ -20,6 +20,7 @@ from validator.scoring.v1_0 import (
     planning,
     quality,
     reputation,
+    reruns,
     round,  # noqa: A004 - the field's term
     run_checks,
     samples,
@@ -30,7 +31,7 @@ from validator.scoring.v1_0 import (
     workflow_runs,
 )
 from validator.scoring.v1_0.rules import RULES as RULES_1_0
-from validator.scoring.v1_1 import reruns
+from validator.scoring.v1_1 import reruns as reruns_1_1
 from validator.scoring.v1_1 import weights as weights_1_1
 from validator.scoring.v1_1 import workflow as workflow_1_1
 from validator.scoring.v1_1 import workflow_runs as workflow_runs_1_1
@@ -94,6 +95,10 @@ class Version:
     apply_event = reputation.apply_event
     event_of_failure = reputation.event_of_failure
 
+    # Reruns (SPEC 15)
+    chosen_reruns = reruns.chosen_reruns
+    compare_runs = reruns.compare_runs
+
     # Weights (SPEC 11): whether a miner's standing decides what its windows pay (SPEC 16, D-23)
     pays_by_standing = False
     warm_up = weights.warm_up
@@ -127,9 +132,9 @@ class Version11(Version):
 
     __slots__ = ()
 
-    plan = reruns.plan_round
-    plan_tasks = reruns.plan_tasks
-    struck_entries = staticmethod(reruns.struck_entries)
+    plan = reruns_1_1.plan_round
+    plan_tasks = reruns_1_1.plan_tasks
+    struck_entries = staticmethod(reruns_1_1.struck_entries)
     pays_by_standing = True
     unpaid_reason = weights_1_1.unpaid_reason
     score_weights = weights_1_1.score_weights

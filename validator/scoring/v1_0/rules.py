@@ -13,6 +13,7 @@ from validator.scoring.rules import (
     PayRules,
     QualityRules,
     ReputationRules,
+    RerunRules,
     Rules,
     Step,
     TypeRules,
@@ -163,4 +164,5 @@ RULES: Final = Rules(
         lint=0.3,
         finding=0.05,
     ),
+    reruns=RerunRules(recall=0.5, split=0.5, similarity=0.7),
 )
