@@ -23,6 +23,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.sssa import Analysis, Dependency, Finding, Policy, Rule, Signature, Verdict
+from validator.protocol.stalls import Stall
 from validator.protocol.task import Task, Truth, Windows
 from validator.protocol.times import format_time
 from validator.rounds.prepare import Prepared
@@ -74,6 +75,7 @@ DECLARED: Final[Mapping[int, tuple[SkillType, ...]]] = {
     6: (PYTHON, SCRIPT),
 }
 LATE, GARBAGE, ONE_AT_A_TIME, SILENT = 7, 6, 5, 8
+HELD_UP, OUT_OF = 3, 4
 
 
 class ExplainedWorld(World):
@@ -141,6 +143,15 @@ async def assorted(store: Store) -> ExplainedWorld:
     return world
 
 
+async def stalled(store: Store) -> ExplainedWorld:
+    """Play a round in which the validator stands still for 2.5 s and runs out of descriptors: that costs no miner."""
+    source = MemorySource([_task(RAG, "none", None, "the only one")])
+    world = ExplainedWorld(store, source, stalled_script, dict.fromkeys(range(OUT_OF + 1), (RAG,)))
+    world.dispatcher = replace(world.dispatcher, stalls=lambda since: (Stall(since + 1.0, 2.5),))
+    await world.play()
+    return world
+
+
 async def cohort(store: Store) -> ExplainedWorld:
     """Play rounds of one type in which three miners repeat one another; the last one flags them.
 
@@ -177,6 +188,16 @@ def assorted_script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
     if dispatch.skill_type == RAG and dispatch.round_id == str(ASSORTED_ROUNDS - 1) and number == 2:
         return ScriptedReply(seconds=1.0, status=503)
     return answer(signer, dispatch, SAID.get(number, SAID[0]), seconds)
+
+
+def stalled_script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+    """One is late by the stall, and for one there is no descriptor."""
+    number = NUMBERS[signer.hotkey]
+    if number == HELD_UP:
+        return ScriptedReply(seconds=60.0)
+    if number == OUT_OF:
+        return ScriptedReply(out_of="file descriptor")
+    return answer(signer, dispatch, SAID.get(number, SAID[0]), 4.0)
 
 
 def _cohort_script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import structlog
-from explained import ASSORTED_ROUNDS, COHORT_ROUNDS, HOTKEYS, assorted, cohort
+from explained import ASSORTED_ROUNDS, COHORT_ROUNDS, HELD_UP, HOTKEYS, assorted, cohort, stalled
 from pay_world import FAILING, WITHDRAWN, unpaid
 from planned import CYCLE, GOOD, GREEDY, SHAKY, SLOW, planned
 from world import World
@@ -20,6 +20,7 @@ _MARK: Final = "<!-- example: tests/golden/explain/flagged.txt -->\n\n```\n"
 SCENARIOS: Final[dict[str, Callable[[Store], Awaitable[World]]]] = {
     "assorted": assorted,
     "cohort": cohort,
+    "stalled": stalled,
     "planned": planned,
     "unpaid": unpaid,
 }
@@ -42,6 +43,8 @@ EXAMPLES: Final[dict[str, Example]] = {
     "early-answer": Example("assorted", (_LAST, HOTKEYS[1])),  # a group of four, and quality alone, beside it
     "no-verdict": Example("assorted", (_LAST, HOTKEYS[2])),  # D-7, and a status other than 200
     "void-task": Example("assorted", (_LAST, HOTKEYS[0])),
+    "void-dispatch": Example("stalled", ("0", HOTKEYS[HELD_UP])),
+    "stalled-answer": Example("stalled", ("0", HOTKEYS[0])),
     "two-roles": Example("assorted", ("0", HOTKEYS[2])),
     "no-declaration": Example("assorted", (_LAST, HOTKEYS[8])),
     "workflow-good": Example("planned", ("0", HOTKEYS[GOOD])),  # rag, and a checklist beside it

@@ -49,6 +49,7 @@ from validator.protocol.workflow_plan import WorkflowDispatch
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.prepare import Prepared, Preparer
+from validator.rounds.readiness import Readiness
 from validator.rounds.service import RoundService
 from validator.rounds.standing import Standing
 from validator.sources import SeededRandom, VirtualClock
@@ -160,6 +161,7 @@ class World:
             interval_s=0.0,
             refresh_s=3600.0,
             standing=Standing(VALIDATOR.hotkey),
+            readiness=Readiness((), self.board, lambda: None),
             board=self.board,
         )
 

@@ -42,7 +42,7 @@ CLAIMS = {
         "acceptance/test_kills.py::test_kills_at_random_moments_neither_double_nor_lose_anything"
     ),
     "our own faults never cost a miner anything": (
-        "rounds/test_too_costly.py::test_a_fault_of_ours_over_a_stored_answer_voids_its_task_and_the_round_ends"
+        "rounds/test_too_costly.py::test_a_fault_of_ours_over_stored_answers_voids_them_alone_and_the_round_ends"
     ),
     "moves the round from `open`, which only one settler can": (
         "store/test_store_settling.py::test_of_two_racing_settlers_exactly_one_wins"

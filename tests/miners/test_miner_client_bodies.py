@@ -113,7 +113,7 @@ async def test_a_spool_folder_that_fails_is_our_fault_not_the_miners(tmp_path: P
         large = await client.post(call_to(axon))
         async with raw_server(answering(ok(b"small"))) as other:
             small = await client.post(call_to(other))
-    assert (large.reason, large.status, large.body) == (Reason.BUG_INTERNAL, 200, None)
+    assert (large.reason, large.status, large.body) == (Reason.LOCAL_RESOURCES, 200, None)
     assert content(small) == b"small"
 
 

@@ -217,7 +217,8 @@ def rows(table: str) -> list[list[str]]:
 def test_every_reason_that_a_miner_can_meet_is_explained() -> None:
     told = [row[0].strip("`") for row in rows("reasons")]
     others = ("sample_", "weights_", "skipped_", "settled", "abandoned_", "step_", "quality_")
-    assert sorted(told) == sorted(reason for reason in Reason if not reason.startswith(others))
+    waiting = ("local_descriptors", "local_disk", "local_clock")  # why no round starts
+    assert sorted(told) == sorted(reason for reason in Reason if not reason.startswith((*others, *waiting)))
 
 
 def test_the_limits_are_the_programs() -> None:

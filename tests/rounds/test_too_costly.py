@@ -124,7 +124,7 @@ async def test_a_poisoned_round_of_before_is_settled_at_the_next_start(store: St
     assert ended == [(False, "memory")] * many + [(True, "memory")] * many
 
 
-async def test_a_fault_of_ours_over_a_stored_answer_voids_its_task_and_the_round_ends(store: Store) -> None:
+async def test_a_fault_of_ours_over_stored_answers_voids_them_alone_and_the_round_ends(store: Store) -> None:
     workers = Counted()
     world = World(store, workers=workers)
     round_ = await prepared(world)
@@ -134,6 +134,15 @@ async def test_a_fault_of_ours_over_a_stored_answer_voids_its_task_and_the_round
     async with store.read() as tx:
         stored = await tx.rounds.get(0)
         tasks = await tx.tasks.of_round(0)
+        dispatches = await tx.dispatches.of_round(0)
     assert stored is not None
-    assert stored.record.state == "void"
-    assert {task.reason for task in tasks} == {Reason.BUG_INTERNAL}
+    assert stored.record.state == "settled"
+    for dispatch in dispatches:
+        costly = dispatch.key.hotkey == COSTLY
+        assert dispatch.reason == (Reason.PARSE_TOO_COSTLY if costly else Reason.BUG_INTERNAL)
+        assert dispatch.void_alone != costly
+    asked = {dispatch.key.task_id for dispatch in dispatches if dispatch.key.hotkey == COSTLY}
+    assert {task.task_id: task.state for task in tasks} == {
+        task.task_id: "settled" if task.task_id in asked else "void" for task in tasks
+    }
+    assert {task.reason for task in tasks if task.state == "void"} == {Reason.BUG_INTERNAL}

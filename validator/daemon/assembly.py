@@ -4,12 +4,16 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import structlog
 
 from validator import __version__
+from validator.chain.clockwatch import ClockWatch
 from validator.conditions import Board
+from validator.daemon.nearby import chain_is_here
+from validator.daemon.ready import checks
 from validator.daemon.stop import Stop
 from validator.daemon.upkeep import BudgetService, HeadWatch, LoopWatch, RetentionService
 from validator.daemon.watching import GateWatch, RoundWatch
@@ -24,8 +28,11 @@ from validator.miners.directory import CapabilityDirectory
 from validator.protocol.errors import ValidatorError
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
+from validator.rounds.heartbeat import Heartbeat
 from validator.rounds.listening import RoundListener
 from validator.rounds.prepare import Preparer
+from validator.rounds.reach import network_away
+from validator.rounds.readiness import Readiness, clock_fault
 from validator.rounds.service import RoundService
 from validator.rounds.standing import Standing
 from validator.scoring import DEFAULT, Schedule
@@ -158,13 +165,16 @@ async def assembled(
         store = await stack.enter_async_context(open_store(settings.store.url.reveal(), writer=True, create=True))
         async with store.read() as tx:
             await require_known_version(tx)
-        dispatcher = _dispatcher(settings, world, store, stack)
+        heart, clock_watch = Heartbeat(world.clock), ClockWatch(world.clock)
+        near = await asyncio.to_thread(chain_is_here, settings)
+        dispatcher = _dispatcher(settings, world, store, stack, heart, near=near)
         board = Board(world.clock, metrics.condition)
         health = HealthState(world.clock, settings.rounds.interval_s, __version__, board)
         watch = RoundWatch(health, board)
         standing = Standing(world.signer.hotkey, settings.rounds.without_permit, health.saw_standing)
-        rounds = _round_service(settings, schedule, world, store, dispatcher, standing, watch, listeners)
-        beside = _beside(settings, world, store, metrics, health)
+        ready = Readiness(checks(settings, schedule, clock_watch), board, health.waits)
+        rounds = _round_service(settings, schedule, world, store, dispatcher, standing, ready, watch, listeners)
+        beside = _beside(settings, world, store, metrics, health, heart, clock_watch)
         yield Daemon(settings, store, metrics, board, health, rounds, beside)
 
 
@@ -178,7 +188,9 @@ def schedule_of(settings: Settings) -> Schedule:
     return DEFAULT if starts is None else Schedule(starts)
 
 
-def _dispatcher(settings: Settings, world: World, store: Store, stack: AsyncExitStack) -> Dispatcher:
+def _dispatcher(  # noqa: PLR0913 - the parts of which it is made
+    settings: Settings, world: World, store: Store, stack: AsyncExitStack, heart: Heartbeat, *, near: bool
+) -> Dispatcher:
     private, connect_s = settings.miners.allow_private_axons, settings.rounds.connect_timeout_s
     client = HttpMinerClient(
         world.signer, max_open=settings.rounds.max_open, connect_timeout_s=connect_s, allow_private=private
@@ -188,7 +200,8 @@ def _dispatcher(settings: Settings, world: World, store: Store, stack: AsyncExit
     stack.push_async_callback(services.close)
     gates = Gatekeeper(world.workers, store)
     runners = {WORKFLOW.name: PlanRunner(services, world.clock, world.workers)}
-    return Dispatcher(client, store, world.clock, gates, runners)
+    away = partial(network_away, None if near else world.chain, world.source)
+    return Dispatcher(client, store, world.clock, gates, runners, heart.since, away)
 
 
 def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
@@ -198,6 +211,7 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
     store: Store,
     dispatcher: Dispatcher,
     standing: Standing,
+    ready: Readiness,
     watch: RoundWatch,
     listeners: Sequence[RoundListener],
 ) -> RoundService:
@@ -223,24 +237,36 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
         interval_s=settings.rounds.interval_s,
         refresh_s=settings.rounds.capabilities_refresh_s,
         standing=standing,
+        readiness=ready,
         board=watch.board,
         listeners=(watch, *listeners),
     )
 
 
-def _beside(settings: Settings, world: World, store: Store, metrics: Metrics, health: HealthState) -> Sequence[Service]:
+def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
+    settings: Settings,
+    world: World,
+    store: Store,
+    metrics: Metrics,
+    health: HealthState,
+    heart: Heartbeat,
+    clock_watch: ClockWatch,
+) -> Sequence[Service]:
     return (
+        heart,
         HealthService(settings.health, health, metrics, store_probe(store)),
-        HeadWatch(world.chain, world.clock, health),
+        HeadWatch(world.chain, world.clock, health, clock_watch),
         LoopWatch(world.clock, metrics),
         BudgetService(world.workers),
         GateWatch(world.workers, world.clock, health.board),
         RetentionService(store, world.clock, settings.store.retention_raw_days, settings.store.retention_bundles_days),
-        *_weight_services(settings, world, store, metrics),
+        *_weight_services(settings, world, store, metrics, clock_watch),
     )
 
 
-def _weight_services(settings: Settings, world: World, store: Store, metrics: Metrics) -> Sequence[WeightService]:
+def _weight_services(
+    settings: Settings, world: World, store: Store, metrics: Metrics, clock_watch: ClockWatch
+) -> Sequence[WeightService]:
     """Return one service per mechanism; they share the lock, and sign one after the other."""
     lock, signing = WeightsLock(store, world.clock, stop_file_of(settings)), asyncio.Lock()
     return [
@@ -254,6 +280,7 @@ def _weight_services(settings: Settings, world: World, store: Store, metrics: Me
             kinds=kinds,
             settings=settings.weights,
             lock=lock,
+            clock_fault=partial(clock_fault, clock_watch),
             signing=signing,
             metrics=metrics,
         )

@@ -8,6 +8,7 @@ from typing import Final
 import structlog
 
 from validator.chain.base import Chain, ChainError
+from validator.chain.clockwatch import ClockWatch
 from validator.kinds.assessment.dearest import dearest_cost
 from validator.protocol.text import printable
 from validator.sources import Clock
@@ -109,11 +110,12 @@ class BudgetService:
 
 @dataclass(frozen=True, slots=True)
 class HeadWatch:
-    """Tells the health report which block is the newest."""
+    """Tells the health report which block is the newest, and the clock's watch."""
 
     chain: Chain
     clock: Clock
     health: HealthState
+    clock_watch: ClockWatch
 
     async def run(self) -> None:
         """Follow the chain's head; tell what keeps it from being seen."""
@@ -121,6 +123,7 @@ class HeadWatch:
             try:
                 head = await self.chain.head()
                 self.health.saw_block(head.number)
+                self.clock_watch.saw(head.number, head.time)
             except ChainError as error:
                 self.health.lost_chain(printable(str(error), _PROBLEM))
             await self.clock.sleep(_HEAD_EVERY_S)

@@ -1,7 +1,7 @@
 """Miners without a network: replies come from a callable, time from a clock. For dry runs and virtual time."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from validator.miners.calls import Call, Reply, Sent
 from validator.outgoing.addresses import AddressRefusedError, axon_address
@@ -21,12 +21,16 @@ class ScriptedReply:
         seconds: until its last byte.
         status: of the response; None for a connection that breaks after `seconds`.
         connects: whether there is anything to connect to.
+        out_of: what this machine has none of when it is called; None for enough of everything.
+        no_route: whether there is no route to it.
     """
 
     body: bytes = b""
     seconds: float = 0.0
     status: int | None = _OK
     connects: bool = True
+    out_of: str | None = None
+    no_route: bool = False
 
 
 Script = Callable[[str, Call], ScriptedReply]
@@ -66,12 +70,20 @@ class ScriptedMinerClient:
         except AddressRefusedError as error:
             return Reply(Reason.DEADLINE_AXON_REFUSED, None, None, None, error.detail)
         reply = self._script(method, call)
-        if not reply.connects:
-            return Reply(Reason.DEADLINE_CONNECT, None, None, None, "the script says so")
+        began = self._clock.monotonic()
+        if reply.out_of is not None:
+            return Reply(Reason.LOCAL_RESOURCES, None, None, None, f"no {reply.out_of}", began)
+        if reply.no_route or not reply.connects:
+            return Reply(
+                Reason.DEADLINE_CONNECT, None, None, None, "the script says so", began, no_route=reply.no_route
+            )
         if sent is not None:
             await sent()
+        sending = self._clock.monotonic()
         await self._clock.sleep(min(reply.seconds, call.deadline_s))
-        return _judge(reply, call)
+        now = self._clock.monotonic()
+        judged = _judge(reply, call)
+        return replace(judged, sending=sending, heard=None if judged.status is None else (now, now))
 
 
 def _judge(reply: ScriptedReply, call: Call) -> Reply:

@@ -39,11 +39,15 @@ class Reply:
 
     Attributes:
         reason: None when a 200 body arrived whole, within limit and deadline; else a gate 1 code or
-            `PARSE_TOO_LARGE`, or `BUG_INTERNAL` when the validator itself could not keep the body.
+            `PARSE_TOO_LARGE`, or `LOCAL_RESOURCES` when this machine ran out of something before the body was kept.
         status: of the response, whenever any response line arrived (D-6), else None.
         seconds: from the first byte sent to the last byte received, or to the failure; None when nothing was sent.
         body: what arrived, where `reason` is None; whoever gets the reply closes it.
         detail: one harmless line about a failure, empty otherwise.
+        sending: when the first byte was sent, or where none was, when connecting began; None where it never did.
+            A moment of the monotonic clock, as are those of `heard`.
+        heard: when the first and the newest byte of a response arrived; None where none did.
+        no_route: whether it failed for want of a route or of name service, here or at the peer's.
     """
 
     reason: Reason | None
@@ -51,3 +55,6 @@ class Reply:
     seconds: float | None
     body: Body | None
     detail: str
+    sending: float | None = None
+    heard: tuple[float, float] | None = None
+    no_route: bool = False

@@ -17,7 +17,8 @@ from aiohttp import (
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from validator.outgoing.body import Spool, SpoolError
+from validator.outgoing.blame import cause_of
+from validator.outgoing.body import Spool
 from validator.outgoing.calls import Call, Reply, Sent
 from validator.outgoing.signing import RequestSigner
 from validator.outgoing.wire import OneCallConnector
@@ -69,13 +70,14 @@ class Exchange:
         self._loop = asyncio.get_running_loop()
         self._connector = OneCallConnector(self._connected, resolver)
         self._bound = asyncio.timeout(None)
+        self._began: float | None = None
         self._started: float | None = None
         self._fault: BaseException | None = None
 
     @property
     def answered(self) -> bool:
         """Whether any byte of a response has arrived."""
-        return self._connector.wire is not None and self._connector.wire.heard
+        return self._connector.wire is not None and self._connector.wire.heard is not None
 
     async def run(self, url: URL, connect_timeout_s: float) -> Reply:
         """Return what came of the call to `url`.
@@ -83,6 +85,7 @@ class Exchange:
         Raises:
             CancelledError: and whatever `sent` raises.
         """
+        self._began = self._loop.time()
         try:
             async with _session(self._connector) as session:
                 response = await self._open(session, url, connect_timeout_s)
@@ -90,12 +93,10 @@ class Exchange:
                     return await self._collect(response)
                 finally:
                     response.close()
-        except SpoolError as error:
-            return self._failed(Reason.BUG_INTERNAL, error.detail)
         except Exception as error:  # noqa: BLE001 - whatever aiohttp makes of hostile bytes is the peer's failure
             if self._fault is not None:
                 raise self._fault from None
-            return self._broken(error)
+            return self._broken(error, url)
 
     async def _open(self, session: ClientSession, url: URL, connect_timeout_s: float) -> ClientResponse:
         """Return the response once its head is here."""
@@ -136,7 +137,7 @@ class Exchange:
         seconds = self._seconds_to_end()
         if seconds > self._call.deadline_s:
             return self._failed(Reason.DEADLINE_LATE, f"after {seconds:.3f} s")
-        return Reply(None, response.status, seconds, spool.finish(), "")
+        return Reply(None, response.status, seconds, spool.finish(), "", self._sending, self._heard)
 
     async def _next_chunk(self, response: ClientResponse) -> bytes:
         if self._started is None:
@@ -150,8 +151,11 @@ class Exchange:
             raise ClientPayloadError("the body never ended")
         return wire.ended - self._started
 
-    def _broken(self, error: Exception) -> Reply:
+    def _broken(self, error: Exception, url: URL) -> Reply:
         """Return the failure that an exception on the way means."""
+        cause = cause_of(error, ipv6=":" in (url.host or ""))
+        if cause == "resources":
+            return self._failed(Reason.LOCAL_RESOURCES, f"{type(error).__name__}: {error}")
         if isinstance(error, TimeoutError):
             connected = self._started is not None
             return self._failed(Reason.DEADLINE_LATE if connected else Reason.DEADLINE_CONNECT, "time is up")
@@ -160,13 +164,21 @@ class Exchange:
             return self._failed(Reason.DEADLINE_TRANSPORT, "headers or framing outweigh the body")
         reason = Reason.DEADLINE_CONNECT if self._started is None else Reason.DEADLINE_TRANSPORT
         said = error.message if isinstance(error, ClientResponseError) else error  # else it shows aiohttp's own status
-        return self._failed(reason, f"{type(error).__name__}: {said}")
+        return self._failed(reason, f"{type(error).__name__}: {said}", no_route=cause == "route")
 
-    def _failed(self, reason: Reason, detail: str) -> Reply:
+    @property
+    def _sending(self) -> float | None:
+        return self._began if self._started is None else self._started
+
+    @property
+    def _heard(self) -> tuple[float, float] | None:
+        return None if self._connector.wire is None else self._connector.wire.heard
+
+    def _failed(self, reason: Reason, detail: str, *, no_route: bool = False) -> Reply:
         self._spool.discard()
         seconds = None if self._started is None else self._loop.time() - self._started
         status = None if self._connector.wire is None else self._connector.wire.status
-        return Reply(reason, status, seconds, None, printable(detail))
+        return Reply(reason, status, seconds, None, printable(detail), self._sending, self._heard, no_route)
 
 
 def _session(connector: OneCallConnector) -> ClientSession:

@@ -36,7 +36,7 @@ class Wire(ResponseHandler):
     Attributes:
         status: of the newest response line, even if nothing whole followed it; None before one came.
         ended: loop time at which the last byte of the response arrived; None before.
-        heard: whether any byte has arrived.
+        heard: loop times at which the first and the newest byte arrived; None before one did.
         excessive: whether the connection was cut because headers or framing outweigh the body.
     """
 
@@ -44,7 +44,7 @@ class Wire(ResponseHandler):
         super().__init__(loop)
         self.status: int | None = None
         self.ended: float | None = None
-        self.heard = False
+        self.heard: tuple[float, float] | None = None
         self.excessive = False
         self._start = b""
         self._arrived = 0.0
@@ -72,8 +72,8 @@ class Wire(ResponseHandler):
         if not data:
             super().data_received(data)
             return
-        self.heard = True
         self._arrived = self._loop.time()
+        self.heard = (self.heard[0] if self.heard else self._arrived, self._arrived)
         self._sniff(data)
         self._backlog += data
         if not self._turn_due:

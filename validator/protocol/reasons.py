@@ -181,7 +181,33 @@ class Reason(StrEnum):
     )
     VOID_NO_VERDICT = "void_no_verdict", "Neither truth nor group gives a verdict: the answers enter nothing (D-7)."
     BUG_CRASH = "bug_crash", "The validator stopped while a dispatch was planned or sent: the task is void (D-6)."
-    BUG_INTERNAL = "bug_internal", "An error of the validator; the log has it."
+    BUG_INTERNAL = (
+        "bug_internal",
+        "An error of the validator; the log has it. The dispatch that it happened in is void.",
+    )
+    LOCAL_RESOURCES = (
+        "local_resources",
+        "The validator's machine had no file descriptor, memory, port or disk space left: the dispatch is void (D-26).",
+    )
+    LOCAL_NETWORK = (
+        "local_network",
+        "No route or name service, no answer from anybody, and chain or task source away: the dispatch is void (D-26).",
+    )
+    LOCAL_STALL = (
+        "local_stall",
+        "The validator itself stood still between sending and the deadline: the dispatch is void (D-26).",
+    )
+
+    # Why no round starts for now
+    LOCAL_DESCRIPTORS = (
+        "local_descriptors",
+        "Too few file descriptors are left for a round's requests: no round starts until there are enough.",
+    )
+    LOCAL_DISK = "local_disk", "Too little disk space is left for a round: none starts until there is enough."
+    LOCAL_CLOCK = (
+        "local_clock",
+        "The local clock is more than 30 s off the time of fresh blocks: no round starts and no weights are computed.",
+    )
     ABANDONED_VERSION = (
         "abandoned_version",
         "The round was frozen under a scoring version that this program does not score, so it was abandoned whole.",
@@ -240,6 +266,10 @@ class Reason(StrEnum):
     WEIGHTS_CLOCK_BACK = "weights_clock_back", "The clock is behind what was written last: nothing is sent."
     WEIGHTS_CHAIN_BEHIND = "weights_chain_behind", "The chain lacks blocks or weights that were seen: nothing is sent."
     WEIGHTS_EPOCH_BACK = "weights_epoch_back", "The epoch is lower than one that has weights: nothing is sent."
+
+
+OURS: Final = frozenset({Reason.LOCAL_RESOURCES, Reason.LOCAL_NETWORK, Reason.LOCAL_STALL, Reason.BUG_INTERNAL})
+"""Why one dispatch alone is void: the cause was on the validator's side (SPEC 16, D-26)."""
 
 
 def meaning_of(reason: Reason | None) -> str | None:

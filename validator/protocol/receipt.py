@@ -6,7 +6,7 @@ A line is `{"KIND":DOCUMENT}` in RFC 8785 bytes. Its digest is the sha256 of tho
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta
 
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.limits import MAX_SAFE_INTEGER
@@ -137,7 +137,7 @@ def plan_line(plan: RoundPlan) -> bytes:
 def answers_line(results: RoundResults) -> bytes:
     """Return the line of what came back: attestations by digest, each with a line of its own."""
     form = results_form(results)
-    fields = {name: getattr(form, name) for name in form.__struct_fields__}
+    fields = {name: value for name in form.__struct_fields__ if (value := getattr(form, name)) is not UNSET}
     fields["submissions"] = [
         {name: getattr(submission, name) for name in submission.__struct_fields__ if name != "sssa"}
         for submission in form.submissions

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import structlog
 
@@ -14,12 +16,14 @@ from validator.outgoing.body import Body
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundTask
+from validator.rounds.attribution import Attribution, NetworkAway, StallsSince, network_there, no_stalls
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.prepare import Prepared
 from validator.rounds.settle import Returned
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.dispatch import DispatchKey
+from validator.store.repositories.stalls import StallRecord
 
 _log = structlog.get_logger()
 
@@ -28,8 +32,11 @@ _log = structlog.get_logger()
 class _Collected:
     """What came back so far."""
 
+    attribution: Attribution
     judged: dict[Key, Judged] = field(default_factory=dict)
-    void: dict[str, Reason] = field(default_factory=dict)
+    alone: dict[Key, Reason] = field(default_factory=dict)
+    failed: list[tuple[Expected[RoundTask], Reply]] = field(default_factory=list)
+    undecided: list[tuple[Expected[RoundTask], Reply]] = field(default_factory=list)
     any_response: bool = False
     open: int = 0
     most_open: int = 0
@@ -43,6 +50,7 @@ class Dispatcher:
         client, store, clock: what it uses.
         gates: where answers are judged.
         runners: by the kind's name, what runs answers that have to be run.
+        stalls, away: what tells faults of the validator's from those of miners (D-26).
         storing: held while an answer is read and stored.
     """
 
@@ -51,6 +59,8 @@ class Dispatcher:
     clock: Clock
     gates: Gatekeeper
     runners: Mapping[str, Runner]
+    stalls: StallsSince = no_stalls
+    away: NetworkAway = network_there
     storing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def dispatch(self, prepared: Prepared) -> Returned:
@@ -58,7 +68,8 @@ class Dispatcher:
 
         What has to be run is run as soon as it has passed its gates.
         """
-        frozen, collected = prepared.frozen, _Collected()
+        frozen, collected = prepared.frozen, _Collected(Attribution(self.stalls, self.away))
+        began = self.clock.monotonic()
         requests = await asyncio.to_thread(_requests, prepared)
         planned = [
             expected_of(frozen, task, hotkey, role)
@@ -70,7 +81,14 @@ class Dispatcher:
             for expected in planned:
                 request = requests[expected.task.task_id][expected.role]
                 group.create_task(self._one(frozen, expected, request, collected))
-        return Returned(collected.judged, collected.void, collected.any_response, collected.most_open)
+        await self._attribute(frozen, collected, began)
+        returned = Returned(
+            collected.judged,
+            alone=collected.alone,
+            any_response=collected.any_response,
+            most_open=collected.most_open,
+        )
+        return returned.with_void_tasks(prepared.plan)
 
     async def _mark_sent(self, frozen: RoundInput, planned: Sequence[Expected[RoundTask]]) -> None:
         """Note in one transaction that all of them go out now: what a crash finds so is void (D-6)."""
@@ -84,23 +102,20 @@ class Dispatcher:
     ) -> None:
         task, hotkey = expected.task, expected.hotkey
         try:
-            reply, judged = await self._ask(frozen, expected, request, collected)
+            reply = await self._ask(frozen, expected, request, collected)
+            await self._take(frozen, expected, reply, collected)
         except Exception:  # noqa: BLE001 - a fault of ours, whatever it is, must not cost a miner anything
             _log.exception("dispatch_failed", round_id=frozen.round_id, task_id=task.task_id, hotkey=hotkey)
-            collected.void[task.task_id] = Reason.BUG_INTERNAL
-            return
-        if judged is None:
-            collected.void[task.task_id] = Reason.BUG_INTERNAL
-        else:
-            collected.judged[task.task_id, hotkey] = judged
-        _log_dispatch(frozen, expected, reply, judged)
+            collected.alone[task.task_id, hotkey] = Reason.BUG_INTERNAL
+            with suppress(Exception):  # where the store fails, too, settling notes it
+                async with self.store.begin() as tx:
+                    await tx.dispatches.void(_key(frozen, expected), Reason.BUG_INTERNAL)
+            _log_dispatch(frozen, expected, None, Reason.BUG_INTERNAL)
 
     async def _ask(
         self, frozen: RoundInput, expected: Expected[RoundTask], request: Request, collected: _Collected
-    ) -> tuple[Reply, Judged | None]:
-        """Send, store what came, judge it; no judgement when the fault was ours."""
-        key = _key(frozen, expected)
-
+    ) -> Reply:
+        """Send, and count the requests that are open."""
         opened = False
 
         async def sent() -> None:
@@ -114,31 +129,111 @@ class Dispatcher:
         finally:
             collected.open -= opened
         collected.any_response |= reply.status is not None
-        if reply.reason == Reason.BUG_INTERNAL:
-            return reply, None
-        if reply.reason is not None:
+        collected.attribution.note(reply)
+        return reply
+
+    async def _take(
+        self, frozen: RoundInput, expected: Expected[RoundTask], reply: Reply, collected: _Collected
+    ) -> None:
+        """Store what came and judge it, or that nothing did and whose fault that was."""
+        attribution, deadline = collected.attribution, _deadline(expected)
+        if reply.reason is None:
+            judged = await self._keep_and_judge(_key(frozen, expected), expected, reply, attribution)
+            collected.judged[expected.task.task_id, expected.hotkey] = judged
+            _log_dispatch(frozen, expected, reply, judged.reason, judged.detail)
+        elif reply.reason == Reason.LOCAL_RESOURCES:
+            await self._void(frozen, expected, reply, collected, reply.reason, reply.detail)
+        elif (detail := attribution.stalled(reply, deadline)) is not None:
+            await self._void(frozen, expected, reply, collected, Reason.LOCAL_STALL, detail)
+        elif await attribution.may_be_cut_off(reply, deadline):
+            collected.undecided.append((expected, reply))  # a crash finds it sent
+        else:
+            await self._fail(frozen, expected, reply, collected)
+
+    async def _fail(
+        self, frozen: RoundInput, expected: Expected[RoundTask], reply: Reply, collected: _Collected
+    ) -> None:
+        """Charge a failure to the miner."""
+        if reply.reason is None:
+            raise RuntimeError("an answer is judged by its gates")
+        async with self.store.begin() as tx:
+            await tx.dispatches.failed(
+                _key(frozen, expected),
+                reply.reason,
+                seconds=reply.seconds,
+                status=reply.status,
+                detail=reply.detail,
+            )
+        judged = reject(expected, reply.reason, reply.seconds, reply.detail)
+        collected.judged[expected.task.task_id, expected.hotkey] = judged
+        collected.failed.append((expected, reply))
+        _log_dispatch(frozen, expected, reply, reply.reason, reply.detail)
+
+    async def _void(  # noqa: PLR0913, PLR0917 - a dispatch, and why it is void
+        self,
+        frozen: RoundInput,
+        expected: Expected[RoundTask],
+        reply: Reply,
+        collected: _Collected,
+        reason: Reason,
+        detail: str,
+    ) -> None:
+        """Make a dispatch void alone, now."""
+        async with self.store.begin() as tx:
+            await tx.dispatches.void(
+                _key(frozen, expected), reason, seconds=reply.seconds, status=reply.status, detail=detail
+            )
+        task_id, hotkey = expected.task.task_id, expected.hotkey
+        charged = collected.judged.pop((task_id, hotkey), None)
+        collected.alone[task_id, hotkey] = reason
+        if charged is None:
+            _log_dispatch(frozen, expected, reply, reason, detail)
+        else:
+            _log.info(
+                "dispatch_voided",
+                round_id=frozen.round_id,
+                task_id=task_id,
+                hotkey=hotkey,
+                reason=str(reason),
+                detail=detail,
+            )
+
+    async def _attribute(self, frozen: RoundInput, collected: _Collected, began: float) -> None:
+        """Decide what only the end of everybody's time tells, and keep the round's stalls."""
+        attribution = collected.attribution
+        for expected, reply in (*collected.undecided, *collected.failed):
+            charged = (expected.task.task_id, expected.hotkey) in collected.judged
+            if (detail := attribution.stalled(reply, _deadline(expected))) is not None:
+                await self._void(frozen, expected, reply, collected, Reason.LOCAL_STALL, detail)
+            elif not charged and attribution.cut_off(reply, _deadline(expected)):
+                await self._void(frozen, expected, reply, collected, Reason.LOCAL_NETWORK, reply.detail)
+            elif not charged:
+                await self._fail(frozen, expected, reply, collected)
+        stalls = self.stalls(began)
+        if stalls:
+            now, moment = self.clock.now(), self.clock.monotonic()
+            records = [StallRecord(now - timedelta(seconds=moment - one.start), one.seconds) for one in stalls]
             async with self.store.begin() as tx:
-                await tx.dispatches.failed(
-                    key, reply.reason, seconds=reply.seconds, status=reply.status, detail=reply.detail
-                )
-            return reply, reject(expected, reply.reason, reply.seconds, reply.detail)
-        return reply, await self._keep_and_judge(key, expected, reply)
+                await tx.stalls.put(frozen.index, records)
 
-    async def _keep_and_judge(self, key: DispatchKey, expected: Expected[RoundTask], reply: Reply) -> Judged:
-        if reply.body is None or reply.seconds is None or reply.status is None:
-            raise RuntimeError("a reply without a reason has a body, a time and a status")
+    async def _keep_and_judge(
+        self, key: DispatchKey, expected: Expected[RoundTask], reply: Reply, attribution: Attribution
+    ) -> Judged:
+        if reply.body is None or reply.status is None:
+            raise RuntimeError("a reply without a reason has a body and a status")
+        seconds, stalled = attribution.own_time(reply, expected.task.windows.of(expected.role).t_min)
         with reply.body as received:
-            await self._keep(key, received, reply.seconds, reply.status)
-            judged = await self.gates.judge(key, expected, received.read, reply.seconds)
-        return judged if isinstance(judged, Judged) else await self._run(key, expected, judged, reply.seconds)
+            await self._keep(key, received, seconds, reply.status, stalled)
+            judged = await self.gates.judge(key, expected, received.read, seconds)
+        return judged if isinstance(judged, Judged) else await self._run(key, expected, judged, seconds)
 
-    async def _keep(self, key: DispatchKey, received: Body, seconds: float, status: int) -> None:
+    async def _keep(self, key: DispatchKey, received: Body, seconds: float, status: int, stalled: float) -> None:
         """Store an answer; one at a time is in memory, however many wait for the store."""
         at = self.clock.now()
         async with self.storing:
             raw = await asyncio.to_thread(received.read)
             async with self.store.begin() as tx:
-                await tx.dispatches.answered(key, seconds, status, raw, at)
+                await tx.dispatches.answered(key, seconds, status, raw, at, stalled=stalled)
 
     async def _run(self, key: DispatchKey, expected: Expected[RoundTask], accepted: Accepted, seconds: float) -> Judged:
         """Run what was accepted and keep what came of it at once: a crash must not make it happen twice."""
@@ -161,6 +256,10 @@ def _key(frozen: RoundInput, expected: Expected[RoundTask]) -> DispatchKey:
     return DispatchKey(frozen.index, expected.task.task_id, expected.hotkey)
 
 
+def _deadline(expected: Expected[RoundTask]) -> float:
+    return expected.task.windows.of(expected.role).deadline
+
+
 def _call(frozen: RoundInput, expected: Expected[RoundTask], request: Request) -> Call:
     neuron = frozen.snapshot.by_hotkey(expected.hotkey)
     return Call(
@@ -168,14 +267,15 @@ def _call(frozen: RoundInput, expected: Expected[RoundTask], request: Request) -
         axon=None if neuron is None else neuron.axon,
         path=request.path,
         body=request.body,
-        deadline_s=expected.task.windows.of(expected.role).deadline,
+        deadline_s=_deadline(expected),
         limit=request.limit,
     )
 
 
-def _log_dispatch(frozen: RoundInput, expected: Expected[RoundTask], reply: Reply, judged: Judged | None) -> None:
+def _log_dispatch(
+    frozen: RoundInput, expected: Expected[RoundTask], reply: Reply | None, reason: Reason, detail: str = ""
+) -> None:
     """Write the dispatch's canonical line."""
-    reason = Reason.BUG_INTERNAL if judged is None else judged.reason
     _log.info(
         "dispatch",
         round_id=frozen.round_id,
@@ -185,7 +285,7 @@ def _log_dispatch(frozen: RoundInput, expected: Expected[RoundTask], reply: Repl
         role=expected.role,
         reason=reason,
         gate=reason.gate,
-        seconds=None if reply.seconds is None else round(reply.seconds, 3),
-        http_status=reply.status,
-        detail=reply.detail if judged is None else judged.detail,
+        seconds=None if reply is None or reply.seconds is None else round(reply.seconds, 3),
+        http_status=None if reply is None else reply.status,
+        detail=detail,
     )

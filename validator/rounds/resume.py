@@ -8,7 +8,7 @@ import structlog
 
 from validator.kinds.judging import Judged, Key, expected_of, reject
 from validator.kinds.registry import kind_of
-from validator.protocol.reasons import Reason
+from validator.protocol.reasons import OURS, Reason
 from validator.protocol.receipt import RoundEnd, RoundLines
 from validator.protocol.round import RoundInput, RoundPlan
 from validator.protocol.signatures import Signer
@@ -66,7 +66,7 @@ async def _resume(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     except UnknownScoringVersionError:
         await _abandon(store, clock, signer, stored, Reason.ABANDONED_VERSION)
         return
-    returned = await _returned(store, gates, stored.input)
+    returned = (await _returned(store, gates, stored.input)).with_void_tasks(plan)
     offline = not returned.any_response and not await reachable()
     frozen = stored.input
 
@@ -117,6 +117,7 @@ async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput) -> Retu
         records = await tx.dispatches.of_round(frozen.index)
     ran = await _runs(store, frozen)
     void = {record.key.task_id: Reason.BUG_CRASH for record in records if record.state in ("planned", "sent")}
+    alone = {_key(record): record.reason for record in records if record.void_alone and record.reason}
     turns = asyncio.Semaphore(_AT_A_TIME)
 
     async def ended(record: Dispatch) -> Judged | Reason:
@@ -126,14 +127,20 @@ async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput) -> Retu
         async with turns:
             return await _judge_again(store, gates, frozen, record)
 
-    counted = [record for record in records if record.key.task_id not in void]
+    counted = [record for record in records if record.key.task_id not in void and _key(record) not in alone]
     judged: dict[Key, Judged] = {}
     for record, end in zip(counted, await asyncio.gather(*map(ended, counted)), strict=True):
-        if isinstance(end, Reason):
-            void[record.key.task_id] = end
+        if not isinstance(end, Reason):
+            judged[_key(record)] = end
+        elif end in OURS:
+            alone[_key(record)] = end
         else:
-            judged[record.key.task_id, record.key.hotkey] = end
-    return Returned(judged, void, any_response=any(record.http_status is not None for record in records))
+            void[record.key.task_id] = end
+    return Returned(judged, void, alone, any_response=any(record.http_status is not None for record in records))
+
+
+def _key(dispatch: Dispatch) -> Key:
+    return dispatch.key.task_id, dispatch.key.hotkey
 
 
 async def _runs(store: Store, frozen: RoundInput) -> dict[Key, Judged]:
@@ -152,7 +159,7 @@ async def _runs(store: Store, frozen: RoundInput) -> dict[Key, Judged]:
 
 
 async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, record: Dispatch) -> Judged | Reason:
-    """Return what the gates say of the stored answer, or why its task is void.
+    """Return what the gates say of the stored answer, or why it (one of `OURS`) or its task is void.
 
     An answer that was stored cannot be read any more, or its run was cut off: running it again would cost again, and
     what happened would happen twice.

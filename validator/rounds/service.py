@@ -17,6 +17,7 @@ from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.listening import EndedRound, RoundListener
 from validator.rounds.prepare import Prepared, Preparer, Skipped
+from validator.rounds.readiness import Missing, Readiness, RoundsWaitError
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import Returned, settle_round, void_round
 from validator.rounds.standing import RoundsPausedError, Standing
@@ -42,6 +43,7 @@ class RoundService:
         interval_s: pause between the starts of two rounds.
         refresh_s: how often miners are asked what they can do.
         standing: looks at every snapshot before a round begins on it.
+        readiness: asked before a round starts.
         board: told when the subnet is gone and when rounds fail.
         listeners: told when rounds start and end.
 
@@ -61,6 +63,7 @@ class RoundService:
     interval_s: float
     refresh_s: float
     standing: Standing
+    readiness: Readiness
     board: Board
     listeners: Sequence[RoundListener] = ()
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -93,6 +96,8 @@ class RoundService:
             except ChainError as error:
                 self._chain_lost(error)
                 pause = _RETRY_S
+            except RoundsWaitError:
+                pause = 0.0  # it has waited
             except RoundsPausedError:
                 pause = max(self.interval_s, _RETRY_S)
             except StoreLockLostError:
@@ -109,11 +114,13 @@ class RoundService:
         Raises:
             ChainError: no snapshot could be had; nothing was stored.
             RoundsPausedError: the settings want none now; likewise.
+            RoundsWaitError: something was missing on this machine; likewise. It is there now, or a stop was asked for.
         """
         started = self.clock.monotonic()
         snapshot = await self.chain.snapshot()
         self._chain_found(snapshot)
         self.standing.check(snapshot)
+        await self._until_ready(snapshot)
         await self._refresh_capabilities(snapshot)
         prepared = await self.preparer.prepare(snapshot)
         if isinstance(prepared, Skipped):
@@ -132,6 +139,15 @@ class RoundService:
         offline = not returned.any_response and not await self._reachable()
         # the last write of a round must not be lost to a cancellation, nor what is told of it
         return await unbroken(self._finish(prepared, returned, started, offline=offline))
+
+    async def _until_ready(self, snapshot: MetagraphSnapshot) -> None:
+        """Wait for as long as this machine lacks something for a round; then the snapshot is an old one."""
+        waited: Missing | None = None
+        while not self.stopping.is_set() and (missing := self.readiness.missing(snapshot)):
+            waited = missing
+            await self._pause(_RETRY_S)
+        if waited is not None:
+            raise RoundsWaitError(f"{waited.reason}: {waited.detail}")
 
     async def _finish(self, prepared: Prepared, returned: Returned, started: float, *, offline: bool) -> EndedRound:
         reason, outcome = await self._settle(prepared, returned, offline=offline)
@@ -198,7 +214,7 @@ class RoundService:
     def _end(self, end: EndedRound) -> EndedRound:
         """Write the round's canonical line and tell the listener."""
         returned = end.returned
-        reasons = Counter(j.reason for j in returned.judged.values()) if returned else Counter()
+        reasons = Counter(returned.reasons) if returned else Counter()
         _log.info(
             "round_settled" if end.outcome else "round_ended",
             round_id=end.round_id,

@@ -4,7 +4,7 @@ import asyncio
 import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ from validator.protocol.round import (
     RoundOutcome,
     RoundPlan,
     RoundResults,
+    VoidDispatch,
     VoidTask,
 )
 from validator.protocol.signatures import Signer
@@ -48,24 +49,42 @@ class Returned:
 
     Attributes:
         judged: (task_id, hotkey) to judgement, of every dispatch that is not void.
-        void: task_id to the reason why it enters nothing.
+        void: task_id to the reason why it enters nothing; see `with_void_tasks`.
+        alone: (task_id, hotkey) to the reason why that dispatch enters nothing (D-26).
         any_response: whether any dispatch got any HTTP response (D-6).
         most_open: how many requests were open at the same time.
     """
 
     judged: Mapping[Key, Judged]
     void: Mapping[str, Reason] = field(default_factory=dict)
+    alone: Mapping[Key, Reason] = field(default_factory=dict)
     any_response: bool = True
     most_open: int = 0
 
+    @property
+    def reasons(self) -> Iterator[Reason]:
+        """Yield what every dispatch came to that is not void with its task for another's sake."""
+        yield from (judged.reason for judged in self.judged.values())
+        yield from self.alone.values()
+
+    def with_void_tasks(self, plan: RoundPlan) -> "Returned":
+        """Return it with every task as void all of whose dispatches are, for the first one's reason (D-26)."""
+        found = dict(self.void)
+        for group in plan.groups:
+            reasons = [self.alone.get((group.task_id, hotkey)) for hotkey, _ in group.members]
+            if group.task_id not in found and reasons and reasons[0] is not None and None not in reasons:
+                found[group.task_id] = reasons[0]
+        return replace(self, void={g.task_id: found[g.task_id] for g in plan.groups if g.task_id in found})
+
 
 def round_results(scored_by: Version, frozen: RoundInput, plan: RoundPlan, returned: Returned) -> RoundResults:
-    """Return the results in plan order, completed by what only a whole round tells; void tasks bring nothing."""
+    """Return the results in plan order, completed by what only a whole round tells; what is void brings nothing."""
     counted = {
         (group.task_id, hotkey): returned.judged[group.task_id, hotkey]
         for group in plan.groups
         if group.task_id not in returned.void
         for hotkey, _ in group.members
+        if (group.task_id, hotkey) not in returned.alone
     }
     rejections = [judged.result for judged in counted.values() if isinstance(judged.result, Rejection)]
     return RoundResults.of(
@@ -74,6 +93,13 @@ def round_results(scored_by: Version, frozen: RoundInput, plan: RoundPlan, retur
             VoidTask(group.task_id, returned.void[group.task_id])
             for group in plan.groups
             if group.task_id in returned.void
+        ),
+        tuple(
+            VoidDispatch(group.task_id, hotkey, returned.alone[group.task_id, hotkey])
+            for group in plan.groups
+            if group.task_id not in returned.void
+            for hotkey, _ in group.members
+            if (group.task_id, hotkey) in returned.alone
         ),
     )
 
@@ -177,7 +203,9 @@ def _score(scored_by: Version, signer: Signer, frozen: RoundInput, plan: RoundPl
 
 
 async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundResults, returned: Returned) -> None:
-    """Store what the gates said of each answer, but for what was stored when it happened."""
+    """Store what the gates said of each answer, but for what was stored when it happened; what is void once more."""
+    for (task_id, hotkey), reason in returned.alone.items():
+        await tx.dispatches.void(DispatchKey(frozen.index, task_id, hotkey), reason)
     submissions = {(answer.task_id, answer.hotkey): answer for answer in results.passed}
     for (task_id, hotkey), judged in returned.judged.items():
         if not judged.stored and task_id not in returned.void:

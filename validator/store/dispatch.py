@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from validator.protocol.answer import Role
-from validator.protocol.reasons import Reason
+from validator.protocol.reasons import OURS, Reason
 from validator.protocol.round import AssessedMember, MemberOutcome
 from validator.protocol.skill_types import SkillType
 
@@ -29,6 +29,7 @@ class Dispatch:
     Attributes:
         rank: place in the group: primaries by rank, then auditors by draw.
         seconds: first byte sent to last byte received; None where nothing was sent.
+        stalled: how many more were measured while the validator stood still (D-26); None for none.
         reason: of the gates; None while it is not judged.
         detail: what exactly was wrong, for people.
         body_bytes: size of the stored body; None without one. It stays when retention removes the body.
@@ -49,7 +50,13 @@ class Dispatch:
     detail: str | None
     body_bytes: int | None
     signed_sha256: str | None
+    stalled: float | None = None
     score: MemberOutcome | None = None
+
+    @property
+    def void_alone(self) -> bool:
+        """Whether it enters nothing because of a fault on the validator's side (D-26), whatever becomes of its task."""
+        return self.state == "void" and self.reason in OURS
 
     @property
     def end(self) -> Reason | None:

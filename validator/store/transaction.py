@@ -22,6 +22,7 @@ from validator.store.repositories.rounds import Rounds
 from validator.store.repositories.salts import Salts
 from validator.store.repositories.scores import Scores
 from validator.store.repositories.sssas import Sssas
+from validator.store.repositories.stalls import Stalls
 from validator.store.repositories.submissions import Submissions
 from validator.store.repositories.tasks import Tasks
 from validator.store.repositories.vectors import WeightVectors
@@ -53,6 +54,7 @@ class Transaction:
         self.dispatches = Dispatches(connection, packing)
         self.submissions = Submissions(connection, packing)
         self.sssas = Sssas(connection, packing)
+        self.stalls = Stalls(connection, packing)
         self.histories = Histories(connection, packing)
         self.scores = Scores(connection, packing)
         self.agreements = Agreements(connection, packing)

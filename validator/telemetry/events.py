@@ -47,6 +47,11 @@ class Event(StrEnum):
         "A condition is over; `changes` counts how often it went and came since the last line.",
         "condition seconds changes",
     )
+    STALLED = (
+        "stalled",
+        "The validator stood still for so long; what miners lost by it does not count against them (D-26).",
+        "seconds",
+    )
     LOOP_LAG = "loop_lag", "The event loop was blocked for longer than it should be.", "seconds"
 
     # Rounds
@@ -65,9 +70,14 @@ class Event(StrEnum):
         "A miner's plan was run on the step services; the quality is absent while it is deferred.",
         f"{_ROUND} task_id hotkey run_id reason quality steps completed cost_tao seconds timeouts hard_failures",
     )
+    DISPATCH_VOIDED = (
+        "dispatch_voided",
+        "A dispatch that was charged to its miner is void after all: the validator stood still before its deadline.",
+        f"{_ROUND} task_id hotkey reason detail",
+    )
     DISPATCH_FAILED = (
         "dispatch_failed",
-        "An error of the validator: the task is void.",
+        "An error of the validator: the dispatch is void.",
         f"{_ROUND} task_id hotkey exception",
     )
     JUDGING_BUDGET = (

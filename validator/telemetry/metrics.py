@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest
 
 from validator.conditions import CONDITIONS
-from validator.protocol.reasons import Reason
+from validator.protocol.reasons import OURS, Reason
 from validator.protocol.remedies import UNPAID
 from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT
@@ -23,13 +23,11 @@ CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS: Final = (0.1, 0.3, 1, 3, 10, 30, 90, 150, 300, 600, 900, 1200)
 _LAG: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
 _DISPATCH: Final = tuple(
-    reason
-    for reason in Reason
-    if reason.gate or reason in (Reason.ACCEPTED, Reason.ACCEPTED_EARLY, Reason.BUG_INTERNAL)
+    reason for reason in Reason if reason.gate or reason in {Reason.ACCEPTED, Reason.ACCEPTED_EARLY, *OURS}
 )
 _ROUND: Final = (Reason.SETTLED, Reason.SKIPPED_NO_TASKS, Reason.SKIPPED_NO_CANDIDATES, Reason.VOID_OFFLINE)
 _REACHED: Final[tuple[str, ...]] = get_args(Reached)
-_WEIGHTS: Final = tuple(reason for reason in Reason if reason.startswith("weights_"))
+_WEIGHTS: Final = tuple(reason for reason in Reason if reason.startswith("weights_") or reason == Reason.LOCAL_CLOCK)
 
 
 class Metrics:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from aiohttp import web
@@ -17,6 +18,9 @@ from validator.web.state import HealthState
 _BEAT_S: Final = 1.0
 _PROBE_EVERY_S: Final = 15.0
 _PROBE_TIMEOUT_S: Final = 10.0
+MOST_CONNECTIONS: Final = 16
+_BACKLOG: Final = 8
+RESERVED: Final = MOST_CONNECTIONS + 2 * _BACKLOG  # descriptors that the port takes at most
 _UNHEALTHY: Final = 503
 _HEADERS: Final = {"Cache-Control": "no-store"}
 
@@ -71,6 +75,7 @@ class HealthService:
     metrics: Metrics | None = None
     probe: Probe | None = None
     _runner: web.AppRunner | None = field(init=False, default=None)
+    _listening: asyncio.Server | None = field(init=False, default=None)
 
     @property
     def address(self) -> tuple[str, int]:
@@ -79,9 +84,9 @@ class HealthService:
         Raises:
             HealthEndpointError: it does not listen.
         """
-        if self._runner is None or not self._runner.addresses:
+        if self._listening is None:
             raise HealthEndpointError("it was not started")
-        host, port = self._runner.addresses[0][:2]
+        host, port = self._listening.sockets[0].getsockname()[:2]
         return str(host), int(port)
 
     async def start(self) -> None:
@@ -93,7 +98,9 @@ class HealthService:
         runner = web.AppRunner(health_app(self.state, self.metrics), access_log=None, shutdown_timeout=1.0)
         await runner.setup()
         try:
-            await web.TCPSite(runner, self.settings.host, self.settings.port).start()
+            self._listening = await asyncio.get_running_loop().create_server(
+                partial(_accept, runner), self.settings.host, self.settings.port, backlog=_BACKLOG
+            )
         except OSError as error:
             await runner.cleanup()
             raise HealthEndpointError(
@@ -103,6 +110,9 @@ class HealthService:
 
     async def close(self) -> None:
         """Stop listening."""
+        if self._listening is not None:
+            self._listening.close()
+            self._listening = None
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
@@ -132,6 +142,18 @@ class HealthService:
         while self.probe is not None:
             self.state.store_reachable = await _passes(self.probe)
             await self.state.clock.sleep(_PROBE_EVERY_S)
+
+
+def _accept(runner: web.AppRunner) -> asyncio.BaseProtocol:
+    """Return what serves one more connection; the oldest makes room for it, so that idle ones keep nobody out."""
+    server = runner.server
+    if server is None:
+        raise HealthEndpointError("it was not started")
+    for connection in server.connections[: 1 - MOST_CONNECTIONS]:
+        connection.force_close()
+        if connection.transport is not None:
+            connection.transport.abort()  # what waits to be written to a peer that does not read is lost
+    return server()
 
 
 async def _passes(probe: Probe) -> bool:

@@ -117,6 +117,10 @@ class HealthState:
         self._in_hand = None
         self._ended = (round_id, self.clock.now())
 
+    def waits(self) -> None:
+        """Note that rounds wait for something on this machine, which a condition of its own names."""
+        self._active = self.clock.monotonic()
+
     def saw_block(self, number: int) -> None:
         """Note the newest block."""
         self.block = number

@@ -1,7 +1,7 @@
 """The weights loop: once per epoch, late in it, never past its end nor before the rate limit (SPEC 11)."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import structlog
@@ -45,6 +45,7 @@ class WeightService:
         kinds: which kinds of task it pays.
         settings: whether, when, and how long the chain may take.
         lock: kept by all services of one hotkey.
+        clock_fault: says what is wrong with the clock; None where nothing is (SPEC 16, D-26).
         signing: held from looking to the chain's answer: two submissions of one hotkey at once would share a nonce.
         metrics: told which blocks are seen; None tells nobody.
     """
@@ -61,6 +62,7 @@ class WeightService:
         kinds: Sequence[Share],
         settings: WeightsSettings,
         lock: WeightsLock,
+        clock_fault: Callable[[], str | None] = lambda: None,
         signing: asyncio.Lock | None = None,
         metrics: Metrics | None = None,
     ) -> None:
@@ -73,6 +75,7 @@ class WeightService:
         self._kinds = kinds
         self._settings = settings
         self._lock = lock
+        self._clock_fault = clock_fault
         self._signing = signing or asyncio.Lock()
         self._metrics = metrics
         self._eyes = Eyes(chain, clock, hotkey, mechid)
@@ -163,6 +166,8 @@ class WeightService:
     async def _payable(self, sight: Sight) -> Vector | Hindrance:
         """Return the vector, or why none is sent; it is computed once for the epoch also when none can be."""
         snapshot, found = sight.snapshot, hindrance(sight, self._mechid)
+        if (fault := self._clock_fault()) is not None:
+            return Hindrance(Reason.LOCAL_CLOCK, fault, snapshot.block + 1)
         if found is not None and self._computed_epoch == snapshot.epoch:
             return found
         try:

@@ -13,7 +13,7 @@ class Hindrance(NamedTuple):
     """Why nothing is sent at a block.
 
     Attributes:
-        reason: a `weights_…` code.
+        reason: a `weights_…` code, or `local_clock`.
         detail: the numbers behind it.
         retry: the first block at which it can be otherwise.
     """

@@ -11,8 +11,9 @@ from validator.audit.log.standing import Standing
 from validator.kinds.registry import kind_of
 from validator.protocol.draws import round_seed, task_id
 from validator.protocol.limits import MAX_LOG_MINERS, MAX_LOG_TASKS
+from validator.protocol.reasons import OURS
 from validator.protocol.receipt import Receipt, RoundEnd, outcome_line, plan_line
-from validator.protocol.round import RoundOutcome
+from validator.protocol.round import RoundOutcome, RoundPlan, RoundResults
 from validator.protocol.round.forms import placed
 from validator.scoring import UnknownScoringVersionError, Version, version
 
@@ -138,11 +139,16 @@ def check_answers(planned: Planned, answers: Answers, end: RoundEnd, scored_by: 
 
     results = answers.results
     void = {task.task_id for task in results.void}
+    wrong = _void_fault(planned.plan, results)
+    if wrong is not None:
+        raise fault(wrong, "void_dispatches")
+    alone = {(one.task_id, one.hotkey) for one in results.alone}
     members = [
         (group.task_id, hotkey, role)
         for group in planned.plan.groups
         if group.task_id not in void
         for hotkey, role in group.members
+        if (group.task_id, hotkey) not in alone
     ]
     tasks = {task.task_id: task for task in planned.frozen.tasks}
     passed = [
@@ -165,6 +171,19 @@ def check_answers(planned: Planned, answers: Answers, end: RoundEnd, scored_by: 
         if number is None:
             raise fault(found.what, f"{path}.{found.path}")
         raise FaultError(number, "sssa", end.round_id, found.what, found.path.removeprefix("sssa."))
+
+
+def _void_fault(plan: RoundPlan, results: RoundResults) -> str | None:
+    """Return what is wrong with the dispatches that are void alone: that they are is the validator's word (D-26)."""
+    void = {task.task_id for task in results.void}
+    members = {
+        (group.task_id, hotkey) for group in plan.groups if group.task_id not in void for hotkey, _ in group.members
+    }
+    alone = {(one.task_id, one.hotkey) for one in results.alone}
+    if len(alone) != len(results.alone) or not alone <= members:
+        return "are not dispatches of the groups, each once, of tasks that are not void"
+    unknown = next((one.reason for one in results.alone if one.reason not in OURS), None)
+    return None if unknown is None else f"{unknown} is no fault of the validator"
 
 
 def _check_outcome(  # noqa: PLR0913, PLR0917 - everything an outcome follows from

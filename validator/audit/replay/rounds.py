@@ -1,6 +1,6 @@
 """One round computed again: input, plan, answers, gates, outcome, rows; each held against what is stored."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -23,12 +23,14 @@ from validator.protocol.round import (
     RoundOutcome,
     RoundPlan,
     RoundResults,
+    VoidDispatch,
     VoidTask,
 )
 from validator.protocol.round.forms import outcome_form, read_input, results_form
 from validator.protocol.text import printable
 from validator.scoring import UnknownScoringVersionError, Version, version
 from validator.store import DispatchKey, Transaction
+from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
 from validator.store.records import StoredRound
 
@@ -140,7 +142,9 @@ class _Replay:
         if tasks is None or records is None or answers is None:
             return None
         void = tuple(VoidTask(task.task_id, task.reason) for task in tasks if task.state == "void" and task.reason)
-        expected = _counted(self.round_id, plan, {task.task_id for task in void})
+        alone = _alone(records, {task.task_id for task in void})
+        self._note(_void_fault(records, alone))
+        expected = _counted(self.round_id, plan, {task.task_id for task in void}) - alone.keys()
         counted = tuple(record for record in records if record.key in expected)
         found = {key: judgement for key, judgement in answers if key in expected}
         self.found.extend(answer_differences(scored_by, frozen, counted, found))
@@ -151,7 +155,7 @@ class _Replay:
         }
         self.bodies, differences = await judge_again(self.tx, frozen, counted, judged)
         self.found.extend(differences[:1])
-        return RoundResults.of(judged.values(), void) if judged.keys() == expected else None
+        return RoundResults.of(judged.values(), void, tuple(alone.values())) if judged.keys() == expected else None
 
     async def _outcome(self, outcome: RoundOutcome) -> None:
         data = await self._read("outcome", self.tx.rounds.document_bytes(self.round_id, "outcome"))
@@ -203,6 +207,24 @@ class _Replay:
     def _note(self, difference: Difference | None) -> None:
         if difference is not None:
             self.found.append(difference)
+
+
+def _alone(records: Sequence[Dispatch], void: set[str]) -> dict[DispatchKey, VoidDispatch]:
+    """Return the dispatches that the record has as void alone; that cannot be computed again (D-26)."""
+    return {
+        record.key: VoidDispatch(record.key.task_id, record.key.hotkey, record.reason)
+        for record in records
+        if record.state == "void" and record.reason is not None and record.key.task_id not in void
+    }
+
+
+def _void_fault(records: Sequence[Dispatch], alone: Mapping[DispatchKey, VoidDispatch]) -> Difference | None:
+    """Return the first dispatch that is void alone without a fault of the validator."""
+    wrong = next((record for record in records if record.key in alone and not record.void_alone), None)
+    if wrong is None:
+        return None
+    path = f"dispatches[{wrong.key.task_id}/{wrong.key.hotkey}].reason"
+    return Difference(path, f"{printable(str(wrong.reason))} is no reason for which a dispatch alone is void")
 
 
 def _counted(round_id: int, plan: RoundPlan, void: set[str]) -> set[DispatchKey]:

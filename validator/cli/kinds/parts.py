@@ -20,6 +20,11 @@ ROLES: Final = {
     "not_drawn": "not drawn",
     "excluded": "excluded",
 }
+_VOID: Final = (
+    "Nothing of it counts, for you or against you: no entry in your score window, no reputation event, no failure in "
+    "your failure rate. For rotation it was an assignment. The others of the group were scored as if you had not been "
+    "in it, and nobody took your place. There is nothing to mend at your side."
+)
 _WORDS: Final = {"not_reached": "not reached", "not_applicable": "does not apply"}
 
 
@@ -88,6 +93,10 @@ def write_gates(page: Page, gates: Gates) -> None:
         size = "" if dispatch.body_bytes is None else f", {dispatch.body_bytes} bytes"
         status = "" if dispatch.http_status is None else f", HTTP {dispatch.http_status}"
         page.line(f"{dispatch.seconds:.3f} s{status}{size}; {window}, f = {cell(gates.part)}{early}")
+        if dispatch.stalled:
+            page.line(
+                f"{dispatch.stalled:.3f} s more were measured while the validator stood still: not on your time (D-26)"
+            )
     page.line("; ".join(f"{gate.number} {gate.name} {_WORDS.get(gate.result, gate.result)}" for gate in gates.gates))
     subset = gates.semantic_subset
     page.line(f"{len(GATE_NAMES)} {GATE_NAMES[-1]} {'does not apply' if subset is None else f'subset {subset:.4f}'}")
@@ -95,6 +104,9 @@ def write_gates(page: Page, gates: Gates) -> None:
     page.line(f"{dispatch.reason or 'not judged'}: {meaning_of(dispatch.reason) or ''}", style="red" if failed else "")
     if dispatch.detail:
         page.line(f"in detail: {dispatch.detail}")
+    if dispatch.void_alone:
+        page.heading("Void: the cause was on the validator's side")
+        page.line(_VOID)
 
 
 def write_parts(page: Page, name: str, rows: Sequence[tuple[str, float, float | None, float | None, str]]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Literal, NamedTuple
 
 from validator.protocol.reasons import GATE_NAMES, Reason, gate_of
-from validator.protocol.round import RoundTask
+from validator.protocol.round import MemberOutcome, RoundTask
 from validator.protocol.task import Window
 from validator.store.dispatch import Dispatch
 
@@ -59,6 +59,13 @@ def explain_gates(
         for number, name in enumerate(GATE_NAMES[:-1], 1)
     )
     return Gates(dispatch, task.windows.of(dispatch.role), gates, semantic_subset)
+
+
+def entry_reason(scored: MemberOutcome | None, dispatch: Dispatch | None) -> Reason | None:
+    """Return what a member's entry in its score window, or the absence of one, comes from; None for no member."""
+    if scored is not None:
+        return scored.reason
+    return dispatch.reason if dispatch is not None and dispatch.void_alone else None
 
 
 def _result(number: int, failed: int | None, *, passed: bool, applies: bool) -> GateResult:

@@ -38,6 +38,7 @@ from validator.protocol.round.results import (
     Rejection,
     RoundResults,
     Submission,
+    VoidDispatch,
     VoidTask,
     WorkflowSubmission,
 )
@@ -82,6 +83,7 @@ __all__ = [
     "RoundTask",
     "Submission",
     "TypeHistory",
+    "VoidDispatch",
     "VoidTask",
     "WorkflowOutcome",
     "WorkflowSubmission",

@@ -36,6 +36,7 @@ from validator.protocol.round.results import (
     Rejection,
     RoundResults,
     Submission,
+    VoidDispatch,
     VoidTask,
     WorkflowSubmission,
 )
@@ -140,12 +141,16 @@ def read_input(data: bytes) -> RoundInput:
 
 
 class ResultsForm(Document, frozen=True):
-    """Everything that came back, a list per kind of answer, each in the order of the plan."""
+    """Everything that came back, a list per kind of answer, each in the order of the plan.
+
+    Void dispatches are absent where there are none, as in every record from before them, whose bytes are signed.
+    """
 
     submissions: tuple[Submission, ...]
     rejections: tuple[Rejection, ...]
     void: tuple[VoidTask, ...] = ()
     workflows: tuple[WorkflowSubmission, ...] = ()
+    void_dispatches: tuple[VoidDispatch, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 def results_form(results: RoundResults) -> ResultsForm:
@@ -155,12 +160,13 @@ def results_form(results: RoundResults) -> ResultsForm:
         rejections=results.rejections,
         void=results.void,
         workflows=tuple(one for one in results.passed if isinstance(one, WorkflowSubmission)),
+        void_dispatches=results.alone or msgspec.UNSET,
     )
 
 
 def results_of(form: ResultsForm) -> RoundResults:
     """Return what came back."""
-    return RoundResults((*form.submissions, *form.workflows), form.rejections, form.void)
+    return RoundResults((*form.submissions, *form.workflows), form.rejections, form.void, form.void_dispatches or ())
 
 
 def placed(results: RoundResults) -> Iterator[tuple[str, Passed]]:

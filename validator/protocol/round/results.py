@@ -139,6 +139,14 @@ class VoidTask(Document, frozen=True):
     reason: Reason
 
 
+class VoidDispatch(Document, frozen=True):
+    """A dispatch that alone enters nothing: the cause was on the validator's side (SPEC 16, D-26)."""
+
+    task_id: str
+    hotkey: str
+    reason: Reason
+
+
 class RoundResults(Document, frozen=True):
     """Everything that came back: the third argument of `score`. Its stored form is `ResultsForm` in `forms.py`.
 
@@ -146,20 +154,25 @@ class RoundResults(Document, frozen=True):
         passed: answers of whatever kind; of each kind in the order of the plan.
         rejections: dispatches that failed a gate, in the order of the plan.
         void: tasks that enter nothing.
+        alone: dispatches of other tasks that enter nothing (D-26), in the order of the plan.
     """
 
     passed: tuple[Passed, ...]
     rejections: tuple[Rejection, ...]
     void: tuple[VoidTask, ...] = ()
+    alone: tuple[VoidDispatch, ...] = ()
 
     @classmethod
-    def of(cls, judgements: Iterable[Judgement], void: tuple[VoidTask, ...] = ()) -> "RoundResults":
+    def of(
+        cls, judgements: Iterable[Judgement], void: tuple[VoidTask, ...] = (), alone: tuple[VoidDispatch, ...] = ()
+    ) -> "RoundResults":
         """Return the results that these judgements are, given in the order of the plan."""
         every = tuple(judgements)
         return cls(
             passed=tuple(one for one in every if not isinstance(one, Rejection)),
             rejections=tuple(one for one in every if isinstance(one, Rejection)),
             void=void,
+            alone=alone,
         )
 
     def answers(self, task_id: str, kind: type[A]) -> tuple[A, ...]:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from msgspec import structs
+
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
     GoalTask,
@@ -30,7 +32,8 @@ def score_round(version: Scoring, frozen: RoundInput, plan: RoundPlan, results: 
         version: the one that the round was frozen under.
         frozen: the round's input.
         plan: `plan_round(frozen)`.
-        results: one submission or rejection per planned dispatch, except of void tasks.
+        results: one submission or rejection per planned dispatch, except of those that are void, alone or with their
+            task: everything but D-10 is as if they had not been planned (D-26).
     """
     void = {task.task_id: task.reason for task in results.void}
     groups: list[GroupOutcome] = []
@@ -64,10 +67,19 @@ def score_group(version: Scoring, task: RoundTask, group: GroupPlan, epoch: int,
         epoch: the round's.
         results: of the round; what belongs to other tasks is left out.
     """
+    group = _without_void(group, results)
     rejections = [r for r in results.rejections if r.task_id == task.task_id]
     if isinstance(task, GoalTask):
         return score_plans(version, task, group, results.answers(task.task_id, WorkflowSubmission), rejections)
     return score_task(version, task, group, epoch, results.answers(task.task_id, Submission), rejections)
+
+
+def _without_void(group: GroupPlan, results: RoundResults) -> GroupPlan:
+    void = {one.hotkey for one in results.alone if one.task_id == group.task_id}
+    if not void:
+        return group
+    primaries = tuple(hotkey for hotkey in group.primaries if hotkey not in void)
+    return structs.replace(group, primaries=primaries, auditors=tuple(a for a in group.auditors if a not in void))
 
 
 def _void_group(plan: GroupPlan, reason: Reason) -> GroupOutcome:

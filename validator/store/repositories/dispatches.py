@@ -1,4 +1,4 @@
-"""Dispatches: planned -> sent -> answered | failed, or void with their task (D-6)."""
+"""Dispatches: planned -> sent -> answered | failed, or void: alone (D-26), or with their task (D-6)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Table, and_, func, select, update
 
 from validator.protocol.answer import Role
-from validator.protocol.reasons import Reason
+from validator.protocol.reasons import OURS, Reason
 from validator.protocol.round import Passed, RoundInput, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.store.dispatch import Dispatch, DispatchKey, DispatchState
@@ -55,8 +55,15 @@ class Dispatches(Repository):
         """
         await self._move(key, ("planned",), {"state": "sent", "sent_at": at})
 
-    async def answered(
-        self, key: DispatchKey, seconds: float, status: int, body: bytes | None, received_at: datetime
+    async def answered(  # noqa: PLR0913 - what is known of an answer
+        self,
+        key: DispatchKey,
+        seconds: float,
+        status: int,
+        body: bytes | None,
+        received_at: datetime,
+        *,
+        stalled: float = 0.0,
     ) -> None:
         """Keep a whole response with its raw body, before anything is read from it.
 
@@ -66,6 +73,7 @@ class Dispatches(Repository):
             status: of the response.
             body: as received; None where there is none to keep.
             received_at: when the last byte came.
+            stalled: seconds that were measured beside those, while the validator stood still (D-26).
 
         Raises:
             AlreadySettledError: its round has ended.
@@ -77,6 +85,7 @@ class Dispatches(Repository):
             "http_status": status,
             "received_at": received_at,
             "body_bytes": None if body is None else len(body),
+            "stalled": stalled or None,
         }
         await self._move(key, ("sent",), values)
         if body is not None:
@@ -142,6 +151,35 @@ class Dispatches(Repository):
             columns = await Submissions(self._connection, self._packing).columns(submission)
             values = {"reason": reason, **columns}
         await self._move(key, ("answered",), {**values, "detail": detail or None})
+
+    async def void(
+        self,
+        key: DispatchKey,
+        reason: Reason,
+        *,
+        seconds: float | None = None,
+        status: int | None = None,
+        detail: str = "",
+    ) -> None:
+        """Make one dispatch void: the cause was on the validator's side (D-26). What was known of it stays.
+
+        Args:
+            key: which dispatch, in whatever state.
+            reason: one of `OURS`.
+            seconds: as for `failed`, where there is something new to tell; so are the others.
+            status: likewise.
+            detail: likewise.
+
+        Raises:
+            MismatchError: `reason` is not one of `OURS`.
+            AlreadySettledError: its round has ended.
+        """
+        if reason not in OURS:
+            raise MismatchError(f"`{reason}` is no reason for which a dispatch alone is void")
+        told = {"seconds": seconds, "http_status": status, "detail": detail or None}
+        values = {"state": "void", "reason": str(reason), "signed_sha256": None, "submission": None}
+        known = {name: value for name, value in told.items() if value is not None}
+        await self._move(key, ("planned", "sent", "answered", "failed", "void"), {**values, **known})
 
     async def void_task(self, round_id: int, task_id: str, reason: Reason) -> None:
         """Make a task void with all its dispatches; those keep the reason they had.
@@ -234,5 +272,6 @@ def _dispatch(row: Row[Any]) -> Dispatch:
         reason=row.reason,
         detail=row.detail,
         body_bytes=row.body_bytes,
+        stalled=row.stalled,
         signed_sha256=row.signed_sha256,
     )

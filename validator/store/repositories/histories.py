@@ -3,9 +3,10 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
-from sqlalchemy import case, func, select
+from sqlalchemy import and_, case, func, or_, select
 
 from validator.protocol.answer import Role
+from validator.protocol.reasons import OURS
 from validator.protocol.round import TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.store.repositories.base import Repository
@@ -15,7 +16,10 @@ MAX_ROLES = 100
 
 
 class Histories(Repository):
-    """Histories per (hotkey, skill_type), from settled tasks only: void and skipped ones never happened."""
+    """Histories per (hotkey, skill_type), from settled tasks: void and skipped ones never happened.
+
+    A dispatch that is void alone was an assignment, and neither a dispatch nor a failure (D-26).
+    """
 
     async def before(self, round_id: int, lookback: int) -> Mapping[tuple[str, SkillType], TypeHistory]:
         """Return the histories as they stand for the round to come.
@@ -30,6 +34,8 @@ class Histories(Repository):
             `in_flight` 0. Pairs that were never assigned are absent.
         """
         d = dispatches.c
+        counted = d.state.in_(("answered", "failed"))
+        alone = and_(d.state == "void", d.reason.in_([*map(str, OURS)]))
         still_open = select(rounds.c.round_id).where(rounds.c.state == "open")
         per_round = (
             select(
@@ -37,12 +43,12 @@ class Histories(Repository):
                 d.skill_type,
                 d.round_id,
                 func.max(d.role).label("role"),  # `primary` sorts after `auditor`
-                func.count().label("dispatches"),
+                func.sum(case((counted, 1), else_=0)).label("dispatches"),
                 func.sum(case((d.state == "failed", 1), else_=0)).label("failures"),
                 func.row_number().over(partition_by=(d.hotkey, d.skill_type), order_by=d.round_id.desc()).label("age"),
             )
             # When a round ends, the dispatches of void tasks are void and those of settled ones judged.
-            .where(d.state.in_(("answered", "failed")), d.round_id < round_id, d.round_id.not_in(still_open))
+            .where(or_(counted, alone), d.round_id < round_id, d.round_id.not_in(still_open))
             .group_by(d.hotkey, d.skill_type, d.round_id)
             .subquery()
         )
@@ -54,7 +60,7 @@ class Histories(Repository):
             roles[pair].append(row.role)
             if row.round_id >= round_id - lookback:
                 sent, failures = counts[pair]
-                counts[pair] = sent + row.dispatches, failures + int(row.failures)
+                counts[pair] = sent + int(row.dispatches), failures + int(row.failures)
         return {pair: TypeHistory(tuple(its), *counts[pair]) for pair, its in roles.items()}
 
     async def failures(self, round_id: int, lookback: int) -> dict[tuple[str, str], tuple[int, int]]:

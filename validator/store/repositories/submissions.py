@@ -1,6 +1,6 @@
 """What came back in a round, as the second argument of score_round: read for crash recovery, explain and replay."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -12,6 +12,7 @@ from validator.protocol.round import (
     Rejection,
     RoundResults,
     Submission,
+    VoidDispatch,
     VoidTask,
     WorkflowSubmission,
 )
@@ -35,7 +36,7 @@ class Submissions(Repository):
     async def results(self, round_id: int, only: Collection[str] | None = None) -> RoundResults:
         """Return what came back, in the order of the plan; with `only`, of the tasks with these ids.
 
-        Answers that are not judged yet are in neither list; void tasks appear only as such.
+        Answers that are not judged yet are in neither list; void tasks and dispatches appear only as such.
 
         Raises:
             DamagedError: a stored submission or attestation cannot be read.
@@ -48,10 +49,10 @@ class Submissions(Repository):
         judgements = [
             _rejection(row) if row.state == "failed" else await self._passed(row) for row in found if _ended(row)
         ]
-        return RoundResults.of(
-            judgements,
-            tuple(VoidTask(row.task_id, row.reason) for row in await self._all(void.order_by(tasks.c.position))),
+        void_tasks = tuple(
+            VoidTask(row.task_id, row.reason) for row in await self._all(void.order_by(tasks.c.position))
         )
+        return RoundResults.of(judgements, void_tasks, _alone(found, void_tasks))
 
     async def judgements(self, round_id: int) -> tuple[tuple[DispatchKey, Judgement | DamagedError | None], ...]:
         """Return what `results` does one by one, damage included; None for what was never judged, or is void."""
@@ -111,6 +112,15 @@ def _of_round(round_id: int) -> Select[Any]:
     its_task = and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id)
     found = select(dispatches).join(tasks, its_task).where(dispatches.c.round_id == round_id)
     return found.order_by(tasks.c.position, dispatches.c.rank)
+
+
+def _alone(found: Sequence[Row[Any]], void: Sequence[VoidTask]) -> tuple[VoidDispatch, ...]:
+    tasks_too = {task.task_id for task in void}
+    return tuple(
+        VoidDispatch(row.task_id, row.hotkey, row.reason)
+        for row in found
+        if row.state == "void" and row.task_id not in tasks_too
+    )
 
 
 def _rejection(row: Row[Any]) -> Rejection:

@@ -8,7 +8,17 @@ from validator.store.tables.answers import answers, dispatches, scores, sssas, w
 from validator.store.tables.base import metadata
 from validator.store.tables.conduct import agreements, flags, reputation_events, reputations
 from validator.store.tables.log import proofs, receipts
-from validator.store.tables.rounds import bundles, capabilities, given_tasks, groups, miners, rounds, salts, tasks
+from validator.store.tables.rounds import (
+    bundles,
+    capabilities,
+    given_tasks,
+    groups,
+    miners,
+    rounds,
+    salts,
+    stalls,
+    tasks,
+)
 from validator.store.tables.standing import declarations, exclusions, weight_vectors
 from validator.store.tables.weights import weight_locks, weight_marks, weight_submissions, window_entries
 
@@ -33,6 +43,7 @@ __all__ = [
     "salts",
     "scores",
     "sssas",
+    "stalls",
     "tasks",
     "weight_locks",
     "weight_marks",

@@ -40,6 +40,7 @@ dispatches = Table(
     Column("reason", ReasonCode),
     Column("detail", Message),
     Column("body_bytes", Integer),
+    Column("stalled", Real),  # seconds that were measured and are not among `seconds`: the validator stood still
     Column("sssa_sha256", Name, ForeignKey("sssas.sha256"), key="signed_sha256"),  # or of the plan
     # Submission without its sssa, or WorkflowSubmission without its plan and with its run by hash
     Column("submission", Json(dict[str, object])),
@@ -47,7 +48,7 @@ dispatches = Table(
     one_of("state", DISPATCH_STATES),
     CheckConstraint("role IN ('primary', 'auditor')", name="role"),
     # Histories are read from the index alone.
-    Index(None, "hotkey", "skill_type", "round_id", "role", "state"),
+    Index(None, "hotkey", "skill_type", "round_id", "role", "state", "reason"),
 )
 
 answers = Table(

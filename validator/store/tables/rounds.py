@@ -69,6 +69,15 @@ rounds = Table(
     Index(None, "state"),
 )
 
+stalls = Table(
+    "stalls",
+    metadata,
+    Column("round_id", BigInteger, ForeignKey("rounds.round_id"), primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("started_at", Moment, nullable=False),
+    Column("seconds", Real, nullable=False),
+)
+
 tasks = Table(
     "tasks",
     metadata,

@@ -7,7 +7,7 @@ from validator.kinds.assessment.explain.emission import Product, explain_emissio
 from validator.kinds.assessment.explain.quality import Quality, explain_quality
 from validator.kinds.assessment.gates import applying_gates
 from validator.kinds.explained.facts import TaskFacts
-from validator.kinds.explained.gates import Gates, explain_gates
+from validator.kinds.explained.gates import Gates, entry_reason, explain_gates
 from validator.kinds.explained.selection import Selection, explain_selection
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason, meaning_of
@@ -117,8 +117,8 @@ def explain_assessment(
         quality=explain_quality(facts.version, answer, reward) if answer and reward else None,
         emission=explain_emission(facts.version, answer, reward) if answer and reward else None,
         entry=scored.window_entry if scored else None,
-        entry_reason=scored.reason if scored else None,
-        entry_meaning=meaning_of(scored.reason) if scored else None,
+        entry_reason=entry_reason(scored, record),
+        entry_meaning=meaning_of(entry_reason(scored, record)),
         as_stored=facts.as_stored(frozen, hotkey),
     )
 

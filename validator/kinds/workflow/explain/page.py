@@ -1,7 +1,7 @@
 """One workflow task as one miner met it: its plan, the run step by step, and what that was worth (SPEC 12)."""
 
 from validator.kinds.explained.facts import TaskFacts
-from validator.kinds.explained.gates import Gates, explain_gates
+from validator.kinds.explained.gates import Gates, entry_reason, explain_gates
 from validator.kinds.explained.selection import Selection, explain_selection
 from validator.kinds.workflow.explain.run import Run, explain_run
 from validator.kinds.workflow.explain.worth import (
@@ -113,8 +113,8 @@ def explain_workflow(frozen: RoundInput, facts: TaskFacts[GoalTask], hotkey: str
         quality=explain_output(facts.version, workflow, submission) if submission else None,
         worth=explain_worth(facts.version, outcome) if outcome else None,
         entry=scored.window_entry if scored else None,
-        entry_reason=scored.reason if scored else None,
-        entry_meaning=meaning_of(scored.reason) if scored else None,
+        entry_reason=entry_reason(scored, record),
+        entry_meaning=meaning_of(entry_reason(scored, record)),
         as_stored=facts.as_stored(frozen, hotkey),
     )
 

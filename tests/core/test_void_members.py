@@ -1,0 +1,83 @@
+"""The law of void dispatches: a round is scored as if they had not been planned, D-10 aside (SPEC 16, D-26)."""
+
+import random
+from collections.abc import Collection
+
+import msgspec
+import pytest
+from builders import V1
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+from random_rounds import Dice, returned
+
+from validator.protocol.reasons import OURS, Reason
+from validator.protocol.round import GroupPlan, Judgement, RoundPlan, RoundResults, VoidDispatch
+from validator.protocol.round.forms import ResultsForm, results_form, results_of
+from validator.scoring import Version
+from validator.scoring import version as version_of
+
+Key = tuple[str, str]
+
+
+def without(results: RoundResults, void: Collection[Key], alone: tuple[VoidDispatch, ...]) -> RoundResults:
+    every: tuple[Judgement, ...] = (*results.passed, *results.rejections)
+    return RoundResults.of((one for one in every if (one.task_id, one.hotkey) not in void), results.void, alone)
+
+
+def pruned(group: GroupPlan, void: Collection[Key]) -> GroupPlan:
+    primaries = tuple(hotkey for hotkey in group.primaries if (group.task_id, hotkey) not in void)
+    auditors = tuple(hotkey for hotkey in group.auditors if (group.task_id, hotkey) not in void)
+    return structs.replace(group, primaries=primaries, auditors=auditors)
+
+
+@pytest.mark.parametrize("version", [V1, version_of("1.1.0")], ids=lambda version: version.name)
+@given(number=st.integers(0, 10_000), share=st.floats(0.05, 0.9), seed=st.integers(0, 1_000_000))
+def test_void_members_are_as_if_they_had_not_been_planned(
+    version: Version, number: int, share: float, seed: int
+) -> None:
+    frozen, plan, results, _ = returned(number, version)
+    dice = Dice(random.Random(seed).random)
+    void_tasks = {task.task_id for task in results.void}
+    void = [
+        (group.task_id, hotkey)
+        for group in plan.groups
+        if group.task_id not in void_tasks
+        for hotkey, _ in group.members
+        if dice.chance(share)
+    ]
+    alone = tuple(VoidDispatch(*key, dice.one(sorted(OURS))) for key in void)
+    outcome = version.score(frozen, plan, without(results, void, alone))
+    smaller = RoundPlan(plan.round_id, tuple(pruned(group, void) for group in plan.groups))
+    expected = version.score(frozen, smaller, without(results, void, ()))
+
+    assert outcome.groups == expected.groups
+    assert outcome.members == expected.members
+    assert outcome.samples == expected.samples
+    assert outcome.flags == expected.flags
+    assert [e for e in outcome.reputation if e.kind != "recovery"] == [
+        e for e in expected.reputation if e.kind != "recovery"
+    ]
+    # D-10: a void dispatch was one
+    types = {task.task_id: task.skill_type for task in frozen.tasks}
+    planned = {(hotkey, types[group.task_id]) for group in plan.groups for hotkey, _ in group.members}
+    recovered = {(e.hotkey, e.skill_type) for e in outcome.reputation if e.kind == "recovery"}
+    assert recovered == {(e.hotkey, e.skill_type) for e in expected.reputation if e.kind == "recovery"} - planned
+    assert not {(m.task_id, m.hotkey) for m in outcome.members} & set(void)
+    entered = [(entry[2], entry[0]) for entry in version.window_entries(frozen, outcome)]
+    assert not set(entered) & set(void)
+
+
+def test_a_member_that_is_missing_without_a_reason_is_an_error() -> None:
+    frozen, plan, results, _ = returned(0, V1)
+    one = next((answer.task_id, answer.hotkey) for answer in results.passed)
+    with pytest.raises(KeyError):
+        V1.score(frozen, plan, without(results, [one], ()))
+
+
+def test_results_without_void_dispatches_have_the_bytes_they_always_had() -> None:
+    form = results_form(RoundResults((), ()))
+    assert msgspec.json.encode(form) == b'{"submissions":[],"rejections":[],"void":[],"workflows":[]}'
+    told = RoundResults.of((), alone=(VoidDispatch("t", "h", Reason.LOCAL_STALL),))
+    read = results_of(msgspec.json.decode(msgspec.json.encode(results_form(told)), type=ResultsForm))
+    assert read == told

@@ -1,0 +1,256 @@
+"""What is the validator's is not the miners': dispatches that are void alone, through whole rounds (SPEC 16, D-26)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from audit_file import export
+from builders import V1
+from replays import executed, replayed, replayed_after
+from sqlalchemy import update
+from world import VALIDATOR, World, honest, on_virtual_time, online, prepared, tasks_of_all_types
+
+from validator.audit.explain import explain_round
+from validator.audit.log import verify_file
+from validator.miners.scripted import ScriptedReply
+from validator.protocol.answer import Dispatch
+from validator.protocol.reasons import Reason
+from validator.protocol.signatures import Signer
+from validator.protocol.stalls import Stall
+from validator.rounds.resume import resume_rounds
+from validator.rounds.settle import settle_round
+from validator.store import Store
+from validator.store.dispatch import Dispatch as Stored
+from validator.store.tables import dispatches
+from validator.tasks.memory import MemorySource
+
+NOW = ScriptedReply(out_of="file descriptor")
+NO_ROUTE = ScriptedReply(no_route=True)
+REFUSED = ScriptedReply(connects=False)
+LATE = ScriptedReply(seconds=60.0)
+
+
+def hotkey(number: int) -> str:
+    return Signer.from_uri(f"//Miner//{number}").hotkey
+
+
+def world_of(store: Store, replies: Mapping[int, ScriptedReply], *, miners: int = 5, tasks: int = 1) -> World:
+    """A world with a task of declarative skills, where some miners meet what is said, and the others are honest."""
+    bad = {hotkey(number): reply for number, reply in replies.items()}
+
+    def script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+        return bad.get(signer.hotkey) or honest(signer, dispatch)
+
+    return World(store, miners=miners, source=MemorySource(tasks_of_all_types()[2 : 2 + tasks]), script=script)
+
+
+def told(world: World, *, stalls: tuple[Stall, ...] = (), away: bool = False) -> Callable[[], int]:
+    """Let the dispatcher know of stalls, and of a network that is away; return what counts the questions.
+
+    Stalls are told by the time since the first dispatch goes out; one shows once it has begun.
+    """
+    asked, began, script = 0, list[float](), world.script
+
+    def noted(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+        began.append(world.clock.monotonic())
+        return script(signer, dispatch)
+
+    world.script = noted
+
+    async def is_away() -> bool:
+        nonlocal asked
+        asked += 1
+        return away
+
+    def since(moment: float) -> tuple[Stall, ...]:
+        now = world.clock.monotonic()
+        found = (Stall(began[0] + stall.start, stall.seconds) for stall in stalls)
+        return tuple(stall for stall in found if stall.end > moment and stall.start < now)
+
+    world.dispatcher = replace(world.dispatcher, stalls=since, away=is_away)
+    world.service.dispatcher = world.dispatcher
+    return lambda: asked
+
+
+async def dispatched(world: World, stall: Stall) -> None:
+    """Play a round with a stall, told by the time since its dispatches go out."""
+    round_ = await prepared(world)
+    told(world, stalls=(stall,))
+    returned = await on_virtual_time(world, world.dispatcher.dispatch(round_))
+    await settle_round(world.store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
+
+
+async def of_miners(store: Store, round_id: int = 0) -> dict[str, Stored]:
+    async with store.read() as tx:
+        return {one.key.hotkey: one for one in await tx.dispatches.of_round(round_id)}
+
+
+async def test_a_void_dispatch_counts_for_nothing_and_the_others_are_scored_without_it(
+    store: Store, tmp_path: Path
+) -> None:
+    world = world_of(store, {0: NOW, 1: REFUSED})
+    end = await on_virtual_time(world, world.service.one_round())
+    assert end.outcome is not None
+    assert {m.hotkey for m in end.outcome.members} == {hotkey(n) for n in range(1, 5)}
+    assert end.outcome.groups[0].n_valid == 3
+    assert {e.hotkey for e in end.outcome.reputation} == {hotkey(n) for n in range(2, 5)}
+    stored = await of_miners(store)
+    assert (stored[hotkey(0)].state, stored[hotkey(0)].reason) == ("void", "local_resources")
+    assert (stored[hotkey(1)].state, stored[hotkey(1)].reason) == ("failed", "deadline_connect")
+    async with store.read() as tx:
+        windows = await tx.windows.all(V1.rules.pay.window)
+        results = await tx.submissions.results(0)
+    assert hotkey(0) not in windows
+    assert windows[hotkey(1)] == {"declarative": [0.0]}
+    assert [(v.hotkey, v.reason) for v in results.alone] == [(hotkey(0), "local_resources")]
+    assert (await replayed(store)).verdict == "equal"
+    assert verify_file(await export(store, tmp_path / "log.jsonl")).answers == 3
+
+
+async def test_it_was_an_assignment_and_neither_a_dispatch_nor_a_failure(store: Store) -> None:
+    world = world_of(store, {0: NOW, 1: REFUSED})
+    for _ in range(2):
+        await on_virtual_time(world, world.service.one_round())
+    async with store.read() as tx:
+        history = {key: of for (key, _), of in (await tx.histories.before(2, 30)).items()}
+    assert (len(history[hotkey(0)].recent_roles), history[hotkey(0)].dispatches, history[hotkey(0)].failures) == (
+        2,
+        0,
+        0,
+    )
+    assert (history[hotkey(1)].dispatches, history[hotkey(1)].failures) == (2, 2)
+
+
+async def test_a_task_all_of_whose_dispatches_are_void_is_void_for_the_first_ones_reason(store: Store) -> None:
+    world = world_of(store, dict.fromkeys(range(5), NOW), tasks=1)
+    end = await on_virtual_time(world, world.service.one_round())
+    assert (end.reason, end.outcome) == (Reason.LOCAL_RESOURCES, None)
+    async with store.read() as tx:
+        (task,) = await tx.tasks.of_round(0)
+        assert (task.state, task.reason) == ("void", "local_resources")
+        assert not await tx.windows.all(V1.rules.pay.window)
+        assert len(await tx.histories.before(1, 30)) == 5  # assigned, all of them
+    assert (await replayed(store)).verdict == "unscored"
+
+
+async def test_an_exception_of_ours_voids_its_dispatch_alone(store: Store) -> None:
+    def script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+        if signer.hotkey == hotkey(2):
+            raise RuntimeError("a bug of ours")
+        return honest(signer, dispatch)
+
+    world = World(store, miners=5, source=MemorySource(tasks_of_all_types()[2:3]), script=script)
+    end = await on_virtual_time(world, world.service.one_round())
+    assert end.outcome is not None
+    assert len(end.outcome.members) == 4
+    stored = await of_miners(store)
+    assert stored[hotkey(2)].reason == "bug_internal"
+    assert {one.state for key, one in stored.items() if key != hotkey(2)} == {"answered"}
+
+
+# Network: what a miner that cannot be reached would like to be
+
+
+@pytest.mark.parametrize(
+    ("others", "away", "reason"),
+    [
+        ("silent", True, "local_network"),
+        ("silent", False, "deadline_connect"),  # the chain answers: the network is there
+        ("one answers", True, "deadline_connect"),
+        ("one refuses", True, "local_network"),  # no byte of a response
+    ],
+)
+async def test_without_a_route_it_takes_the_silence_of_all_and_an_endpoint_that_failed(
+    store: Store, others: str, away: bool, reason: str
+) -> None:
+    replies = dict.fromkeys(range(5), NO_ROUTE)
+    if others == "one answers":
+        del replies[4]
+    if others == "one refuses":
+        replies[4] = REFUSED
+    world = world_of(store, replies)
+    asked = told(world, away=away)
+    round_ = await prepared(world)
+    returned = await on_virtual_time(world, world.dispatcher.dispatch(round_))
+    await settle_round(store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
+    stored = await of_miners(store)
+    assert {stored[hotkey(number)].reason for number in range(4)} == {reason}
+    assert asked() == 1  # once a round
+    if others == "one refuses":
+        assert stored[hotkey(4)].reason == "deadline_connect"
+
+
+# Stalls
+
+
+async def test_who_is_late_by_our_stall_is_void_and_who_is_late_without_one_is_not(store: Store) -> None:
+    world = world_of(store, {0: LATE})
+    await dispatched(world, Stall(1.0, 2.0))
+    stored = await of_miners(store)
+    assert stored[hotkey(0)].reason == "local_stall"
+    assert stored[hotkey(0)].detail == "for 2.0 s of the time to answer; it ended as deadline_late: time is up"
+    async with store.read() as tx:
+        (stall,) = await tx.stalls.of_round(0)
+    assert stall.seconds == 2.0
+
+    await on_virtual_time(world, world.service.one_round())
+    assert (await of_miners(store, 1))[hotkey(0)].reason == "deadline_late"
+
+
+async def test_a_failure_before_the_stall_is_void_too_where_it_lies_before_the_deadline(store: Store) -> None:
+    """The rule looks at the whole time from sending to deadline, whenever the dispatch failed."""
+    world = world_of(store, {0: REFUSED, 1: LATE})
+    await dispatched(world, Stall(1.0, 1.5))
+    stored = await of_miners(store)
+    assert {stored[hotkey(number)].reason for number in (0, 1)} == {"local_stall"}
+    assert (await replayed(store)).verdict == "equal"
+
+
+async def test_of_an_answer_only_its_own_time_counts(store: Store) -> None:
+    def script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+        return replace(honest(signer, dispatch), seconds=2.5)
+
+    world = World(store, miners=5, source=MemorySource(tasks_of_all_types()[2:3]), script=script)
+    await dispatched(world, Stall(1.0, 1.25))
+    for one in (await of_miners(store)).values():
+        assert one.seconds == pytest.approx(1.25, abs=0.2)
+        assert one.stalled == pytest.approx(1.25)
+    assert (await replayed(store)).verdict == "equal"
+
+
+# What is stored stays
+
+
+async def test_what_is_void_survives_a_crash(store: Store) -> None:
+    world = world_of(store, {0: NOW, 1: REFUSED})
+    round_ = await prepared(world)
+    await on_virtual_time(world, world.dispatcher.dispatch(round_))
+    assert await resume_rounds(store, world.clock, VALIDATOR, world.gates, online) == ["0"]
+    stored = await of_miners(store)
+    assert (stored[hotkey(0)].reason, stored[hotkey(1)].reason) == ("local_resources", "deadline_connect")
+    async with store.read() as tx:
+        assert hotkey(0) not in await tx.windows.all(V1.rules.pay.window)
+    assert (await replayed(store)).verdict == "equal"
+
+
+async def test_a_replay_finds_a_dispatch_that_was_made_void_without_a_fault_of_ours(store: Store) -> None:
+    world = world_of(store, {1: REFUSED})
+    await on_virtual_time(world, world.service.one_round())
+    mine = update(dispatches).where(dispatches.c.hotkey == hotkey(1))
+    freed = await replayed_after(store, executed(mine.values(state="void")))
+    assert freed.verdict == "different"
+    claimed = await replayed_after(store, executed(mine.values(state="void", reason="local_stall")))
+    assert claimed.verdict == "different"  # the outcome still has the member
+
+
+async def test_a_miners_author_is_told_that_it_was_not_the_miner(store: Store) -> None:
+    world = world_of(store, {0: NOW})
+    await on_virtual_time(world, world.service.one_round())
+    async with store.read() as tx:
+        explained = await explain_round(tx, 0, hotkey(0))
+    (task,) = explained.tasks
+    assert (task.entry, task.entry_reason) == (None, "local_resources")
+    assert task.gates is not None
+    assert task.gates.dispatch.void_alone
+    assert {gate.result for gate in task.gates.gates} == {"not_reached"}

@@ -1,0 +1,80 @@
+"""Whose fault it was that no answer came: the miner's, or the validator's own (SPEC 16, D-26).
+
+Nothing that a miner does decides it. Stalls are the validator's own clock's; what ran out, this machine's. A miner that
+cannot be reached looks as if the validator had no network: that takes the silence of everybody else and an endpoint of
+the validator's own that failed as well.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from validator.miners.calls import Reply
+from validator.protocol.stalls import Stall, overlap, own_seconds
+from validator.protocol.text import printable
+
+StallsSince = Callable[[float], tuple[Stall, ...]]
+"""Returns the stalls that ended after a moment of the monotonic clock."""
+
+NetworkAway = Callable[[], Awaitable[bool]]
+"""Returns whether the chain's endpoint, unless it is on this machine, or the task source cannot be reached now."""
+
+
+def no_stalls(_since: float) -> tuple[Stall, ...]:
+    """Return none: for those without a heartbeat."""
+    return ()
+
+
+async def network_there() -> bool:
+    """Return that nothing is away: for those who have nothing to ask."""
+    return False
+
+
+@dataclass(slots=True)
+class Attribution:
+    """What one round knows of its failures.
+
+    Args:
+        stalls, away: see their types; `away` is asked at most once.
+    """
+
+    stalls: StallsSince
+    away: NetworkAway
+    _heard: list[tuple[float, float]] = field(default_factory=list)
+    _asked: "asyncio.Task[bool] | None" = None
+
+    def note(self, reply: Reply) -> None:
+        """Note when bytes of a response arrived, whatever became of it."""
+        if reply.heard is not None:
+            self._heard.append(reply.heard)
+
+    def own_time(self, reply: Reply, t_min: float) -> tuple[float, float]:
+        """Return the seconds of an answer that count, and those that were measured while the validator stood still."""
+        if reply.sending is None or reply.seconds is None:
+            raise ValueError("an answer was sent for and took its time")
+        stalled = overlap(self.stalls(reply.sending), reply.sending, reply.sending + reply.seconds)
+        return own_seconds(reply.seconds, stalled, t_min), stalled
+
+    def stalled(self, reply: Reply, deadline_s: float) -> str | None:
+        """Return what to say of a failure at gate 1 with a stall between sending and deadline; None without one."""
+        if reply.sending is None or reply.reason is None or reply.reason.gate != 1:
+            return None
+        seconds = overlap(self.stalls(reply.sending), reply.sending, reply.sending + deadline_s)
+        if not seconds:
+            return None
+        return printable(f"for {seconds:.1f} s of the time to answer; it ended as {reply.reason}: {reply.detail}")
+
+    async def may_be_cut_off(self, reply: Reply, deadline_s: float) -> bool:
+        """Whether the validator may have had no network; what others hear until the deadline decides."""
+        if not self.cut_off(reply, deadline_s):
+            return False
+        if self._asked is None:
+            self._asked = asyncio.ensure_future(self.away())
+        return await self._asked
+
+    def cut_off(self, reply: Reply, deadline_s: float) -> bool:
+        """Whether there was no route, and nobody has got a byte from the dispatch's sending to its deadline."""
+        if reply.sending is None or not reply.no_route:
+            return False
+        until = reply.sending + deadline_s
+        return not any(first <= until and newest >= reply.sending for first, newest in self._heard)

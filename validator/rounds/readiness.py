@@ -1,0 +1,162 @@
+"""What must be there on this machine before a round starts; what lacks would cost miners (SPEC 16, D-26)."""
+
+import errno
+import os
+import resource
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from validator.chain.clockwatch import ClockWatch
+from validator.conditions import Board
+from validator.protocol.errors import ValidatorError
+from validator.protocol.limits import MAX_BODY, MAX_BODY_RUNTIME_PRIMARY
+from validator.protocol.reasons import Reason
+from validator.protocol.round import MetagraphSnapshot
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
+from validator.scoring import Rules
+
+_EACH: Final = 2  # descriptors of an open request: its connection, and the file that a large answer waits in
+_BESIDE: Final = 24  # descriptors that workers, store, chain and task source may open meanwhile
+_MIB: Final = 1024 * 1024
+LEAST_FREE: Final = 64 * _MIB  # bytes that a disk keeps for everything else
+_REASONS: Final = (Reason.LOCAL_DESCRIPTORS, Reason.LOCAL_DISK, Reason.LOCAL_CLOCK)
+
+
+class RoundsWaitError(ValidatorError):
+    """Something is missing on this machine; no round starts."""
+
+
+class Missing(NamedTuple):
+    """What keeps rounds from starting: a `local_…` code, and the numbers with the fix."""
+
+    reason: Reason
+    detail: str
+
+
+RulesAt = Callable[[int], Rules]
+"""Returns the rules of an epoch's rounds."""
+
+Check = Callable[[MetagraphSnapshot], Missing | None]
+
+
+class Readiness:
+    """Asks every check before a round and shows on the board what is missing.
+
+    Args:
+        checks: in the order in which they are asked.
+        board: where it is shown.
+        waits: called whenever rounds have to wait.
+    """
+
+    def __init__(self, checks: Sequence[Check], board: Board, waits: Callable[[], None]) -> None:
+        self._checks = checks
+        self._board = board
+        self._waits = waits
+
+    def missing(self, snapshot: MetagraphSnapshot) -> Missing | None:
+        """Return the first thing that is missing for a round on this snapshot."""
+        found = next((found for check in self._checks if (found := check(snapshot))), None)
+        for reason in _REASONS:
+            if found is None or found.reason != reason:
+                self._board.clear(reason)
+            else:
+                self._board.raise_(reason, found.detail)
+        if found is not None:
+            self._waits()
+        return found
+
+
+def clock_check(watch: ClockWatch) -> Check:
+    """Return the check that the local clock agrees with fresh blocks."""
+    return lambda _snapshot: None if (fault := clock_fault(watch)) is None else Missing(Reason.LOCAL_CLOCK, fault)
+
+
+def clock_fault(watch: ClockWatch) -> str | None:
+    """Return what is wrong with the clock, None if nothing is, or nothing can be known."""
+    if watch.wrong and (off := watch.off) is not None:
+        return f"the clock is {abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the chain's fresh blocks"
+    return "the newest block is old; only a fresh one shows whether the clock is right" if watch.unsure else None
+
+
+def descriptor_check(rules_at: RulesAt, most_open: int, reserved: int) -> Check:
+    """Return the check that a round's requests find file descriptors.
+
+    Args:
+        rules_at: how many requests a full round of an epoch has.
+        most_open: how many are open at once, as the settings allow.
+        reserved: descriptors that the health port may take meanwhile.
+    """
+
+    def check(snapshot: MetagraphSnapshot) -> Missing | None:
+        limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if limit == resource.RLIM_INFINITY:
+            return None
+        rules = rules_at(snapshot.epoch)
+        tasks = rules.groups.slots_per_type * len(SkillType)
+        need = _EACH * min(most_open, tasks * sum(_members(rules, snapshot))) + _BESIDE + reserved
+        used = open_descriptors()
+        if used + need <= limit:
+            return None
+        what = f"{used} of {limit} file descriptors are open and a round takes up to {need} more"
+        return Missing(Reason.LOCAL_DESCRIPTORS, f"{what}; a limit of {used + need} is enough")
+
+    return check
+
+
+def disk_check(rules_at: RulesAt, folders: Sequence[Path]) -> Check:
+    """Return the check that the largest answers of a round find disk space: while they arrive, and where they are kept.
+
+    Args:
+        rules_at: how many answers a full round of an epoch has.
+        folders: where they are written; those of one disk share it.
+    """
+
+    def check(snapshot: MetagraphSnapshot) -> Missing | None:
+        needs: dict[int, int] = {}
+        most = _most_bytes(rules_at(snapshot.epoch), snapshot)
+        try:
+            for folder in folders:
+                disk = folder.stat().st_dev
+                needs[disk] = needs.get(disk, LEAST_FREE) + most
+                free = shutil.disk_usage(folder).free
+                if free < needs[disk]:
+                    what = f"{free // _MIB} MiB are free where {folder} lies"
+                    return Missing(Reason.LOCAL_DISK, f"{what}, a round takes up to {needs[disk] // _MIB} MiB")
+        except OSError as error:
+            return Missing(Reason.LOCAL_DISK, f"{folder}: {error.strerror}")
+        return None
+
+    return check
+
+
+def open_descriptors() -> int:
+    """Return how many file descriptors this process has open; its limit where not even that can be read."""
+    for folder in ("/proc/self/fd", "/dev/fd"):
+        try:
+            return len(os.listdir(folder)) - 1  # noqa: PTH208 - counted; one is that of the listing
+        except OSError as error:
+            if error.errno in {errno.EMFILE, errno.ENFILE}:
+                return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 0
+
+
+def spool_folder() -> Path:
+    """Return where large answers wait."""
+    return Path(tempfile.gettempdir())
+
+
+def _members(rules: Rules, snapshot: MetagraphSnapshot) -> tuple[int, int]:
+    """Return how many primaries and auditors a group can have among those that can be called."""
+    there = sum(neuron.axon is not None for neuron in snapshot.neurons)
+    primaries = min(rules.groups.primaries, there)
+    return primaries, min(rules.groups.auditors, there - primaries)
+
+
+def _most_bytes(rules: Rules, snapshot: MetagraphSnapshot) -> int:
+    primaries, auditors = _members(rules, snapshot)
+    runtime = sum(map(is_runtime, ASSESSED_TYPES))
+    full = primaries * (runtime * MAX_BODY_RUNTIME_PRIMARY + (len(ASSESSED_TYPES) - runtime) * MAX_BODY)
+    return rules.groups.slots_per_type * (full + auditors * len(ASSESSED_TYPES) * MAX_BODY)
