@@ -141,8 +141,9 @@ async def _on_virtual_time(world: World, work: Coroutine[Any, Any, T]) -> T:
 async def _lower_reputation(store: Store) -> None:
     """Bring one miner below what selection asks for, so that the next round leaves it out."""
     async with store.begin() as tx:
-        before = (await tx.reputations.all())[GARBAGE, SkillType.MCP_SERVER]
-        event = ReputationEvent(GARBAGE, SkillType.MCP_SERVER, "violation", "", before, before * 0.5)
+        # What it came to in round 0 depends on whether it was drawn for the type there.
+        before = (await tx.reputations.all()).get((GARBAGE, SkillType.MCP_SERVER), V1.rules.reputation.start)
+        event = ReputationEvent(GARBAGE, SkillType.MCP_SERVER, "violation", "", before, 0.1225)
         await tx.reputations.apply([event], 0, V1.rules.reputation.start)
 
 
