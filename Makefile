@@ -6,7 +6,7 @@ UV := $(BIN)/uv
 ROUNDS ?= 18
 PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test attack bench hostile kill-test crash-test replay-test random-rounds test-chain lint format reference lock clean
+.PHONY: help setup demo test attack faults bench hostile kill-test crash-test replay-test random-rounds test-chain lint format reference lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -24,8 +24,8 @@ $(VENV)/.ready: requirements/setup.txt requirements/dev.txt pyproject.toml local
 demo: setup  ## Run the local network: simulated chain, real miners, HTTP and signatures
 	$(BIN)/validator devnet --config config/demo.toml --rounds $(ROUNDS)
 
-test: setup  ## Run every test but those of make attack, on SQLite and on a real Postgres, a process per core
-	$(PARALLEL) -m "not attack"
+test: setup  ## Run every test but those of make attack and make faults, on SQLite and on a real Postgres, a process per core
+	$(PARALLEL) -m "not attack and not faults"
 
 attack: setup  ## Every kind of hostility once, and a few kills -9 at random moments, against running daemons
 	$(PARALLEL) -m attack tests/acceptance
@@ -41,6 +41,9 @@ hostile: setup  ## Every kind of hostility against a running daemon, round after
 
 test-chain: setup  ## The contract of every chain; with SUBTENSOR_URL=ws://… on a subnet of its own on that node, too
 	$(BIN)/pytest tests/chain/test_chain_contract.py tests/chain/test_bittensor_chain.py --timeout 7200
+
+faults: setup  ## A store that is moved, cut short, full, killed or stopped under a running daemon; FAULTS_S: for how long
+	FAULTS_S=$(or $(FAULTS_S),20) $(BIN)/pytest -m faults tests/acceptance --timeout 600
 
 bench: setup  ## What the dearest answers cost to judge; how much longer a workflow takes over HTTP than its longest path
 	$(BIN)/python benchmarks/dearest_answers.py

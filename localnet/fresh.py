@@ -28,7 +28,7 @@ async def set_aside(url: str) -> Path | None:
     if path is None:
         raise UsedStoreError("set store.url to a new database, or drop this one's tables")
     previous = path.with_name(path.name + ".previous")
-    for suffix in ("", "-wal", "-shm"):
+    for suffix in ("", "-wal", "-shm", ".lock"):
         source = path.with_name(path.name + suffix)
         target = previous.with_name(previous.name + suffix)
         target.unlink(missing_ok=True)

@@ -106,6 +106,7 @@ class Site:
     Attributes:
         config: its settings.
         log: where the daemons write.
+        store_url: its database.
     """
 
     def __init__(  # noqa: PLR0913 - what tests vary
@@ -121,6 +122,7 @@ class Site:
     ) -> None:
         self.config = folder / "validator.toml"
         self.log = folder / "daemon.log"
+        self.store_url = store_url
         self.health_port = health_port
         clock = SystemClock()
         rules = SubnetRules(seed="t", genesis=int(clock.now().timestamp()), block_time_s=0.5, tempo=20)

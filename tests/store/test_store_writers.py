@@ -1,6 +1,7 @@
 import asyncio
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -73,18 +74,55 @@ async def test_readers_and_administrators_need_no_lock(store_url: str) -> None:
             assert await tx.salts.pending() is not None
 
 
-async def test_a_writer_that_lost_its_session_stops_writing(postgres_url: str) -> None:
+async def end_the_session(other: Store) -> None:
+    async with other.begin() as tx:
+        ended = await tx.connection.execute(text(END_THE_LOCKING_SESSION))
+        assert ended.scalars().all() == [True]
+
+
+async def test_a_writer_that_lost_its_session_takes_the_lock_again(postgres_url: str) -> None:
+    async with open_store(postgres_url, writer=True) as writer, open_store(postgres_url) as other:
+        for number in range(3):
+            await end_the_session(other)
+            async with writer.begin() as tx:
+                await tx.salts.add(bytes([number]) * 32, sha256_hex(bytes([number]) * 32))
+            with pytest.raises(StoreLockedError):
+                await open_store(postgres_url, writer=True)
+    async with open_store(postgres_url, writer=True):  # and gives it up at the end
+        pass
+
+
+async def test_a_writer_whose_lock_another_took_meanwhile_stops_writing(postgres_url: str) -> None:
     async with open_store(postgres_url, writer=True) as writer, open_store(postgres_url) as other:
         async with writer.begin():
             pass
-        async with other.begin() as tx:
-            ended = await tx.connection.execute(text(END_THE_LOCKING_SESSION))
-            assert ended.scalars().all() == [True]
-        with pytest.raises(StoreLockLostError, match="start the validator again"):
-            async with writer.begin() as tx:
-                await tx.salts.add(b"x" * 32, sha256_hex(b"x" * 32))
-        async with open_store(postgres_url, writer=True) as successor, successor.read() as tx:
-            assert await tx.salts.pending() is None
+        await end_the_session(other)
+        async with open_store(postgres_url, writer=True) as successor:
+            for _ in range(2):
+                with pytest.raises(StoreLockLostError, match="another session writes to"):
+                    async with writer.begin() as tx:
+                        await tx.salts.add(b"x" * 32, sha256_hex(b"x" * 32))
+            with pytest.raises(StoreLockLostError):
+                await writer.lasting(lambda tx: tx.salts.add(b"x" * 32, sha256_hex(b"x" * 32)))
+            async with successor.read() as tx:
+                assert await tx.salts.pending() is None
+
+
+async def test_a_hard_link_to_a_store_in_use_is_the_same_store(sqlite_url: str, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere" / "link.sqlite"
+    os.link(tmp_path / "store.sqlite", link)
+    other = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", HOLD_THE_LOCK, sqlite_url, stdout=asyncio.subprocess.PIPE
+    )
+    assert other.stdout is not None
+    assert await other.stdout.readline() == b"writer\n"
+    with pytest.raises(StoreLockedError, match=r"another process has link\.sqlite open by its other name"):
+        await open_store(f"sqlite:///{link}", writer=True)
+    other.kill()
+    await other.wait()
+    async with open_store(f"sqlite:///{link}", writer=True):
+        pass
 
 
 async def test_write_transactions_of_two_programs_do_not_overlap(store_url: str) -> None:

@@ -4,8 +4,7 @@ import asyncio
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,13 +14,11 @@ import pytest
 from validator.conditions import CONDITIONS, Board
 from validator.settings import HealthSettings
 from validator.sources import SystemClock, VirtualClock
-from validator.store import Store, open_store
 from validator.telemetry import CONTENT_TYPE, Metrics
 from validator.web.asking import HealthAddressError, HealthAnswer, ask_health
-from validator.web.health import HealthEndpointError, HealthService, store_probe
-from validator.web.state import HealthState
+from validator.web.health import HealthEndpointError, HealthService
+from validator.web.state import CHAIN_LIMIT_S, HealthState
 
-Probe = Callable[[], Awaitable[object]]
 ANY_PORT = HealthSettings(port=0)
 
 
@@ -53,12 +50,6 @@ async def get(settings: HealthSettings, path: str) -> tuple[int, str, bytes]:
         return response.status, response.headers["Content-Type"], await response.read()
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not condition():  # noqa: ASYNC110 - what changes is a plain value: nobody tells
-            await asyncio.sleep(0)
-
-
 async def test_health_is_200_or_503_with_the_report() -> None:
     state = new_state()
     async with running(HealthService(ANY_PORT, state)) as settings:
@@ -67,11 +58,12 @@ async def test_health_is_200_or_503_with_the_report() -> None:
         assert (answer.healthy, answer.status) == (True, "ok")
         assert answer.report is not None
         assert answer.report["version"] == "0.0.1"
-        state.store_reachable = False
+        state.board.raise_("store_away", "refused")
         assert (await get(settings, "/healthz"))[0] == 503
         answer = await ask(settings)
         assert (answer.healthy, answer.status) == (False, "unhealthy: store_away")
-        state.store_reachable, state.stopping = True, True
+        state.board.clear("store_away")
+        state.stopping = True
         assert (await ask(settings))[:1] == (True,)
 
 
@@ -95,46 +87,15 @@ async def test_metrics_are_served_in_prometheus_form() -> None:
     assert b"validator_chain_block 77.0" in body
 
 
-async def test_the_service_beats_and_asks_the_store_on_its_own() -> None:
-    clock, asked = VirtualClock(), 0
-
-    async def probe() -> None:
-        nonlocal asked
-        asked += 1
-        if asked > 1:
-            raise OSError("gone")
-
+async def test_the_service_beats_and_looks_on_its_own() -> None:
+    clock = VirtualClock()
     state = HealthState(clock, 600.0, "0.0.1", Board(clock))
-    async with running(HealthService(ANY_PORT, state, probe=probe)) as settings:
-        await until(lambda: asked == 1)
-        assert (await ask(settings)).status == "ok"
-        for _ in range(100):
+    state.lost_chain("refused")
+    async with running(HealthService(ANY_PORT, state)) as settings:
+        for _ in range(int(CHAIN_LIMIT_S) + 5):
             await clock.advance(1.0)
-        await until(lambda: state.store_reachable is False)
-        assert (await ask(settings)).status == "unhealthy: store_away"  # and the loop check did not fail
-    assert asked > 5
-
-
-async def test_a_real_store_is_asked(store: Store) -> None:
-    await store_probe(store)()
-
-
-async def test_a_store_that_is_gone_shows(tmp_path: Path) -> None:
-    (tmp_path / "inner").mkdir()
-    opened = await open_store(f"sqlite:///{tmp_path}/inner/s.sqlite", create=True)
-    try:
-        state = new_state()
-        async with running(HealthService(ANY_PORT, state, probe=store_probe(opened))):
-            await until(lambda: state.store_reachable is True)
-    finally:
-        await opened.close()
-    for file in (tmp_path / "inner").iterdir():
-        file.unlink()
-    (tmp_path / "inner").rmdir()
-    state = new_state()
-    async with running(HealthService(ANY_PORT, state, probe=store_probe(opened))):
-        await until(lambda: state.store_reachable is False)
-    await until(lambda: not any("_connection_worker_thread" in thread.name for thread in threading.enumerate()))
+        assert state.board.stands("chain_away")  # without anybody who asks
+        assert (await ask(settings)).status == "degraded: chain_away"  # and the loop check did not fail
 
 
 async def test_a_port_that_is_taken_is_told_in_one_line() -> None:
@@ -214,7 +175,7 @@ async def test_the_command_exits_with_the_answer(tmp_path: Path) -> None:
         assert (await asyncio.to_thread(command, "--strict"))[0] == 1
         state.board.clear("gates_behind")
         assert (await asyncio.to_thread(command, "--strict"))[0] == 0
-        state.store_reachable = False
+        state.board.raise_("store_away", "refused")
         code, output = await asyncio.to_thread(command)
         assert (code, f"{shown}: unhealthy: store_away\n" in output) == (1, True)
     code, output = await asyncio.to_thread(command)

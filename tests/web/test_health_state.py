@@ -37,7 +37,7 @@ def test_a_fresh_validator_is_healthy(state: HealthState) -> None:
     assert {name: check["ok"] for name, check in document["checks"].items()} == {
         "rounds": True,
         "loop": True,
-        "store": None,
+        "store": True,
         "chain": None,
         "standing": None,
     }
@@ -92,9 +92,11 @@ async def test_a_loop_that_stands_still_is_unhealthy_until_it_runs(clock: Virtua
 
 
 def test_a_store_that_does_not_answer_is_unhealthy(state: HealthState) -> None:
-    for reachable, status in ((True, "ok"), (False, "unhealthy"), (True, "ok")):
-        state.store_reachable = reachable
-        assert state.report().status == status
+    for name in ("store_away", "store_no_write"):
+        state.board.raise_(name, "refused")
+        assert (state.report().status, state.report().checks["store"]) == ("unhealthy", {"ok": False})
+        state.board.clear(name)
+        assert (state.report().status, state.report().checks["store"]) == ("ok", {"ok": True})
 
 
 async def test_an_old_block_is_told_but_fails_nothing(clock: VirtualClock, state: HealthState) -> None:

@@ -15,6 +15,7 @@ from validator.conditions import Board
 from validator.daemon.nearby import chain_is_here
 from validator.daemon.ready import checks
 from validator.daemon.stop import Stop
+from validator.daemon.store_watch import StoreWatch
 from validator.daemon.upkeep import BudgetService, HeadWatch, LoopWatch, RetentionService
 from validator.daemon.watching import GateWatch, RoundWatch
 from validator.daemon.world import World
@@ -26,6 +27,7 @@ from validator.kinds.workflow.supply import Goals
 from validator.miners.client import HttpMinerClient
 from validator.miners.directory import CapabilityDirectory
 from validator.protocol.errors import ValidatorError
+from validator.protocol.reasons import Reason
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.heartbeat import Heartbeat
@@ -38,9 +40,10 @@ from validator.rounds.standing import Standing
 from validator.scoring import DEFAULT, Schedule
 from validator.settings import Settings
 from validator.store import Store, open_store
+from validator.store.errors import StoreDamagedError, StoreLostError
 from validator.store.known import require_known_version
 from validator.telemetry import Event, Metrics
-from validator.web.health import HealthService, store_probe
+from validator.web.health import HealthService
 from validator.web.state import HealthState
 from validator.weights.lock import WeightsLock, stop_file_of
 from validator.weights.plan import mechanisms
@@ -92,6 +95,10 @@ class Daemon:
             known = _first_known(failures)
             if known is None:
                 raise
+            if isinstance(known, StoreLostError):
+                damaged = isinstance(known, StoreDamagedError)
+                reason = Reason.LOCAL_STORE_DAMAGED if damaged else Reason.LOCAL_STORE_TAKEN
+                _log.error(Event.STORE_LOST, reason=str(reason), detail=known.detail)
             raise known from failures
         return finished
 
@@ -252,20 +259,23 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
     heart: Heartbeat,
     clock_watch: ClockWatch,
 ) -> Sequence[Service]:
+    watch = StoreWatch(store, world.clock, health.board)
+    store.tell = watch.told
     return (
         heart,
-        HealthService(settings.health, health, metrics, store_probe(store)),
+        HealthService(settings.health, health, metrics),
+        watch,
         HeadWatch(world.chain, world.clock, health, clock_watch),
         LoopWatch(world.clock, metrics),
         BudgetService(world.workers),
         GateWatch(world.workers, world.clock, health.board),
         RetentionService(store, world.clock, settings.store.retention_raw_days, settings.store.retention_bundles_days),
-        *_weight_services(settings, world, store, metrics, clock_watch),
+        *_weight_services(settings, world, store, metrics, clock_watch, health.board),
     )
 
 
-def _weight_services(
-    settings: Settings, world: World, store: Store, metrics: Metrics, clock_watch: ClockWatch
+def _weight_services(  # noqa: PLR0913, PLR0917 - the parts of which they are made
+    settings: Settings, world: World, store: Store, metrics: Metrics, clock_watch: ClockWatch, board: Board
 ) -> Sequence[WeightService]:
     """Return one service per mechanism; they share the lock, and sign one after the other."""
     lock, signing = WeightsLock(store, world.clock, stop_file_of(settings)), asyncio.Lock()
@@ -283,6 +293,7 @@ def _weight_services(
             clock_fault=partial(clock_fault, clock_watch),
             signing=signing,
             metrics=metrics,
+            board=board,
         )
         for mechid, kinds in mechanisms(settings.weights).items()
     ]

@@ -29,3 +29,4 @@ class Exit(IntEnum):
     NO_SUBNET = 14, "The chain has no subnet of this netuid."
     WEIGHTS_LOCKED = 15, "Weights are locked: something else seems to send them with this hotkey."
     STORE_IN_USE = 16, "Another validator writes to the store."
+    STORE_DAMAGED = 17, "The store is damaged, or its path no longer leads to it: restore the newest backup."

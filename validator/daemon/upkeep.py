@@ -13,7 +13,7 @@ from validator.kinds.assessment.dearest import dearest_cost
 from validator.protocol.text import printable
 from validator.sources import Clock
 from validator.store import Store
-from validator.store.errors import StoreBusyError
+from validator.store.errors import StoreAwayError
 from validator.telemetry import Event, Metrics
 from validator.web.state import HealthState
 from validator.workers.interface import TooCostlyError, Whose, Workers, WorkersError
@@ -48,7 +48,7 @@ class RetentionService:
         while True:
             try:
                 await self.prune()
-            except StoreBusyError as error:
+            except StoreAwayError as error:
                 _log.warning(Event.RETENTION_POSTPONED, reason=str(error))
             await self.clock.sleep(_PRUNE_EVERY_S)
 

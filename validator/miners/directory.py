@@ -20,7 +20,7 @@ from validator.protocol.round import Axon, MetagraphSnapshot
 from validator.protocol.strict_json import JsonError
 from validator.protocol.times import parse_time
 from validator.sources import Clock
-from validator.store import Store
+from validator.store import PATIENCE_S, Store, Transaction
 from validator.telemetry.events import Event
 from validator.workers.interface import Here, TooCostlyError, Whose, Workers
 
@@ -115,14 +115,17 @@ class CapabilityDirectory:
 
     async def _keep(self, fetched: list[_Fetched]) -> int:
         """Store the documents that are not older than what is there; return how many."""
-        kept = 0
-        async with self.store.begin() as tx:
+
+        async def write(tx: Transaction) -> int:
+            kept = 0
             stored = await tx.capabilities.valid(self.clock.now())
             for each in fetched:
                 if each.issued_at >= _issued_at(stored.get(each.hotkey), each.issued_at):
                     await tx.capabilities.put(*each)
                     kept += 1
-        return kept
+            return kept
+
+        return await self.store.lasting(write, patience_s=PATIENCE_S)
 
 
 def _content(reply: Reply) -> bytes:

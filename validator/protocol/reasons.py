@@ -197,6 +197,12 @@ class Reason(StrEnum):
         "local_stall",
         "The validator itself stood still between sending and the deadline: the dispatch is void (D-26).",
     )
+    LOCAL_STORE_AWAY = "local_store_away", "The database was away before the dispatches went out: the task is void."
+    LOCAL_STORE_DAMAGED = (
+        "local_store_damaged",
+        "The store is damaged, or its path no longer leads to it: the validator stopped.",
+    )
+    LOCAL_STORE_TAKEN = "local_store_taken", "Another process became the store's writer: the validator stopped."
 
     # Why no round starts for now
     LOCAL_DESCRIPTORS = (
@@ -244,6 +250,7 @@ class Reason(StrEnum):
     WEIGHTS_NO_PERMIT = "weights_no_permit", "This hotkey has no validator permit."
     WEIGHTS_LOW_STAKE = "weights_low_stake", "This hotkey's stake is below what the subnet asks for."
     WEIGHTS_NOT_REGISTERED = "weights_not_registered", "This hotkey is not registered on the subnet."
+    WEIGHTS_STORE_AWAY = "weights_store_away", "The store is away or takes no write: nothing is sent."
     WEIGHTS_CHAIN_DOWN = "weights_chain_down", "The chain could not be reached: nothing is sent."
     WEIGHTS_VERSION_KEY = "weights_version_key", "The subnet asks for weights of a newer version of this program."
     WEIGHTS_UNREVEALED = "weights_unrevealed", "The chain takes no commitment before one of those made is revealed."

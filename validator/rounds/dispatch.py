@@ -21,8 +21,9 @@ from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.prepare import Prepared
 from validator.rounds.settle import Returned
 from validator.sources import Clock
-from validator.store import Store
+from validator.store import PATIENCE_S, Store, Transaction
 from validator.store.dispatch import DispatchKey
+from validator.store.errors import StoreLostError
 from validator.store.repositories.stalls import StallRecord
 
 _log = structlog.get_logger()
@@ -67,6 +68,10 @@ class Dispatcher:
         """Send every planned dispatch at once; return when each has answered, failed or run into its deadline.
 
         What has to be run is run as soon as it has passed its gates.
+
+        Raises:
+            StoreAwayError: the database was away before anything was sent, and for too long.
+            StoreLostError: the store must not be used any more.
         """
         frozen, collected = prepared.frozen, _Collected(Attribution(self.stalls, self.away))
         began = self.clock.monotonic()
@@ -77,10 +82,13 @@ class Dispatcher:
             for hotkey, role in plan.members
         ]
         await self._mark_sent(frozen, planned)
-        async with asyncio.TaskGroup() as group:
-            for expected in planned:
-                request = requests[expected.task.task_id][expected.role]
-                group.create_task(self._one(frozen, expected, request, collected))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for expected in planned:
+                    request = requests[expected.task.task_id][expected.role]
+                    group.create_task(self._one(frozen, expected, request, collected))
+        except ExceptionGroup as lost:  # of the store: anything else ends one dispatch alone
+            raise lost.exceptions[0] from None
         await self._attribute(frozen, collected, began)
         returned = Returned(
             collected.judged,
@@ -93,9 +101,13 @@ class Dispatcher:
     async def _mark_sent(self, frozen: RoundInput, planned: Sequence[Expected[RoundTask]]) -> None:
         """Note in one transaction that all of them go out now: what a crash finds so is void (D-6)."""
         now = self.clock.now()
-        async with self.store.begin() as tx:
+
+        async def write(tx: Transaction) -> None:
             for expected in planned:
                 await tx.dispatches.sent(_key(frozen, expected), now)
+
+        # Not later: what a snapshot says of miners' addresses grows old.
+        await self.store.lasting(write, patience_s=PATIENCE_S)
 
     async def _one(
         self, frozen: RoundInput, expected: Expected[RoundTask], request: Request, collected: _Collected
@@ -104,6 +116,8 @@ class Dispatcher:
         try:
             reply = await self._ask(frozen, expected, request, collected)
             await self._take(frozen, expected, reply, collected)
+        except StoreLostError:
+            raise
         except Exception:  # noqa: BLE001 - a fault of ours, whatever it is, must not cost a miner anything
             _log.exception("dispatch_failed", round_id=frozen.round_id, task_id=task.task_id, hotkey=hotkey)
             collected.alone[task.task_id, hotkey] = Reason.BUG_INTERNAL
@@ -156,14 +170,12 @@ class Dispatcher:
         """Charge a failure to the miner."""
         if reply.reason is None:
             raise RuntimeError("an answer is judged by its gates")
-        async with self.store.begin() as tx:
-            await tx.dispatches.failed(
-                _key(frozen, expected),
-                reply.reason,
-                seconds=reply.seconds,
-                status=reply.status,
-                detail=reply.detail,
+        reason = reply.reason
+        await self.store.lasting(
+            lambda tx: tx.dispatches.failed(
+                _key(frozen, expected), reason, seconds=reply.seconds, status=reply.status, detail=reply.detail
             )
+        )
         judged = reject(expected, reply.reason, reply.seconds, reply.detail)
         collected.judged[expected.task.task_id, expected.hotkey] = judged
         collected.failed.append((expected, reply))
@@ -179,10 +191,11 @@ class Dispatcher:
         detail: str,
     ) -> None:
         """Make a dispatch void alone, now."""
-        async with self.store.begin() as tx:
-            await tx.dispatches.void(
+        await self.store.lasting(
+            lambda tx: tx.dispatches.void(
                 _key(frozen, expected), reason, seconds=reply.seconds, status=reply.status, detail=detail
             )
+        )
         task_id, hotkey = expected.task.task_id, expected.hotkey
         charged = collected.judged.pop((task_id, hotkey), None)
         collected.alone[task_id, hotkey] = reason
@@ -213,8 +226,7 @@ class Dispatcher:
         if stalls:
             now, moment = self.clock.now(), self.clock.monotonic()
             records = [StallRecord(now - timedelta(seconds=moment - one.start), one.seconds) for one in stalls]
-            async with self.store.begin() as tx:
-                await tx.stalls.put(frozen.index, records)
+            await self.store.lasting(lambda tx: tx.stalls.put(frozen.index, records))
 
     async def _keep_and_judge(
         self, key: DispatchKey, expected: Expected[RoundTask], reply: Reply, attribution: Attribution
@@ -228,20 +240,21 @@ class Dispatcher:
         return judged if isinstance(judged, Judged) else await self._run(key, expected, judged, seconds)
 
     async def _keep(self, key: DispatchKey, received: Body, seconds: float, status: int, stalled: float) -> None:
-        """Store an answer; one at a time is in memory, however many wait for the store."""
+        """Store an answer; one at a time is in memory, however many wait for the store.
+
+        Those that wait have what `MEMORY_LIMIT` allows each in memory and the rest in a temporary file.
+        """
         at = self.clock.now()
         async with self.storing:
             raw = await asyncio.to_thread(received.read)
-            async with self.store.begin() as tx:
-                await tx.dispatches.answered(key, seconds, status, raw, at, stalled=stalled)
+            await self.store.lasting(lambda tx: tx.dispatches.answered(key, seconds, status, raw, at, stalled=stalled))
 
     async def _run(self, key: DispatchKey, expected: Expected[RoundTask], accepted: Accepted, seconds: float) -> Judged:
         """Run what was accepted and keep what came of it at once: a crash must not make it happen twice."""
         runner = self.runners[kind_of(expected.task).name]
         answer = await runner.run(str(key.round_id), expected, accepted, seconds)
         reason = answer.reason(expected.task.windows)
-        async with self.store.begin() as tx:
-            await tx.dispatches.judged(key, reason, answer)
+        await self.store.lasting(lambda tx: tx.dispatches.judged(key, reason, answer))
         return Judged(answer, reason)
 
 

@@ -49,8 +49,7 @@ class Gatekeeper:
 
     async def _too_costly(self, key: DispatchKey, expected: Expected[RoundTask], seconds: float, detail: str) -> Judged:
         """Reject the answer, and keep that now: after a crash it must not be judged again."""
-        async with self._store.begin() as tx:
-            await tx.dispatches.judged(key, Reason.PARSE_TOO_COSTLY, detail=detail)
+        await self._store.lasting(lambda tx: tx.dispatches.judged(key, Reason.PARSE_TOO_COSTLY, detail=detail))
         return reject(expected, Reason.PARSE_TOO_COSTLY, seconds, detail)
 
 

@@ -27,7 +27,7 @@ from validator.rounds.receipts import is_over, open_log, write_receipt
 from validator.rounds.salts import epoch_salt
 from validator.scoring import DEFAULT, Rules, Schedule, version
 from validator.sources import Clock, RandomBytes
-from validator.store import Store, Transaction
+from validator.store import PATIENCE_S, Store, Transaction
 from validator.store.records import SaltRecord
 
 Pair = tuple[str, SkillType]
@@ -76,27 +76,44 @@ class Preparer:
             opened = await tx.receipts.count() > 0
         if not opened:
             # On its own: what commits to the first salt stands before anything is drawn from it.
-            async with self.store.begin() as tx:
-                await open_log(tx, self.signer, self.clock.now(), self.random, int(round_id))
-        async with self.store.begin() as tx:
-            if await is_over(tx, snapshot.epoch):
-                return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_EPOCH_OVER)
-            salt = await epoch_salt(tx, snapshot.epoch, self.random)
+            await self.store.lasting(
+                lambda tx: open_log(tx, self.signer, self.clock.now(), self.random, int(round_id)),
+                patience_s=PATIENCE_S,
+            )
+        salt = await self.store.lasting(lambda tx: self._salt(tx, round_id, snapshot), patience_s=PATIENCE_S)
+        if isinstance(salt, Skipped):
+            return salt
         rules = version(self.schedule.version_at(snapshot.epoch)).rules
         order = EpochOrder(self.store, snapshot.epoch, salt.salt)
         packed = [task for supply in self.supplies for task in await supply.fill(rules, round_id, order)]
-        async with self.store.begin() as tx:
-            if await is_over(tx, snapshot.epoch):  # its salt may have become public meanwhile
-                return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_EPOCH_OVER)
-            if not packed:
-                return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_NO_TASKS)
-            frozen = await self._freeze(tx, round_id, snapshot, salt, packed)
-            plan = version(frozen.scoring_version).plan(frozen)
-            await tx.rounds.open(frozen, plan, self.clock.now())
-            await tx.given_tasks.give(int(round_id), _sources(packed))
-            bundles = [(task, bundle) for task, bundle, _ in packed if bundle is not None]
-            for task, bundle in bundles:
-                await tx.bundles.put(task.bundle_sha256, bundle, self.clock.now())
+        return await self.store.lasting(
+            lambda tx: self._open(tx, round_id, snapshot, salt, packed), patience_s=PATIENCE_S
+        )
+
+    async def _salt(self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot) -> SaltRecord | Skipped:
+        if await is_over(tx, snapshot.epoch):
+            return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_EPOCH_OVER)
+        return await epoch_salt(tx, snapshot.epoch, self.random)
+
+    async def _open(
+        self,
+        tx: Transaction,
+        round_id: str,
+        snapshot: MetagraphSnapshot,
+        salt: SaltRecord,
+        packed: list[PackedTask],
+    ) -> Prepared | Skipped:
+        if await is_over(tx, snapshot.epoch):  # its salt may have become public meanwhile
+            return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_EPOCH_OVER)
+        if not packed:
+            return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_NO_TASKS)
+        frozen = await self._freeze(tx, round_id, snapshot, salt, packed)
+        plan = version(frozen.scoring_version).plan(frozen)
+        await tx.rounds.open(frozen, plan, self.clock.now())
+        await tx.given_tasks.give(int(round_id), _sources(packed))
+        bundles = [(task, bundle) for task, bundle, _ in packed if bundle is not None]
+        for task, bundle in bundles:
+            await tx.bundles.put(task.bundle_sha256, bundle, self.clock.now())
         return Prepared(frozen, plan, {task.task_id: bundle for task, bundle in bundles})
 
     async def _skip(self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot, reason: Reason) -> Skipped:

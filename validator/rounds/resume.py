@@ -17,7 +17,7 @@ from validator.rounds.receipts import write_receipt
 from validator.rounds.settle import Returned, planned_lines, round_end, settle_round, void_round
 from validator.scoring import UnknownScoringVersionError, version
 from validator.sources import Clock
-from validator.store import Store
+from validator.store import Store, Transaction
 from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError, StoreError
 from validator.store.records import StoredRound
@@ -30,16 +30,21 @@ _log = structlog.get_logger()
 Reachable = Callable[[], Awaitable[bool]]
 
 
-async def resume_rounds(
-    store: Store, clock: Clock, signer: Signer, gates: Gatekeeper, reachable: Reachable
+async def resume_rounds(  # noqa: PLR0913, PLR0917 - the rounds, and what ends them
+    store: Store,
+    clock: Clock,
+    signer: Signer,
+    gates: Gatekeeper,
+    reachable: Reachable,
+    why: Reason = Reason.BUG_CRASH,
 ) -> list[str]:
     """Bring every unfinished round to an end; return their ids.
 
     A round whose input cannot be read again, or is of a scoring version that this program does not score, is abandoned
     whole; one of another version that it does score is settled by that version. In those that are not abandoned every
     task whose dispatches all ended is settled from the stored answers; a task with a dispatch that was planned or sent
-    is void (`bug_crash`). A round without any HTTP response is void when the validator is offline now: that is the best
-    that can be known of then (D-6).
+    is void for the reason `why`. A round without any HTTP response is void when the validator is offline now: that is
+    the best that can be known of then (D-6).
 
     Args:
         store: whose rounds.
@@ -47,16 +52,23 @@ async def resume_rounds(
         signer: the validator's hotkey, for their receipts.
         gates: what judges stored answers again.
         reachable: whether the chain and the task source can be reached now.
+        why: what became of dispatches that did not end.
     """
     async with store.read() as tx:
         unfinished = await tx.rounds.unfinished()
     for stored in unfinished:
-        await _resume(store, clock, signer, gates, reachable, stored)
+        await _resume(store, clock, signer, gates, reachable, stored, why)
     return [str(stored.record.round_id) for stored in unfinished]
 
 
 async def _resume(  # noqa: PLR0913, PLR0917 - the round, and what ends it
-    store: Store, clock: Clock, signer: Signer, gates: Gatekeeper, reachable: Reachable, stored: StoredRound
+    store: Store,
+    clock: Clock,
+    signer: Signer,
+    gates: Gatekeeper,
+    reachable: Reachable,
+    stored: StoredRound,
+    why: Reason,
 ) -> None:
     if stored.input is None:
         await _abandon(store, clock, signer, stored, Reason.ABANDONED_INPUT)
@@ -66,7 +78,7 @@ async def _resume(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     except UnknownScoringVersionError:
         await _abandon(store, clock, signer, stored, Reason.ABANDONED_VERSION)
         return
-    returned = (await _returned(store, gates, stored.input)).with_void_tasks(plan)
+    returned = (await _returned(store, gates, stored.input, why)).with_void_tasks(plan)
     offline = not returned.any_response and not await reachable()
     frozen = stored.input
 
@@ -89,10 +101,13 @@ async def _resume(  # noqa: PLR0913, PLR0917 - the round, and what ends it
 
 async def _abandon(store: Store, clock: Clock, signer: Signer, stored: StoredRound, reason: Reason) -> None:
     round_id, now = stored.record.round_id, clock.now()
-    async with store.begin() as tx:
+
+    async def write(tx: Transaction) -> None:
         await tx.rounds.settle(round_id, "abandoned", reason, None, now)
         plan = await tx.groups.plan_of(round_id)
         await write_receipt(tx, signer, now, _abandoned(stored, plan, reason))
+
+    await store.lasting(write)
     _log.error("round_abandoned", round_id=str(round_id), reason=reason)
 
 
@@ -112,11 +127,11 @@ def _abandoned(stored: StoredRound, plan: RoundPlan, reason: Reason) -> RoundEnd
     )
 
 
-async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput) -> Returned:
+async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput, why: Reason) -> Returned:
     async with store.read() as tx:
         records = await tx.dispatches.of_round(frozen.index)
     ran = await _runs(store, frozen)
-    void = {record.key.task_id: Reason.BUG_CRASH for record in records if record.state in ("planned", "sent")}
+    void = {record.key.task_id: why for record in records if record.state in ("planned", "sent")}
     alone = {_key(record): record.reason for record in records if record.void_alone and record.reason}
     turns = asyncio.Semaphore(_AT_A_TIME)
 

@@ -23,7 +23,7 @@ from validator.rounds.settle import Returned, settle_round, void_round
 from validator.rounds.standing import RoundsPausedError, Standing
 from validator.sources import Clock
 from validator.store import Store
-from validator.store.errors import StoreLockLostError
+from validator.store.errors import StoreAwayError, StoreLostError
 from validator.store.unbroken import unbroken
 from validator.tasks.source import TaskSource
 
@@ -70,6 +70,7 @@ class RoundService:
     in_hand: bool = field(init=False, default=False)
     _refreshed: float | None = None
     _lost_at: float | None = None
+    _unfinished: Reason = Reason.BUG_CRASH
     _said: Once = field(init=False)
 
     def __post_init__(self) -> None:
@@ -85,7 +86,9 @@ class RoundService:
             pause = self.interval_s
             self.in_hand = True
             try:
-                await resume_rounds(self.store, self.clock, self.signer, self.gates, self._reachable)
+                await resume_rounds(self.store, self.clock, self.signer, self.gates, self._reachable, self._unfinished)
+                self._unfinished = Reason.BUG_CRASH
+                await self.store.probe()
                 await self.one_round()
                 self._said.over()
                 self.board.clear("rounds_failing")
@@ -100,8 +103,11 @@ class RoundService:
                 pause = 0.0  # it has waited
             except RoundsPausedError:
                 pause = max(self.interval_s, _RETRY_S)
-            except StoreLockLostError:
+            except StoreLostError:
                 raise
+            except StoreAwayError:  # who wrote or probes has told it
+                self._unfinished = Reason.LOCAL_STORE_AWAY
+                pause = _RETRY_S
             except Exception as error:  # noqa: BLE001 - one bad round must not end months of good ones; it is resumed
                 self._failed(error)
                 pause = max(self.interval_s, _RETRY_S)

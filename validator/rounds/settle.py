@@ -139,12 +139,15 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     with _no_collection():
         scored = await asyncio.to_thread(_score, scored_by, signer, frozen, plan, returned)
     outcome, now = scored.outcome, clock.now()
-    async with store.begin() as tx:
+
+    async def write(tx: Transaction) -> None:
         await _write_judgements(tx, frozen, scored.results, returned)
         await tx.rounds.settle(frozen.index, "settled", Reason.SETTLED, outcome, now, scored.rows.summary)
         await _write_rows(tx, frozen.index, scored.rows, scored_by.rules.reputation.start, now)
         await tx.proofs.put_all(scored.proofs)
         await write_receipt(tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, scored.lines))
+
+    await store.lasting(write)
     return outcome
 
 
@@ -154,9 +157,12 @@ async def void_round(  # noqa: PLR0913, PLR0917 - the round, and what its receip
     """End a round that enters nothing for anyone (D-6)."""
     lines = await asyncio.to_thread(planned_lines, frozen, plan)
     now = clock.now()
-    async with store.begin() as tx:
+
+    async def write(tx: Transaction) -> None:
         await tx.rounds.settle(frozen.index, "void", reason, None, now)
         await write_receipt(tx, signer, now, round_end(frozen, "void", reason, lines))
+
+    await store.lasting(write)
 
 
 def round_end(frozen: RoundInput, state: EndState, reason: Reason, lines: RoundLines) -> RoundEnd:

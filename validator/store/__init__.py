@@ -2,7 +2,8 @@
 
 from validator.store.dispatch import DispatchKey
 from validator.store.engine import Store, open_store
+from validator.store.lasting import PATIENCE_S
 from validator.store.schema import SchemaState, schema_state, upgrade
 from validator.store.transaction import Transaction
 
-__all__ = ["DispatchKey", "SchemaState", "Store", "Transaction", "open_store", "schema_state", "upgrade"]
+__all__ = ["PATIENCE_S", "DispatchKey", "SchemaState", "Store", "Transaction", "open_store", "schema_state", "upgrade"]

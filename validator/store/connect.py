@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from validator.protocol.text import printable
-from validator.store.errors import StoreUnreachableError, StoreUrlError
+from validator.store.errors import StoreDamagedError, StoreUnreachableError, StoreUrlError
 from validator.store.urls import StoreUrl
 
 BUSY_MS: Final = 10_000  # longest wait for another program's write transaction
@@ -75,6 +75,14 @@ def reading(engine: AsyncEngine) -> AsyncEngine:
     return engine.execution_options(**{WRITE: False})
 
 
+def only_there(engine: AsyncEngine, require: Callable[[], None]) -> None:
+    """Let every new connection begin with this look: without it SQLite makes a new file where the old one is gone."""
+
+    @event.listens_for(engine.sync_engine, "do_connect")
+    def look(*_: Any) -> None:
+        require()
+
+
 def create_file(url: StoreUrl) -> None:
     """Make the SQLite file, readable by its owner only: it holds salts before they are public."""
     if url.path is not None and not url.path.exists():
@@ -89,6 +97,7 @@ async def use_wal(url: StoreUrl) -> None:
 
     Raises:
         StoreUnreachableError: others keep the file busy, or it is no database.
+        StoreDamagedError: it was one.
     """
     if url.path is not None:
         await asyncio.to_thread(_switch_to_wal, url.path, url.shown)
@@ -107,7 +116,10 @@ def _switch_to_wal(path: Path, shown: str) -> None:
                     raise StoreUnreachableError(f"{shown}: {printable(str(error))}") from None
                 time.sleep(_WAL_RETRY_S)
             except sqlite3.DatabaseError as error:
-                raise StoreUnreachableError(f"{shown}: {printable(str(error))}") from None
+                damaged = error.sqlite_errorcode == sqlite3.SQLITE_CORRUPT
+                raise (StoreDamagedError if damaged else StoreUnreachableError)(
+                    f"{shown}: {printable(str(error))}"
+                ) from None
             else:
                 return
     finally:

@@ -1,22 +1,29 @@
 """Opening a store, and its transactions."""
 
 import asyncio
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
-from typing import Self
+from typing import Final, Self, TypeVar
 
+from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from validator.protocol.text import printable
-from validator.store.connect import AsyncCreator, make_engine, reading, use_wal, writing
-from validator.store.errors import SchemaStateError, StoreBusyError, StoreError
-from validator.store.locks import NoLock, WriterLock, take_lock, take_turn
+from validator.store.connect import AsyncCreator, make_engine, only_there, reading, use_wal, writing
+from validator.store.errors import SchemaStateError, StoreAwayError, StoreBusyError, StoreError, StoreLostError
+from validator.store.lasting import Patience
+from validator.store.locks import FileLock, NoLock, WriterLock, take_lock, take_turn
 from validator.store.packing import Packing
+from validator.store.place import Place
 from validator.store.schema import SchemaState, require_place, state_of, unreachable, upgrade_unlocked
 from validator.store.transaction import Transaction
+from validator.store.trouble import reading_only, told
 from validator.store.urls import StoreUrl, parse_url
+
+T = TypeVar("T")
+_PROBE: Final = {"room": "x" * 8192}
 
 
 class Store:
@@ -27,15 +34,26 @@ class Store:
         url: where it is.
         lock: the claim to write, or none.
         packing: how documents become bytes.
+        place: watches the file of a SQLite store that is written.
+
+    Attributes:
+        tell: called with every trouble that a lasting write meets.
     """
 
-    def __init__(self, engine: AsyncEngine, url: StoreUrl, lock: WriterLock, packing: Packing) -> None:
+    tell: Callable[[StoreAwayError], None]
+
+    def __init__(
+        self, engine: AsyncEngine, url: StoreUrl, lock: WriterLock, packing: Packing, place: Place | None = None
+    ) -> None:
         self._engine = engine
         self._writing = writing(engine)
         self._reading = reading(engine)
         self._url = url
         self._lock = lock
         self._packing = packing
+        self._place = place
+        self._patience = Patience()
+        self.tell = lambda _: None
         self._turn = asyncio.Lock()
         self._writer_task: asyncio.Task[object] | None = None
 
@@ -55,36 +73,95 @@ class Store:
         of them, and do not nest them.
 
         Raises:
-            StoreBusyError: another program's write transaction did not end in time, or the database is gone.
-            StoreLockLostError: this store was opened as writer and is not any more: stop.
+            StoreBusyError: another program's write transaction did not end in time.
+            StoreAwayError: the database is gone, or takes no write (StoreNoWriteError), now or before the commit.
+            StoreLostError: another process writes to it now, or the file is damaged or not at its path: stop.
             StoreError: this task has one open already.
         """
         if self._writer_task is not None and self._writer_task is asyncio.current_task():
             raise StoreError("a write transaction is open in this task already; use that one")
-        async with self._turn, AsyncExitStack() as stack:
-            self._writer_task = asyncio.current_task()
-            stack.callback(self._turn_over)
-            try:
-                connection = await stack.enter_async_context(self._writing.begin())
-                await take_turn(connection)
-                await self._lock.check(connection)
-            except DBAPIError as error:
-                raise StoreBusyError(f"{self.location}: {printable(str(error.orig))}") from None
-            yield Transaction(connection, self._packing)
+        try:
+            async with self._turn, AsyncExitStack() as stack:
+                self._writer_task = asyncio.current_task()
+                stack.callback(self._turn_over)
+                if self._place is not None:
+                    await self._place.require_whole()
+                try:
+                    connection = await stack.enter_async_context(self._writing.begin())
+                    await take_turn(connection)
+                    await self._lock.check(connection)
+                except DBAPIError as error:
+                    raise told(self._url, error) or StoreBusyError(
+                        f"{self.location}: {printable(str(error.orig))}"
+                    ) from None
+                yield Transaction(connection, self._packing)
+        except DBAPIError as error:
+            if (trouble := told(self._url, error)) is None:
+                raise
+            raise trouble from None
+
+    async def lasting(self, work: Callable[[Transaction], Awaitable[T]], *, patience_s: float | None = None) -> T:
+        """Return what `work` returns of a write transaction of its own, as soon as the database takes it.
+
+        While the database is away or takes no write this waits and begins anew; `tell` learns of it. What the database
+        committed although its answer was lost is not done again.
+
+        Args:
+            work: done in one transaction, perhaps several times, of which one counts: no effects elsewhere.
+            patience_s: after so long the trouble is raised; None waits for as long as it takes.
+
+        Raises:
+            StoreAwayError: the patience was over.
+            StoreError: as `begin`.
+        """
+        return await self._patience.write(self.begin, work, self.tell, patience_s)
+
+    async def hold(self) -> None:
+        """Read once: from now on the pool has a connection by which SQLite shows that the file is in use."""
+        async with self.read() as tx:
+            await tx.rounds.next_id()
+
+    @property
+    def waiting(self) -> int:
+        """How many lasting writes wait for the database."""
+        return self._patience.waiting
+
+    async def probe(self) -> None:
+        """Write a little that nobody reads, for real.
+
+        Raises:
+            StoreError: as `begin`.
+        """
+        async with self.begin() as tx:
+            if self._url.path is None:
+                await tx.connection.execute(text("SELECT pg_logical_emit_message(true, 'validator', :room)"), _PROBE)
+                return
+            if self._place is not None:
+                await asyncio.to_thread(self._place.require_room)
+            # To what it is: the page is written all the same.
+            version = await tx.connection.scalar(text("PRAGMA user_version"))
+            await tx.connection.execute(text(f"PRAGMA user_version = {int(version or 0)}"))
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Transaction]:
         """One read transaction: a single consistent view, not disturbed by a writer and not able to write.
 
         Raises:
-            StoreUnreachableError: the database is gone.
+            StoreAwayError: the database is gone; StoreUnreachableError when it was before.
+            StoreDamagedError: the file is.
         """
-        async with AsyncExitStack() as stack:
-            try:
-                connection = await stack.enter_async_context(self._reading.begin())
-            except DBAPIError as error:
-                raise unreachable(self._url, error) from None
-            yield Transaction(connection, self._packing)
+        try:
+            async with AsyncExitStack() as stack:
+                try:
+                    connection = await stack.enter_async_context(self._reading.begin())
+                except DBAPIError as error:
+                    trouble = told(self._url, error)
+                    raise trouble if isinstance(trouble, StoreLostError) else unreachable(self._url, error) from None
+                yield Transaction(connection, self._packing)
+        except DBAPIError as error:
+            if reading_only(error) or (trouble := told(self._url, error)) is None:
+                raise
+            raise trouble from None
 
     async def close(self) -> None:
         """Close all connections, then give up the writer lock."""
@@ -140,8 +217,17 @@ class Opening:
                 if self._writer:
                     await use_wal(url)
                 engine = make_engine(url, async_creator_fn=self._creator)
+                stack.push_async_callback(engine.dispose)
+                place = Place(url.path) if self._writer and url.path is not None else None
+                if place is not None:
+                    only_there(engine, place.require)
+                store = Store(engine, url, lock, Packing(threads=self._creator is None), place)
+                if place is not None:
+                    await store.hold()
+                if isinstance(lock, FileLock):
+                    lock.made()
                 stack.pop_all()
-                return Store(engine, url, lock, Packing(threads=self._creator is None))
+                return store
         except (DBAPIError, OSError) as error:
             raise unreachable(url, error) from None
 

@@ -13,7 +13,11 @@ class StoreUrlError(StoreError):
     """Not a store url."""
 
 
-class StoreUnreachableError(StoreError):
+class StoreAwayError(StoreError):
+    """The database does not answer."""
+
+
+class StoreUnreachableError(StoreAwayError):
     """The database could not be opened."""
 
 
@@ -21,12 +25,24 @@ class StoreLockedError(StoreError):
     """Another validator writes to this store."""
 
 
-class StoreLockLostError(StoreError):
+class StoreLostError(StoreError):
+    """This store must not be used any more."""
+
+
+class StoreLockLostError(StoreLostError):
     """This process is no longer the store's writer."""
 
 
-class StoreBusyError(StoreError):
+class StoreDamagedError(StoreLostError):
+    """The store is damaged, or its path does not lead to it any more."""
+
+
+class StoreBusyError(StoreAwayError):
     """No write transaction could be begun."""
+
+
+class StoreNoWriteError(StoreAwayError):
+    """The store takes no write."""
 
 
 class SchemaStateError(StoreError):

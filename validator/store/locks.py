@@ -4,17 +4,24 @@ import fcntl
 import os
 import zlib
 from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from validator.protocol.text import printable
 from validator.store.connect import BUSY_MS, LOCK_CLASS, LOCK_WRITE, LOCK_WRITER, make_engine
-from validator.store.errors import StoreLockedError, StoreLockLostError
+from validator.store.errors import StoreDamagedError, StoreLockedError, StoreLockLostError
 from validator.store.urls import StoreUrl
 
+# Where SQLite locks a file that it reads: https://www.sqlite.org/lockingv3.html and its os_unix.c.
+_SHARED_FROM: Final = 0x40000002
+_SHARED_BYTES: Final = 510
+_MADE = "a store was made here\n"
 _ADVICE = "stop it first, or give this one a store of its own"
 
 
@@ -54,13 +61,34 @@ class FileLock:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.read(self._file, 20).decode("ascii", "replace").strip()
+            holder = self._read().partition("\n")[0]
             os.close(self._file)
             who = f"process {holder}" if holder.isdecimal() else "another process"
             raise StoreLockedError(f"{who} writes to {path.name}; {_ADVICE}") from None
+        try:
+            _refuse_linked(path)
+        except BaseException:
+            os.close(self._file)
+            raise
+        self._made = self._read().endswith(_MADE)
         # The file stays when the lock goes: removing it would let two processes lock two files of one name.
         os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
+        os.pwrite(self._file, f"{os.getpid()}\n{_MADE if self._made else ''}".encode(), 0)
+        if self._made and not (path.exists() and path.stat().st_size):
+            os.close(self._file)
+            raise StoreDamagedError(
+                f"{printable(str(path))} is gone or empty, and {lock_path.name} says that a store was there; put it"
+                f" back with its -wal and -shm, else restore the newest backup; for a new store remove {lock_path.name}"
+            )
+
+    def made(self) -> None:
+        """Note beside the file that it holds a store: from now on its absence is a loss, not a beginning."""
+        if not self._made:
+            self._made = True
+            os.pwrite(self._file, f"{os.getpid()}\n{_MADE}".encode(), 0)
+
+    def _read(self) -> str:
+        return os.pread(self._file, 100, 0).decode("ascii", "replace")
 
     async def check(self, connection: AsyncConnection) -> None:
         """An flock is not lost while the process lives."""
@@ -70,17 +98,63 @@ class FileLock:
         os.close(self._file)
 
 
+@dataclass(slots=True)
+class _Held:
+    """The session that holds the lock: its process and since when it runs, because numbers of processes come again."""
+
+    engine: AsyncEngine
+    connection: AsyncConnection
+    session: int
+    since: datetime
+    purpose: int
+
+    async def release(self) -> None:
+        """Unlock and close the session."""
+        if not self.connection.closed:
+            await _unlock(self.connection, self.purpose)
+            await self.connection.close()
+        await self.engine.dispose()
+
+    async def forget(self) -> None:
+        """Drop a session that has ended, without asking anything of it."""
+        if not self.connection.closed:
+            await self.connection.invalidate()
+            await self.connection.close()
+        await self.engine.dispose()
+
+
+def _refuse_linked(path: Path) -> None:
+    """Refuse a file that has another name, by which somebody has it open.
+
+    Each name has a lock file and a write-ahead log of its own; only SQLite's locks lie on the file itself. To be called
+    before this process opens the file: closing it here would drop those locks.
+
+    Raises:
+        StoreLockedError: somebody has.
+    """
+    if not path.exists() or path.stat().st_nlink == 1:
+        return
+    file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, _SHARED_BYTES, _SHARED_FROM)
+    except OSError:
+        raise StoreLockedError(
+            f"another process has {path.name} open by its other name (a hard link); {_ADVICE}, and remove the link"
+        ) from None
+    finally:
+        os.close(file)
+
+
 class AdvisoryLock:
     """A session advisory lock on a connection of its own.
 
     Postgres drops it with the connection, which a restart or a firewall can end behind our back; so every write
-    transaction looks whether that session still holds it.
+    transaction looks whether that session still holds it, and takes it again if nobody else has it.
     """
 
-    def __init__(self, stack: AsyncExitStack, session: int, purpose: int) -> None:
-        self._stack = stack
-        self._session = session
-        self._purpose = purpose
+    def __init__(self, url: StoreUrl, held: _Held) -> None:
+        self._url = url
+        self._held = held
 
     @classmethod
     async def acquire(cls, url: StoreUrl) -> "AdvisoryLock":
@@ -89,39 +163,57 @@ class AdvisoryLock:
         Raises:
             StoreLockedError: another session holds it.
         """
-        async with AsyncExitStack() as stack:
-            engine = make_engine(url, pooled=False)
-            stack.push_async_callback(engine.dispose)
-            connection = await stack.enter_async_context(
-                engine.execution_options(isolation_level="AUTOCOMMIT").connect()
-            )
-            row = (await connection.execute(text("SELECT pg_backend_pid(), current_schema()"))).one()
-            # Locks are per database; two stores in two schemas of one database do not shut each other out.
-            purpose = zlib.crc32(f"{LOCK_WRITER}|{row[1]}".encode()) & 0x7FFFFFFF
-            taken = await connection.scalar(
-                text("SELECT pg_try_advisory_lock(:class, :purpose)"), {"class": LOCK_CLASS, "purpose": purpose}
-            )
-            if not taken:
-                raise StoreLockedError(f"another session writes to {url.shown}; {_ADVICE}")
-            stack.push_async_callback(_unlock, connection, purpose)
-            return cls(stack.pop_all(), row[0], purpose)
+        return cls(url, await _take(url))
 
     async def check(self, connection: AsyncConnection) -> None:
-        """Ask the database whether our session still holds the lock."""
+        """Ask the database whether our session still holds the lock; take it again where that session has ended."""
         held = await connection.scalar(
             text(
-                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = :session AND granted"
+                "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)"
+                " WHERE locktype = 'advisory' AND pid = :session AND backend_start = :since AND granted"
                 " AND classid = :class AND objid = :purpose AND objsubid = 2"
                 " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
             ),
-            {"session": self._session, "class": LOCK_CLASS, "purpose": self._purpose},
+            {
+                "session": self._held.session,
+                "since": self._held.since,
+                "class": LOCK_CLASS,
+                "purpose": self._held.purpose,
+            },
         )
-        if held != 1:
-            raise StoreLockLostError("the database ended the session that held the lock; start the validator again")
+        if held == 1:
+            return
+        await self._held.forget()
+        try:
+            self._held = await _take(self._url)
+        except StoreLockedError as error:
+            raise StoreLockLostError(f"the database ended the session that held the lock; {error.detail}") from None
 
     async def release(self) -> None:
         """Unlock and close the session."""
-        await self._stack.aclose()
+        await self._held.release()
+
+
+async def _take(url: StoreUrl) -> _Held:
+    async with AsyncExitStack() as stack:
+        engine = make_engine(url, pooled=False)
+        stack.push_async_callback(engine.dispose)
+        connection = await engine.execution_options(isolation_level="AUTOCOMMIT").connect()
+        stack.push_async_callback(connection.close)
+        row = (
+            await connection.execute(
+                text("SELECT pid, backend_start, current_schema() FROM pg_stat_activity WHERE pid = pg_backend_pid()")
+            )
+        ).one()
+        # Locks are per database; two stores in two schemas of one database do not shut each other out.
+        purpose = zlib.crc32(f"{LOCK_WRITER}|{row[2]}".encode()) & 0x7FFFFFFF
+        taken = await connection.scalar(
+            text("SELECT pg_try_advisory_lock(:class, :purpose)"), {"class": LOCK_CLASS, "purpose": purpose}
+        )
+        if not taken:
+            raise StoreLockedError(f"another session writes to {url.shown}; {_ADVICE}")
+        stack.pop_all()
+        return _Held(engine, connection, row[0], row[1], purpose)
 
 
 async def _unlock(connection: AsyncConnection, purpose: int) -> None:

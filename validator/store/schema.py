@@ -4,6 +4,7 @@ import logging
 import os
 from functools import cache
 from pathlib import Path
+from sqlite3 import SQLITE_CORRUPT
 from typing import Final, Literal
 
 from alembic import command
@@ -16,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from validator.protocol.text import printable
 from validator.store.connect import AsyncCreator, create_file, make_engine, reading, use_wal, writing
-from validator.store.errors import SchemaStateError, StoreUnreachableError
+from validator.store.errors import SchemaStateError, StoreDamagedError, StoreUnreachableError
 from validator.store.locks import take_lock, take_turn
 from validator.store.urls import StoreUrl, parse_url
 
@@ -113,10 +114,11 @@ def require_place(url: StoreUrl) -> None:
         raise StoreUnreachableError(f"{url.shown}: not a file that can be read and written")
 
 
-def unreachable(url: StoreUrl, error: DBAPIError | OSError) -> StoreUnreachableError:
+def unreachable(url: StoreUrl, error: DBAPIError | OSError) -> StoreUnreachableError | StoreDamagedError:
     """Return the error for a database that cannot be used, without the statement or its parameters."""
     cause = error.orig if isinstance(error, DBAPIError) else error.strerror
-    return StoreUnreachableError(f"{url.shown}: {printable(str(cause))}")
+    kind = StoreDamagedError if getattr(cause, "sqlite_errorcode", 0) == SQLITE_CORRUPT else StoreUnreachableError
+    return kind(f"{url.shown}: {printable(str(cause))}")
 
 
 async def _upgrade(engine: AsyncEngine) -> SchemaState:

@@ -37,6 +37,11 @@ class Event(StrEnum):
         "What the chain asks of this validator's weights, a line for each at the start; a reason: none can be sent.",
         "name reason detail",
     )
+    STORE_LOST = (
+        "store_lost",
+        "The store must not be used any more: the validator stops, nothing is written.",
+        "reason detail",
+    )
     CONDITION_RAISED = (
         "condition_raised",
         "Something keeps the validator from its work: said when it appears, with what was seen and what to do.",
@@ -165,7 +170,7 @@ class Event(StrEnum):
     )
     WEIGHTS_UNBLOCKED = (
         "weights_unblocked",
-        "The chain answers the weights loop again.",
+        "The chain or the store answers the weights loop again.",
         "netuid mechid block seconds",
     )
     WEIGHTS_FOUND = (
@@ -193,4 +198,4 @@ class Event(StrEnum):
         "The subnet now has weights committed first and revealed later, or set in the open again.",
         "netuid mechid block commit_reveal",
     )
-    WEIGHTS_FAILED = "weights_failed", "An error of the validator; the weights are tried again.", "reason exception"
+    WEIGHTS_FAILED = "weights_failed", "An error of the validator; said once per change.", "reason repeats exception"

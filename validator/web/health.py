@@ -1,8 +1,6 @@
 """`GET /healthz` and `GET /metrics` of a running validator."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -11,20 +9,15 @@ from aiohttp import web
 
 from validator.protocol.errors import ValidatorError
 from validator.settings import HealthSettings
-from validator.store import Store
 from validator.telemetry import CONTENT_TYPE, Metrics
 from validator.web.state import HealthState
 
 _BEAT_S: Final = 1.0
-_PROBE_EVERY_S: Final = 15.0
-_PROBE_TIMEOUT_S: Final = 10.0
 MOST_CONNECTIONS: Final = 16
 _BACKLOG: Final = 8
 RESERVED: Final = MOST_CONNECTIONS + 2 * _BACKLOG  # descriptors that the port takes at most
 _UNHEALTHY: Final = 503
 _HEADERS: Final = {"Cache-Control": "no-store"}
-
-Probe = Callable[[], Awaitable[object]]
 
 
 class HealthEndpointError(ValidatorError):
@@ -49,31 +42,19 @@ def health_app(state: HealthState, metrics: Metrics | None = None) -> web.Applic
     return app
 
 
-def store_probe(store: Store) -> Probe:
-    """Return a probe that reads from the store."""
-
-    async def probe() -> None:
-        async with store.read() as tx:
-            await tx.rounds.next_id()
-
-    return probe
-
-
 @dataclass(slots=True)
 class HealthService:
-    """Listens, notes that the loop runs, and asks the store now and then; a service of the daemon.
+    """Listens, and notes that the loop runs; a service of the daemon.
 
     Args:
         settings: where to listen.
         state: what is told.
         metrics: what /metrics shows; None for none.
-        probe: raises when the store cannot be reached; None leaves `state.store_reachable` to others.
     """
 
     settings: HealthSettings
     state: HealthState
     metrics: Metrics | None = None
-    probe: Probe | None = None
     _runner: web.AppRunner | None = field(init=False, default=None)
     _listening: asyncio.Server | None = field(init=False, default=None)
 
@@ -126,9 +107,7 @@ class HealthService:
         if self._runner is None:
             await self.start()
         try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._beat())
-                group.create_task(self._ask_store())
+            await self._beat()
         finally:
             await self.close()
 
@@ -137,11 +116,6 @@ class HealthService:
             self.state.look()  # before the beat: it sees how long the loop stood still
             self.state.beat()
             await self.state.clock.sleep(_BEAT_S)
-
-    async def _ask_store(self) -> None:
-        while self.probe is not None:
-            self.state.store_reachable = await _passes(self.probe)
-            await self.state.clock.sleep(_PROBE_EVERY_S)
 
 
 def _accept(runner: web.AppRunner) -> asyncio.BaseProtocol:
@@ -154,11 +128,3 @@ def _accept(runner: web.AppRunner) -> asyncio.BaseProtocol:
         if connection.transport is not None:
             connection.transport.abort()  # what waits to be written to a peer that does not read is lost
     return server()
-
-
-async def _passes(probe: Probe) -> bool:
-    with suppress(Exception):  # whatever keeps the store from answering, the report says so and goes on
-        async with asyncio.timeout(_PROBE_TIMEOUT_S):
-            await probe()
-        return True
-    return False

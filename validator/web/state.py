@@ -90,7 +90,6 @@ class HealthState:
     slack_s: float = SLACK_S
     started_at: datetime = field(init=False)
     stopping: bool = field(init=False, default=False)
-    store_reachable: bool | None = field(init=False, default=None)
     block: int | None = field(init=False, default=None)
     chain_problem: str | None = field(init=False, default=None)
     missing: Reason | None = field(init=False, default=None)
@@ -163,7 +162,6 @@ class HealthState:
         for name, failed, detail in (
             ("rounds_silent", checks["rounds"]["ok"] is False, f"silent for {checks['rounds']['silent_s']:.0f} s"),
             ("loop_stuck", checks["loop"]["ok"] is False, f"for {checks['loop']['silent_s']:.0f} s"),
-            ("store_away", checks["store"]["ok"] is False, "it was asked and gave no answer in time"),
             ("chain_away", self._chain_lost_s() > CHAIN_LIMIT_S, self.chain_problem or ""),
         ):
             (self.board.raise_(name, detail) if failed else self.board.clear(name))
@@ -187,7 +185,7 @@ class HealthState:
         return {"ok": silent <= LOOP_LIMIT_S, "silent_s": round(silent, 3), "limit_s": LOOP_LIMIT_S}
 
     def _store(self) -> dict[str, Any]:
-        return {"ok": self.store_reachable}
+        return {"ok": not (self.board.stands("store_away") or self.board.stands("store_no_write"))}
 
     def _chain(self) -> dict[str, Any]:
         age = None if self.block is None else round(self.clock.monotonic() - self._block_seen, 3)

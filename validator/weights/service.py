@@ -8,6 +8,7 @@ import structlog
 
 from validator.chain.base import Chain, ChainError, Head
 from validator.chain.within import within
+from validator.conditions import Board, Once, place_of
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.text import printable
@@ -16,7 +17,7 @@ from validator.settings import WeightsSettings
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.computed import VectorRecord
-from validator.store.errors import StoreLockLostError
+from validator.store.errors import StoreAwayError, StoreLostError
 from validator.store.standing import basis_of
 from validator.telemetry import Event, Metrics
 from validator.weights.lock import WeightsLock, WeightsLockedError
@@ -29,6 +30,7 @@ from validator.weights.watch import Checked, Watch
 _WAIT_S: Final = 600.0  # a wait that takes longer has stalled; it is for at most so many blocks:
 _STEP_BLOCKS: Final = 5
 _RETRY_S: Final = 2.0
+_QUIET_S: Final = 60.0
 _log = structlog.get_logger()
 
 
@@ -48,6 +50,7 @@ class WeightService:
         clock_fault: says what is wrong with the clock; None where nothing is (SPEC 16, D-26).
         signing: held from looking to the chain's answer: two submissions of one hotkey at once would share a nonce.
         metrics: told which blocks are seen; None tells nobody.
+        board: told when it fails; None likewise.
     """
 
     def __init__(  # noqa: PLR0913 - the world and which vector, each by name
@@ -65,6 +68,7 @@ class WeightService:
         clock_fault: Callable[[], str | None] = lambda: None,
         signing: asyncio.Lock | None = None,
         metrics: Metrics | None = None,
+        board: Board | None = None,
     ) -> None:
         self._store = store
         self._chain = chain
@@ -78,6 +82,9 @@ class WeightService:
         self._clock_fault = clock_fault
         self._signing = signing or asyncio.Lock()
         self._metrics = metrics
+        self._board = board
+        self._said = Once(clock)
+        self._store_said: float | None = None
         self._eyes = Eyes(chain, clock, hotkey, mechid)
         self._watch = Watch(store, self._eyes, lock, netuid)
         self._submitter = Submitter(store, chain, clock, hotkey, netuid, mechid, settings.timeout_s)
@@ -95,7 +102,7 @@ class WeightService:
 
         Raises:
             WeightsLockedError: another program uses the hotkey; the lock stays until the operator clears it.
-            StoreLockLostError: another process writes to the store now.
+            StoreLostError: another process writes to the store now, or it is damaged.
         """
         if self._settings.enabled and not self._settings.dry_run:
             await self._lock.check()
@@ -105,11 +112,39 @@ class WeightService:
             except (ChainError, TimeoutError) as error:
                 self._lost(error)
                 await self._clock.sleep(_RETRY_S)
-            except (StoreLockLostError, WeightsLockedError):
-                raise
-            except Exception:  # noqa: BLE001 - one bad epoch must not end months of good ones
-                _log.exception(Event.WEIGHTS_FAILED, reason=str(Reason.BUG_INTERNAL))
+            except StoreAwayError as error:
+                self._store_away(error)
                 await self._clock.sleep(_RETRY_S)
+            except (StoreLostError, WeightsLockedError):
+                raise
+            except Exception as error:  # noqa: BLE001 - one bad epoch must not end months of good ones
+                self._failed(error)
+                await self._clock.sleep(_RETRY_S)
+            else:
+                self._works()
+
+    def _failed(self, error: Exception) -> None:
+        """Write a traceback once per change."""
+        repeats = self._said.fresh(place_of(error))
+        if repeats is not None:
+            _log.exception(Event.WEIGHTS_FAILED, reason=str(Reason.BUG_INTERNAL), repeats=repeats)
+        if self._board is not None:
+            self._board.raise_("weights_failing", f"{type(error).__name__}: {error}")
+
+    def _store_away(self, error: StoreAwayError) -> None:
+        """Say so, not more than once a minute: some steps need no write and work in between."""
+        now = self._clock.monotonic()
+        if self._store_said is None or now - self._store_said >= _QUIET_S:
+            self._store_said = now
+            self._block(None, Reason.WEIGHTS_STORE_AWAY, error.detail)
+
+    def _works(self) -> None:
+        self._said.over()
+        if self._blocked == Reason.WEIGHTS_STORE_AWAY:
+            _log.info(Event.WEIGHTS_UNBLOCKED, **self._identity)
+            self._blocked = None
+        if self._board is not None:
+            self._board.clear("weights_failing")
 
     async def step(self) -> None:
         """Do what the newest block asks for, then wait until something can have changed.
