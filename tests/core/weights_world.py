@@ -15,6 +15,7 @@ from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.reasons import Reason
+from validator.protocol.round import RoundInput, RoundPlan
 from validator.settings import WeightsSettings
 from validator.sources import VirtualClock
 from validator.store import Store
@@ -84,17 +85,11 @@ async def give_scores(
     round_id: int = 0,
     skill_type: str = "declarative",
 ) -> None:
-    snapshot = subnet.snapshot()
+    """Fill windows as of a round of 1.0.0 without tasks: what decides who is paid is tested elsewhere."""
+    frozen = RoundInput("1", "1.0.0", str(round_id), ME, subnet.snapshot(), "00" * 32, "00" * 32, (), ())
     async with store.begin() as tx:
-        await tx.miners.seen(snapshot)
-        await tx.rounds.skip(
-            round_id,
-            epoch=snapshot.epoch,
-            block=snapshot.block,
-            block_hash=snapshot.block_hash,
-            reason=Reason.SKIPPED_NO_TASKS,
-            at=START,
-        )
+        await tx.rounds.open(frozen, RoundPlan(frozen.round_id, ()), START)
+        await tx.rounds.settle(round_id, "void", Reason.VOID_OFFLINE, None, START)
         await tx.windows.add(
             [
                 WindowEntry(hotkey, skill_type, round_id, f"task-{n}", score)

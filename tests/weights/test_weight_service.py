@@ -244,5 +244,5 @@ async def test_an_epochs_vector_is_written_down_also_when_nothing_is_sent(store:
     assert first is not None
     assert second is not None
     assert (first.block, first.positive, first.unpaid) == (14, False, ())
-    assert (second.block, second.positive, second.round_id) == (34, True, None)
+    assert (second.block, second.positive, second.round_id) == (34, True, 0)
     assert await world.records() == []
