@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from old_store import unpacked
 from sqlalchemy import Connection, MetaData, Table, Text, column, insert, select, table
-from store_examples import HOTKEYS, PYTHON, RAG, at
+from store_examples import HOTKEYS, PYTHON, RAG, answer_all, at
 from store_migrating import migrate_to
 from test_store_standing import declared_since, end, freeze, unproven
 
@@ -32,7 +32,8 @@ async def kept(store: Store) -> Store:
         await tx.weights.prepare(1, 0, 4, PlannedWeights({A: 1.0}, {A: 1.0}, 0.0, {0: 65_535}), at(1.5))
     await end(store, await freeze(store, 2, declared={A: (PYTHON,), B: (PYTHON,)}, excluded={B: "low_reputation"}))
     await end(store, await freeze(store, 3, declared={A: (PYTHON,)}, excluded={B: "failure_rate"}), "void")
-    await freeze(store, 4, declared=both, excluded={D: "low_reputation"}, members=(A, B, C))
+    still_open = await freeze(store, 4, declared=both, excluded={D: "low_reputation"}, members=(A, B, C))
+    await answer_all(store, still_open)
     return store
 
 

@@ -118,6 +118,11 @@ async def test_an_answer_of_another_type_or_one_that_failed_or_is_void_proves_no
     assert (await unproven(store))[A, "executable_python"] == Exclusion(0, Reason.LOW_REPUTATION)
 
 
+async def test_an_answer_of_the_very_round_that_left_the_miner_out_proves_nothing(store: Store) -> None:
+    await end(store, await freeze(store, 0, excluded={B: "low_reputation"}, members=(A, B, C)))
+    assert await unproven(store) == {(B, "executable_python"): Exclusion(0, Reason.LOW_REPUTATION)}
+
+
 async def test_an_exclusion_of_a_round_that_is_void_stands_and_a_later_one_is_newer(store: Store) -> None:
     await end(store, await freeze(store, 0, excluded={A: "low_reputation"}), "void")
     assert await unproven(store) == {(A, "executable_python"): Exclusion(0, Reason.LOW_REPUTATION)}

@@ -126,6 +126,7 @@ async def test_since_when_is_kept_while_the_reason_stays(store: Store) -> None:
     await world.rounds(3)
     first = await world.vector()
     await world.rounds()
+    assert [(told.epoch, told.round_id) for told in await world.unpaid()] == [(first["epoch"], 4)]
     later = await world.vector()
     assert first["epoch"] < later["epoch"]
     (told,) = await world.unpaid()
