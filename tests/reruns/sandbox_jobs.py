@@ -1,0 +1,24 @@
+"""Jobs for sandboxes."""
+
+from typing import Any
+
+from validator.protocol.archives import pack
+from validator.protocol.probes import probe_values
+from validator.protocol.skill_types import SkillType
+from validator.reruns.sandbox.job import SandboxJob
+
+NONCE = "0123abcd" * 8
+DIGEST = "sha256:" + "ab" * 32
+FILES = {"main.sh": b"echo hello\n", "folder/data.txt": b"some data\n"}
+
+
+def make_job(**changed: Any) -> SandboxJob:
+    given: dict[str, Any] = {
+        "image": "registry.example/sandbox",
+        "digest": DIGEST,
+        "skill_type": SkillType.EXECUTABLE_SCRIPT,
+        "bundle": pack(FILES),
+        "nonce": NONCE,
+        "probes": probe_values(NONCE),
+    }
+    return SandboxJob(**given | changed)

@@ -1,0 +1,136 @@
+"""What a sandbox is given and gives back (SPEC 15)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, Protocol
+
+from validator.protocol.answer import ProbeEvidence
+from validator.protocol.archives import pack
+from validator.protocol.limits import MAX_TRACES_EXPANDED, MIB
+from validator.protocol.reasons import Reason
+from validator.protocol.skill_types import SkillType
+
+OURS: Final = frozenset(
+    {
+        Reason.SANDBOX_NO_ENGINE,
+        Reason.SANDBOX_UNFIT,
+        Reason.SANDBOX_REGISTRY,
+        Reason.SANDBOX_PULL,
+        Reason.SANDBOX_SLOW,
+        Reason.SANDBOX_ENGINE,
+    }
+)
+"""Failures that are the validator's, its engine's or its network's: tried again, never counted against a miner."""
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxLimits:
+    """Bounds on one run; docs/miner-protocol.md promises the defaults to miners.
+
+    Attributes:
+        wall_s: seconds from the start of the image's program to its end.
+        memory: bytes, what lies in /tmp and in the evidence folder included; there is no swap.
+        cpus: how many processors' time it may use.
+        processes: processes and threads at once.
+        scratch: bytes in /tmp.
+        evidence: bytes in the evidence folder.
+        entries: files and folders in the evidence folder, itself included.
+        log: bytes kept of what it writes to its outputs.
+        open_files: in one process.
+        image: bytes of the unpacked image.
+    """
+
+    wall_s: float = 120.0
+    memory: int = 1024 * MIB
+    cpus: float = 1.0
+    processes: int = 256
+    scratch: int = 256 * MIB
+    evidence: int = MAX_TRACES_EXPANDED
+    entries: int = 64
+    log: int = 64 * 1024
+    open_files: int = 1_024
+    image: int = 4_096 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxJob:
+    """One run of a miner's image over a dispatched bundle.
+
+    Attributes:
+        image: the repository, as the miner declared it.
+        digest: of the image, as the miner declared it.
+        skill_type: the task's, a runtime type.
+        bundle: the dispatched bundle, a gzip tar that the validator made or checked.
+        nonce: of the dispatch, 64 hex digits.
+        probes: the probe spec of the dispatch.
+        limits: of the run.
+    """
+
+    image: str
+    digest: str
+    skill_type: SkillType
+    bundle: bytes
+    nonce: str
+    probes: ProbeEvidence
+    limits: SandboxLimits = field(default_factory=SandboxLimits)
+
+
+class Ended(StrEnum):
+    """How the image's program came to its end."""
+
+    BY_ITSELF = "by_itself"
+    OUT_OF_TIME = "out_of_time"  # killed at limits.wall_s
+    OUT_OF_MEMORY = "out_of_memory"  # the kernel killed it or a process of its
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a run left behind.
+
+    Attributes:
+        files: name to content of every file in the evidence folder: plain relative names, within the job's limits,
+            and otherwise whatever a stranger wrote.
+        ended: how the program ended.
+        exit_code: 0 to 255; 137 of one that was killed.
+        seconds: from start to end.
+        log: what it wrote to its outputs, at most `limits.log` bytes; not printable as it is.
+    """
+
+    files: Mapping[str, bytes]
+    ended: Ended
+    exit_code: int
+    seconds: float
+    log: bytes
+
+    def trace_bundle(self) -> bytes:
+        """Return the files as a miner's trace bundle has them, for the same reader: `protocol/traces.py`."""
+        return pack(self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxFailure:
+    """Why there is no evidence.
+
+    Attributes:
+        reason: its code.
+        detail: what happened, printable.
+    """
+
+    reason: Reason
+    detail: str
+
+    @property
+    def ours(self) -> bool:
+        """Whether the miner has no part in it: the job may be tried again, and counts against nobody."""
+        return self.reason in OURS
+
+
+class Sandbox(Protocol):
+    """Runs images of strangers, any number at once."""
+
+    async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
+        """Return what the run left behind, or why there was none; nothing of it remains afterwards."""
+
+    async def close(self) -> None:
+        """Free what it holds. Runs that go on must be cancelled before."""

@@ -1,0 +1,66 @@
+"""A sandbox without an engine: what a run comes to follows from a callable, time from a clock."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from validator.protocol.reasons import Reason
+from validator.reruns.sandbox.image import ImageReferenceError, PinnedImage
+from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure, SandboxJob
+from validator.sources import Clock
+
+_KILLED = 137
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedRun:
+    """What a scripted image does.
+
+    Attributes:
+        files: what it leaves in the evidence folder.
+        seconds: how long it takes.
+        exit_code: of its program.
+        log: what it writes to its outputs.
+    """
+
+    files: dict[str, bytes]
+    seconds: float = 0.0
+    exit_code: int = 0
+    log: bytes = b""
+
+
+Script = Callable[[SandboxJob], ScriptedRun | SandboxFailure]
+
+
+class ScriptedSandbox:
+    """A `Sandbox` whose images follow a script; digests, wall time and sizes hold as in a container.
+
+    Args:
+        script: decides every run, when it starts.
+        clock: time passes on it.
+    """
+
+    def __init__(self, script: Script, clock: Clock) -> None:
+        self._script = script
+        self._clock = clock
+
+    async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
+        """Ask the script."""
+        try:
+            PinnedImage.parse(job.image, job.digest)
+        except ImageReferenceError as error:
+            return SandboxFailure(Reason.DIGEST_MISMATCH, str(error))
+        found = self._script(job)
+        if isinstance(found, SandboxFailure):
+            return found
+        await self._clock.sleep(min(found.seconds, job.limits.wall_s))
+        total = sum(map(len, found.files.values()))
+        if total > job.limits.evidence or len(found.files) >= job.limits.entries:
+            return SandboxFailure(Reason.SANDBOX_EVIDENCE, f"{len(found.files)} files of {total} bytes together")
+        log = found.log[: job.limits.log]
+        evidence = Evidence(found.files, Ended.BY_ITSELF, found.exit_code, found.seconds, log)
+        if found.seconds <= job.limits.wall_s:
+            return evidence
+        return replace(evidence, ended=Ended.OUT_OF_TIME, exit_code=_KILLED, seconds=job.limits.wall_s)
+
+    async def close(self) -> None:
+        """Do nothing: there is nothing to free."""
