@@ -61,6 +61,7 @@ DISPATCH_KEYS = [
     "sent_at",
     "received_at",
     "seconds",
+    "stalled",
     "http_status",
     "body_bytes",
     "sssa_sha256",
@@ -116,7 +117,7 @@ def test_rounds_as_a_table(example: Example) -> None:
 
 def test_a_settled_round_shows_every_dispatch_with_its_score(example: Example) -> None:
     found = answered("rounds", "show", "0", "--config", str(example.config))
-    assert list(found) == ["round", "meaning", "tasks", "flags", "reputation"]
+    assert list(found) == ["round", "meaning", "tasks", "flags", "reputation", "stalls"]
     assert list(found["round"]) == ROUND_KEYS
     assert found["meaning"] == Reason.SETTLED.meaning
     assert [task["skill_type"] for task in found["tasks"]] == [str(kind) for kind in ASSESSED_TYPES for _ in range(2)]

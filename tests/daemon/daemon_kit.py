@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 import aiohttp
@@ -22,7 +23,7 @@ from validator.daemon.stop import Stop
 from validator.daemon.world import World
 from validator.protocol.reasons import Reason
 from validator.settings import Settings
-from validator.sources import SeededRandom, VirtualClock
+from validator.sources import Clock, SeededRandom, VirtualClock
 from validator.store.records import WeightsRecord, WindowEntry
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
@@ -95,6 +96,28 @@ def settings_for(store_url: str, **rounds: Any) -> Settings:
     )
 
 
+class WrongClock:
+    """The daemon's clock, wrong by `off` seconds; the chain's goes right.
+
+    Args:
+        right: the chain's.
+        off: seconds by which it is ahead; may be set while it runs.
+    """
+
+    def __init__(self, right: VirtualClock, off: float) -> None:
+        self.right = right
+        self.off = off
+
+    def now(self) -> datetime:
+        return self.right.now() + timedelta(seconds=self.off)
+
+    def monotonic(self) -> float:
+        return self.right.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await self.right.sleep(seconds)
+
+
 @asynccontextmanager
 async def running(store_url: str, **rounds: Any) -> AsyncIterator[Running]:
     """A daemon over the simulated chain."""
@@ -102,6 +125,15 @@ async def running(store_url: str, **rounds: Any) -> AsyncIterator[Running]:
     chain = SimulatedChain(subnet, VALIDATOR.hotkey)
     async with _running(store_url, clock, subnet, chain, rounds) as daemon:
         yield daemon
+
+
+@asynccontextmanager
+async def with_wrong_clock(store_url: str, off: float) -> AsyncIterator[tuple[Running, WrongClock]]:
+    """A daemon whose clock is wrong by `off` seconds."""
+    clock, subnet = _subnet()
+    wrong = WrongClock(clock, off)
+    async with _running(store_url, clock, subnet, SimulatedChain(subnet, VALIDATOR.hotkey), {}, wrong) as daemon:
+        yield daemon, wrong
 
 
 @asynccontextmanager
@@ -129,15 +161,20 @@ def _subnet() -> tuple[VirtualClock, SimulatedSubnet]:
 
 
 @asynccontextmanager
-async def _running(
-    store_url: str, clock: VirtualClock, subnet: SimulatedSubnet, chain: Chain, rounds: dict[str, Any]
+async def _running(  # noqa: PLR0913, PLR0917 - what tests vary
+    store_url: str,
+    clock: VirtualClock,
+    subnet: SimulatedSubnet,
+    chain: Chain,
+    rounds: dict[str, Any],
+    own: Clock | None = None,
 ) -> AsyncIterator[Running]:
     world = World(
         chain=chain,
         source=MemorySource(tasks_of_all_types()),
         goals=MemoryGoals(),
         signer=VALIDATOR,
-        clock=clock,
+        clock=own or clock,
         random=SeededRandom("d"),
         canary=None,
         workers=Here(),

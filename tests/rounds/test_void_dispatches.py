@@ -13,6 +13,7 @@ from world import VALIDATOR, World, honest, on_virtual_time, online, prepared, t
 
 from validator.audit.explain import explain_round
 from validator.audit.log import verify_file
+from validator.audit.views import round_view
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.reasons import Reason
@@ -191,8 +192,9 @@ async def test_who_is_late_by_our_stall_is_void_and_who_is_late_without_one_is_n
     assert stored[hotkey(0)].reason == "local_stall"
     assert stored[hotkey(0)].detail == "for 2.0 s of the time to answer; it ended as deadline_late: time is up"
     async with store.read() as tx:
-        (stall,) = await tx.stalls.of_round(0)
-    assert stall.seconds == 2.0
+        view = await round_view(tx, 0)
+    assert view is not None
+    assert [stall.seconds for stall in view.stalls] == [2.0]
 
     await on_virtual_time(world, world.service.one_round())
     assert (await of_miners(store, 1))[hotkey(0)].reason == "deadline_late"

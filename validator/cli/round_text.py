@@ -62,6 +62,8 @@ def print_round(view: RoundView) -> None:
         f"{cell(record.failed_count)} failed, mean Q {cell(record.mean_quality)}, "
         f"mean consensus {cell(record.mean_consensus)}"
     )
+    for stall in view.stalls:
+        print_line(f"the validator stood still from {cell(stall.started_at)} for {stall.seconds:.1f} s (D-26)")
     for task in view.tasks:
         _print_task(task, view.uids)
     _print_flags(view)

@@ -18,6 +18,7 @@ from validator.protocol.skill_types import SkillType
 from validator.store import Transaction
 from validator.store.dispatch import Dispatch
 from validator.store.records import GroupRecord, RoundRecord, TaskRecord, TaskState
+from validator.store.repositories.stalls import StallRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +68,17 @@ class ReputationView:
 
 @dataclass(frozen=True, slots=True)
 class RoundView:
-    """A whole round. `meaning` explains the round's reason; `uids` are those of its metagraph, by hotkey."""
+    """A whole round. `meaning` explains the round's reason; `uids` are those of its metagraph, by hotkey.
+
+    `stalls` are when the validator stood still meanwhile (D-26).
+    """
 
     round: RoundRecord
     meaning: str | None
     tasks: tuple[TaskView, ...]
     flags: tuple[FlagView, ...]
     reputation: tuple[ReputationView, ...]
+    stalls: tuple[StallRecord, ...]
     uids: Mapping[str, int]
 
 
@@ -102,6 +107,7 @@ async def round_view(tx: Transaction, round_id: int) -> RoundView | None:
         ),
         flags=tuple(flag_view(flag) for flag in flags if flag.round_id == round_id),
         reputation=tuple(_reputation(record.event) for record in await tx.reputations.of_round(round_id)),
+        stalls=await tx.stalls.of_round(round_id),
         uids=uids,
     )
 
