@@ -44,6 +44,7 @@ def test_a_kind_is_sent_run_by_the_runner_of_the_assembly_settled_replayed_and_e
         from validator.cli.explain_round import print_round_explanation
         from validator.daemon.assembly import _dispatcher
         from validator.daemon.world import PRELOAD
+        from validator.rounds.heartbeat import Heartbeat
         from validator.settings import Settings
         from validator.store import open_store, upgrade
 
@@ -51,8 +52,11 @@ def test_a_kind_is_sent_run_by_the_runner_of_the_assembly_settled_replayed_and_e
             await upgrade(url)
             async with open_store(url) as store, AsyncExitStack() as stack:
                 world = ToyWorld(store)
-                outside = SimpleNamespace(signer=VALIDATOR, clock=world.clock, workers=None)
-                assembled = _dispatcher(Settings(validator={"netuid": 1}), outside, store, stack)
+                outside = SimpleNamespace(
+                    signer=VALIDATOR, clock=world.clock, workers=None, chain=world.chain, source=world.source
+                )
+                heart = Heartbeat(world.clock)
+                assembled = _dispatcher(Settings(validator={"netuid": 1}), outside, store, stack, heart, near=True)
                 stamper = assembled.runners["toy"]
                 world.dispatcher = replace(world.dispatcher, runners={**world.dispatcher.runners, "toy": stamper})
                 world.service.dispatcher = world.dispatcher
