@@ -155,6 +155,7 @@ class Preparer:
                 tx, version(scoring_version).rules, int(round_id), snapshot, self.signer.hotkey, self.clock.now()
             ),
             tasks=tuple(task.task for task in packed),
+            reruns=await tx.reruns.results(),
         )
 
 

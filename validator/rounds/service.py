@@ -45,6 +45,7 @@ class RoundService:
         standing: looks at every snapshot before a round begins on it.
         readiness: asked before a round starts.
         board: told when the subnet is gone and when rounds fail.
+        most_reruns: so many answers may wait to be run again; 0 without a sandbox.
         listeners: told when rounds start and end.
 
     Attributes:
@@ -65,6 +66,7 @@ class RoundService:
     standing: Standing
     readiness: Readiness
     board: Board
+    most_reruns: int = 0
     listeners: Sequence[RoundListener] = ()
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     in_hand: bool = field(init=False, default=False)
@@ -86,7 +88,15 @@ class RoundService:
             pause = self.interval_s
             self.in_hand = True
             try:
-                await resume_rounds(self.store, self.clock, self.signer, self.gates, self._reachable, self._unfinished)
+                await resume_rounds(
+                    self.store,
+                    self.clock,
+                    self.signer,
+                    self.gates,
+                    self._reachable,
+                    self._unfinished,
+                    self.most_reruns,
+                )
                 self._unfinished = Reason.BUG_CRASH
                 await self.store.probe()
                 await self.one_round()
@@ -166,7 +176,9 @@ class RoundService:
         if offline:
             await void_round(self.store, self.clock, self.signer, prepared.frozen, prepared.plan, Reason.VOID_OFFLINE)
             return Reason.VOID_OFFLINE, None
-        outcome = await settle_round(self.store, self.clock, self.signer, prepared.frozen, prepared.plan, returned)
+        outcome = await settle_round(
+            self.store, self.clock, self.signer, prepared.frozen, prepared.plan, returned, self.most_reruns
+        )
         return (Reason.SETTLED if outcome else next(iter(returned.void.values()))), outcome
 
     async def _reachable(self) -> bool:

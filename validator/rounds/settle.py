@@ -40,6 +40,7 @@ from validator.store import Store, Transaction
 from validator.store.dispatch import DispatchKey
 from validator.store.outcome_rows import OutcomeRows, rows_of
 from validator.store.records import EndState
+from validator.store.rerun import QueuedRerun, queued_reruns
 from validator.store.signed import PackedProof
 
 
@@ -105,17 +106,24 @@ def round_results(scored_by: Version, frozen: RoundInput, plan: RoundPlan, retur
 
 
 class Scored(NamedTuple):
-    """What a round comes to, the rows of that, its proofs, and the digests that its receipt needs."""
+    """What a round comes to, its rows, what is run again, its proofs, and the digests that its receipt needs."""
 
     results: RoundResults
     outcome: RoundOutcome
     rows: OutcomeRows
+    queued: tuple[QueuedRerun, ...]
     proofs: tuple[PackedProof, ...]
     lines: RoundLines
 
 
 async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
-    store: Store, clock: Clock, signer: Signer, frozen: RoundInput, plan: RoundPlan, returned: Returned
+    store: Store,
+    clock: Clock,
+    signer: Signer,
+    frozen: RoundInput,
+    plan: RoundPlan,
+    returned: Returned,
+    most_reruns: int = 0,
 ) -> RoundOutcome | None:
     """Score the round and store everything in one transaction; return the outcome, None when every task is void.
 
@@ -126,6 +134,7 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
         frozen: the round's input.
         plan: its groups.
         returned: what came back.
+        most_reruns: so many may wait in the store; where a round's would go beyond that, none of them is queued.
 
     Raises:
         UnknownScoringVersionError: the input is of a version that this program does not score.
@@ -135,15 +144,19 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
         await void_round(store, clock, signer, frozen, plan, next(iter(returned.void.values())))
         return None
     scored_by = version(frozen.scoring_version)
+    async with store.read() as tx:
+        room = most_reruns - await tx.reruns.unended()
     # A thread: hostile answers can be so long that scoring them takes a second for each group.
     with _no_collection():
-        scored = await asyncio.to_thread(_score, scored_by, signer, frozen, plan, returned)
+        scored = await asyncio.to_thread(_score, scored_by, signer, frozen, plan, returned, room)
     outcome, now = scored.outcome, clock.now()
 
     async def write(tx: Transaction) -> None:
         await _write_judgements(tx, frozen, scored.results, returned)
         await tx.rounds.settle(frozen.index, "settled", Reason.SETTLED, outcome, now, scored.rows.summary)
         await _write_rows(tx, frozen.index, scored.rows, scored_by.rules.reputation.start, now)
+        await tx.reruns.enter(frozen.index, frozen.reruns, scored_by.struck_entries(frozen))
+        await tx.reruns.queue(scored.queued, now)
         await tx.proofs.put_all(scored.proofs)
         await write_receipt(tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, scored.lines))
 
@@ -195,17 +208,21 @@ def _no_collection() -> Iterator[None]:
         gc.enable()
 
 
-def _score(scored_by: Version, signer: Signer, frozen: RoundInput, plan: RoundPlan, returned: Returned) -> Scored:
+def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
+    scored_by: Version, signer: Signer, frozen: RoundInput, plan: RoundPlan, returned: Returned, room: int
+) -> Scored:
     results = round_results(scored_by, frozen, plan, returned)
     outcome = scored_by.score(frozen, plan, results)
-    proofs = tuple(sealed_proofs(signer, frozen, plan, results, outcome))
+    wanted = queued_reruns(scored_by, frozen, plan, outcome)
+    queued = wanted if len(wanted) <= room else ()
+    proofs = tuple(sealed_proofs(signer, frozen, plan, results, outcome, queued))
     lines = msgspec.structs.replace(
         planned_lines(frozen, plan),
         answers=line_digest(answers_line(results)),
         outcome=line_digest(outcome_line(outcome)),
         proofs=notes_of(proofs),
     )
-    return Scored(results, outcome, rows_of(scored_by, frozen, outcome), proofs, lines)
+    return Scored(results, outcome, rows_of(scored_by, frozen, outcome), queued, proofs, lines)
 
 
 async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundResults, returned: Returned) -> None:

@@ -17,6 +17,7 @@ from validator.store.repositories.miners import Miners
 from validator.store.repositories.proofs import Proofs
 from validator.store.repositories.receipts import Receipts
 from validator.store.repositories.reputations import Reputations
+from validator.store.repositories.reruns import Reruns
 from validator.store.repositories.retention import Retention
 from validator.store.repositories.rounds import Rounds
 from validator.store.repositories.salts import Salts
@@ -66,4 +67,5 @@ class Transaction:
         self.weight_guard = WeightGuard(connection, packing)
         self.proofs = Proofs(connection, packing)
         self.receipts = Receipts(connection, packing)
+        self.reruns = Reruns(connection, packing)
         self.retention = Retention(connection, packing)

@@ -1,6 +1,6 @@
 """The proofs of a round made again, and held against the stored ones (SPEC 14)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from validator.audit.replay.compare import Difference
@@ -12,17 +12,23 @@ from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundR
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.store import Transaction
 from validator.store.errors import DamagedError
+from validator.store.rerun import QueuedRerun
 from validator.store.signed import ProofRecord
 
 Document = dict[str, Any]
 
 
 def proofs_again(
-    frozen: RoundInput, plan: RoundPlan, results: RoundResults, outcome: RoundOutcome
+    frozen: RoundInput,
+    plan: RoundPlan,
+    results: RoundResults,
+    outcome: RoundOutcome,
+    queued: Collection[QueuedRerun],
 ) -> Iterator[tuple[str, Document]]:
     """Yield the unsigned document of every proof with its task, in plan order; one by one: they may be large."""
     for group in outcome.groups:
-        proof = group_proof(frozen, plan, results, outcome, group.task_id)
+        again = {one.key.hotkey for one in queued if one.key.task_id == group.task_id}
+        proof = group_proof(frozen, plan, results, outcome, group.task_id, reruns_queued=again)
         if proof is not None:
             yield group.task_id, proof_document(proof)
 

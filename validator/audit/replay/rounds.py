@@ -10,6 +10,7 @@ from validator.audit.replay.again import judge_again
 from validator.audit.replay.answers import answer_differences
 from validator.audit.replay.compare import Difference
 from validator.audit.replay.derived import no_rows, outcome_rows, plan_rows
+from validator.audit.replay.entered import entered_rows, rerun_rows, result_rows
 from validator.audit.replay.frozen import input_differences
 from validator.audit.replay.plain import compared, compared_bytes
 from validator.audit.replay.proofs import proof_difference, proofs_again, proofs_of_nothing
@@ -33,6 +34,7 @@ from validator.store import DispatchKey, Transaction
 from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
 from validator.store.records import StoredRound
+from validator.store.rerun import QueuedRerun, queued_reruns
 
 T = TypeVar("T")
 
@@ -131,7 +133,9 @@ class _Replay:
             return
         self.digests["outcome"] = digest(outcome_form(outcome))
         await self._outcome(outcome)
-        await self._proofs(frozen, proofs_again(frozen, plan, results, outcome))
+        await self._entered(scored_by, frozen)
+        queued = await self._reruns(scored_by, frozen, plan, outcome)
+        await self._proofs(frozen, proofs_again(frozen, plan, results, outcome, queued))
         await self._rows(outcome_rows(scored_by, frozen, outcome))
 
     async def _results(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan) -> RoundResults | None:
@@ -167,6 +171,23 @@ class _Replay:
         if difference is None and expected != self.digests["outcome"]:
             difference = Difference("outcome", f"its bytes hash to {self.digests['outcome']}, not to {expected}")
         self._note(difference)
+
+    async def _reruns(
+        self, scored_by: Version, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome
+    ) -> tuple[QueuedRerun, ...]:
+        """Return what the round had run again: everything that follows from it, or nothing at all."""
+        stored = await self._read("reruns", self.tx.reruns.of_round(self.round_id))
+        again = self._computed("reruns", lambda: queued_reruns(scored_by, frozen, plan, outcome))
+        if not stored or again is None:
+            return ()
+        self._note(compared("reruns", rerun_rows(one.queued for one in stored), rerun_rows(again)))
+        return again
+
+    async def _entered(self, scored_by: Version, frozen: RoundInput) -> None:
+        """Hold the results that the round counted, and the entries that they took, against its input."""
+        stored = await self._read("reruns", self.tx.reruns.entered_in(self.round_id))
+        if stored is not None:
+            self._note(compared("input.reruns", entered_rows(stored), result_rows(scored_by, frozen)))
 
     async def _proofs(self, frozen: RoundInput, proofs: Iterator[tuple[str, dict[str, Any]]]) -> None:
         digests: dict[str, str] = {}

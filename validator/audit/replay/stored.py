@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from validator.audit.replay.derived import Rows, plain
+from validator.audit.replay.entered import as_added
 from validator.store import Transaction
 from validator.store.outcome_rows import TaskEnd
 from validator.store.records import RoundRecord
@@ -75,7 +76,7 @@ async def _reputation_events(tx: Transaction, record: RoundRecord) -> Any:
 
 
 async def _window_entries(tx: Transaction, record: RoundRecord) -> Any:
-    return await tx.windows.of_round(record.round_id)
+    return as_added(await tx.windows.of_round(record.round_id), await tx.reruns.of_round(record.round_id))
 
 
 _PARTS = {

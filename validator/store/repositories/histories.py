@@ -1,6 +1,6 @@
 """What selection needs to know about the past (SPEC 8)."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from sqlalchemy import and_, case, func, or_, select
@@ -10,7 +10,7 @@ from validator.protocol.reasons import OURS
 from validator.protocol.round import TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.store.repositories.base import Repository
-from validator.store.tables import dispatches, rounds
+from validator.store.tables import dispatches, reruns, rounds
 
 MAX_ROLES = 100
 
@@ -30,7 +30,8 @@ class Histories(Repository):
 
         Returns:
             (hotkey, skill_type) -> roles of the newest 100 rounds in which it was assigned, newest first (primary
-            if it was primary for any task of the type in that round), dispatches and failures (failed gates);
+            if it was primary for any task of the type in that round), dispatches and failures (failed gates, and
+            answers that a rerun struck);
             `in_flight` 0. Pairs that were never assigned are absent.
         """
         d = dispatches.c
@@ -61,7 +62,12 @@ class Histories(Repository):
             if row.round_id >= round_id - lookback:
                 sent, failures = counts[pair]
                 counts[pair] = sent + int(row.dispatches), failures + int(row.failures)
-        return {pair: TypeHistory(tuple(its), *counts[pair]) for pair, its in roles.items()}
+        struck = await self._struck(round_id - lookback)
+        return {
+            pair: TypeHistory(tuple(its), sent, failures + struck[pair])
+            for pair, its in roles.items()
+            for sent, failures in [counts[pair]]
+        }
 
     async def failures(self, round_id: int, lookback: int) -> dict[tuple[str, str], tuple[int, int]]:
         """Return (hotkey, skill_type) -> dispatches and failures as in `before`, without reading what is older."""
@@ -78,4 +84,14 @@ class Histories(Repository):
             .where(d.state.in_(("answered", "failed")))
             .group_by(d.hotkey, d.skill_type)
         )
-        return {(row.hotkey, row.skill_type): (row.dispatches, int(row.failures)) for row in await self._all(statement)}
+        struck = await self._struck(round_id - lookback)
+        return {
+            (row.hotkey, row.skill_type): (row.dispatches, int(row.failures) + struck[row.hotkey, row.skill_type])
+            for row in await self._all(statement)
+        }
+
+    async def _struck(self, since: int) -> Counter[tuple[str, str]]:
+        """Return how many answers of rounds from `since` on a settled round struck: failed dispatches (D-30)."""
+        r = reruns.c
+        statement = select(r.hotkey, r.skill_type).where(r.struck.is_not(None), r.round_id >= since)
+        return Counter((row.hotkey, row.skill_type) for row in await self._all(statement))

@@ -1,12 +1,16 @@
-"""What the settings do not want kept for good: raw bodies and bundles of rounds that have ended."""
+"""What the settings do not want kept for good: raw bodies and bundles of rounds that ended and reruns that ended."""
 
 from datetime import datetime
+from typing import Final
 
-from sqlalchemy import delete, select, tuple_
+from sqlalchemy import delete, or_, select, tuple_
 
 from validator.store.records import Pruned
 from validator.store.repositories.base import Repository
-from validator.store.tables import answers, bundles, rounds, tasks
+from validator.store.tables import answers, bundles, reruns, rounds, tasks
+
+_UNENDED: Final = reruns.c.state.in_(("pending", "running"))
+_RUN_AGAIN: Final = select(reruns.c.round_id, reruns.c.task_id, reruns.c.hotkey).where(_UNENDED)
 
 
 class Retention(Repository):
@@ -15,7 +19,7 @@ class Retention(Repository):
     async def prune(
         self, *, answers_before: datetime | None = None, bundles_before: datetime | None = None, limit: int = 500
     ) -> Pruned:
-        """Remove raw bodies and bundles stored before the given moments, unless their round is open.
+        """Remove raw bodies and bundles stored before these moments, unless their round is open or a rerun needs them.
 
         Args:
             answers_before: None keeps all bodies.
@@ -37,17 +41,20 @@ class Retention(Repository):
         old = (
             select(*key)
             .join(rounds, rounds.c.round_id == a.round_id)
-            .where(a.stored_at < before, rounds.c.state != "open")
+            .where(a.stored_at < before, rounds.c.state != "open", tuple_(*key).not_in(_RUN_AGAIN))
             .order_by(a.stored_at)
             .limit(limit)
         )
         return await self._changed(delete(answers).where(tuple_(*key).in_(old)))
 
     async def _bundles(self, before: datetime, limit: int) -> int:
+        of_answers = tuple_(tasks.c.round_id, tasks.c.task_id).in_(
+            select(reruns.c.round_id, reruns.c.task_id).where(_UNENDED)
+        )
         in_use = (
             select(tasks.c.bundle_sha256)
             .join(rounds, rounds.c.round_id == tasks.c.round_id)
-            .where(rounds.c.state == "open")
+            .where(or_(rounds.c.state == "open", of_answers))
         )
         old = (
             select(bundles.c.sha256)

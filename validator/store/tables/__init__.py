@@ -8,6 +8,7 @@ from validator.store.tables.answers import answers, dispatches, scores, sssas, w
 from validator.store.tables.base import metadata
 from validator.store.tables.conduct import agreements, flags, reputation_events, reputations
 from validator.store.tables.log import proofs, receipts
+from validator.store.tables.reruns import reruns
 from validator.store.tables.rounds import (
     bundles,
     capabilities,
@@ -39,6 +40,7 @@ __all__ = [
     "receipts",
     "reputation_events",
     "reputations",
+    "reruns",
     "rounds",
     "salts",
     "scores",

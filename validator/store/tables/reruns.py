@@ -1,0 +1,45 @@
+"""Answers that are run again (SPEC 15)."""
+
+from typing import Final
+
+from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, Table, UniqueConstraint
+
+from validator.protocol.capabilities import SandboxImage
+from validator.protocol.rerun import RerunReport
+from validator.store.columns import Json, Message, Moment, Name, Real, ReasonCode
+from validator.store.tables.base import metadata, of_dispatch, one_of
+
+RERUN_STATES: Final = ("pending", "running", "done", "inconclusive")
+
+reruns = Table(
+    "reruns",
+    metadata,
+    Column("rerun_id", Name, primary_key=True),
+    Column("round_id", BigInteger, nullable=False),
+    Column("task_id", Name, nullable=False),
+    Column("hotkey", Name, nullable=False),
+    Column("skill_type", Name, nullable=False),
+    Column("why", ReasonCode, nullable=False),
+    Column("image", Json(SandboxImage), nullable=False),  # as declared in the round's input
+    Column("state", Name, nullable=False),
+    Column("attempts", Integer, nullable=False),  # begun, the running one included
+    Column("queued_at", Moment, nullable=False),
+    Column("due_at", Moment, nullable=False),  # pending: not tried before
+    Column("started_at", Moment),  # of the last try
+    Column("ended_at", Moment),
+    Column("reason", ReasonCode),  # of the end; pending: of the last try
+    Column("detail", Message),
+    Column("event", Name),  # what it does to the reputation
+    Column("report", Json(RerunReport)),  # both runs side by side
+    Column("entered_in", BigInteger, ForeignKey("rounds.round_id")),  # the round that counted the event
+    Column("struck", Real),  # what the window entry was worth before the event took it (D-30)
+    of_dispatch(),
+    one_of("state", RERUN_STATES),
+    CheckConstraint("event IN ('rerun_pass', 'rerun_fail', 'digest_mismatch')", name="event"),
+    CheckConstraint("(state = 'done') = (event IS NOT NULL)", name="done"),
+    CheckConstraint("(state IN ('done', 'inconclusive')) = (ended_at IS NOT NULL)", name="ended"),
+    UniqueConstraint("round_id", "task_id", "hotkey"),
+    Index(None, "state", "due_at"),
+    Index(None, "hotkey", "started_at"),
+    Index(None, "entered_in"),
+)
