@@ -8,18 +8,19 @@ from typing import TypeVar
 
 from localnet.cohort import CohortStory, cohort_story
 from localnet.roster import Resident
+from validator.audit.paid import UNMIXED, paid_now
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.means import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessedMember, RanMember
 from validator.protocol.skill_types import SkillType
 from validator.rounds.listening import EndedRound
-from validator.scoring import CURRENT, version
 from validator.store import Store
 from validator.store.records import FlagDetail, ScoreRecord, WeightsRecord
 
 M = TypeVar("M", AssessedMember, RanMember)
 _ALL = 1_000_000
+_MECHID = 0
 _RAN = (Reason.ACCEPTED, Reason.WORKFLOW_DEFERRED)
 
 
@@ -96,15 +97,15 @@ async def read_result(
     ends: Sequence[EndedRound],
 ) -> NetworkResult:
     """Return what the store and the chain say about the run."""
-    pays = version(CURRENT)
     async with store.read() as tx:
+        paid = await paid_now(tx, _MECHID, UNMIXED[_MECHID], residents)
+        rules = paid.basis.version.rules
         scores = {hotkey: await tx.scores.of_miner(hotkey, _ALL) for hotkey in residents}
         reputations = await tx.reputations.all()
         standing = await tx.flags.standing()
-        windows = await tx.windows.all(pays.rules.pay.window)
-        submission = await tx.weights.latest(0)
+        submission = await tx.weights.latest(_MECHID)
         turned = [hotkey for hotkey, resident in residents.items() if resident.kind == "cohort"]
-        cohort = await cohort_story(tx, turned, pays.rules.groups.ejecting_flags, 0)
+        cohort = await cohort_story(tx, turned, rules.groups.ejecting_flags, _MECHID)
         flags = [
             detail for flag in await tx.flags.listing(include_cleared=True) for detail in await tx.flags.get(flag.id)
         ]
@@ -116,7 +117,6 @@ async def read_result(
                 for hotkey in group.plan.promoted
             ]
         )
-    plan = pays.score_weights(windows)
     planners = [hotkey for hotkey, resident in residents.items() if SkillType.WORKFLOW in resident.skill_types]
     chain = _on_chain(subnet, validator)
     miners = [
@@ -130,7 +130,7 @@ async def read_result(
             mean_workflow=_mean([one.workflow.score.score for one in _of(RanMember, scores[hotkey]) if one.workflow]),
             reputation=_mean([value for (key, _), value in reputations.items() if key == hotkey]) or 0.5,
             flags=standing.get(hotkey, 0),
-            score=plan.scores.get(hotkey, 0.0),
+            score=paid.plan.scores.get(hotkey, 0.0),
             weight=submission.vector.get(hotkey, 0.0) if submission else 0.0,
             on_chain=chain.get(hotkey, 0.0),
             reasons=_reasons(scores[hotkey]),

@@ -18,6 +18,9 @@ def test_a_cohort_that_turns_is_flagged_and_nobody_else(sqlite_url: str) -> None
         assert len(detail["samples"]) >= 5
         assert detail["record"]["flag"]["mean_with_primaries"] > 0.9
         assert detail["record"]["flag"]["mean_with_auditors"] < 0.6
+    paid = result["cohort"]["paid"]
+    assert paid[-1]["ejected"] == len(result["cohort"]["ejections"]) >= 2
+    assert [epoch["ejected_weight"] for epoch in paid] == [0.0] * len(paid)
 
 
 @pytest.mark.timeout(300)

@@ -119,6 +119,6 @@ def test_what_cannot_be_explained_is_told_in_a_line(
 
 
 def test_the_command_as_users_start_it(configs: Configs, tmp_path: Path) -> None:
-    done = validator("explain", LAST, HOTKEYS[6], cwd=tmp_path, VALIDATOR_CONFIG=configs("assorted"), NO_COLOR="1")
+    done = validator("explain", LAST, HOTKEYS[7], cwd=tmp_path, VALIDATOR_CONFIG=configs("assorted"), NO_COLOR="1")
     assert done.returncode == 0
     assert done.stdout == (GOLDEN / "excluded.txt").read_text(encoding="utf-8")

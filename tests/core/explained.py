@@ -5,9 +5,11 @@ depend on how fast the machine is.
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections import Counter
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from itertools import cycle, islice
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -30,6 +32,7 @@ from validator.rounds.prepare import Prepared
 from validator.rounds.settle import settle_round
 from validator.store import Store
 from validator.tasks.memory import MemorySource
+from validator.tasks.order import Order
 from validator.tasks.source import SourcedTask
 
 T = TypeVar("T")
@@ -76,6 +79,19 @@ DECLARED: Final[Mapping[int, tuple[SkillType, ...]]] = {
 }
 LATE, GARBAGE, ONE_AT_A_TIME, SILENT = 7, 6, 5, 8
 HELD_UP, OUT_OF = 3, 4
+
+
+class TasksInTurn(MemorySource):
+    """Serves tasks of each type in the order in which they were added, round about: pages show the same ones always."""
+
+    def __init__(self, tasks: Iterable[SourcedTask]) -> None:
+        tasks = tuple(tasks)
+        super().__init__(tasks)
+        self._turns = {kind: cycle([task for task in tasks if task.task.skill_type == kind]) for kind in SkillType}
+        self._many = Counter(task.task.skill_type for task in tasks)
+
+    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
+        return list(islice(self._turns[skill_type], min(count, self._many[skill_type])))
 
 
 class ExplainedWorld(World):
@@ -136,7 +152,7 @@ class ExplainedWorld(World):
 
 async def assorted(store: Store) -> ExplainedWorld:
     """Play five rounds of all types with a little of everything; the last one is the one to explain."""
-    world = ExplainedWorld(store, MemorySource(assorted_tasks()), assorted_script, DECLARED)
+    world = ExplainedWorld(store, TasksInTurn(assorted_tasks()), assorted_script, DECLARED)
     for _ in range(ASSORTED_ROUNDS - 1):
         await world.play()
     await world.play(void=AGENTS)
@@ -145,7 +161,7 @@ async def assorted(store: Store) -> ExplainedWorld:
 
 async def stalled(store: Store) -> ExplainedWorld:
     """Play a round in which the validator stands still for 2.5 s and runs out of descriptors: that costs no miner."""
-    source = MemorySource([_task(RAG, "none", None, "the only one")])
+    source = TasksInTurn([_task(RAG, "none", None, "the only one")])
     world = ExplainedWorld(store, source, stalled_script, dict.fromkeys(range(OUT_OF + 1), (RAG,)))
     world.dispatcher = replace(world.dispatcher, stalls=lambda since: (Stall(since + 1.0, 2.5),))
     await world.play()
@@ -158,7 +174,7 @@ async def cohort(store: Store) -> ExplainedWorld:
     They are alone at first, which lifts their reputations: from then on they are the primaries.
     """
     everyone = dict.fromkeys(range(len(HOTKEYS)), (RAG,))
-    source = MemorySource([_task(RAG, "none", None, "the only one")])
+    source = TasksInTurn([_task(RAG, "none", None, "the only one")])
     world = ExplainedWorld(store, source, _cohort_script, everyone)
     world.declared = dict.fromkeys(range(3), (RAG,))
     await world.play()

@@ -36,8 +36,8 @@ class Example(NamedTuple):
 
 EXAMPLES: Final[dict[str, Example]] = {
     "winner": Example("assorted", (_LAST, HOTKEYS[4])),  # a group of three without truth, and D-7, beside it
-    "auditor": Example("assorted", (_LAST, HOTKEYS[5])),  # and in flight, beside it
-    "excluded": Example("assorted", (_LAST, HOTKEYS[6])),
+    "auditor": Example("assorted", ("3", HOTKEYS[5])),  # in flight, beside it
+    "excluded": Example("assorted", (_LAST, HOTKEYS[7])),
     "gate-failure": Example("assorted", ("2", HOTKEYS[6])),  # not drawn, beside it
     "flagged": Example("cohort", (_FLAGGED, HOTKEYS[0])),
     "early-answer": Example("assorted", (_LAST, HOTKEYS[1])),  # a group of four, and quality alone, beside it

@@ -3,7 +3,9 @@
 The same on every run: each plan is run on a clock of its own that jumps from one sleeper to the next.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import cycle, islice
 from typing import Any, Final
 
 import msgspec
@@ -25,10 +27,12 @@ from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import StepOutput
+from validator.protocol.workflow_task import WorkflowTask
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
+from validator.tasks.order import Order
 
 MINERS: Final = 5
 PLANNED_ROUNDS: Final = 2
@@ -71,11 +75,22 @@ class JumpingRunner(PlanRunner):
         return await on_virtual_time(clock, runner.run(round_id, expected, accepted, seconds))
 
 
+class GoalsInTurn(MemoryGoals):
+    """Serves tasks in the order given, round about: pages show the same ones always."""
+
+    def __init__(self, tasks: Sequence[WorkflowTask]) -> None:
+        super().__init__(tasks)
+        self._turns = cycle(tasks)
+
+    async def fetch(self, count: int, order: Order) -> list[WorkflowTask]:
+        return list(islice(self._turns, count))
+
+
 async def planned(store: Store) -> ExplainedWorld:
     """Play two rounds: a rag and an agent task, then a code and a data_transform task."""
     source = MemorySource()
     world = ExplainedWorld(store, source, honest, dict.fromkeys(range(MINERS), (SkillType.WORKFLOW,)))
-    goals = MemoryGoals([RAG, AGENT, CODE, TRANSFORM])
+    goals = GoalsInTurn([RAG, AGENT, CODE, TRANSFORM])
     random = SeededRandom("planned")
     supplies = (Bundles(source, None, random), Goals(goals, random))
     world.preparer = replace(world.preparer, supplies=supplies)

@@ -17,7 +17,7 @@ def with_version(tree: Tree, rules: str) -> None:
         "import RULES as RULES_1_0\nfrom validator.scoring.v2_0.rules import RULES as RULES_2_0\n",
     )
     tree.put(VERSIONS, 'Version11("1.1.0", RULES_1_1))', 'Version11("1.1.0", RULES_1_1), Version("2.0.0", RULES_2_0))')
-    tree.put(VERSIONS, 'CURRENT: Final = "1.0.0"', 'CURRENT: Final = "2.0.0"')
+    tree.put(VERSIONS, 'CURRENT: Final = "1.1.0"', 'CURRENT: Final = "2.0.0"')
 
 
 PLAYED = """

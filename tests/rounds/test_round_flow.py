@@ -19,7 +19,7 @@ from validator.protocol.signatures import Signer
 from validator.rounds.prepare import Skipped
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round
-from validator.scoring import Schedule
+from validator.scoring import Schedule, version
 from validator.store import Store, open_store
 from validator.store.errors import AlreadySettledError
 from validator.store.tables import dispatches
@@ -45,8 +45,8 @@ async def test_a_round_is_settled_with_everything_it_decided(store: Store) -> No
     assert set(reputations.values()) <= {0.52, 0.54}
     # what is stored is enough to score the round again, byte for byte
     assert stored.input is not None
-    plan = V1.plan(stored.input)
-    assert V1.score(stored.input, plan, results) == end.outcome
+    scores = version(stored.input.scoring_version)
+    assert scores.score(stored.input, scores.plan(stored.input), results) == end.outcome
 
 
 async def test_reputation_and_history_reach_the_next_round(store: Store) -> None:

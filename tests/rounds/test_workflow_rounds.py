@@ -16,6 +16,7 @@ from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import WorkflowTask
 from validator.rounds.resume import resume_rounds
+from validator.scoring import version
 from validator.store import Store
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
@@ -78,7 +79,8 @@ async def test_plans_are_run_scored_and_kept_so_that_they_score_again(store: Sto
     assert stored is not None
     assert stored.input is not None
     assert stored.outcome == end.outcome
-    assert V1.score(stored.input, V1.plan(stored.input), results) == end.outcome
+    scores = version(stored.input.scoring_version)
+    assert scores.score(stored.input, scores.plan(stored.input), results) == end.outcome
     assert {kind for of_types in windows.values() for kind in of_types} == {"workflow"}
     assert not reputations  # no consensus, no event
 
@@ -135,8 +137,8 @@ async def test_a_task_whose_run_was_cut_off_is_void_and_not_run_twice(store: Sto
     services.script = {"find": [Try(), Try()], "say": [Try(fault=None, output=CAT)]}
     calls = 0
 
-    class KilledError(RuntimeError):
-        """What stands for the end of the process."""
+    class KilledError(BaseException):
+        """What stands for the end of the process: nobody can handle that."""
 
     call = services.call
 
@@ -148,7 +150,8 @@ async def test_a_task_whose_run_was_cut_off_is_void_and_not_run_twice(store: Sto
         return await call(*args)  # type: ignore[arg-type]
 
     services.call = killing  # type: ignore[method-assign, assignment]
-    await on_virtual_time(world, world.dispatcher.dispatch(await prepared(world)))
+    with pytest.raises(BaseExceptionGroup):
+        await on_virtual_time(world, world.dispatcher.dispatch(await prepared(world)))
     asked = len(services.requests)
     await resume_rounds(store, world.clock, VALIDATOR, world.gates, online)
     assert len(services.requests) == asked

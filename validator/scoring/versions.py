@@ -148,7 +148,7 @@ class Version11(Version):
     worth_parts = workflow_1_1.worth_parts
 
 
-CURRENT: Final = "1.0.0"
+CURRENT: Final = "1.1.0"
 """The version of new rounds."""
 
 VERSIONS: Mapping[str, Version] = MappingProxyType(
