@@ -6,7 +6,7 @@ UV := $(BIN)/uv
 ROUNDS ?= 18
 PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test attack faults bench hostile kill-test crash-test replay-test random-rounds test-chain lint format reference lock clean
+.PHONY: help setup demo test attack faults bench hostile kill-test engine-test crash-test replay-test random-rounds test-chain lint format reference lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -29,6 +29,9 @@ test: setup  ## Run every test but those of make attack and make faults, on SQLi
 
 attack: setup  ## Every kind of hostility once, and a few kills -9 at random moments, against running daemons
 	$(PARALLEL) -m attack tests/acceptance
+
+engine-test: setup  ## Real containers: hostile images in the sandbox, on the engine that DOCKER_HOST names
+	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/reruns
 
 crash-test: setup  ## 200 kills around the submission of weights on each database, ten processes in a race; prints the figures
 	CRASH_KILLS=200 CRASH_RACERS=10 $(BIN)/pytest tests/weights/test_crashes.py -s --timeout 3600

@@ -14,12 +14,16 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 
 from validator.store import Store, open_store, upgrade
+
+if TYPE_CHECKING:
+    from engine_kit import Registry
 
 # How long an example takes says more about the machine than about the code; one that fails can be run again as it was.
 settings.register_profile("suite", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
@@ -129,3 +133,13 @@ def empty_store_url(request: pytest.FixtureRequest) -> str:
 async def store(store_url: str) -> AsyncIterator[Store]:
     async with open_store(store_url) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Registry]":
+    """A registry of images on loopback, beside the container engine that DOCKER_HOST names."""
+    from engine_kit import need_engine, running_registry  # noqa: PLC0415 - only tests of containers pay for it
+
+    need_engine()
+    with running_registry(tmp_path_factory.mktemp("registry")) as running:
+        yield running

@@ -31,6 +31,12 @@ class ArchiveTooLargeError(ArchiveError):
 
 def pack(files: Mapping[str, bytes]) -> bytes:
     """Return a gzip tar of `files`: names sorted, all times 0, so that equal content gives equal bytes."""
+    squeeze = zlib.compressobj(9, zlib.DEFLATED, _GZIP)
+    return squeeze.compress(pack_tar(files)) + squeeze.flush()
+
+
+def pack_tar(files: Mapping[str, bytes]) -> bytes:
+    """Return a tar of `files`: names sorted, all times 0, everything root's with mode 0644."""
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for name in sorted(files):
@@ -38,8 +44,7 @@ def pack(files: Mapping[str, bytes]) -> bytes:
             info.size = len(files[name])
             info.mode = 0o644
             tar.addfile(info, io.BytesIO(files[name]))
-    squeeze = zlib.compressobj(9, zlib.DEFLATED, _GZIP)
-    return squeeze.compress(raw.getvalue()) + squeeze.flush()
+    return raw.getvalue()
 
 
 def unpack(data: bytes, *, expanded: int, file_size: int, entries: int) -> Iterator[tuple[str, bytes]]:
@@ -56,7 +61,24 @@ def unpack(data: bytes, *, expanded: int, file_size: int, entries: int) -> Itera
         ArchiveError: damaged, or holding anything but files and folders with plain relative names.
     """
     raw = _Tar(entries * _TAR_OVERHEAD + _TAR_SLACK)
-    _inflate(data, raw, expanded + entries * _TAR_OVERHEAD + _TAR_SLACK)
+    _inflate(data, raw, tar_bound(expanded, entries))
+    yield from _files(raw, expanded, file_size, entries)
+
+
+def unpack_tar(data: bytes, *, expanded: int, file_size: int, entries: int) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of the tar `data`, which is not compressed, as `unpack` does."""
+    raw = _Tar(entries * _TAR_OVERHEAD + _TAR_SLACK)
+    raw.write(data)
+    raw.seek(0)
+    yield from _files(raw, expanded, file_size, entries)
+
+
+def tar_bound(expanded: int, entries: int) -> int:
+    """Return how many bytes a tar of files within these limits has at most."""
+    return expanded + entries * _TAR_OVERHEAD + _TAR_SLACK
+
+
+def _files(raw: "_Tar", expanded: int, file_size: int, entries: int) -> Iterator[tuple[str, bytes]]:
     seen: set[str] = set()
     folders: set[str] = set()
     total = 0

@@ -81,7 +81,7 @@ class Ended(StrEnum):
 
     BY_ITSELF = "by_itself"
     OUT_OF_TIME = "out_of_time"  # killed at limits.wall_s
-    OUT_OF_MEMORY = "out_of_memory"  # the kernel killed it or a process of its
+    OUT_OF_MEMORY = "out_of_memory"  # the engine saw the kernel kill it or a process of its
 
 
 @dataclass(frozen=True, slots=True)

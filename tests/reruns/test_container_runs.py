@@ -1,0 +1,137 @@
+"""Images in real containers: what an honest one gets, and what becomes of those that cannot be run."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from engine_kit import LIMITS, NOTHING, Registry, evidence_of, failure_of, job_of, left_behind, sandbox_at
+from sandbox_jobs import NONCE
+
+from validator.protocol.limits import MIB
+from validator.protocol.probes import probe_values
+from validator.protocol.reasons import Reason
+from validator.protocol.skill_types import SkillType, trace_names
+from validator.protocol.traces import ProbesSeen, read_traces
+from validator.reruns.sandbox.contract import environment
+from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure
+
+pytestmark = pytest.mark.engine
+PROBES = probe_values(NONCE)
+
+HONEST = """
+cd $SSSA_BUNDLE
+ls -ln data > $SSSA_EVIDENCE/listing
+cat data/text > $SSSA_EVIDENCE/text
+env > $SSSA_EVIDENCE/environment
+mkdir -p /tmp/sssa && printf %s "$SSSA_PROBE_FILE_CONTENT" > $SSSA_PROBE_FILE_PATH
+cat $SSSA_PROBE_FILE_PATH > $SSSA_EVIDENCE/probe
+mkdir $SSSA_EVIDENCE/folder && echo inside > $SSSA_EVIDENCE/folder/file
+echo said; exit 3
+"""
+
+
+async def test_an_image_gets_bundle_nonce_and_probes_and_leaves_evidence(registry: Registry) -> None:
+    job = await job_of(registry, HONEST, files={"data/text": b"words"})
+    found = await evidence_of(registry, HONEST, files={"data/text": b"words"})
+    assert (found.ended, found.exit_code, found.log) == (Ended.BY_ITSELF, 3, b"said\n")
+    assert 0 < found.seconds < LIMITS.wall_s
+    files = dict(found.files)
+    told = dict(line.split("=", 1) for line in files.pop("environment").decode().splitlines())
+    assert environment(job).items() <= told.items()
+    assert b"-rw-r--r--    1 0        0                5 Jan  1  1970 text" in files.pop("listing")
+    assert files == {"text": b"words", "probe": PROBES.file_content.encode(), "folder/file": b"inside\n"}
+
+
+TRACING = (
+    """
+cd $SSSA_EVIDENCE
+mkdir -p /tmp/sssa && printf %s "$SSSA_PROBE_FILE_CONTENT" > $SSSA_PROBE_FILE_PATH
+nslookup $SSSA_PROBE_DNS_HOST
+echo $SSSA_PROBE_PROCESS_ECHO
+echo "{\\"ts\\": 1, \\"op\\": \\"write\\", \\"path\\": \\"$SSSA_PROBE_FILE_PATH\\"}" > fs.jsonl
+echo "{\\"ts\\": 2, \\"domain\\": \\"$SSSA_PROBE_DNS_HOST\\", \\"proto\\": \\"dns\\"}" > network.jsonl
+echo "{\\"ts\\": 3, \\"cmd\\": \\"echo $SSSA_PROBE_PROCESS_ECHO\\"}" > process.jsonl
+"""
+    "touch secrets.jsonl shell_commands.jsonl"
+)
+
+
+async def test_what_an_image_traces_is_read_as_a_miners_trace_bundle(registry: Registry) -> None:
+    found = await evidence_of(registry, TRACING)
+    assert set(found.files) == {f"{name}.jsonl" for name in trace_names(SkillType.EXECUTABLE_SCRIPT)}
+    traces = read_traces(found.trace_bundle(), SkillType.EXECUTABLE_SCRIPT, PROBES)
+    assert traces.probes == ProbesSeen(fs=True, network=True, process=True)
+
+
+async def test_a_tracer_can_answer_lookups_itself(registry: Registry) -> None:
+    """Port 53 of loopback is free to bind without capabilities, and lookups go there."""
+    script = """
+    nslookup $SSSA_PROBE_DNS_HOST
+    sleep 5 | nc -l -p 53 > $SSSA_EVIDENCE/asked &
+    sleep 0.5; echo $SSSA_PROBE_DNS_HOST | nc 127.0.0.1 53 & sleep 1; kill -9 -1
+    """
+    found = await evidence_of(registry, script)
+    assert b"write to '127.0.0.1': Connection refused" in found.log
+    assert found.files["asked"].decode().strip() == PROBES.dns_host
+
+
+async def test_several_runs_at_once_see_nothing_of_each_other(registry: Registry) -> None:
+    sandbox = sandbox_at(registry)
+    script = "echo $SSSA_NONCE > $SSSA_EVIDENCE/mine; echo > /tmp/mine; sleep 1; ls /tmp $SSSA_EVIDENCE; ps"
+    jobs = [await job_of(registry, script, nonce=f"{number:x}" * 64) for number in range(4)]
+    found = await asyncio.gather(*(sandbox.run(job) for job in jobs))
+    await sandbox.close()
+    for job, one in zip(jobs, found, strict=True):
+        assert isinstance(one, Evidence), one
+        assert one.files == {"mine": f"{job.nonce}\n".encode()}
+        assert one.log.count(b" 65534 ") == 2  # the shell and ps
+    assert await left_behind() == NOTHING
+
+
+async def test_a_wrong_digest_is_the_miners(registry: Registry) -> None:
+    image = await registry.image()
+    wrong = {"image": image["image"], "digest": "sha256:" + "00" * 32}
+    found = await failure_of(registry, of=wrong)
+    assert (found.reason, found.ours) == (Reason.DIGEST_MISMATCH, False), found
+
+
+async def test_what_the_network_or_the_settings_keep_back_is_ours(registry: Registry) -> None:
+    image = await registry.image()
+    nowhere = {"image": f"{registry.host}/test/nowhere", "digest": image["digest"]}
+    found = await failure_of(registry, of=nowhere)
+    assert found.reason in {Reason.SANDBOX_PULL, Reason.DIGEST_MISMATCH}
+    found = await failure_of(registry, of={"image": "registry.example/test", "digest": image["digest"]})
+    assert (found.reason, found.ours) == (Reason.SANDBOX_REGISTRY, True)
+    away = registry.host.rpartition(":")[0] + ":9"
+    sandbox = sandbox_at(registry, registries=[away])
+    unreachable = await sandbox.run(await job_of(registry, of={"image": f"{away}/a", "digest": image["digest"]}))
+    await sandbox.close()
+    assert isinstance(unreachable, SandboxFailure)
+    assert (unreachable.reason, unreachable.ours) == (Reason.SANDBOX_PULL, True), unreachable
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason", "words"),
+    [
+        (("VOLUME /data", 'CMD ["/bin/sh"]'), Reason.SANDBOX_IMAGE_REFUSED, "volumes"),
+        (("ENV a=b",), Reason.SANDBOX_IMAGE_REFUSED, "program"),
+        (('CMD ["/no/such/program"]',), Reason.SANDBOX_NOT_STARTED, "no such file"),
+        (('CMD ["/bin"]',), Reason.SANDBOX_NOT_STARTED, "start"),
+    ],
+)
+async def test_an_image_that_cannot_be_run_is_the_miners(
+    registry: Registry, changes: tuple[str, ...], reason: Reason, words: str
+) -> None:
+    found = await failure_of(registry, of=await registry.image(*changes, marker="no program"))
+    assert (found.reason, found.ours) == (reason, False), found
+    assert words in found.detail
+
+
+async def test_an_image_that_is_too_large_is_not_kept(registry: Registry) -> None:
+    large = await registry.image(size=5 * MIB)
+    for most in (MIB, 5 * MIB):  # before it is pulled, by its layers; and after, unpacked
+        found = await failure_of(registry, of=large, limits=replace(LIMITS, image=most))
+        assert (found.reason, found.ours) == (Reason.SANDBOX_IMAGE_TOO_LARGE, False), found
+        sandbox = sandbox_at(registry)
+        assert await sandbox._engine.image(f"{large['image']}@{large['digest']}") is None
+        await sandbox.close()

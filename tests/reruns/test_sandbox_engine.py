@@ -1,0 +1,162 @@
+"""What an engine must be able to do, and engines that fail; none of them is real."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from subprocess import run
+from typing import Any
+
+import pytest
+from aiohttp import web
+from sandbox_jobs import DIGEST, make_job
+
+from validator.protocol.reasons import Reason
+from validator.reruns.sandbox.containers import ContainerSandbox
+from validator.reruns.sandbox.engine import Engine
+from validator.reruns.sandbox.fitness import lacks
+from validator.reruns.sandbox.holder import program
+from validator.reruns.sandbox.job import SandboxFailure
+from validator.reruns.sandbox.labels import Owner
+
+FIT: dict[str, Any] = {
+    "OSType": "linux",
+    "Architecture": "x86_64",
+    "MemoryLimit": True,
+    "SwapLimit": True,
+    "CpuCfsQuota": True,
+    "PidsLimit": True,
+    "SecurityOptions": ["name=apparmor", "name=seccomp,profile=builtin"],
+    "Runtimes": {"runc": {}},
+}
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@pytest.mark.parametrize(
+    ("changed", "runtime", "missing"),
+    [
+        ({}, None, []),
+        ({}, "runc", []),
+        ({}, "runsc", ["the runtime runsc"]),
+        ({"MemoryLimit": False}, None, ["a limit of memory"]),
+        ({"SwapLimit": False}, None, ["a limit of swap (on cgroup v1 the kernel parameter swapaccount=1)"]),
+        ({"CpuCfsQuota": False, "PidsLimit": None}, None, ["a limit of CPU time", "a limit of processes"]),
+        ({"SecurityOptions": []}, None, ["a seccomp profile"]),
+        ({"SecurityOptions": ["name=seccomp,profile=unconfined"]}, None, ["a seccomp profile"]),
+        ({"SecurityOptions": None, "Runtimes": None}, None, ["a seccomp profile"]),
+        ({"Architecture": "aarch64"}, None, ["images for linux/x86_64"]),
+        ({"OSType": "windows"}, None, ["images for linux/x86_64"]),
+    ],
+)
+def test_an_engine_that_cannot_hold_a_limit_is_unfit(changed: Any, runtime: str | None, missing: list[str]) -> None:
+    assert lacks({**FIT, **changed}, runtime) == missing
+
+
+def test_the_holders_program_waits_until_it_is_killed(tmp_path: Path) -> None:
+    file = tmp_path / "wait"
+    file.write_bytes(program())
+    file.chmod(0o755)
+    assert run(["timeout", "--signal=KILL", "0.5", file], check=False).returncode in (-9, 137)
+
+
+@contextlib.asynccontextmanager
+async def engine_of(tmp_path: Path, handler: Handler) -> AsyncIterator[str]:
+    """An engine's socket at which `handler` answers everything but the version."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.path.endswith("/version"):
+            return web.json_response({"ApiVersion": "1.41"})
+        return await handler(request)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(app, shutdown_timeout=0)
+    await runner.setup()
+    await web.UnixSite(runner, str(tmp_path / "engine.sock")).start()
+    try:
+        yield f"unix://{tmp_path}/engine.sock"
+    finally:
+        await runner.cleanup()
+
+
+async def failure_at(host: str, call_s: float = 5.0, **job: Any) -> SandboxFailure:
+    sandbox = ContainerSandbox(Engine.at(host, call_s), Owner("test"), registries=["registry.example"], room=1)
+    try:
+        found = await sandbox.run(make_job(**job))
+    finally:
+        await sandbox.close()
+    assert isinstance(found, SandboxFailure), found
+    return found
+
+
+async def test_an_unfit_engine_is_told_what_it_lacks(tmp_path: Path) -> None:
+    async def answer(_: web.Request) -> web.Response:
+        return web.json_response({**FIT, "PidsLimit": False})
+
+    async with engine_of(tmp_path, answer) as host:
+        found = await failure_at(host)
+    assert found == SandboxFailure(Reason.SANDBOX_UNFIT, "it lacks a limit of processes")
+    assert found.ours
+
+
+async def test_an_engine_that_fails_is_ours(tmp_path: Path) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        return web.json_response({"message": "no space \x1b[2J left"}, status=500)
+
+    async with engine_of(tmp_path, answer) as host:
+        found = await failure_at(host)
+    assert (found.reason, found.ours) == (Reason.SANDBOX_ENGINE, True)
+    assert "no space" in found.detail
+    assert found.detail.isprintable()
+
+
+async def test_an_engine_that_says_nothing_is_ours(tmp_path: Path) -> None:
+    async def answer(_: web.Request) -> web.Response:
+        await asyncio.sleep(1)
+        return web.Response()
+
+    async with engine_of(tmp_path, answer) as host:
+        found = await failure_at(host, call_s=0.2)
+    assert (found.reason, found.ours) == (Reason.SANDBOX_SLOW, True)
+
+
+@pytest.mark.parametrize("host", ["unix:///nowhere/engine.sock", "tcp://127.0.0.1:9", "nonsense"])
+async def test_an_engine_that_is_away_is_ours(host: str) -> None:
+    if host == "nonsense":
+        with pytest.raises(Exception, match="cannot be reached: nonsense"):
+            Engine.at(host)
+        return
+    found = await failure_at(host)
+    assert (found.reason, found.ours) == (Reason.SANDBOX_NO_ENGINE, True)
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        (f"manifest for a@{DIGEST} not found: manifest unknown: manifest unknown", Reason.DIGEST_MISMATCH),
+        (f"manifest verification failed for digest {DIGEST}", Reason.DIGEST_MISMATCH),
+        ("pull access denied for a, repository does not exist or may require 'docker login'", Reason.SANDBOX_PULL),
+        ("toomanyrequests: You have reached your pull rate limit", Reason.SANDBOX_PULL),
+        ("dial tcp: lookup registry.example: no such host", Reason.SANDBOX_PULL),
+    ],
+)
+@pytest.mark.parametrize("streamed", [True, False])
+async def test_whose_fault_a_failed_pull_is(tmp_path: Path, message: str, reason: Reason, streamed: bool) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        path = request.path.partition("/v1.41/")[2]
+        if path == "info":
+            return web.json_response(FIT)
+        if path == "containers/json":
+            return web.json_response([])
+        if path == "volumes":
+            return web.json_response({"Volumes": None})
+        if path == "volumes/create":
+            return web.json_response({"Name": "x"})
+        if path == "images/create":
+            status = 200 if streamed else 404
+            return web.json_response({"error": message, "message": message}, status=status)
+        return web.json_response({"message": "no such thing"}, status=404)
+
+    async with engine_of(tmp_path, answer) as host:
+        found = await failure_at(host)
+    assert found.reason is reason, found

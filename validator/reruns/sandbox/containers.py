@@ -1,0 +1,195 @@
+"""A sandbox that runs images in containers of an engine (SPEC 15)."""
+
+import asyncio
+import secrets
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from validator.protocol.archives import ArchiveError, pack_tar, tar_bound, unpack_tar
+from validator.protocol.bundles import read_bundle
+from validator.protocol.reasons import Reason
+from validator.reruns.sandbox import recipe
+from validator.reruns.sandbox.contract import BUNDLE, EVIDENCE
+from validator.reruns.sandbox.engine import (
+    Engine,
+    EngineAwayError,
+    EngineError,
+    EngineSlowError,
+    RefusedError,
+    TooLargeError,
+)
+from validator.reruns.sandbox.finishing import whatever_happens
+from validator.reruns.sandbox.fitness import lacks
+from validator.reruns.sandbox.holder import holder_image
+from validator.reruns.sandbox.image import ImageReferenceError, PinnedImage
+from validator.reruns.sandbox.images import ImageRefusedError, Images
+from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure, SandboxJob
+from validator.reruns.sandbox.labels import OWNER, PULLED, Owner
+
+_FOLDER: Final = EVIDENCE.rpartition("/")[2]
+_END_S: Final = 60.0  # how long a killed container may take to end
+
+
+class ContainerSandbox:
+    """A `Sandbox` over a container engine. An engine that is away when it starts may come later.
+
+    Args:
+        engine: where images run.
+        owner: of what is made there.
+        registries: hosts that images may be pulled from.
+        room: bytes that the images which are kept may take together.
+        runtime: the OCI runtime that images run in, `runsc` for gVisor; None for the engine's own.
+        pull_s: how long pulling one image may take.
+    """
+
+    def __init__(  # noqa: PLR0913 - what an operator may decide, each by name
+        self,
+        engine: Engine,
+        owner: Owner,
+        *,
+        registries: Collection[str],
+        room: int,
+        runtime: str | None = None,
+        pull_s: float = 600.0,
+    ) -> None:
+        self._engine = engine
+        self._owner = owner
+        self._registries = frozenset(registries)
+        self._runtime = runtime
+        self._images = Images(engine, owner, room=room, pull_s=pull_s)
+        self._live: set[str] = set()
+        self._starting = asyncio.Lock()
+        self._clean = False
+
+    async def start(self) -> SandboxFailure | None:
+        """Look whether the engine is fit, and remove what an earlier process left there.
+
+        Returns:
+            What keeps images from being run; None if nothing does. `run` asks again until nothing does.
+        """
+        try:
+            return await self._start()
+        except EngineError as error:
+            return _ours(error)
+
+    async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
+        """Return what the run left behind, or why there was none; nothing of it remains afterwards."""
+        try:
+            image = PinnedImage.parse(job.image, job.digest)
+        except ImageReferenceError as error:
+            return SandboxFailure(Reason.DIGEST_MISMATCH, error.detail)
+        if image.registry not in self._registries:
+            return SandboxFailure(Reason.SANDBOX_REGISTRY, image.registry)
+        try:
+            if (unfit := await self._start()) is not None:
+                return unfit
+            async with self._images.use(image, job.limits.image) as found:
+                return await self._run(found, job)
+        except ImageRefusedError as error:
+            return error.failure
+        except EngineError as error:
+            return _ours(error)
+
+    async def close(self) -> None:
+        """Close the connections to the engine."""
+        await self._engine.close()
+
+    async def _start(self) -> SandboxFailure | None:
+        async with self._starting:
+            if self._clean:
+                return None
+            if missing := lacks(await self._engine.info(), self._runtime):
+                return SandboxFailure(Reason.SANDBOX_UNFIT, f"it lacks {', '.join(missing)}")
+            await self._remove_leftovers()
+            self._clean = True
+            return None
+
+    async def _remove_leftovers(self) -> None:
+        for container in await self._engine.containers(OWNER):
+            if self._left(container["Names"][0].lstrip("/"), container["Labels"]):
+                await self._engine.remove_container(container["Id"])
+        await self._images.remove_half_pulled()
+        for volume in await self._engine.volumes(OWNER):
+            if PULLED not in volume["Labels"] and self._left(volume["Name"], volume["Labels"]):
+                await self._engine.remove_volume(volume["Name"])
+
+    def _left(self, name: str, labels: Mapping[str, str]) -> bool:
+        return not any(name.startswith(live) for live in self._live) and self._owner.may_remove(labels)
+
+    async def _run(self, image: Mapping[str, Any], job: SandboxJob) -> Evidence | SandboxFailure:
+        name = f"sssa-run-{secrets.token_hex(8)}"
+        self._live.add(name)
+        try:
+            await self._hold(name, job)
+            return await self._watched(name, image, job)
+        finally:
+            await whatever_happens(self._remove(name))
+
+    async def _hold(self, name: str, job: SandboxJob) -> None:
+        """Make the two volumes, keep them, and put the bundle into its own."""
+        files = await asyncio.to_thread(lambda: pack_tar(read_bundle(job.bundle)))
+        labels = self._labels(job)
+        await self._engine.make_volume(f"{name}-bundle", labels, recipe.bundle_options())
+        await self._engine.make_volume(f"{name}-evidence", labels, recipe.evidence_options(job.limits))
+        image = await holder_image(self._engine)
+        await self._engine.make_container(f"{name}-holder", recipe.holder(image, name, labels, self._runtime))
+        await self._engine.start(f"{name}-holder")
+        await self._engine.put(f"{name}-holder", BUNDLE, files)
+
+    async def _watched(self, name: str, image: Mapping[str, Any], job: SandboxJob) -> Evidence | SandboxFailure:
+        runner = f"{name}-image"
+        await self._engine.make_container(runner, recipe.run(image, name, job, self._labels(job), self._runtime))
+        started = self._owner.clock.monotonic()
+        try:
+            await self._engine.start(runner)
+        except RefusedError as error:
+            return SandboxFailure(Reason.SANDBOX_NOT_STARTED, error.detail)
+        in_time = await self._engine.ended(runner, job.limits.wall_s)
+        seconds = self._owner.clock.monotonic() - started
+        if not in_time:
+            await self._engine.kill(runner)
+            if not await self._engine.ended(runner, _END_S):
+                raise EngineSlowError("a killed container did not end")
+        state = (await self._engine.container(runner))["State"]
+        try:
+            files = await self._evidence(name, job)
+        except (ArchiveError, TooLargeError) as error:
+            return SandboxFailure(Reason.SANDBOX_EVIDENCE, error.detail)
+        ended = Ended.OUT_OF_MEMORY if state["OOMKilled"] else Ended.BY_ITSELF
+        log = await self._engine.log(runner, job.limits.log)
+        return Evidence(files, ended if in_time else Ended.OUT_OF_TIME, state["ExitCode"], seconds, log)
+
+    async def _evidence(self, name: str, job: SandboxJob) -> dict[str, bytes]:
+        """Return the evidence folder's files; its archive is a stranger's as far as names, kinds and contents go."""
+        most = tar_bound(job.limits.evidence, job.limits.entries)
+        data = await self._engine.get(f"{name}-holder", EVIDENCE, most)
+
+        def read() -> dict[str, bytes]:
+            found = unpack_tar(
+                data, expanded=job.limits.evidence, file_size=job.limits.evidence, entries=job.limits.entries
+            )
+            return {path.removeprefix(f"{_FOLDER}/"): content for path, content in found}
+
+        return await asyncio.to_thread(read)
+
+    async def _remove(self, name: str) -> None:
+        try:
+            for container in (f"{name}-image", f"{name}-holder"):
+                await self._engine.remove_container(container)
+            for volume in (f"{name}-bundle", f"{name}-evidence"):
+                await self._engine.remove_volume(volume)
+        except EngineError:
+            self._clean = False  # the next run begins by removing what is left
+        finally:
+            self._live.discard(name)
+
+    def _labels(self, job: SandboxJob) -> dict[str, str]:
+        return self._owner.labels(job.limits.wall_s)
+
+
+def _ours(error: EngineError) -> SandboxFailure:
+    if isinstance(error, EngineAwayError):
+        return SandboxFailure(Reason.SANDBOX_NO_ENGINE, error.detail)
+    if isinstance(error, EngineSlowError):
+        return SandboxFailure(Reason.SANDBOX_SLOW, error.detail)
+    return SandboxFailure(Reason.SANDBOX_ENGINE, error.detail)

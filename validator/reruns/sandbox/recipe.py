@@ -1,0 +1,109 @@
+"""What an engine is told to make for a run: volumes and containers in which every limit holds."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from validator.protocol.limits import MAX_BUNDLE_ENTRIES, MAX_BUNDLE_EXPANDED, MIB
+from validator.reruns.sandbox.contract import BUNDLE, EVIDENCE, SCRATCH, USER, environment
+from validator.reruns.sandbox.holder import PROGRAM
+from validator.reruns.sandbox.job import SandboxJob, SandboxLimits
+
+_PAGE: Final = 4_096
+_HOLDER: Final = SandboxLimits(memory=32 * MIB, cpus=0.1, processes=4, open_files=64)
+_SHARED: Final = 64 * MIB  # /dev/shm, which counts as memory
+_SCRATCH_ENTRIES: Final = 65_536
+
+
+def bundle_options() -> dict[str, str]:
+    """Return the options of the volume that holds the bundle: in memory, large enough for any."""
+    return _tmpfs(MAX_BUNDLE_EXPANDED + 2 * _PAGE * MAX_BUNDLE_ENTRIES, 2 * MAX_BUNDLE_ENTRIES + 64, "0755", "")
+
+
+def evidence_options(limits: SandboxLimits) -> dict[str, str]:
+    """Return the options of the volume that an image writes to: in memory, and no larger than it may be."""
+    return _tmpfs(limits.evidence + _PAGE * limits.entries, limits.entries, "1777", ",noexec")
+
+
+def holder(image: str, name: str, labels: Mapping[str, str], runtime: str | None) -> dict[str, Any]:
+    """Return the container that keeps both volumes."""
+    config = _sealed(image, _HOLDER, labels, runtime)
+    config["Entrypoint"] = [PROGRAM]
+    config["HostConfig"]["Mounts"] = [_volume(f"{name}-bundle", BUNDLE), _volume(f"{name}-evidence", EVIDENCE)]
+    return config
+
+
+def run(image: Mapping[str, Any], name: str, job: SandboxJob, labels: Mapping[str, str], runtime: str | None) -> Any:
+    """Return the container of the image's program.
+
+    Args:
+        image: as the engine knows it.
+        name: prefix of the volumes' names.
+        job: what runs.
+        labels: ours; those of the image are emptied, so that no other program on this engine acts on them.
+        runtime: the OCI runtime; None for the engine's own.
+    """
+    theirs = dict.fromkeys(image["Config"].get("Labels") or {}, "")
+    config = _sealed(image["Id"], job.limits, theirs | dict(labels), runtime)
+    config["Env"] = [f"{key}={value}" for key, value in environment(job).items()]
+    host = config["HostConfig"]
+    host["Mounts"] = [_volume(f"{name}-bundle", BUNDLE, read_only=True), _volume(f"{name}-evidence", EVIDENCE)]
+    size = f"size={job.limits.scratch},nr_inodes={_SCRATCH_ENTRIES}"
+    host["Tmpfs"] = {SCRATCH: f"rw,exec,nosuid,nodev,mode=1777,{size}"}
+    return config
+
+
+def _sealed(image: str, limits: SandboxLimits, labels: Mapping[str, str], runtime: str | None) -> dict[str, Any]:
+    host: dict[str, Any] = {
+        "NetworkMode": "none",
+        "Dns": ["127.0.0.1"],  # instead of the host's, which are nobody's business
+        "DnsSearch": ["."],
+        "ReadonlyRootfs": True,
+        "CapDrop": ["ALL"],
+        "SecurityOpt": ["no-new-privileges:true"],
+        "Privileged": False,
+        "Memory": limits.memory,
+        "MemorySwap": limits.memory,
+        "NanoCpus": int(limits.cpus * 1e9),
+        "PidsLimit": limits.processes,
+        "OomScoreAdj": 500,
+        "IpcMode": "private",
+        "ShmSize": _SHARED,
+        "Ulimits": [
+            _ulimit("nofile", limits.open_files),
+            _ulimit("fsize", max(limits.scratch, limits.evidence)),
+            _ulimit("core", 0),
+        ],
+        "RestartPolicy": {"Name": "no"},
+        "LogConfig": {"Type": "json-file", "Config": {"max-size": str(2 * limits.log), "max-file": "2"}},
+    }
+    if runtime is not None:
+        host["Runtime"] = runtime
+    return {
+        "Image": image,
+        "Hostname": "sandbox",
+        "User": USER,
+        "Labels": dict(labels),
+        "Healthcheck": {"Test": ["NONE"]},
+        "StopSignal": "SIGKILL",
+        "HostConfig": host,
+    }
+
+
+def _ulimit(name: str, most: int) -> dict[str, Any]:
+    return {"Name": name, "Soft": most, "Hard": most}
+
+
+def _volume(name: str, path: str, *, read_only: bool = False) -> dict[str, Any]:
+    # Without NoCopy the engine would first copy what the image has at that path.
+    return {
+        "Type": "volume",
+        "Source": name,
+        "Target": path,
+        "ReadOnly": read_only,
+        "VolumeOptions": {"NoCopy": True},
+    }
+
+
+def _tmpfs(size: int, entries: int, mode: str, more: str) -> dict[str, str]:
+    options = f"size={size},nr_inodes={entries},mode={mode},nosuid,nodev{more}"
+    return {"type": "tmpfs", "device": "tmpfs", "o": options}
