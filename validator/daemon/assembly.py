@@ -28,6 +28,7 @@ from validator.miners.client import HttpMinerClient
 from validator.miners.directory import CapabilityDirectory
 from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
+from validator.reruns.service import MOST_WAITING, RerunService
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.heartbeat import Heartbeat
@@ -168,6 +169,8 @@ async def assembled(
         stack.push_async_callback(world.chain.close)
         stack.push_async_callback(world.source.close)
         stack.push_async_callback(world.workers.close)
+        if world.sandbox is not None:
+            stack.push_async_callback(world.sandbox.close)
         schedule = schedule_of(settings)
         store = await stack.enter_async_context(open_store(settings.store.url.reveal(), writer=True, create=True))
         async with store.read() as tx:
@@ -246,6 +249,7 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
         standing=standing,
         readiness=ready,
         board=watch.board,
+        most_reruns=MOST_WAITING if world.sandbox else 0,
         listeners=(watch, *listeners),
     )
 
@@ -270,8 +274,16 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
         BudgetService(world.workers),
         GateWatch(world.workers, world.clock, health.board),
         RetentionService(store, world.clock, settings.store.retention_raw_days, settings.store.retention_bundles_days),
+        *_rerun_services(world, store, health.board),
         *_weight_services(settings, world, store, metrics, clock_watch, health.board),
     )
+
+
+def _rerun_services(world: World, store: Store, board: Board) -> Sequence[RerunService]:
+    if world.sandbox is None:
+        _log.info(Event.RERUNS_OFF)
+        return ()
+    return (RerunService(store, world.sandbox, world.clock, world.workers, board),)
 
 
 def _weight_services(  # noqa: PLR0913, PLR0917 - the parts of which they are made

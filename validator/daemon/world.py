@@ -14,6 +14,7 @@ from validator.kinds.assessment.supply import CanaryMaker
 from validator.kinds.registry import KINDS
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
+from validator.reruns.sandbox.job import Sandbox
 from validator.settings import Settings
 from validator.sources import Clock, RandomBytes, SystemClock, SystemRandom
 from validator.tasks.canary import make_canary
@@ -32,6 +33,7 @@ PRELOAD: Final = (
     *sorted({kind.judge.__module__ for kind in KINDS.values()}),
     "validator.kinds.workflow.answers",
     "validator.protocol.capabilities",
+    "validator.reruns.comparing",
     "validator.tasks.accepting",
 )
 
@@ -49,6 +51,7 @@ class World:
         goals: where workflow tasks come from.
         canary: makes canary tasks; None for rounds without them.
         workers: where what strangers send is judged.
+        sandbox: where answers are run again; None: none is.
     """
 
     chain: Chain
@@ -59,6 +62,7 @@ class World:
     random: RandomBytes
     canary: CanaryMaker | None
     workers: Workers
+    sandbox: Sandbox | None = None
 
 
 def build_world(settings: Settings) -> World:

@@ -166,6 +166,8 @@ class Reason(StrEnum):
     RERUN_PROBES = "rerun_probes", "A probe does not show in the traces of the repeated run."
     RERUN_FS = "rerun_fs", "The repeated run touched other files than the miner's traces claim."
     RERUN_DISSIMILAR = "rerun_dissimilar", "Too little of the repeated run shows in the miner's traces."
+    RERUN_TRACES = "rerun_traces", "The image left no traces of its type, or none that can be read."
+    RERUN_LOST = "rerun_lost", "The bundle or the answer is no longer in the store: nothing can be run again."
 
     # Why a sandbox gave no evidence (SPEC 15): faults of the image, then ours, which count against nobody
     DIGEST_MISMATCH = "digest_mismatch", "The declared image does not exist under the declared digest."

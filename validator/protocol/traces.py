@@ -4,7 +4,7 @@ import base64
 import binascii
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from validator.protocol import limits
@@ -14,8 +14,10 @@ from validator.protocol.bundles import count_lines
 from validator.protocol.canonical import NotCanonicalError, canonical_plain
 from validator.protocol.errors import ValidatorError
 from validator.protocol.json_shape import count_values, nesting_exceeds
+from validator.protocol.rerun import SHOWN_CHARACTERS
 from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.strict_json import JsonError, parse_untyped
+from validator.protocol.text import printable
 
 SIGNATURE_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "network": ("domain", "dst_port", "proto"),
@@ -100,6 +102,31 @@ def read_traces(data: bytes, skill_type: SkillType, probes: ProbeEvidence) -> Tr
         kind = TracesTooLargeError if isinstance(error, ArchiveTooLargeError) else TracesError
         raise kind(error.detail) from None
     return reader.result()
+
+
+def shown_signatures(data: bytes, wanted: Mapping[str, Collection[bytes]]) -> dict[str, tuple[str, ...]]:
+    """Return signatures of a bundle that was read before, in words: printable JSON, cut, sorted.
+
+    Args:
+        data: what `read_traces` accepted.
+        wanted: trace name to digests of signatures in it.
+    """
+    found: dict[str, set[str]] = {name: set() for name in wanted}
+    left = {name: set(digests) for name, digests in wanted.items() if digests}
+    for file_name, content in unpack(
+        data, expanded=limits.MAX_TRACES_EXPANDED, file_size=limits.MAX_TRACES_EXPANDED, entries=_TAR_ENTRIES
+    ):
+        name = file_name.removesuffix(".jsonl")
+        for line in io.BytesIO(content) if name in left else ():
+            record = parse_untyped(line)
+            digest = signature_digest(name, record)
+            if digest in left[name]:
+                left[name].discard(digest)
+                text = canonical_plain(signature_of(name, record)).decode()
+                found[name].add(printable(text, SHOWN_CHARACTERS))
+            if not left[name]:
+                break
+    return {name: tuple(sorted(texts)) for name, texts in found.items()}
 
 
 def signature_of(name: str, record: dict[str, Any]) -> list[Any]:

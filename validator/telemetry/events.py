@@ -122,6 +122,24 @@ class Event(StrEnum):
         "reason repeats exception",
     )
 
+    # Reruns
+    RERUN_ENDED = (
+        "rerun_ended",
+        "What one rerun came to, the canonical line of an answer that was run again: an event, or inconclusive.",
+        f"rerun_id {_ROUND} task_id skill_type hotkey outcome reason detail attempts seconds",
+    )
+    RERUN_POSTPONED = (
+        "rerun_postponed",
+        "A try told nothing of the miner: it is made again after so many seconds.",
+        f"rerun_id {_ROUND} task_id skill_type hotkey reason detail attempts seconds",
+    )
+    RERUNS_FAILED = (
+        "reruns_failed",
+        "An error of the validator in a rerun, which is tried again; said once per change.",
+        "reason repeats exception",
+    )
+    RERUNS_OFF = "reruns_off", "There is no sandbox: whether miners ran what they attest stays unseen."
+
     # Tasks and miners
     TASK_REFUSED = "task_refused", "A task is not used.", "task bundle_sha256 reason"
     TASK_SOURCE_FAILED = "task_source_failed", "A task source gave nothing.", "source skill_type reason"

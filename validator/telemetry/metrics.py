@@ -26,6 +26,7 @@ _DISPATCH: Final = tuple(
     reason for reason in Reason if reason.gate or reason in {Reason.ACCEPTED, Reason.ACCEPTED_EARLY, *OURS}
 )
 _ROUND: Final = (Reason.SETTLED, Reason.SKIPPED_NO_TASKS, Reason.SKIPPED_NO_CANDIDATES, Reason.VOID_OFFLINE)
+_ERRORS: Final = (Event.DISPATCH_FAILED, Event.ROUND_FAILED, Event.RERUNS_FAILED, Event.WEIGHTS_FAILED)
 _REACHED: Final[tuple[str, ...]] = get_args(Reached)
 _WEIGHTS: Final = tuple(reason for reason in Reason if reason.startswith("weights_") or reason == Reason.LOCAL_CLOCK)
 
@@ -55,6 +56,7 @@ class Metrics:
         )
         self.workflow_cost = self._counter("workflow_cost_tao", "TAO that the runs of plans took.")
         self.workflow_seconds = self._histogram("workflow_seconds", "From a run's first step to its last.")
+        self.reruns = self._counter("reruns", "Reruns that ended, by what they came to.", "outcome")
         self.rounds = self._counter("rounds", "Rounds that ended, by reason.", "reason")
         self.round_seconds = self._histogram("round_seconds", "From snapshot to settlement.")
         self.last_settled = self._gauge("last_settled_timestamp_seconds", "When a round was settled last; 0: never.")
@@ -82,6 +84,7 @@ class Metrics:
             Event.DISPATCH: self._dispatch,
             Event.WORKFLOW_RAN: self._run,
             Event.WORKER_ENDED: self._worker,
+            Event.RERUN_ENDED: lambda fields: self.reruns.labels(fields["outcome"]).inc(),
             Event.ROUND_SETTLED: self._round,
             Event.ROUND_ENDED: self._round,
             Event.WEIGHTS_SUBMITTED: self._weights,
@@ -94,9 +97,7 @@ class Metrics:
             Event.STANDING_LOST: lambda _: self.permit.set(0),
             Event.STANDING_BACK: lambda _: self.permit.set(1),
             Event.RETENTION_PRUNED: self._pruned,
-            **{
-                event: self._error(event) for event in (Event.DISPATCH_FAILED, Event.ROUND_FAILED, Event.WEIGHTS_FAILED)
-            },
+            **{event: self._error(event) for event in _ERRORS},
         }
 
     def observe(self, name: str, fields: Mapping[str, Any]) -> None:

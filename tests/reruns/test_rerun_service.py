@@ -1,0 +1,361 @@
+"""The embedded worker over a scripted sandbox, on virtual time and both databases (SPEC 15)."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+import pytest
+from audit_file import export
+from builders import IMAGE, trace_files
+from replays import replayed
+from sqlalchemy import delete
+from world import VALIDATOR, WINDOWS, World, answer_to, honest, on_virtual_time
+
+from validator.audit.log import verify_file
+from validator.miners.scripted import ScriptedReply
+from validator.protocol.answer import Dispatch
+from validator.protocol.archives import pack
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.probes import probe_values
+from validator.protocol.reasons import Reason
+from validator.protocol.rerun import TraceReport
+from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
+from validator.protocol.task import Task
+from validator.protocol.traces import read_traces
+from validator.reruns.sandbox.job import Evidence, Sandbox, SandboxFailure, SandboxJob
+from validator.reruns.sandbox.scripted import Script, ScriptedRun, ScriptedSandbox
+from validator.reruns.service import MOST_TRIES, RerunService, pause_after
+from validator.rounds.receipts import close_epoch
+from validator.scoring import Schedule
+from validator.store import Store
+from validator.store.rerun import Rerun
+from validator.store.tables import answers, bundles
+from validator.tasks.memory import MemorySource
+from validator.tasks.source import SourcedTask
+from validator.workers.interface import Here, TooCostlyError, WorkersError
+
+PYTHON = SkillType.EXECUTABLE_PYTHON
+LIAR = Signer.from_uri("//Miner//1")
+
+
+def honest_image(job: SandboxJob) -> ScriptedRun:
+    """Does what the honest miners' traces say, at other times."""
+    files = trace_files(job.skill_type, job.nonce)
+    return ScriptedRun({name: data.replace(b'"ts": 1', b'"ts": 7') for name, data in files.items()}, seconds=5.0)
+
+
+def inventing(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+    """One miner copies the probes from the dispatch into traces of files that its image never touches."""
+    if signer.hotkey != LIAR.hotkey or dispatch.role != "primary":
+        return honest(signer, dispatch)
+    files = trace_files(dispatch.skill_type, dispatch.nonce)
+    packed = pack(
+        {**files, "fs.jsonl": files["fs.jsonl"] + b'{"ts": 9, "op": "write", "path": "/tmp/invented\\u0007"}\n'}
+    )
+    answer = answer_to(signer, dispatch)
+    hashes = read_traces(packed, dispatch.skill_type, probe_values(dispatch.nonce)).hashes
+    sssa = msgspec.structs.replace(
+        answer.sssa, evidence=msgspec.structs.replace(answer.sssa.evidence, trace_hashes=hashes)
+    )
+    lie = msgspec.structs.replace(
+        answer, sssa=signer.sign_document(sssa), trace_bundle=base64.b64encode(packed).decode()
+    )
+    return ScriptedReply(msgspec.json.encode(lie), seconds=1.0)
+
+
+def world_of(store: Store, script: Callable[[Signer, Dispatch], ScriptedReply] = honest, miners: int = 1) -> World:
+    """A task of Python in two slots; with one miner its two answers are drawn to be run again."""
+    tasks = []
+    for slot in range(2):
+        bundle = pack({"a.py": b"print(1)\n", "which.txt": str(slot).encode()})
+        tasks.append(SourcedTask(Task("1.0", PYTHON, WINDOWS, sha256_hex(bundle), "none", None, None), bundle))
+    world = World(store, miners=miners, source=MemorySource(tasks), script=script)
+    world.preparer = world.service.preparer = replace(world.preparer, schedule=Schedule({"1.1.0": 0}))
+    world.service.most_reruns = 100
+    return world
+
+
+async def one_round(world: World) -> None:
+    assert (await on_virtual_time(world, world.service.one_round())).outcome is not None
+
+
+@asynccontextmanager
+async def working(world: World, sandbox: Sandbox, **how: object) -> AsyncIterator[RerunService]:
+    """The service at work on the world's store; the world's clock is the only one."""
+    service = RerunService(world.store, sandbox, world.clock, Here(), world.board, **how)  # type: ignore[arg-type]
+    task = asyncio.create_task(service.run())
+    try:
+        yield service
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def until(world: World, holds: Callable[[tuple[Rerun, ...]], bool]) -> tuple[Rerun, ...]:
+    """Let time pass until it holds of the reruns of round 0; while all of them wait, it jumps."""
+    for _ in range(5_000):
+        async with world.store.read() as tx:
+            found = await tx.reruns.of_round(0)
+        if holds(found):
+            return found
+        waits = min((one.due_at - world.clock.now()).total_seconds() for one in found)
+        pending = all(one.state == "pending" for one in found)
+        await world.clock.advance(max(1.0, waits) if pending else 1.0)
+        await asyncio.sleep(0.001)
+    raise AssertionError(found)
+
+
+def ended(found: tuple[Rerun, ...]) -> bool:
+    return all(one.state in {"done", "inconclusive"} for one in found)
+
+
+async def comes_to(world: World, script: Script) -> tuple[Rerun, ...]:
+    await one_round(world)
+    async with working(world, ScriptedSandbox(script, world.clock)):
+        return await until(world, ended)
+
+
+async def test_an_image_that_does_what_its_miner_claims_passes(store: Store) -> None:
+    jobs: list[SandboxJob] = []
+
+    def image(job: SandboxJob) -> ScriptedRun:
+        jobs.append(job)
+        return honest_image(job)
+
+    world = world_of(store)
+    found = await comes_to(world, image)
+    assert [(one.state, one.event, one.reason, one.attempts) for one in found] == [
+        ("done", "rerun_pass", "rerun_same", 1)
+    ] * 2
+    assert found[0].report is not None
+    assert found[0].report.probes == {"file": True, "network": True, "process": True}
+    assert (found[0].report.fs_equal, found[0].report.similarity) == (True, 1.0)
+    async with store.read() as tx:
+        tasks = {task.nonce: task for task in await tx.tasks.of_round(0)}
+        for job in jobs:
+            assert (job.image, job.digest, job.skill_type) == (IMAGE.image, IMAGE.digest, PYTHON)
+            assert sha256_hex(job.bundle) == tasks[job.nonce].bundle_sha256
+            assert job.probes == probe_values(job.nonce)
+    await one_round(world)
+    async with store.read() as tx:
+        events = [record.event.kind for record in await tx.reputations.of_round(1)]
+    assert events[:2] == ["rerun_pass", "rerun_pass"]
+
+
+async def test_a_miner_with_invented_traces_is_struck(store: Store, tmp_path: Path) -> None:
+    """All three answer alike, and the liar's traces pass every gate: only running its image again shows it."""
+    world = world_of(store, inventing, miners=3)
+    lies = 0
+    async with working(world, ScriptedSandbox(honest_image, world.clock)):
+        for round_id in range(6):
+            await one_round(world)
+            for _ in range(2_000):
+                async with store.read() as tx:
+                    if not await tx.reruns.unended():
+                        break
+                await world.clock.advance(1.0)
+                await asyncio.sleep(0.001)
+            async with store.read() as tx:
+                lies += sum(one.event == "rerun_fail" for one in await tx.reruns.of_round(round_id))
+    await one_round(world)
+    async with store.read() as tx:
+        every = [one for round_id in range(6) for one in await tx.reruns.of_round(round_id)]
+        struck = [one for one in every if one.struck is not None]
+        entries = {(e.round_id, e.task_id, e.hotkey): e.value for i in range(6) for e in await tx.windows.of_round(i)}
+        reputations = await tx.reputations.all()
+    assert lies == len(struck) > 0
+    for one in every:
+        liar = one.key.hotkey == LIAR.hotkey
+        assert (one.event, one.reason) == (("rerun_fail", "rerun_fs") if liar else ("rerun_pass", "rerun_same"))
+        entry = entries.get((one.key.round_id, one.key.task_id, one.key.hotkey))
+        assert entry is None or (entry == 0.0) == liar  # without the liar two are left, too few for a verdict
+    assert struck[0].report is not None
+    fs = struck[0].report.traces["fs"]
+    assert fs == TraceReport(3, 2, 2, 1.0, ('["write","/tmp/invented\\u0007"]',), ())
+    assert reputations[LIAR.hotkey, PYTHON] == min(reputations.values()) < 0.7 * max(reputations.values())
+    for round_id in range(7):
+        assert (await replayed(store, round_id)).verdict == "equal"
+    assert await close_epoch(store, VALIDATOR, world.clock)
+    assert verify_file(await export(store, tmp_path / "log.jsonl")).rounds == {"settled": 7}
+
+
+@pytest.mark.parametrize(
+    ("script", "event", "reason"),
+    [
+        (lambda _: SandboxFailure(Reason.DIGEST_MISMATCH, "no\nsuch"), "digest_mismatch", "digest_mismatch"),
+        (lambda _: SandboxFailure(Reason.SANDBOX_EVIDENCE, ""), "rerun_fail", "sandbox_evidence"),
+        (lambda _: ScriptedRun({}), "rerun_fail", "rerun_traces"),
+        (lambda _: ScriptedRun({"fs.jsonl": b"no json"}), "rerun_fail", "rerun_traces"),
+        (lambda job: ScriptedRun({**honest_image(job).files, "more": b""}), "rerun_fail", "rerun_traces"),
+        (lambda _: ScriptedRun({}, seconds=1e9), "rerun_fail", "rerun_traces"),
+        (
+            lambda job: ScriptedRun({**honest_image(job).files, "process.jsonl": b""}),
+            "rerun_fail",
+            "rerun_probes",
+        ),
+    ],
+)
+async def test_what_is_the_images_own_doing_counts_against_its_miner(
+    store: Store, script: Script, event: str, reason: str
+) -> None:
+    found = await comes_to(world_of(store), script)
+    assert {(one.state, one.event, one.reason, one.attempts) for one in found} == {("done", event, reason, 1)}
+
+
+async def test_failures_of_ours_are_tried_again_later_and_at_last_given_up(store: Store) -> None:
+    world = world_of(store)
+    tries: dict[str, list[float]] = {}
+
+    def away(job: SandboxJob) -> SandboxFailure:
+        tries.setdefault(job.nonce, []).append(world.clock.monotonic())
+        return SandboxFailure(Reason.SANDBOX_PULL, "no route")
+
+    found = await comes_to(world, away)
+    assert {(one.state, one.event, one.reason, one.attempts, one.detail) for one in found} == {
+        ("inconclusive", None, "sandbox_pull", MOST_TRIES, "no route")
+    }
+    for moments in tries.values():
+        pauses = [later - earlier for earlier, later in pairwise(moments)]
+        expected = [60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, *[3600.0] * 5]
+        assert [pause_after(attempts) for attempts in range(1, MOST_TRIES)] == expected
+        assert all(pause >= least for pause, least in zip(pauses, expected, strict=True))
+    async with store.read() as tx:
+        assert await tx.reruns.results() == ()
+
+
+async def test_an_engine_that_comes_back_finds_its_jobs(store: Store) -> None:
+    world = world_of(store)
+    away = True
+
+    def sometimes(job: SandboxJob) -> ScriptedRun | SandboxFailure:
+        return SandboxFailure(Reason.SANDBOX_NO_ENGINE, "no socket") if away else honest_image(job)
+
+    await one_round(world)
+    async with working(world, ScriptedSandbox(sometimes, world.clock)):
+        await until(world, lambda found: all(one.attempts == 2 and one.state == "pending" for one in found))
+        assert world.board.stands("sandbox_away")
+        away = False
+        found = await until(world, ended)
+    assert not world.board.stands("sandbox_away")
+    assert {(one.event, one.attempts) for one in found} == {("rerun_pass", 3)}
+
+
+class Hanging:
+    """A sandbox whose runs never end."""
+
+    async def run(self, _job: SandboxJob) -> Evidence | SandboxFailure:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def close(self) -> None: ...
+
+
+async def killed_in_the_middle(world: World, times: int) -> None:
+    """The process ends with runs on their way, so often."""
+    for tries in range(1, times + 1):
+        async with working(world, Hanging(), at_once=1):
+            await until(world, lambda found, tries=tries: sum(one.attempts for one in found) == tries)  # type: ignore[misc]
+
+
+async def test_what_a_kill_left_running_ends_once_after_the_next_start(store: Store) -> None:
+    world = world_of(store)
+    await one_round(world)
+    await killed_in_the_middle(world, 3)
+    async with store.read() as tx:
+        assert len(await tx.reruns.running()) == 1
+    async with working(world, ScriptedSandbox(honest_image, world.clock)):
+        found = await until(world, ended)
+    assert {one.event for one in found} == {"rerun_pass"}
+    assert sum(one.attempts for one in found) == 3 + 2
+    async with store.read() as tx:
+        assert len(await tx.reruns.results()) == 2
+
+
+async def test_what_kills_the_validator_every_time_is_given_up(store: Store) -> None:
+    world = world_of(store)
+    await one_round(world)
+    await killed_in_the_middle(world, 2 * MOST_TRIES)
+    async with working(world, Hanging()):
+        found = await until(world, ended)
+    assert {(one.state, one.reason, one.attempts) for one in found} == {("inconclusive", "bug_crash", MOST_TRIES)}
+
+
+class Counting:
+    """A sandbox that counts how many runs are open."""
+
+    def __init__(self, inner: Sandbox) -> None:
+        self.inner = inner
+        self.open = self.most = 0
+
+    async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
+        self.open += 1
+        self.most = max(self.most, self.open)
+        try:
+            return await self.inner.run(job)
+        finally:
+            self.open -= 1
+
+    async def close(self) -> None: ...
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+async def test_so_many_run_at_the_same_time(store: Store, at_once: int) -> None:
+    world = world_of(store)
+    for _ in range(3):
+        await one_round(world)
+    sandbox = Counting(ScriptedSandbox(lambda job: replace(honest_image(job), seconds=100.0), world.clock))
+    async with working(world, sandbox, at_once=at_once):
+        await until(world, ended)
+    assert sandbox.most == at_once
+
+
+@pytest.mark.parametrize("table", [bundles, answers])
+async def test_what_is_no_longer_there_cannot_be_run_again(store: Store, table: object) -> None:
+    world = world_of(store)
+    await one_round(world)
+    async with store.begin() as tx:
+        await tx.connection.execute(delete(table))  # type: ignore[arg-type]
+    async with working(world, ScriptedSandbox(honest_image, world.clock)):
+        found = await until(world, ended)
+    assert {(one.state, one.reason) for one in found} == {("inconclusive", "rerun_lost")}
+
+
+async def test_an_error_of_the_sandbox_is_ours(store: Store) -> None:
+    world = world_of(store)
+    broken = True
+
+    def image(job: SandboxJob) -> ScriptedRun:
+        if broken:
+            raise RuntimeError("a fault of ours")
+        return honest_image(job)
+
+    await one_round(world)
+    async with working(world, ScriptedSandbox(image, world.clock)):
+        found = await until(world, lambda found: all(one.attempts and one.state == "pending" for one in found))
+        assert {(one.reason, one.detail) for one in found} == {("bug_internal", "RuntimeError: a fault of ours")}
+        broken = False
+        assert {one.event for one in await until(world, ended)} == {"rerun_pass"}
+
+
+@pytest.mark.parametrize(
+    ("error", "state", "reason"),
+    [(TooCostlyError("dear"), "done", "rerun_traces"), (WorkersError("still"), "pending", "bug_internal")],
+)
+async def test_what_comparing_costs_is_bounded(store: Store, error: Exception, state: str, reason: str) -> None:
+    class Failing(Here):
+        async def run(self, *_: object, **__: object) -> NoReturn:
+            raise error
+
+    world = world_of(store)
+    await one_round(world)
+    async with working(world, ScriptedSandbox(honest_image, world.clock)) as service:
+        service.workers = Failing()
+        found = await until(world, lambda found: all(one.attempts and one.state == state for one in found))
+    assert {one.reason for one in found} == {reason}
