@@ -36,6 +36,27 @@ FLAGS: Final = Group(
         Lazy("clear", "Clear all standing flags of a hotkey.", "validator.cli.flags:clear"),
     ],
 )
+RERUNS: Final = Group(
+    "reruns",
+    "Reruns: answers that are run again in a sandbox.",
+    [
+        Lazy(
+            "list",
+            "List reruns, newest round first, with how many there are in each state.",
+            "validator.cli.reruns:list_",
+        ),
+        Lazy(
+            "show",
+            "Show a rerun: what the miner's traces claim beside what was seen.",
+            "validator.cli.reruns:show",
+        ),
+        Lazy(
+            "retry",
+            "Try a rerun again now: one that waits, or one that ended inconclusive.",
+            "validator.cli.reruns:retry",
+        ),
+    ],
+)
 WEIGHTS: Final = Group(
     "weights",
     "Weights on the chain.",
@@ -162,6 +183,7 @@ TREE: Final = Group(
         ROUNDS,
         MINERS,
         FLAGS,
+        RERUNS,
         WEIGHTS,
         TASKS,
         AUDIT,

@@ -5,6 +5,13 @@ The field names are what `--json` shows, so they are part of the interface.
 
 from validator.audit.views.flags import FlagDetailView, FlagView, flag_details, flag_list
 from validator.audit.views.miners import MinerView, miner_list
+from validator.audit.views.reruns import (
+    RerunList,
+    RerunView,
+    rerun_list,
+    rerun_of,
+    reruns_of_miner,
+)
 from validator.audit.views.rounds import (
     ExclusionView,
     ReputationView,
@@ -21,6 +28,8 @@ __all__ = [
     "FlagView",
     "MinerView",
     "ReputationView",
+    "RerunList",
+    "RerunView",
     "RoundView",
     "TaskView",
     "WeightLine",
@@ -29,6 +38,9 @@ __all__ = [
     "flag_list",
     "latest_weights",
     "miner_list",
+    "rerun_list",
+    "rerun_of",
+    "reruns_of_miner",
     "round_list",
     "round_view",
 ]
