@@ -10,7 +10,7 @@ import subprocess
 import tarfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -60,8 +60,8 @@ def need_engine() -> None:
         pytest.skip(f"{why}: run `make engine-test`")
 
 
-def layer(**more: bytes) -> bytes:
-    """A root folder of busybox with all its names, one of them setuid, and more files."""
+def layer(more: Mapping[str, bytes]) -> bytes:
+    """A root folder of busybox with all its names, one of them setuid, and more files; `-> place` makes a link."""
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w") as tar:
 
@@ -79,7 +79,12 @@ def layer(**more: bytes) -> bytes:
             if applet != "busybox":
                 tar.addfile(link)
         for name, content in more.items():
-            add(name, content, 0o755)
+            if content.startswith(b"-> "):
+                link = tarfile.TarInfo(name)
+                link.type, link.linkname = tarfile.SYMTYPE, content[3:].decode()
+                tar.addfile(link)
+            else:
+                add(name, content, 0o755)
     return raw.getvalue()
 
 
@@ -90,20 +95,20 @@ class Registry:
         self.host = host
         self._known: dict[tuple[str, ...], str] = {}
 
-    async def image(self, *changes: str, marker: str = "", size: int = 0) -> dict[str, str]:
-        """Return `image` and `digest` of an image with these instructions, which is in the registry alone."""
-        key = (*(changes or RUNS_THE_BUNDLE), marker, str(size))
+    async def image(self, *changes: str, size: int = 0, files: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return `image` and `digest` of an image with these instructions and files, which is in the registry alone."""
+        key = (*(changes or RUNS_THE_BUNDLE), repr(files), str(size))
         name = f"{self.host}/test/image-{len(self._known)}"
         if key not in self._known:
-            self._known[key] = f"{name}@{await _pushed(name, key[:-2], marker, size)}"
+            more = {path: content.encode() for path, content in (files or {}).items()} | {"filling": os.urandom(size)}
+            self._known[key] = f"{name}@{await _pushed(name, changes or RUNS_THE_BUNDLE, layer(more))}"
         name, _, digest = self._known[key].partition("@")
         return {"image": name, "digest": digest}
 
 
-async def _pushed(name: str, changes: tuple[str, ...], marker: str, size: int) -> str:
+async def _pushed(name: str, changes: tuple[str, ...], tar: bytes) -> str:
     engine = Engine.at()
     try:
-        tar = layer(marker=marker.encode(), filling=os.urandom(size))
         params = {"fromSrc": "-", "repo": name, "tag": "1", "changes": "\n".join(changes)}
         docker = engine._docker
         headers = {"Content-Type": "application/x-tar"}

@@ -79,7 +79,7 @@ async def kept(sandbox: ContainerSandbox, *images: dict[str, str]) -> list[bool]
 
 
 async def test_an_image_that_was_pulled_when_the_validator_died_is_removed(registry: Registry) -> None:
-    image = await registry.image(marker="half pulled")
+    image = await registry.image(files={"marker": "half pulled"})
     reference = f"{image['image']}@{image['digest']}"
     sandbox = sandbox_at(registry)
     await sandbox._engine.make_volume("sssa-pull-test", Owner("test").labels(60) | {PULLED: reference}, {})
@@ -92,7 +92,7 @@ async def test_an_image_that_was_pulled_when_the_validator_died_is_removed(regis
 
 
 async def test_the_image_used_longest_ago_goes_first(registry: Registry) -> None:
-    images = [await registry.image(marker=f"cached {number}", size=3 * MIB) for number in range(3)]
+    images = [await registry.image(files={"marker": f"cached {number}"}, size=3 * MIB) for number in range(3)]
     sandbox = sandbox_at(registry, room=18 * MIB)
 
     async def use(number: int) -> None:
@@ -107,8 +107,8 @@ async def test_the_image_used_longest_ago_goes_first(registry: Registry) -> None
 
 
 async def test_an_image_that_the_operator_has_is_never_removed(registry: Registry) -> None:
-    theirs = await registry.image(marker="the operator's")
-    more = await registry.image(marker="another")
+    theirs = await registry.image(files={"marker": "the operator's"})
+    more = await registry.image(files={"marker": "another"})
     sandbox = sandbox_at(registry, room=0)
     await sandbox._engine.pull(f"{theirs['image']}@{theirs['digest']}", 100 * MIB, 60)
     for image in (theirs, more):

@@ -1,6 +1,7 @@
 """Images in real containers: what an honest one gets, and what becomes of those that cannot be run."""
 
 import asyncio
+import os
 from dataclasses import replace
 
 import pytest
@@ -122,9 +123,24 @@ async def test_what_the_network_or_the_settings_keep_back_is_ours(registry: Regi
 async def test_an_image_that_cannot_be_run_is_the_miners(
     registry: Registry, changes: tuple[str, ...], reason: Reason, words: str
 ) -> None:
-    found = await failure_of(registry, of=await registry.image(*changes, marker="no program"))
+    found = await failure_of(registry, of=await registry.image(*changes, files={"marker": "no program"}))
     assert (found.reason, found.ours) == (reason, False), found
     assert words in found.detail
+
+
+@pytest.mark.parametrize("covered", ["tmp", "sssa", "sssa/bundle", "sssa/evidence", "etc/hosts/file"])
+async def test_a_file_where_a_folder_belongs_is_the_miners(registry: Registry, covered: str) -> None:
+    found = await failure_of(registry, of=await registry.image(files={covered: "a file"}))
+    assert (found.reason, found.ours) == (Reason.SANDBOX_NOT_STARTED, False), found
+
+
+async def test_links_in_an_image_lead_nowhere_else(registry: Registry) -> None:
+    name = "sssa-link-of-an-image"
+    links = {"sssa/evidence": "-> /../../../../../../../var/tmp", "sssa/bundle": "-> /../../../../../../../root"}
+    script = f"echo > $SSSA_EVIDENCE/{name}; touch $SSSA_BUNDLE/{name}; true"
+    found = await evidence_of(registry, script, of=await registry.image(files=links))
+    assert set(found.files) == {name}
+    assert not [name for place in ("/var/tmp", "/root") if name in os.listdir(place)]
 
 
 async def test_an_image_that_is_too_large_is_not_kept(registry: Registry) -> None:

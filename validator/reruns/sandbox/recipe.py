@@ -9,7 +9,7 @@ from validator.reruns.sandbox.holder import PROGRAM
 from validator.reruns.sandbox.job import SandboxJob, SandboxLimits
 
 _PAGE: Final = 4_096
-_HOLDER: Final = SandboxLimits(memory=32 * MIB, cpus=0.1, processes=4, open_files=64)
+_HOLDER: Final = SandboxLimits(memory=64 * MIB, processes=64, open_files=256)  # what starts it needs more than it does
 _SHARED: Final = 64 * MIB  # /dev/shm, which counts as memory
 _SCRATCH_ENTRIES: Final = 65_536
 
@@ -59,7 +59,7 @@ def _sealed(image: str, limits: SandboxLimits, labels: Mapping[str, str], runtim
         "DnsSearch": ["."],
         "ReadonlyRootfs": True,
         "CapDrop": ["ALL"],
-        "SecurityOpt": ["no-new-privileges:true"],
+        "SecurityOpt": ["no-new-privileges"],
         "Privileged": False,
         "Memory": limits.memory,
         "MemorySwap": limits.memory,
