@@ -107,7 +107,7 @@ class Registry:
 
 
 async def _pushed(name: str, changes: tuple[str, ...], tar: bytes) -> str:
-    engine = Engine.at()
+    engine = Engine(os.environ["DOCKER_HOST"])
     try:
         params = {"fromSrc": "-", "repo": name, "tag": "1", "changes": "\n".join(changes)}
         docker = engine._docker
@@ -162,7 +162,7 @@ async def _remove_leftovers(registry: Registry) -> None:
 
 async def _forget(host: str) -> None:
     """Remove every image that was pulled from the registry."""
-    engine = Engine.at()
+    engine = Engine(os.environ["DOCKER_HOST"])
     try:
         for image in await engine._docker.images.list():
             if any(name.startswith(host) for name in [*(image["RepoTags"] or ()), *(image["RepoDigests"] or ())]):
@@ -186,7 +186,9 @@ def sandbox_at(registry: Registry, owner: str = "test", **changed: Any) -> Conta
     given: dict[str, Any] = {"registries": [registry.host], "room": 1_000 * MIB}
     host = changed.pop("host", None)
     clock = changed.pop("clock", None)
-    return ContainerSandbox(Engine.at(host), Owner(owner, clock) if clock else Owner(owner), **given | changed)
+    return ContainerSandbox(
+        Engine(host or os.environ["DOCKER_HOST"]), Owner(owner, clock) if clock else Owner(owner), **given | changed
+    )
 
 
 async def job_of(registry: Registry, script: str = "", **changed: Any) -> SandboxJob:
@@ -225,7 +227,7 @@ async def failure_of(registry: Registry, script: str = "", **changed: Any) -> Sa
 
 async def left_behind() -> dict[str, list[str]]:
     """Every container and volume that any sandbox made, and every program of an image that still runs."""
-    engine = Engine.at()
+    engine = Engine(os.environ["DOCKER_HOST"])
     try:
         containers = sorted(str(one["Names"][0]) for one in await engine.containers(OWNER))
         volumes = sorted(str(one["Name"]) for one in await engine.volumes(OWNER))

@@ -22,6 +22,21 @@ def compose() -> dict[str, Any]:
     return found
 
 
+def test_nobody_but_the_proxy_sees_the_engines_socket() -> None:
+    services = compose()["services"]
+    mounts = {name: [str(one) for one in service.get("volumes", ())] for name, service in services.items()}
+    assert [name for name, volumes in mounts.items() if any("docker.sock" in one for one in volumes)] == ["engine"]
+    assert services["engine"]["profiles"] == ["reruns"]
+    assert services["engine"]["networks"] == ["engine"]
+    assert "ports" not in services["engine"]
+    assert compose()["networks"]["engine"] == {"internal": True}
+    assert services["validator"]["environment"]["DOCKER_HOST"] == "${SANDBOX_ENGINE:-}"
+    assert [name for name, service in services.items() if "engine" in service.get("networks", ())] == [
+        "validator",
+        "engine",
+    ]
+
+
 def test_a_plain_build_makes_the_operators_image() -> None:
     assert list(stages())[-1] == "validator"
     services = compose()["services"]

@@ -250,6 +250,9 @@ async def test_an_engine_that_comes_back_finds_its_jobs(store: Store) -> None:
 class Hanging:
     """A sandbox whose runs never end."""
 
+    async def start(self) -> SandboxFailure | None:
+        return None
+
     async def run(self, _job: SandboxJob) -> Evidence | SandboxFailure:
         await asyncio.Event().wait()
         raise AssertionError
@@ -293,6 +296,9 @@ class Counting:
     def __init__(self, inner: Sandbox) -> None:
         self.inner = inner
         self.open = self.most = 0
+
+    async def start(self) -> SandboxFailure | None:
+        return None
 
     async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
         self.open += 1

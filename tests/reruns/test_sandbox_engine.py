@@ -18,6 +18,8 @@ from validator.reruns.sandbox.fitness import lacks
 from validator.reruns.sandbox.holder import program
 from validator.reruns.sandbox.job import SandboxFailure
 from validator.reruns.sandbox.labels import Owner
+from validator.reruns.sandbox.opening import open_sandbox
+from validator.settings import SandboxSettings
 
 FIT: dict[str, Any] = {
     "OSType": "linux",
@@ -80,7 +82,7 @@ async def engine_of(tmp_path: Path, handler: Handler) -> AsyncIterator[str]:
 
 
 async def failure_at(host: str, call_s: float = 5.0, **job: Any) -> SandboxFailure:
-    sandbox = ContainerSandbox(Engine.at(host, call_s), Owner("test"), registries=["registry.example"], room=1)
+    sandbox = ContainerSandbox(Engine(host, call_s), Owner("test"), registries=["registry.example"], room=1)
     try:
         found = await sandbox.run(make_job(**job))
     finally:
@@ -120,12 +122,8 @@ async def test_an_engine_that_says_nothing_is_ours(tmp_path: Path) -> None:
     assert (found.reason, found.ours) == (Reason.SANDBOX_SLOW, True)
 
 
-@pytest.mark.parametrize("host", ["unix:///nowhere/engine.sock", "tcp://127.0.0.1:9", "nonsense"])
+@pytest.mark.parametrize("host", ["unix:///nowhere/engine.sock", "tcp://127.0.0.1:9"])
 async def test_an_engine_that_is_away_is_ours(host: str) -> None:
-    if host == "nonsense":
-        with pytest.raises(Exception, match="cannot be reached: nonsense"):
-            Engine.at(host)
-        return
     found = await failure_at(host)
     assert (found.reason, found.ours) == (Reason.SANDBOX_NO_ENGINE, True)
 
@@ -160,3 +158,33 @@ async def test_whose_fault_a_failed_pull_is(tmp_path: Path, message: str, reason
     async with engine_of(tmp_path, answer) as host:
         found = await failure_at(host)
     assert found.reason is reason, found
+
+
+def test_the_settings_say_which_engine_and_what_it_may_pull(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    assert open_sandbox(SandboxSettings(), "hotkey") is None
+    monkeypatch.setenv("DOCKER_HOST", "unix:///theirs.sock")
+    by_variable = open_sandbox(SandboxSettings(), "hotkey")
+    asked = SandboxSettings(engine="tcp://engine:2375", runtime="runsc", registries=("registry.example",), room_gib=2)
+    by_setting = open_sandbox(asked, "hotkey")
+    assert by_variable is not None
+    assert by_setting is not None
+    assert by_variable._engine._host == "unix:///theirs.sock"
+    assert by_setting._engine._host == "tcp://engine:2375"
+    assert (by_setting._runtime, set(by_setting._registries)) == ("runsc", {"registry.example"})
+    assert by_setting._images._room == 2 * 1024**3
+    assert by_setting._owner.name == "hotkey"
+
+
+@pytest.mark.parametrize(
+    "engine", ["/var/run/docker.sock", "ssh://host", "tcp://user:secret@host:1", "unix://", "nonsense"]
+)
+def test_what_is_no_engine_is_refused_by_the_settings(engine: str) -> None:
+    with pytest.raises(ValueError, match="engine"):
+        SandboxSettings(engine=engine)
+
+
+def test_a_registry_is_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    for registry in ("https://ghcr.io", "ghcr.io/someone", "", "a b", "-a.example"):
+        with pytest.raises(ValueError, match="registries"):
+            SandboxSettings(registries=(registry,))

@@ -15,6 +15,7 @@ from validator.kinds.registry import KINDS
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.reruns.sandbox.job import Sandbox
+from validator.reruns.sandbox.opening import open_sandbox
 from validator.settings import Settings
 from validator.sources import Clock, RandomBytes, SystemClock, SystemRandom
 from validator.tasks.canary import make_canary
@@ -83,6 +84,7 @@ def build_world(settings: Settings) -> World:
         random=random,
         canary=partial(make_canary, random=random) if settings.tasks.canaries else None,
         workers=workers,
+        sandbox=open_sandbox(settings.sandbox, signer.hotkey),
     )
 
 

@@ -72,12 +72,13 @@ class RerunService:
         self._said = Once(self.clock)
 
     async def run(self) -> None:
-        """Take back what a crash left running, then work until cancelled.
+        """Take back what a crash left running, in the store and in the engine, then work until cancelled.
 
         Raises:
             StoreLostError: the store must not be used any more.
         """
         await self._unless_away(self._take_back)
+        await self._unless_away(self._look)
         async with asyncio.TaskGroup() as group:
             for _ in range(self.at_once):
                 group.create_task(self._work())
@@ -87,6 +88,12 @@ class RerunService:
             left = await tx.reruns.running()
         for rerun in left:
             await self._later(rerun, Reason.BUG_CRASH, "")
+        return True
+
+    async def _look(self) -> bool:
+        failure = await self.sandbox.start()
+        if failure is not None:
+            self.board.raise_("sandbox_away", failure.detail)
         return True
 
     async def _work(self) -> None:

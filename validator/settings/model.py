@@ -32,6 +32,11 @@ WalletName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$")
 Uri = Annotated[str, Field(pattern=r"^(//[A-Za-z0-9_-]{1,64}){1,4}$")]
 
 VersionName = Annotated[str, Field(pattern=r"^[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}$")]
+EngineAddress = Annotated[
+    str, Field(pattern=r"^(unix:///[A-Za-z0-9._/-]{1,100}|(tcp|https?)://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?)$")
+]
+RuntimeName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+RegistryHost = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:[0-9]{1,5})?$")]
 Epoch = Annotated[int, Field(ge=0, le=MAX_SAFE_INTEGER)]
 
 _NAME = "1 to 64 of A-Z a-z 0-9 . _ -, no . or - in front"
@@ -215,6 +220,37 @@ class WeightsSettings(Section):
     )
 
 
+class SandboxSettings(Section):
+    """Where answers are run again: a container engine for strangers' images. Without one, none is."""
+
+    engine: EngineAddress | None = _key(
+        None,
+        "The engine's API. Not set: that of the variable DOCKER_HOST; without either no answer is run again.",
+        allowed="a unix:///PATH, tcp://HOST:PORT or https://HOST:PORT address",
+        example="unix:///var/run/docker.sock",
+    )
+    runtime: RuntimeName | None = _key(
+        None,
+        'The OCI runtime that images run in, "runsc" for gVisor. Not set: the engine\'s own.',
+        allowed="a name that the engine knows",
+        example="runsc",
+    )
+    registries: tuple[RegistryHost, ...] = _key(
+        ("docker.io", "ghcr.io", "quay.io", "public.ecr.aws", "registry.gitlab.com"),
+        "The registries that the engine may pull miners' images from.",
+        allowed="a list of 1 to 32 host names, each with a port if it needs one",
+        min_length=1,
+        max_length=32,
+    )
+    room_gib: int = _key(
+        20,
+        "How much the images that are kept may take; those in use are kept in any case.",
+        unit="GiB",
+        ge=1,
+        le=10_000,
+    )
+
+
 class LogSettings(Section):
     """What is logged and in which form."""
 
@@ -249,6 +285,7 @@ class Settings(Section):
     tasks: TasksSettings = TasksSettings()
     miners: MinersSettings = MinersSettings()
     weights: WeightsSettings = WeightsSettings()
+    sandbox: SandboxSettings = SandboxSettings()
     log: LogSettings = LogSettings()
     health: HealthSettings = HealthSettings()
 

@@ -106,8 +106,9 @@ class ContainerSandbox:
 
     async def _remove_leftovers(self) -> None:
         for container in await self._engine.containers(OWNER):
-            if self._left(container["Names"][0].lstrip("/"), container["Labels"]):
-                await self._engine.remove_container(container["Id"])
+            name = container["Names"][0].lstrip("/")
+            if self._left(name, container["Labels"]):
+                await self._engine.remove_container(name)
         await self._images.remove_half_pulled()
         for volume in await self._engine.volumes(OWNER):
             if PULLED not in volume["Labels"] and self._left(volume["Name"], volume["Labels"]):

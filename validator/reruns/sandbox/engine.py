@@ -4,9 +4,8 @@ import asyncio
 import contextlib
 import io
 import json
-import os
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, Final, Self
+from typing import Any
 
 import aiohttp
 from aiodocker import Docker, DockerError
@@ -14,7 +13,6 @@ from aiodocker import Docker, DockerError
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 
-DEFAULT_HOST: Final = "unix:///var/run/docker.sock"
 _AWAY = 900  # what aiodocker calls a failed connection
 _NOT_THERE = 404
 _REFUSED = frozenset({400, 409})
@@ -47,33 +45,31 @@ class TooLargeError(ValidatorError):
 
 
 class Engine:
-    """A connection to a container engine.
+    """A connection to a container engine; it is opened by the first call.
 
     Args:
-        docker: the client.
+        host: a unix://, tcp:// or https:// address.
         call_s: how long a call may take that has no limit of its own.
     """
 
-    def __init__(self, docker: Docker, call_s: float = 60.0) -> None:
-        self._docker = docker
+    def __init__(self, host: str, call_s: float = 60.0) -> None:
+        self._host = host
         self._call_s = call_s
+        self._client: Docker | None = None
 
-    @classmethod
-    def at(cls, host: str | None = None, call_s: float = 60.0) -> Self:
-        """Return the engine at `host`, a unix://, tcp:// or https:// address; None: DOCKER_HOST's or the usual one.
-
-        Raises:
-            EngineAwayError: the address is none.
-        """
-        host = host or os.environ.get("DOCKER_HOST") or DEFAULT_HOST
-        try:
-            return cls(Docker(host), call_s)
-        except ValueError as error:
-            raise EngineAwayError(f"{printable(host)}: {error}") from None
+    @property
+    def _docker(self) -> Docker:
+        if self._client is None:
+            try:
+                self._client = Docker(self._host)
+            except (ValueError, ImportError) as error:
+                raise EngineAwayError(f"{printable(self._host)}: {error}") from None
+        return self._client
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._docker.close()
+        if self._client is not None:
+            await self._client.close()
 
     async def info(self) -> Mapping[str, Any]:
         """Return what the engine says of itself."""

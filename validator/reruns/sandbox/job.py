@@ -129,6 +129,9 @@ class SandboxFailure:
 class Sandbox(Protocol):
     """Runs images of strangers, any number at once."""
 
+    async def start(self) -> SandboxFailure | None:
+        """Remove what an earlier process left; return what keeps images from being run, None if nothing does."""
+
     async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
         """Return what the run left behind, or why there was none; nothing of it remains afterwards."""
 

@@ -43,6 +43,10 @@ class ScriptedSandbox:
         self._script = script
         self._clock = clock
 
+    async def start(self) -> SandboxFailure | None:
+        """Do nothing: there is nothing to remove, and nothing keeps the script from being followed."""
+        return None
+
     async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
         """Ask the script."""
         try:

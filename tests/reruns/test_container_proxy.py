@@ -1,0 +1,110 @@
+"""The sandbox behind the rules of docker-compose.yml: what it needs gets through, and little else."""
+
+import os
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import aiohttp
+import pytest
+import yaml
+from aiohttp import web
+from engine_kit import LIMITS, NOTHING, Registry, job_of, left_behind, sandbox_at
+from package_files import ROOT
+
+from validator.reruns.sandbox.job import Ended, Evidence
+from validator.reruns.sandbox.labels import PULLED, Owner
+
+_HEADERS = ("Content-Type", "X-Docker-Container-Path-Stat")
+
+
+def rules() -> dict[str, re.Pattern[str]]:
+    """Method to what its path must match as a whole, as the compose file tells the proxy."""
+    command = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]["engine"]["command"]
+    options = (re.fullmatch(r"-allow([A-Z]+)=(.*)", option) for option in command)
+    return {option[1]: re.compile(option[2]) for option in options if option}
+
+
+@asynccontextmanager
+async def proxy(folder: Path) -> AsyncIterator[tuple[str, list[str]]]:
+    """A socket that lets through what the rules allow; yields its address and what it refused."""
+    allowed, refused = rules(), list[str]()
+    engine = aiohttp.UnixConnector(os.environ["DOCKER_HOST"].removeprefix("unix://"))
+
+    async def forward(request: web.Request) -> web.StreamResponse:
+        pattern = allowed.get(request.method)
+        if pattern is None or not pattern.fullmatch(request.path):
+            refused.append(f"{request.method} {request.path}")
+            return web.json_response({"message": "not allowed"}, status=403)
+        body = await request.read()
+        headers = {name: request.headers[name] for name in _HEADERS if name in request.headers}
+        url = f"http://engine{request.raw_path}"
+        async with session.request(request.method, url, data=body, headers=headers) as reply:
+            given = web.StreamResponse(status=reply.status)
+            given.content_type = reply.content_type if "Content-Type" in reply.headers else "text/plain"
+            await given.prepare(request)
+            async for piece in reply.content.iter_any():
+                await given.write(piece)
+            return given
+
+    app = web.Application(client_max_size=256 * 1024**2)
+    app.router.add_route("*", "/{path:.*}", forward)
+    runner = web.AppRunner(app, shutdown_timeout=0)
+    async with aiohttp.ClientSession(connector=engine) as session:
+        await runner.setup()
+        await web.UnixSite(runner, str(folder / "proxy.sock")).start()
+        try:
+            yield f"unix://{folder}/proxy.sock", refused
+        finally:
+            await runner.cleanup()
+
+
+@pytest.mark.engine
+async def test_all_that_the_sandbox_does_gets_through(registry: Registry, tmp_path: Path) -> None:
+    images = [await registry.image(files={"marker": f"proxied {number}"}) for number in range(2)]
+    async with proxy(tmp_path) as (host, refused):
+        sandbox = sandbox_at(registry, host=host, room=1)
+        for image in images:  # the second takes the place of the first
+            job = await job_of(
+                registry, "echo > $SSSA_EVIDENCE/file; sleep 98765", of=image, limits=replace(LIMITS, wall_s=1)
+            )
+            found = await sandbox.run(job)
+            assert isinstance(found, Evidence), found
+            assert (found.ended, set(found.files)) == (Ended.OUT_OF_TIME, {"file"})
+        note = {**Owner("test").labels(1), PULLED: f"{images[0]['image']}@{images[0]['digest']}"}
+        await sandbox._engine.make_volume("sssa-pull-0", note, {})
+        sandbox._clean = False
+        assert await sandbox.start() is None
+        await sandbox.close()
+    assert refused == []
+    assert await left_behind() == NOTHING
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "POST /v1.41/containers/sssa-run-00-image/exec",
+        "POST /v1.41/exec/0/start",
+        "POST /v1.41/containers/other/start",
+        "POST /v1.41/containers/sssa-run-00-image/../../other/start",
+        "POST /v1.41/build",
+        "POST /v1.41/images/load",
+        "POST /v1.41/networks/create",
+        "POST /v1.41/plugins/pull",
+        "POST /v1.41/swarm/init",
+        "GET /v1.41/containers/other/json",
+        "GET /v1.41/containers/other/archive",
+        "GET /v1.41/events",
+        "GET /v1.41/secrets",
+        "PUT /v1.41/containers/other/archive",
+        "DELETE /v1.41/containers/other",
+        "DELETE /v1.41/volumes/other",
+        "HEAD /_ping",
+    ],
+)
+def test_what_the_sandbox_does_not_do_is_refused(call: str) -> None:
+    method, _, path = call.partition(" ")
+    pattern = rules().get(method)
+    assert pattern is None or not pattern.fullmatch(path)

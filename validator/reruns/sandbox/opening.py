@@ -1,0 +1,32 @@
+"""The sandbox that the settings ask for."""
+
+import os
+
+from validator.protocol.limits import MIB
+from validator.reruns.sandbox.containers import ContainerSandbox
+from validator.reruns.sandbox.engine import Engine
+from validator.reruns.sandbox.labels import Owner
+from validator.settings import SandboxSettings
+
+_GIB = 1024 * MIB
+
+
+def open_sandbox(settings: SandboxSettings, owner: str) -> ContainerSandbox | None:
+    """Return the sandbox over the engine of the settings, else of DOCKER_HOST; None without either.
+
+    Nothing is connected yet.
+
+    Args:
+        settings: the operator's.
+        owner: of what is made in the engine; no two processes that use one engine at a time have the same.
+    """
+    host = settings.engine or os.environ.get("DOCKER_HOST")
+    if not host:
+        return None
+    return ContainerSandbox(
+        Engine(host),
+        Owner(owner),
+        registries=settings.registries,
+        room=settings.room_gib * _GIB,
+        runtime=settings.runtime,
+    )
