@@ -2,7 +2,7 @@
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -12,7 +12,7 @@ from typing import NoReturn
 import msgspec
 import pytest
 from audit_file import export
-from builders import IMAGE, trace_files
+from builders import FILES, IMAGE, trace_files
 from replays import replayed
 from sqlalchemy import delete
 from world import VALIDATOR, WINDOWS, World, answer_to, honest, on_virtual_time
@@ -70,11 +70,16 @@ def inventing(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
     return ScriptedReply(msgspec.json.encode(lie), seconds=1.0)
 
 
-def world_of(store: Store, script: Callable[[Signer, Dispatch], ScriptedReply] = honest, miners: int = 1) -> World:
+def world_of(
+    store: Store,
+    script: Callable[[Signer, Dispatch], ScriptedReply] = honest,
+    miners: int = 1,
+    files: Mapping[str, bytes] = FILES,
+) -> World:
     """A task of Python in two slots; with one miner its two answers are drawn to be run again."""
     tasks = []
     for slot in range(2):
-        bundle = pack({"a.py": b"print(1)\n", "which.txt": str(slot).encode()})
+        bundle = pack({**files, "which.txt": str(slot).encode()})
         tasks.append(SourcedTask(Task("1.0", PYTHON, WINDOWS, sha256_hex(bundle), "none", None, None), bundle))
     world = World(store, miners=miners, source=MemorySource(tasks), script=script)
     world.preparer = world.service.preparer = replace(world.preparer, schedule=Schedule({"1.1.0": 0}))
@@ -265,6 +270,27 @@ async def killed_in_the_middle(world: World, times: int) -> None:
     for tries in range(1, times + 1):
         async with working(world, Hanging(), at_once=1):
             await until(world, lambda found, tries=tries: sum(one.attempts for one in found) == tries)  # type: ignore[misc]
+
+
+async def test_an_engine_that_is_away_at_the_start_is_told_before_anything_waits_and_until_it_is_there(
+    store: Store,
+) -> None:
+    class Away(Hanging):
+        fit = False
+
+        async def start(self) -> SandboxFailure | None:
+            return None if self.fit else SandboxFailure(Reason.SANDBOX_NO_ENGINE, "no socket")
+
+    world, sandbox = world_of(store), Away()
+    async with working(world, sandbox):
+        for stands in (True, False):
+            for _ in range(1_000):
+                if world.board.stands("sandbox_away") == stands:
+                    break
+                await world.clock.advance(1.0)
+                await asyncio.sleep(0.001)
+            assert world.board.stands("sandbox_away") == stands
+            sandbox.fit = True
 
 
 async def test_what_a_kill_left_running_ends_once_after_the_next_start(store: Store) -> None:

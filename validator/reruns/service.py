@@ -29,6 +29,7 @@ AT_ONCE: Final = 2
 _FIRST_PAUSE_S: Final = 60.0
 _LONGEST_PAUSE_S: Final = 3600.0
 _LOOK_S: Final = 5.0
+_LOOK_AGAIN_S: Final = 30.0
 _DETAIL: Final = 500
 _ENGINE: Final = frozenset({Reason.SANDBOX_NO_ENGINE, Reason.SANDBOX_UNFIT, Reason.SANDBOX_ENGINE})
 _log = structlog.get_logger()
@@ -78,8 +79,8 @@ class RerunService:
             StoreLostError: the store must not be used any more.
         """
         await self._unless_away(self._take_back)
-        await self._unless_away(self._look)
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._look())
             for _ in range(self.at_once):
                 group.create_task(self._work())
 
@@ -90,11 +91,18 @@ class RerunService:
             await self._later(rerun, Reason.BUG_CRASH, "")
         return True
 
-    async def _look(self) -> bool:
+    async def _look(self) -> None:
+        """Tell at the start, before anything waits, whether the engine is there; look again until it is."""
+        while not await self._unless_away(self._fit):
+            await self.clock.sleep(_LOOK_AGAIN_S)
+
+    async def _fit(self) -> bool:
         failure = await self.sandbox.start()
-        if failure is not None:
-            self.board.raise_("sandbox_away", failure.detail)
-        return True
+        if failure is None:
+            self.board.clear("sandbox_away")
+            return True
+        self.board.raise_("sandbox_away", failure.detail)
+        return False
 
     async def _work(self) -> None:
         while True:

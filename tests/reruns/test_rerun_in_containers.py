@@ -1,0 +1,92 @@
+"""From a settled round to the reputation, with real containers in between: honest work, invented traces, a digest."""
+
+import pytest
+from engine_kit import Registry, sandbox_at
+from sqlalchemy import update
+from test_rerun_service import LIAR, inventing, one_round, world_of
+from world import honest
+
+from validator.protocol.capabilities import SandboxImage
+from validator.reruns.service import RerunService
+from validator.sources import SystemClock
+from validator.store import Store
+from validator.store.rerun import Rerun
+from validator.store.tables import reruns
+from validator.workers.interface import Here
+
+pytestmark = pytest.mark.engine
+
+# What the honest miners of these worlds claim: the program writes its own trace of doing so.
+TRACED = rb"""
+mkdir -p /tmp/sssa && printf %s "$SSSA_PROBE_FILE_CONTENT" > $SSSA_PROBE_FILE_PATH
+nslookup $SSSA_PROBE_DNS_HOST
+echo $SSSA_PROBE_PROCESS_ECHO
+cd $SSSA_EVIDENCE
+echo "{\"ts\": 9, \"domain\": \"$SSSA_PROBE_DNS_HOST\", \"dst_port\": 53, \"proto\": \"udp\"}" > network.jsonl
+echo "{\"ts\": 1, \"op\": \"write\", \"path\": \"$SSSA_PROBE_FILE_PATH\"}" > fs.jsonl
+echo "{\"ts\": 2, \"op\": \"read\", \"path\": \"/skill/a.py\"}" >> fs.jsonl
+echo "{\"ts\": 3, \"cmd\": \"echo $SSSA_PROBE_PROCESS_ECHO\"}" > process.jsonl
+echo "{\"ts\": 4, \"module\": \"json\"}" > imports.jsonl
+touch secrets.jsonl
+"""
+
+
+async def run_again(store: Store, registry: Registry, image: SandboxImage, hotkey: str | None = None) -> list[Rerun]:
+    """Run everything that waits in containers of this image; return what is known then, of a miner alone if named."""
+    async with store.begin() as tx:
+        await tx.connection.execute(update(reruns).values(image=image))
+    sandbox = sandbox_at(registry)
+    async with store.read() as tx:
+        rounds = await tx.rounds.ids()
+    try:
+        service = RerunService(store, sandbox, SystemClock(), Here(), world_of(store).board)
+        while await service._one():
+            pass
+    finally:
+        await sandbox.close()
+    async with store.read() as tx:
+        found = [one for round_id in rounds for one in await tx.reruns.of_round(round_id)]
+    return [one for one in found if hotkey in (None, one.key.hotkey)]
+
+
+async def test_an_image_that_does_what_its_miner_claims_passes_in_a_container(store: Store, registry: Registry) -> None:
+    world = world_of(store, honest, files={"main.sh": TRACED})
+    await one_round(world)
+    found = await run_again(store, registry, SandboxImage(**await registry.image()))
+    assert [(one.event, one.reason, one.attempts, one.detail) for one in found] == [
+        ("rerun_pass", "rerun_same", 1, None)
+    ] * 2
+    await one_round(world)
+    async with store.read() as tx:
+        assert [record.event.kind for record in await tx.reputations.of_round(1)][:2] == ["rerun_pass"] * 2
+
+
+async def test_invented_traces_are_caught_by_a_container(store: Store, registry: Registry) -> None:
+    world = world_of(store, inventing, miners=2, files={"main.sh": TRACED})
+    for _ in range(3):
+        await one_round(world)
+    found = await run_again(store, registry, SandboxImage(**await registry.image()))
+    assert {(one.key.hotkey == LIAR.hotkey, one.event, one.reason) for one in found} == {
+        (True, "rerun_fail", "rerun_fs"),
+        (False, "rerun_pass", "rerun_same"),
+    }
+
+
+async def test_a_digest_that_the_registry_does_not_know_costs_the_miner(store: Store, registry: Registry) -> None:
+    world = world_of(store, honest, files={"main.sh": TRACED})
+    await one_round(world)
+    image = SandboxImage((await registry.image())["image"], "sha256:" + "5e" * 32)
+    found = await run_again(store, registry, image)
+    assert {(one.event, one.reason) for one in found} == {("digest_mismatch", "digest_mismatch")}
+    await one_round(world)
+    async with store.read() as tx:
+        events = [record.event for record in await tx.reputations.of_round(1)]
+    assert [event.kind for event in events][:2] == ["digest_mismatch"] * 2
+    assert events[0].after == events[0].before * 0.5
+
+
+async def test_an_image_that_only_repeats_what_it_is_told_is_caught(store: Store, registry: Registry) -> None:
+    """The miner's traces show the probes, copied from the dispatch; its image does nothing."""
+    await one_round(world_of(store, honest, files={"main.sh": b"true\n"}))
+    found = await run_again(store, registry, SandboxImage(**await registry.image()))
+    assert {(one.event, one.reason) for one in found} == {("rerun_fail", "rerun_traces")}
