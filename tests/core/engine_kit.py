@@ -73,6 +73,9 @@ def layer(more: Mapping[str, bytes]) -> bytes:
         program = BUSYBOX.read_bytes()
         add("bin/busybox", program, 0o755)
         add("sbin/busybox", program, 0o4755)
+        everybodys = tarfile.TarInfo("open")
+        everybodys.type, everybodys.mode = tarfile.DIRTYPE, 0o777
+        tar.addfile(everybodys)
         for applet in subprocess.run([BUSYBOX, "--list"], capture_output=True, text=True, check=True).stdout.split():
             link = tarfile.TarInfo(f"bin/{applet}")
             link.type, link.linkname = tarfile.SYMTYPE, "busybox"

@@ -6,11 +6,22 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from engine_kit import LIMITS, NOTHING, Registry, evidence_of, failure_of, job_of, left_behind, programs, sandbox_at
+from engine_kit import (
+    LIMITS,
+    NOTHING,
+    Registry,
+    evidence_of,
+    failure_of,
+    job_of,
+    left_behind,
+    programs,
+    run_in_container,
+    sandbox_at,
+)
 
 from validator.protocol.limits import MIB
 from validator.protocol.reasons import Reason
-from validator.reruns.sandbox.job import Ended, Evidence
+from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure, SandboxLimits
 from validator.reruns.sandbox.labels import OWNER
 
 pytestmark = pytest.mark.engine
@@ -76,7 +87,7 @@ async def test_it_gets_so_much_of_a_processor(registry: Registry) -> None:
 
 async def test_it_fills_no_disk(registry: Registry) -> None:
     script = """
-    for place in / /bin /var /root /sys /proc /dev /sssa $SSSA_BUNDLE /etc /usr; do
+    for place in / /open /bin /var /root /sys /proc /dev /sssa $SSSA_BUNDLE /etc /usr; do
       dd if=/dev/zero of=$place/filled bs=64k count=1 2>/dev/null && echo $place >> $SSSA_EVIDENCE/wrote
     done
     echo changed >> /etc/hosts && echo hosts >> $SSSA_EVIDENCE/wrote
@@ -173,6 +184,20 @@ async def test_it_sees_nothing_of_the_host(registry: Registry) -> None:
     assert lines[9:] == ["done"]
 
 
+async def test_the_limits_of_a_process_are_set(registry: Registry) -> None:
+    found = await evidence_of(registry, "ulimit -n; ulimit -c; ulimit -f")
+    blocks = max(LIMITS.scratch, LIMITS.evidence) // 512
+    assert [int(line) for line in found.log.split()] == [LIMITS.open_files, 0, blocks]
+
+
+async def test_its_own_evidence_in_the_image_is_covered(registry: Registry) -> None:
+    image = await registry.image(
+        files={"sssa/evidence/fs.jsonl": "forged", "sssa/bundle/more": "forged", "tmp/more": "x"}
+    )
+    found = await evidence_of(registry, "ls $SSSA_BUNDLE /tmp > $SSSA_EVIDENCE/listing", of=image)
+    assert dict(found.files) == {"listing": b"/sssa/bundle:\nmain.sh\n\n/tmp:\n"}
+
+
 async def test_the_bundle_cannot_be_written(registry: Registry) -> None:
     script = """
     cd $SSSA_BUNDLE; echo more >> main.sh && echo appended; rm -f main.sh; touch new && echo made; mv main.sh other
@@ -228,3 +253,29 @@ async def test_a_run_that_is_cancelled_leaves_nothing(registry: Registry) -> Non
         await running
     assert await left_behind() == NOTHING
     await sandbox.close()
+
+
+async def test_gvisor_keeps_the_same_promises(registry: Registry) -> None:
+    """In the runtime that `.ci/engine` registers; its own threads count, so that the limits are the usual ones."""
+    sandbox = sandbox_at(registry)
+    known = (await sandbox._engine.info())["Runtimes"]
+    await sandbox.close()
+    if "runsc" not in known:
+        pytest.skip("the engine knows no runtime runsc")
+    limits = replace(SandboxLimits(), wall_s=20, evidence=MIB, entries=16)
+    script = """
+    exec > $SSSA_EVIDENCE/said 2>/dev/null
+    id -u; /sbin/busybox id -u; grep -E 'CapEff|CapBnd' /proc/self/status | cut -f2; dmesg | grep -c gVisor
+    ls /sys/class/net; cat /etc/resolv.conf; touch /open/x $SSSA_BUNDLE/x || echo refused; cat $SSSA_BUNDLE/data
+    """
+    found = await evidence_of(registry, script, limits=limits, runtime="runsc", files={"data": b"words"})
+    none = "0" * 16
+    said = ["65534", "65534", none, none, "1", "lo", "nameserver 127.0.0.1", "refused", "words"]
+    assert found.files["said"].decode().split("\n") == said
+    full = await run_in_container(
+        registry, "dd if=/dev/zero of=$SSSA_EVIDENCE/x bs=64k", limits=limits, runtime="runsc"
+    )
+    assert isinstance(full, SandboxFailure)
+    assert full.reason is Reason.SANDBOX_EVIDENCE
+    slow = await evidence_of(registry, "sleep 98765", limits=replace(limits, wall_s=3), runtime="runsc")
+    assert slow.ended is Ended.OUT_OF_TIME

@@ -12,12 +12,13 @@ from aiohttp import web
 from sandbox_jobs import DIGEST, make_job
 
 from validator.protocol.reasons import Reason
+from validator.reruns.sandbox import recipe
 from validator.reruns.sandbox.containers import ContainerSandbox
 from validator.reruns.sandbox.engine import Engine
 from validator.reruns.sandbox.fitness import lacks
 from validator.reruns.sandbox.holder import program
 from validator.reruns.sandbox.job import SandboxFailure
-from validator.reruns.sandbox.labels import Owner
+from validator.reruns.sandbox.labels import OWNER, Owner
 from validator.reruns.sandbox.opening import open_sandbox
 from validator.settings import SandboxSettings
 
@@ -52,6 +53,15 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 )
 def test_an_engine_that_cannot_hold_a_limit_is_unfit(changed: Any, runtime: str | None, missing: list[str]) -> None:
     assert lacks({**FIT, **changed}, runtime) == missing
+
+
+def test_an_images_labels_and_health_check_are_emptied() -> None:
+    theirs = {"Id": DIGEST, "Config": {"Labels": {"com.docker.compose.project": "validator", OWNER: "them"}}}
+    made = recipe.run(theirs, "sssa-run-0", make_job(), {OWNER: "us"}, "runsc")
+    assert made["Labels"] == {"com.docker.compose.project": "", OWNER: "us"}
+    assert made["Healthcheck"] == {"Test": ["NONE"]}
+    assert (made["Image"], made["HostConfig"]["Runtime"]) == (DIGEST, "runsc")
+    assert "Runtime" not in recipe.run(theirs, "sssa-run-0", make_job(), {}, None)["HostConfig"]
 
 
 def test_the_holders_program_waits_until_it_is_killed(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ class ContainerSandbox:
         await self._engine.make_volume(f"{name}-bundle", labels, recipe.bundle_options())
         await self._engine.make_volume(f"{name}-evidence", labels, recipe.evidence_options(job.limits))
         image = await holder_image(self._engine)
-        await self._engine.make_container(f"{name}-holder", recipe.holder(image, name, labels, self._runtime))
+        await self._engine.make_container(f"{name}-holder", recipe.holder(image, name, labels))
         await self._engine.start(f"{name}-holder")
         await self._engine.put(f"{name}-holder", BUNDLE, files)
 

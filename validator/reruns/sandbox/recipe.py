@@ -24,9 +24,9 @@ def evidence_options(limits: SandboxLimits) -> dict[str, str]:
     return _tmpfs(limits.evidence + _PAGE * limits.entries, limits.entries, "1777", ",noexec")
 
 
-def holder(image: str, name: str, labels: Mapping[str, str], runtime: str | None) -> dict[str, Any]:
-    """Return the container that keeps both volumes."""
-    config = _sealed(image, _HOLDER, labels, runtime)
+def holder(image: str, name: str, labels: Mapping[str, str]) -> dict[str, Any]:
+    """Return the container that keeps both volumes, in the engine's own runtime: its program is ours."""
+    config = _sealed(image, _HOLDER, labels, None)
     config["Entrypoint"] = [PROGRAM]
     config["HostConfig"]["Mounts"] = [_volume(f"{name}-bundle", BUNDLE), _volume(f"{name}-evidence", EVIDENCE)]
     return config
