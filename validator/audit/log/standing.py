@@ -7,6 +7,7 @@ from typing import Final
 from validator.protocol.round import AgreementPair, MinerState, RoundInput, RoundOutcome
 from validator.protocol.skill_types import SkillType
 
+_RESULTS_KEPT: Final = 100_000  # ids of counted reruns; those of some rounds before come back, if any do
 _KEPT: Final = 512  # agreements of a pair: more than any version's window, and a bound on what a log can make us keep
 
 
@@ -29,6 +30,7 @@ class Standing:
 
     whole: bool = False
     _known: dict[str, _Known] = field(default_factory=dict)
+    _counted: dict[str, None] = field(default_factory=dict)
 
     @property
     def known(self) -> int:
@@ -48,10 +50,18 @@ class Standing:
             if wrong is not None:
                 return f"miners[{i}].{wrong}"
             known.flags = miner.flags
+        last = ""
+        for i, result in enumerate(frozen.reruns):
+            if result.rerun_id in self._counted or result.rerun_id <= last:
+                return f"reruns[{i}]"  # a result is counted once
+            last = result.rerun_id
         return None
 
-    def add(self, outcome: RoundOutcome) -> None:
-        """Take in what a round came to; miners that no input has told of yet stay unknown."""
+    def add(self, frozen: RoundInput, outcome: RoundOutcome) -> None:
+        """Take in what a settled round came to; miners that no input has told of yet stay unknown."""
+        self._counted.update((result.rerun_id, None) for result in frozen.reruns)
+        while len(self._counted) > _RESULTS_KEPT:
+            del self._counted[next(iter(self._counted))]
         for event in outcome.reputation:
             if known := self._of(event.hotkey):
                 known.reputations[event.skill_type] = event.after
