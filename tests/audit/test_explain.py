@@ -19,6 +19,7 @@ from validator.audit.explain import (
     explain_round,
 )
 from validator.audit.explain.who import AmbiguousMinerError, NotAMinerError, find_hotkey
+from validator.audit.paid import UNMIXED, paid_now
 from validator.kinds.assessment.explain.page import AssessmentExplanation
 from validator.kinds.workflow.explain.page import WorkflowExplanation
 from validator.protocol.reasons import Reason
@@ -123,9 +124,9 @@ async def test_weights_are_those_of_the_mechanism_that_pays_for_the_type(store: 
 async def check_weights(tx: Transaction, explained: list[RoundExplanation]) -> None:
     """The last round's weights are those of the windows as they are now."""
     windows = await tx.windows.all(V1.rules.pay.window)
-    plan = V1.score_weights(windows)
     assert explained
     for one in explained:
+        plan = (await paid_now(tx, 0, UNMIXED[0], HOTKEYS)).plan
         (weight,) = one.weights
         assert weight.score == plan.scores[one.miner.hotkey]
         assert weight.weight == plan.weights.get(one.miner.hotkey, 0.0)

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import structlog
 
@@ -88,20 +89,7 @@ class RoundService:
             pause = self.interval_s
             self.in_hand = True
             try:
-                await resume_rounds(
-                    self.store,
-                    self.clock,
-                    self.signer,
-                    self.gates,
-                    self._reachable,
-                    self._unfinished,
-                    self.most_reruns,
-                )
-                self._unfinished = Reason.BUG_CRASH
-                await self.store.probe()
-                await self.one_round()
-                self._said.over()
-                self.board.clear("rounds_failing")
+                await self._next()
             except asyncio.CancelledError as cancelled:
                 if cancelled.__cause__ is not None:
                     _log.exception("round_failed", reason=Reason.BUG_INTERNAL)
@@ -123,6 +111,25 @@ class RoundService:
                 pause = max(self.interval_s, _RETRY_S)
             self.in_hand = False
             await self._pause(started + pause - self.clock.monotonic())
+
+    async def _next(self) -> None:
+        """Finish what a crash left, then run a round, unless a stop is asked for before the store takes a write."""
+        await resume_rounds(
+            self.store,
+            self.clock,
+            self.signer,
+            self.gates,
+            self._reachable,
+            self._unfinished,
+            self.most_reruns,
+        )
+        self._unfinished = Reason.BUG_CRASH
+        self.in_hand = False
+        if await self._unless_stopping(self.store.probe()):
+            self.in_hand = True
+            await self.one_round()
+            self._said.over()
+            self.board.clear("rounds_failing")
 
     async def one_round(self) -> EndedRound:
         """Run one round from snapshot to settlement.
@@ -219,12 +226,21 @@ class RoundService:
         """Wait, but not longer than until `stopping` is set."""
         if seconds <= 0:
             await asyncio.sleep(0)
-            return
-        sleeping = asyncio.ensure_future(self.clock.sleep(seconds))
+        else:
+            await self._unless_stopping(self.clock.sleep(seconds))
+
+    async def _unless_stopping(self, work: Coroutine[Any, Any, None]) -> bool:
+        """Do `work`, but drop it as soon as `stopping` is set; return whether it was done."""
+        working = asyncio.ensure_future(work)
         stopping = asyncio.ensure_future(self.stopping.wait())
-        _, pending = await asyncio.wait({sleeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        for waiting in pending:
-            waiting.cancel()
+        try:
+            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+            dropped = working.cancel()
+        if not dropped:
+            await working
+        return not dropped
 
     def _since(self, started: float) -> float:
         return self.clock.monotonic() - started
