@@ -281,7 +281,6 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
 
 def _rerun_services(world: World, store: Store, board: Board) -> Sequence[RerunService]:
     if world.sandbox is None:
-        _log.info(Event.RERUNS_OFF)
         return ()
     return (RerunService(store, world.sandbox, world.clock, world.workers, board),)
 
