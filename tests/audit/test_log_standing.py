@@ -109,6 +109,6 @@ def test_the_result_of_a_rerun_is_counted_by_one_settled_round() -> None:
     standing.add(with_results(round_.frozen, "a", "b"), round_.outcome)
     later = after(round_.frozen, round_.outcome)
     assert standing.fault(with_results(later, "c", "d"), 30) is None
-    assert standing.fault(with_results(later, "c", "b"), 30) == "reruns[1]"
+    assert standing.fault(with_results(later, "b", "c"), 30) == "reruns[0]"
     assert standing.fault(with_results(later, "d", "c"), 30) == "reruns[1]"
     assert standing.fault(with_results(later, "c", "c"), 30) == "reruns[1]"
