@@ -143,11 +143,14 @@ async def test_links_in_an_image_lead_nowhere_else(registry: Registry) -> None:
     assert not [name for place in ("/var/tmp", "/root") if name in os.listdir(place)]  # noqa: PTH208 - names are all
 
 
-async def test_an_image_that_is_too_large_is_not_kept(registry: Registry) -> None:
-    large = await registry.image(size=5 * MIB)
-    for most in (MIB, 5 * MIB):  # before it is pulled, by its layers; and after, unpacked
-        found = await failure_of(registry, of=large, limits=replace(LIMITS, image=most))
-        assert (found.reason, found.ours) == (Reason.SANDBOX_IMAGE_TOO_LARGE, False), found
-        sandbox = sandbox_at(registry)
-        assert await sandbox._engine.image(f"{large['image']}@{large['digest']}") is None
-        await sandbox.close()
+@pytest.mark.parametrize(("zeros", "words"), [(0, "its layers have more than"), (6 * MIB, "bytes, at most")])
+async def test_an_image_that_is_too_large_is_not_kept(registry: Registry, zeros: int, words: str) -> None:
+    """Before it is pulled, by its layers; and unpacked, where these weigh little."""
+    noise = 0 if zeros else 5 * MIB
+    large = await registry.image(size=noise, files={"zeros": "0" * zeros})
+    found = await failure_of(registry, of=large, limits=replace(LIMITS, image=5 * MIB))
+    assert (found.reason, found.ours) == (Reason.SANDBOX_IMAGE_TOO_LARGE, False), found
+    assert words in found.detail
+    sandbox = sandbox_at(registry)
+    assert await sandbox._engine.image(f"{large['image']}@{large['digest']}") is None
+    await sandbox.close()
