@@ -18,7 +18,8 @@ from localnet.tracing.policy import RunPolicy, Tracer
 from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
-from validator.daemon.assembly import Daemon, assembled
+from validator.daemon.assembly import assembled
+from validator.daemon.daemon import Daemon
 from validator.daemon.stop import Stop
 from validator.daemon.world import World, judging_workers
 from validator.protocol.bundles import read_bundle

@@ -18,7 +18,8 @@ from validator.chain.bittensor import BittensorChain
 from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
-from validator.daemon.assembly import Daemon, assembled
+from validator.daemon.assembly import assembled
+from validator.daemon.daemon import Daemon
 from validator.daemon.stop import Stop
 from validator.daemon.world import World
 from validator.protocol.reasons import Reason

@@ -1,20 +1,18 @@
 """One validator, put together: which services there are and the order they start in."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 import structlog
 
 from validator import __version__
 from validator.chain.clockwatch import ClockWatch
 from validator.conditions import Board
+from validator.daemon.daemon import Daemon, Service
 from validator.daemon.nearby import chain_is_here
 from validator.daemon.ready import checks
-from validator.daemon.stop import Stop
 from validator.daemon.store_watch import StoreWatch
 from validator.daemon.upkeep import BudgetService, HeadWatch, LoopWatch, RetentionService
 from validator.daemon.watching import GateWatch, RoundWatch
@@ -26,8 +24,6 @@ from validator.kinds.workflow.running import PlanRunner
 from validator.kinds.workflow.supply import Goals
 from validator.miners.client import HttpMinerClient
 from validator.miners.directory import CapabilityDirectory
-from validator.protocol.errors import ValidatorError
-from validator.protocol.reasons import Reason
 from validator.reruns.service import MOST_WAITING, RerunService
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
@@ -41,9 +37,8 @@ from validator.rounds.standing import Standing
 from validator.scoring import DEFAULT, Schedule
 from validator.settings import Settings
 from validator.store import Store, open_store
-from validator.store.errors import StoreDamagedError, StoreLostError
 from validator.store.known import require_known_version
-from validator.telemetry import Event, Metrics
+from validator.telemetry import Metrics
 from validator.web.health import HealthService
 from validator.web.state import HealthState
 from validator.weights.lock import WeightsLock, stop_file_of
@@ -51,102 +46,6 @@ from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
 
 _log = structlog.get_logger()
-
-
-class Service(Protocol):
-    """Something that runs until it is cancelled."""
-
-    async def run(self) -> None:
-        """Run."""
-
-
-@dataclass(frozen=True, slots=True)
-class Daemon:
-    """The assembled services; `beside` run beside the rounds and are cancelled after them, last started first."""
-
-    settings: Settings
-    store: Store
-    metrics: Metrics
-    board: Board
-    health: HealthState
-    rounds: RoundService
-    beside: Sequence[Service]
-
-    async def run(self, stop: Stop, afterwards: Callable[[], Awaitable[None]] | None = None) -> bool:
-        """Run until told to stop; return whether the round in hand could be finished.
-
-        The first request to stop lets the round in hand end within the grace time, the second one does not.
-
-        Args:
-            stop: what tells it.
-            afterwards: awaited when the rounds ended by themselves, before the services beside them stop.
-
-        Raises:
-            ValidatorError: a service cannot go on; the first one's error, when several fail together.
-        """
-        try:
-            async with asyncio.TaskGroup() as group:
-                beside = [group.create_task(service.run()) for service in self.beside]
-                finished = await self._rounds_until(stop)
-                if afterwards is not None:
-                    await _unless_stopped(afterwards, stop)
-                for task in reversed(beside):
-                    task.cancel()
-        except ExceptionGroup as failures:
-            known = _first_known(failures)
-            if known is None:
-                raise
-            if isinstance(known, StoreLostError):
-                damaged = isinstance(known, StoreDamagedError)
-                reason = Reason.LOCAL_STORE_DAMAGED if damaged else Reason.LOCAL_STORE_TAKEN
-                _log.error(Event.STORE_LOST, reason=str(reason), detail=known.detail)
-            raise known from failures
-        return finished
-
-    async def _rounds_until(self, stop: Stop) -> bool:
-        rounds = asyncio.create_task(self.rounds.run())
-        asked = asyncio.create_task(stop.asked.wait())
-        at_once = asyncio.create_task(stop.at_once.wait())
-        try:
-            await asyncio.wait({rounds, asked}, return_when=asyncio.FIRST_COMPLETED)
-            self.rounds.stopping.set()
-            self.health.stopping = True
-            if not rounds.done():
-                _log.info(Event.DAEMON_STOPPING, grace_s=self.settings.rounds.grace_s)
-            grace = self.settings.rounds.grace_s
-            await asyncio.wait({rounds, at_once}, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
-            if rounds.done():
-                await rounds
-        finally:
-            for task in (rounds, asked, at_once):
-                task.cancel()
-            # A settling that is on its way ends first.
-            await asyncio.gather(rounds, asked, at_once, return_exceptions=True)
-        return not self.rounds.in_hand
-
-
-async def _unless_stopped(work: Callable[[], Awaitable[None]], stop: Stop) -> None:
-    """Do the work, but not after a request to stop, nor longer than until there is one."""
-    if stop.asked.is_set():
-        return
-    working = asyncio.ensure_future(work())
-    asked = asyncio.create_task(stop.asked.wait())
-    try:
-        await asyncio.wait({working, asked}, return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            await working
-    finally:
-        working.cancel()
-        asked.cancel()
-
-
-def _first_known(failures: BaseExceptionGroup[BaseException]) -> ValidatorError | None:
-    """Return the first error among nested groups that was raised on purpose."""
-    for failure in failures.exceptions:
-        found = _first_known(failure) if isinstance(failure, BaseExceptionGroup) else failure
-        if isinstance(found, ValidatorError):
-            return found
-    return None
 
 
 @asynccontextmanager

@@ -11,14 +11,14 @@ import structlog
 from validator.kinds.interface import Request, Runner
 from validator.kinds.judging import Accepted, Expected, Judged, Key, expected_of, reject
 from validator.kinds.registry import kind_of
-from validator.miners.calls import Call, MinerClient, Reply
+from validator.miners.calls import MinerClient, Reply
 from validator.outgoing.body import Body
-from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundTask
 from validator.rounds.attribution import Attribution, NetworkAway, StallsSince, network_there, no_stalls
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.prepare import Prepared
+from validator.rounds.sending import call_of, deadline_of, key_of, log_dispatch, requests_of
 from validator.rounds.settle import Returned
 from validator.sources import Clock
 from validator.store import PATIENCE_S, Store, Transaction
@@ -75,7 +75,7 @@ class Dispatcher:
         """
         frozen, collected = prepared.frozen, _Collected(Attribution(self.stalls, self.away))
         began = self.clock.monotonic()
-        requests = await asyncio.to_thread(_requests, prepared)
+        requests = await asyncio.to_thread(requests_of, prepared)
         planned = [
             expected_of(frozen, task, hotkey, role)
             for task, plan in zip(frozen.tasks, prepared.plan.groups, strict=True)
@@ -104,7 +104,7 @@ class Dispatcher:
 
         async def write(tx: Transaction) -> None:
             for expected in planned:
-                await tx.dispatches.sent(_key(frozen, expected), now)
+                await tx.dispatches.sent(key_of(frozen, expected), now)
 
         # Not later: what a snapshot says of miners' addresses grows old.
         await self.store.lasting(write, patience_s=PATIENCE_S)
@@ -123,8 +123,8 @@ class Dispatcher:
             collected.alone[task.task_id, hotkey] = Reason.BUG_INTERNAL
             with suppress(Exception):  # where the store fails, too, settling notes it
                 async with self.store.begin() as tx:
-                    await tx.dispatches.void(_key(frozen, expected), Reason.BUG_INTERNAL)
-            _log_dispatch(frozen, expected, None, Reason.BUG_INTERNAL)
+                    await tx.dispatches.void(key_of(frozen, expected), Reason.BUG_INTERNAL)
+            log_dispatch(frozen, expected, None, Reason.BUG_INTERNAL)
 
     async def _ask(
         self, frozen: RoundInput, expected: Expected[RoundTask], request: Request, collected: _Collected
@@ -139,7 +139,7 @@ class Dispatcher:
             collected.most_open = max(collected.most_open, collected.open)
 
         try:
-            reply = await self.client.post(_call(frozen, expected, request), sent)
+            reply = await self.client.post(call_of(frozen, expected, request), sent)
         finally:
             collected.open -= opened
         collected.any_response |= reply.status is not None
@@ -150,11 +150,11 @@ class Dispatcher:
         self, frozen: RoundInput, expected: Expected[RoundTask], reply: Reply, collected: _Collected
     ) -> None:
         """Store what came and judge it, or that nothing did and whose fault that was."""
-        attribution, deadline = collected.attribution, _deadline(expected)
+        attribution, deadline = collected.attribution, deadline_of(expected)
         if reply.reason is None:
-            judged = await self._keep_and_judge(_key(frozen, expected), expected, reply, attribution)
+            judged = await self._keep_and_judge(key_of(frozen, expected), expected, reply, attribution)
             collected.judged[expected.task.task_id, expected.hotkey] = judged
-            _log_dispatch(frozen, expected, reply, judged.reason, judged.detail)
+            log_dispatch(frozen, expected, reply, judged.reason, judged.detail)
         elif reply.reason == Reason.LOCAL_RESOURCES:
             await self._void(frozen, expected, reply, collected, reply.reason, reply.detail)
         elif (detail := attribution.stalled(reply, deadline)) is not None:
@@ -173,13 +173,13 @@ class Dispatcher:
         reason = reply.reason
         await self.store.lasting(
             lambda tx: tx.dispatches.failed(
-                _key(frozen, expected), reason, seconds=reply.seconds, status=reply.status, detail=reply.detail
+                key_of(frozen, expected), reason, seconds=reply.seconds, status=reply.status, detail=reply.detail
             )
         )
         judged = reject(expected, reply.reason, reply.seconds, reply.detail)
         collected.judged[expected.task.task_id, expected.hotkey] = judged
         collected.failed.append((expected, reply))
-        _log_dispatch(frozen, expected, reply, reply.reason, reply.detail)
+        log_dispatch(frozen, expected, reply, reply.reason, reply.detail)
 
     async def _void(  # noqa: PLR0913, PLR0917 - a dispatch, and why it is void
         self,
@@ -193,14 +193,14 @@ class Dispatcher:
         """Make a dispatch void alone, now."""
         await self.store.lasting(
             lambda tx: tx.dispatches.void(
-                _key(frozen, expected), reason, seconds=reply.seconds, status=reply.status, detail=detail
+                key_of(frozen, expected), reason, seconds=reply.seconds, status=reply.status, detail=detail
             )
         )
         task_id, hotkey = expected.task.task_id, expected.hotkey
         charged = collected.judged.pop((task_id, hotkey), None)
         collected.alone[task_id, hotkey] = reason
         if charged is None:
-            _log_dispatch(frozen, expected, reply, reason, detail)
+            log_dispatch(frozen, expected, reply, reason, detail)
         else:
             _log.info(
                 "dispatch_voided",
@@ -216,9 +216,9 @@ class Dispatcher:
         attribution = collected.attribution
         for expected, reply in (*collected.undecided, *collected.failed):
             charged = (expected.task.task_id, expected.hotkey) in collected.judged
-            if (detail := attribution.stalled(reply, _deadline(expected))) is not None:
+            if (detail := attribution.stalled(reply, deadline_of(expected))) is not None:
                 await self._void(frozen, expected, reply, collected, Reason.LOCAL_STALL, detail)
-            elif not charged and attribution.cut_off(reply, _deadline(expected)):
+            elif not charged and attribution.cut_off(reply, deadline_of(expected)):
                 await self._void(frozen, expected, reply, collected, Reason.LOCAL_NETWORK, reply.detail)
             elif not charged:
                 await self._fail(frozen, expected, reply, collected)
@@ -256,49 +256,3 @@ class Dispatcher:
         reason = answer.reason(expected.task.windows)
         await self.store.lasting(lambda tx: tx.dispatches.judged(key, reason, answer))
         return Judged(answer, reason)
-
-
-def _requests(prepared: Prepared) -> dict[str, Mapping[Role, Request]]:
-    round_id, bundles = prepared.frozen.round_id, prepared.bundles
-    return {
-        task.task_id: kind_of(task).send(round_id, task, bundles.get(task.task_id)) for task in prepared.frozen.tasks
-    }
-
-
-def _key(frozen: RoundInput, expected: Expected[RoundTask]) -> DispatchKey:
-    return DispatchKey(frozen.index, expected.task.task_id, expected.hotkey)
-
-
-def _deadline(expected: Expected[RoundTask]) -> float:
-    return expected.task.windows.of(expected.role).deadline
-
-
-def _call(frozen: RoundInput, expected: Expected[RoundTask], request: Request) -> Call:
-    neuron = frozen.snapshot.by_hotkey(expected.hotkey)
-    return Call(
-        hotkey=expected.hotkey,
-        axon=None if neuron is None else neuron.axon,
-        path=request.path,
-        body=request.body,
-        deadline_s=_deadline(expected),
-        limit=request.limit,
-    )
-
-
-def _log_dispatch(
-    frozen: RoundInput, expected: Expected[RoundTask], reply: Reply | None, reason: Reason, detail: str = ""
-) -> None:
-    """Write the dispatch's canonical line."""
-    _log.info(
-        "dispatch",
-        round_id=frozen.round_id,
-        task_id=expected.task.task_id,
-        skill_type=str(expected.task.skill_type),
-        hotkey=expected.hotkey,
-        role=expected.role,
-        reason=reason,
-        gate=reason.gate,
-        seconds=None if reply is None or reply.seconds is None else round(reply.seconds, 3),
-        http_status=None if reply is None else reply.status,
-        detail=detail,
-    )
