@@ -27,7 +27,7 @@ demo: setup  ## Run the local network: simulated chain, real miners, HTTP and si
 test: setup  ## Run every test but those of make attack and make faults, on SQLite and on a real Postgres, a process per core
 	$(PARALLEL) -m "not attack and not faults"
 
-attack: setup  ## Every kind of hostility once, and a few kills -9 at random moments, against running daemons
+attack: setup  ## Every kind of hostility once, a cohort that turns, and a few kills -9 at random moments
 	$(PARALLEL) -m attack tests/acceptance
 
 engine-test: setup  ## Real containers: hostile images in the sandbox, on the engine that DOCKER_HOST names
@@ -48,8 +48,8 @@ hostile: setup  ## Every kind of hostility against a running daemon, round after
 test-chain: setup  ## The contract of every chain; with SUBTENSOR_URL=ws://… on a subnet of its own on that node, too
 	$(BIN)/pytest tests/chain/test_chain_contract.py tests/chain/test_bittensor_chain.py --timeout 7200
 
-faults: setup  ## A store that is moved, cut short, full, killed or stopped under a running daemon; FAULTS_S: for how long
-	FAULTS_S=$(or $(FAULTS_S),20) $(BIN)/pytest -m faults tests/acceptance --timeout 600
+faults: setup  ## A store that fails under a running daemon (for FAULTS_S s), a daemon that is stopped (for STOPPED_S s) or out of descriptors
+	FAULTS_S=$(or $(FAULTS_S),20) STOPPED_S=$(or $(STOPPED_S),6) $(BIN)/pytest -m faults tests/acceptance --timeout 600
 
 bench: setup  ## What the dearest answers cost to judge; how much longer a workflow takes over HTTP than its longest path
 	$(BIN)/python benchmarks/dearest_answers.py

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from replay_kit import ended, started
 
+pytestmark = pytest.mark.attack
+
 
 @pytest.mark.timeout(300)
 def test_a_cohort_that_turns_is_flagged_and_nobody_else(sqlite_url: str) -> None:
