@@ -1,5 +1,7 @@
 """Workflow tasks in whole rounds: plans are gated, run once, scored and kept, whatever happens in between (SPEC 12)."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 from builders import V1
@@ -12,6 +14,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import MemberOutcome, RanMember, RoundOutcome
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
+from validator.protocol.stalls import Stall
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import WorkflowTask
@@ -130,6 +133,25 @@ async def test_runs_that_were_kept_are_not_run_again_after_a_crash(store: Store)
     assert stored is not None
     assert stored.record.state == "settled"
     assert [member.reason for member in outcomes(stored.outcome)] == ["accepted"] * 5
+
+
+async def test_a_stall_while_a_plan_is_run_costs_its_miner_nothing(store: Store) -> None:
+    world, services = world_of(store, RAG)
+    services.script = {"find": [Try()], "say": [Try(5.0, output=CAT)]}
+    world.dispatcher = replace(world.dispatcher, stalls=lambda since: (Stall(since + 1.0, 2.0),))
+    world.service.dispatcher = world.dispatcher
+    end = await on_virtual_time(world, world.service.one_round())
+    assert end.returned is not None
+    assert set(end.returned.alone.values()) <= {Reason.LOCAL_STALL}
+    async with store.read() as tx:
+        (task,) = await tx.tasks.of_round(0)
+        dispatches = await tx.dispatches.of_round(0)
+        assert await tx.windows.all(V1.rules.pay.window) == {}
+        assert not await tx.reputations.all()
+    assert {(one.state, one.reason, one.detail) for one in dispatches} == {
+        ("void", Reason.LOCAL_STALL, "while its plan was run")
+    }
+    assert (task.state, task.reason) == ("void", Reason.LOCAL_STALL)
 
 
 async def test_a_task_whose_run_was_cut_off_is_void_and_not_run_twice(store: Store) -> None:

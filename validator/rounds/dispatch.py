@@ -15,6 +15,7 @@ from validator.miners.calls import MinerClient, Reply
 from validator.outgoing.body import Body
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundTask
+from validator.protocol.stalls import overlap
 from validator.rounds.attribution import Attribution, NetworkAway, StallsSince, network_there, no_stalls
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.prepare import Prepared
@@ -153,6 +154,9 @@ class Dispatcher:
         attribution, deadline = collected.attribution, deadline_of(expected)
         if reply.reason is None:
             judged = await self._keep_and_judge(key_of(frozen, expected), expected, reply, attribution)
+            if judged is None:
+                await self._void(frozen, expected, reply, collected, Reason.LOCAL_STALL, "while its plan was run")
+                return
             collected.judged[expected.task.task_id, expected.hotkey] = judged
             log_dispatch(frozen, expected, reply, judged.reason, judged.detail)
         elif reply.reason == Reason.LOCAL_RESOURCES:
@@ -230,7 +234,7 @@ class Dispatcher:
 
     async def _keep_and_judge(
         self, key: DispatchKey, expected: Expected[RoundTask], reply: Reply, attribution: Attribution
-    ) -> Judged:
+    ) -> Judged | None:
         if reply.body is None or reply.status is None:
             raise RuntimeError("a reply without a reason has a body and a status")
         seconds, stalled = attribution.own_time(reply, expected.task.windows.of(expected.role).t_min)
@@ -249,10 +253,17 @@ class Dispatcher:
             raw = await asyncio.to_thread(received.read)
             await self.store.lasting(lambda tx: tx.dispatches.answered(key, seconds, status, raw, at, stalled=stalled))
 
-    async def _run(self, key: DispatchKey, expected: Expected[RoundTask], accepted: Accepted, seconds: float) -> Judged:
-        """Run what was accepted and keep what came of it at once: a crash must not make it happen twice."""
-        runner = self.runners[kind_of(expected.task).name]
+    async def _run(
+        self, key: DispatchKey, expected: Expected[RoundTask], accepted: Accepted, seconds: float
+    ) -> Judged | None:
+        """Run what was accepted and keep what came of it at once: a crash must not make it happen twice.
+
+        None where the validator stood still meanwhile: its steps' limits and times are not the miner's then.
+        """
+        runner, began = self.runners[kind_of(expected.task).name], self.clock.monotonic()
         answer = await runner.run(str(key.round_id), expected, accepted, seconds)
+        if overlap(self.stalls(began), began, self.clock.monotonic()):
+            return None
         reason = answer.reason(expected.task.windows)
         await self.store.lasting(lambda tx: tx.dispatches.judged(key, reason, answer))
         return Judged(answer, reason)
