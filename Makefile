@@ -28,7 +28,7 @@ test: setup  ## Run every test but those of make attack and make faults, on SQLi
 	$(PARALLEL) -m "not attack and not faults"
 
 attack: setup  ## Every kind of hostility once, a cohort that turns, and a few kills -9 at random moments
-	$(PARALLEL) -m attack tests/acceptance
+	$(PARALLEL) -m attack tests/acceptance tests/weights/test_crashes.py
 
 engine-test: setup  ## Real containers: hostile images in the sandbox, on the engine that DOCKER_HOST names
 	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/reruns

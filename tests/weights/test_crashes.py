@@ -4,6 +4,7 @@ import os
 import random
 from pathlib import Path
 
+import pytest
 from crash_child import Life
 from crash_world import ScriptedChain, kill_at_random, race
 from weights_world import ME, START, give_scores
@@ -13,6 +14,7 @@ from validator.chain.subnet import SimulatedSubnet
 from validator.sources import VirtualClock
 from validator.store import open_store
 
+pytestmark = pytest.mark.attack
 KILLS = int(os.environ.get("CRASH_KILLS", "8"))
 RACERS = int(os.environ.get("CRASH_RACERS", "3"))
 TEMPO = 59
