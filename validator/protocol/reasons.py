@@ -213,8 +213,7 @@ class Reason(StrEnum):
     )
     LOCAL_STALL = (
         "local_stall",
-        "The validator itself stood still between sending and the deadline, or while it ran the plan: the dispatch is "
-        "void (D-26).",
+        "The validator itself stood still before the deadline, or while it ran the plan: the dispatch is void (D-26).",
     )
     LOCAL_STORE_AWAY = "local_store_away", "The database was away before the dispatches went out: the task is void."
     LOCAL_STORE_DAMAGED = (
