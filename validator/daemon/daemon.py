@@ -12,6 +12,7 @@ from validator.daemon.stop import Stop
 from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
 from validator.rounds.service import RoundService
+from validator.rounds.unless import unless_set
 from validator.settings import Settings
 from validator.store import Store
 from validator.store.errors import StoreDamagedError, StoreLostError
@@ -57,7 +58,7 @@ class Daemon:
                 beside = [group.create_task(service.run()) for service in self.beside]
                 finished = await self._rounds_until(stop)
                 if afterwards is not None:
-                    await _unless_stopped(afterwards, stop)
+                    await unless_set(stop.asked, afterwards)
                 for task in reversed(beside):
                     task.cancel()
         except ExceptionGroup as failures:
@@ -91,21 +92,6 @@ class Daemon:
             # A settling that is on its way ends first.
             await asyncio.gather(rounds, asked, at_once, return_exceptions=True)
         return not self.rounds.in_hand
-
-
-async def _unless_stopped(work: Callable[[], Awaitable[None]], stop: Stop) -> None:
-    """Do the work, but not after a request to stop, nor longer than until there is one."""
-    if stop.asked.is_set():
-        return
-    working = asyncio.ensure_future(work())
-    asked = asyncio.create_task(stop.asked.wait())
-    try:
-        await asyncio.wait({working, asked}, return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            await working
-    finally:
-        working.cancel()
-        asked.cancel()
 
 
 def _first_known(failures: BaseExceptionGroup[BaseException]) -> ValidatorError | None:

@@ -203,11 +203,7 @@ class RerunService:
         if await self.store.lasting(lambda tx: tx.reruns.again(rerun, reason, due, shown)):
             _log.info(
                 Event.RERUN_POSTPONED,
-                rerun_id=rerun.rerun_id,
-                round_id=str(rerun.key.round_id),
-                task_id=rerun.key.task_id,
-                skill_type=str(rerun.skill_type),
-                hotkey=rerun.key.hotkey,
+                **_named(rerun),
                 reason=reason,
                 detail=shown,
                 attempts=rerun.attempts,
@@ -220,15 +216,22 @@ class RerunService:
             _tell_end(rerun, "inconclusive", reason, shown, None)
 
 
+def _named(rerun: Rerun) -> dict[str, str]:
+    """Return what every line about the rerun names it by."""
+    return {
+        "rerun_id": rerun.rerun_id,
+        "round_id": str(rerun.key.round_id),
+        "task_id": rerun.key.task_id,
+        "skill_type": str(rerun.skill_type),
+        "hotkey": rerun.key.hotkey,
+    }
+
+
 def _tell_end(rerun: Rerun, outcome: str, reason: Reason, detail: str, seconds: float | None) -> None:
     """Write the rerun's canonical line."""
     _log.info(
         Event.RERUN_ENDED,
-        rerun_id=rerun.rerun_id,
-        round_id=str(rerun.key.round_id),
-        task_id=rerun.key.task_id,
-        skill_type=str(rerun.skill_type),
-        hotkey=rerun.key.hotkey,
+        **_named(rerun),
         outcome=outcome,
         reason=reason,
         detail=detail,

@@ -2,9 +2,8 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import structlog
 
@@ -22,6 +21,7 @@ from validator.rounds.readiness import Missing, Readiness, RoundsWaitError
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import Returned, settle_round, void_round
 from validator.rounds.standing import RoundsPausedError, Standing
+from validator.rounds.unless import unless_set
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
@@ -125,7 +125,7 @@ class RoundService:
         )
         self._unfinished = Reason.BUG_CRASH
         self.in_hand = False
-        if await self._unless_stopping(self.store.probe()):
+        if await unless_set(self.stopping, self.store.probe):
             self.in_hand = True
             await self.one_round()
             self._said.over()
@@ -227,20 +227,7 @@ class RoundService:
         if seconds <= 0:
             await asyncio.sleep(0)
         else:
-            await self._unless_stopping(self.clock.sleep(seconds))
-
-    async def _unless_stopping(self, work: Coroutine[Any, Any, None]) -> bool:
-        """Do `work`, but drop it as soon as `stopping` is set; return whether it was done."""
-        working = asyncio.ensure_future(work)
-        stopping = asyncio.ensure_future(self.stopping.wait())
-        try:
-            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            stopping.cancel()
-            dropped = working.cancel()
-        if not dropped:
-            await working
-        return not dropped
+            await unless_set(self.stopping, lambda: self.clock.sleep(seconds))
 
     def _since(self, started: float) -> float:
         return self.clock.monotonic() - started
