@@ -6,11 +6,10 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,24 +37,7 @@ NORMAL = {
 }
 LINES_A_MINUTE = 10
 SHOWS_WITHIN_S = 30
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-async def until(condition: Callable[[], bool], site: Site, seconds: float = 60) -> float:
-    """Wait for the thing itself; return how long that took. If it does not come the daemon's log says why."""
-    began = asyncio.get_running_loop().time()
-    try:
-        async with asyncio.timeout(seconds):
-            while not condition():  # noqa: ASYNC110 - another process has no event to wait for
-                await asyncio.sleep(0.1)
-    except TimeoutError:
-        pytest.fail(site.log.read_text()[-6000:])
-    return asyncio.get_running_loop().time() - began
+MARGIN_BYTES = 1 << 20  # what a daemon may still write before a disk is resized: below its use that is refused
 
 
 def events(site: Site, name: str | None = None) -> list[dict[str, Any]]:
@@ -173,12 +155,14 @@ def small_disk(folder: Path, size: str) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", folder], check=False)
 
 
-def resize(disk: Path, size: str) -> None:
+def resize(disk: Path, size: int | str) -> None:
     subprocess.run(["mount", "-o", f"remount,size={size}", disk], check=True)
 
 
 def fill(disk: Path) -> None:
-    """Leave no byte."""
+    """Make the disk hardly larger than what lies on it, and leave no byte of the rest."""
+    now = os.statvfs(disk)
+    resize(disk, (now.f_blocks - now.f_bfree) * now.f_frsize + MARGIN_BYTES)
     with (disk / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
             file.write(bytes(4096))

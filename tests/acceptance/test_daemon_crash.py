@@ -4,13 +4,13 @@ import asyncio
 import signal
 import socket
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 from builders import V1
-from daemon_process import Miners, Site, honest
+from daemon_process import Miners, Site, honest, until
 
 from validator.daemon.exits import Exit
 from validator.protocol.answer import Dispatch
@@ -28,16 +28,6 @@ async def miners() -> AsyncIterator[Miners]:
     await miners.start()
     yield miners
     await miners.close()
-
-
-async def until(condition: Callable[[], Awaitable[bool]], site: Site, seconds: float = 60) -> None:
-    """Wait for the thing itself; if it does not come the daemon's log says why."""
-    try:
-        async with asyncio.timeout(seconds):
-            while not await condition():  # noqa: ASYNC110 - another process has no event to wait for
-                await asyncio.sleep(0.05)
-    except TimeoutError:
-        pytest.fail(site.log.read_text()[-4000:])
 
 
 async def reader(url: str, site: Site) -> Store:

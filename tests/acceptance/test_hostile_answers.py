@@ -17,14 +17,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from daemon_process import Site
+from daemon_process import Site, until
 from hostile import KINDS, archives, of_channel, traces
 from hostile.declarations import KEPT, REFUSED
 from hostile.kinds import Kind
 from hostile.population import Journal, Plan, Population, goal_documents
 from hostile.shown import unescaped
 from process_watch import Lag, Memory, lag_of, memory_watched, metrics_of
-from test_daemon_crash import reader, until
+from test_daemon_crash import reader
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import WorkflowSubmission

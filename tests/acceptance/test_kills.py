@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 from builders import V1
-from daemon_process import PROGRAM, Miners, Site, honest
+from daemon_process import PROGRAM, Miners, Site, honest, until
 from process_watch import gone
-from test_daemon_crash import until
 
 from validator.daemon.exits import Exit
 from validator.protocol.answer import Dispatch

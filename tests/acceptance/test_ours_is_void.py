@@ -5,10 +5,9 @@ import json
 import os
 import resource
 import signal
-import socket
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
-from daemon_process import PROGRAM, Miners, Site, honest
+from daemon_process import PROGRAM, Miners, Site, free_port, honest, until
 
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer
@@ -40,22 +39,6 @@ async def miners() -> AsyncIterator[Miners]:
 def lines(site: Site, event: str) -> list[dict[str, Any]]:
     found = (json.loads(line) for line in site.log.read_text().splitlines() if line.startswith("{"))
     return [line for line in found if line["event"] == event]
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
-
-
-async def until(condition: Callable[[], bool], site: Site, seconds: float = 90) -> None:
-    """Wait for the thing itself; if it does not come the daemon's log says why."""
-    try:
-        async with asyncio.timeout(seconds):
-            while not condition():  # noqa: ASYNC110 - another process has no event to wait for
-                await asyncio.sleep(0.05)
-    except TimeoutError:
-        pytest.fail(site.log.read_text()[-4000:])
 
 
 async def dispatches(store_url: str, round_id: int) -> list[Stored]:
@@ -87,7 +70,7 @@ async def test_a_process_that_is_stopped_costs_honest_miners_nothing(
         await asyncio.sleep(STOPPED_S)
         os.kill(daemon.pid, signal.SIGCONT)
         miners.answerer = honest
-        await until(lambda: len(lines(site, "round_settled")) + len(lines(site, "round_ended")) >= 2, site)
+        await until(lambda: len(lines(site, "round_settled")) + len(lines(site, "round_ended")) >= 2, site, 90)
         daemon.terminate()
         await daemon.wait()
     reasons = Counter(str(one.reason) for one in await dispatches(sqlite_url, 0))
@@ -124,7 +107,7 @@ async def test_a_pause_that_no_deadline_falls_into_is_taken_off_the_seconds(
         await asyncio.sleep(STOPPED_S)
         os.kill(daemon.pid, signal.SIGCONT)
         miners.answerer = honest
-        await until(lambda: len(lines(site, "round_settled")) >= 1, site)
+        await until(lambda: len(lines(site, "round_settled")) >= 1, site, 90)
         daemon.terminate()
         await daemon.wait()
     found = await dispatches(sqlite_url, 0)
@@ -167,7 +150,7 @@ async def test_too_few_descriptors_start_no_round_until_there_are_enough(
 ) -> None:
     site = Site(tmp_path, sqlite_url, miners, Windows((0, 20), (0, 20)), health_port=free_port())
     async with limited(site, LIMIT) as daemon:
-        await until(lambda: bool(lines(site, "condition_raised")), site)
+        await until(lambda: bool(lines(site, "condition_raised")), site, 90)
         (line,) = lines(site, "condition_raised")
         assert line["condition"] == "local_descriptors"
         assert f"of {LIMIT} file descriptors" in line["detail"]
@@ -180,7 +163,7 @@ async def test_too_few_descriptors_start_no_round_until_there_are_enough(
         assert not lines(site, "round_started")
         _, most = resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (min(most, 1024), most))
-        await until(lambda: len(lines(site, "round_settled")) >= 1, site)
+        await until(lambda: len(lines(site, "round_settled")) >= 1, site, 90)
         assert [line["condition"] for line in lines(site, "condition_cleared")] == ["local_descriptors"]
         for _, writer in held:
             writer.close()

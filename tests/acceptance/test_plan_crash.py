@@ -11,9 +11,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
-import pytest
 from aiohttp import web
-from daemon_process import Miners, Site
+from daemon_process import Miners, Site, until
 from workflow_builders import plan_document, step, task_document
 from workflow_world import TEXT, signed_answer
 
@@ -105,16 +104,6 @@ class StepService:
     @property
     def saying(self) -> int:
         return sum(times for (_, node, _), times in self.asked.items() if node == SAY)
-
-
-async def until(condition: Callable[[], Awaitable[bool]], site: Site) -> None:
-    """Wait for the thing itself; if it does not come the daemon's log says why."""
-    try:
-        async with asyncio.timeout(60):
-            while not await condition():  # noqa: ASYNC110 - another process has no event to wait for
-                await asyncio.sleep(0.05)
-    except TimeoutError:
-        pytest.fail(site.log.read_text()[-4000:])
 
 
 async def test_plans_that_were_cut_off_by_a_kill_are_void_and_never_run_again(sqlite_url: str, tmp_path: Path) -> None:

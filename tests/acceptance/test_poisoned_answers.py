@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from daemon_process import Miners, Site, honest
+from daemon_process import Miners, Site, honest, until
 from hostile import KINDS, Kind
 from hostile.kinds import Case, is_runtime_primary
 from process_watch import gone
-from test_daemon_crash import reader, the_round, until
+from test_daemon_crash import reader, the_round
 
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer

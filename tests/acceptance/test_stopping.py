@@ -4,14 +4,14 @@ import asyncio
 import signal
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import psycopg
 import pytest
 from aiohttp import web
-from daemon_process import Miners, Site, honest
+from daemon_process import Miners, Site, honest, until
 from wallet_files import write_hotkey
 from world import VALIDATOR
 
@@ -32,16 +32,6 @@ async def miners() -> AsyncIterator[Miners]:
     await miners.start()
     yield miners
     await miners.close()
-
-
-async def until(condition: Callable[[], bool | Awaitable[bool]], site: Site) -> None:
-    """Wait for the thing itself; if it does not come the daemon's log says why."""
-    try:
-        async with asyncio.timeout(60):
-            while not (seen if isinstance(seen := condition(), bool) else await seen):  # noqa: ASYNC110 - another process
-                await asyncio.sleep(0.01)
-    except TimeoutError:
-        pytest.fail(site.log.read_text()[-4000:])
 
 
 def logged(site: Site, event: str) -> int:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
+import pytest
 from aiohttp import web
 from builders import IMAGE
 from world import VALIDATOR, answer_to, tasks_of_all_types
@@ -189,3 +191,22 @@ format = "json"
             if process.returncode is None:
                 process.kill()
                 await process.wait()
+
+
+async def until(condition: Callable[[], bool | Awaitable[bool]], site: Site, seconds: float = 60) -> float:
+    """Wait for the thing itself; return how long that took. If it does not come the daemon's log says why."""
+    began = asyncio.get_running_loop().time()
+    try:
+        async with asyncio.timeout(seconds):
+            while not (seen if isinstance(seen := condition(), bool) else await seen):  # noqa: ASYNC110 - another process
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        pytest.fail(site.log.read_text()[-6000:])
+    return asyncio.get_running_loop().time() - began
+
+
+def free_port() -> int:
+    """A port that nobody listens on just now."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
