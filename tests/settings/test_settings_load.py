@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from validator.settings import DEFAULT_FILE, Settings, SettingsError, load_settings
+from validator.settings.misnamed import strangers
 
 MINIMAL = "[validator]\nnetuid = 3\n"
 Write = Callable[[str], Path]
@@ -68,7 +69,29 @@ def test_a_secret_is_read_from_a_file(write: Write, tmp_path: Path) -> None:
 
 def test_other_programs_variables_are_left_alone(write: Write) -> None:
     environ = {"VALIDATOR_PORT": "tcp://10.0.0.1:80", "VALIDATOR_SERVICE_HOST": "10.0.0.1", "PATH": "/bin"}
+    environ |= {"VALIDATOR_PORT_9337_TCP_PORT": "9337", "VALIDATOR_HOME": "/srv"}
     assert load_settings(write(MINIMAL), environ).health.port == 9337
+
+
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [
+        ("VALIDATOR_STORE_URL", "VALIDATOR_STORE__URL"),
+        ("VALIDATOR_STORE_URL_FILE", "VALIDATOR_STORE__URL_FILE"),
+        ("VALIDATOR_TASKS_SERVER_URL", "VALIDATOR_TASKS__SERVER_URL"),
+        ("VALIDATOR_NETUID", "VALIDATOR_VALIDATOR__NETUID"),
+        ("VALIDATOR_DRY_RUN", "VALIDATOR_WEIGHTS__DRY_RUN"),
+        ("VALIDATOR_STOP_FILE", "VALIDATOR_WEIGHTS__STOP_FILE"),
+    ],
+)
+def test_a_variable_that_was_meant_to_set_something_is_refused(variable: str, meant: str, write: Write) -> None:
+    (line,) = problems(write(MINIMAL), {variable: "1"})
+    assert line == f"{variable}: sets nothing; did you mean {meant}?"
+
+
+def test_strangers_are_what_sets_nothing_and_is_no_platforms() -> None:
+    names = ("VALIDATOR_HOME", "VALIDATOR_CONFIG", "VALIDATOR_PORT", "VALIDATOR_STORE__URL_FILE", "VALIDATOR_STORE_URL")
+    assert strangers(dict.fromkeys((*names, "OTHER"), "")) == ["VALIDATOR_HOME", "VALIDATOR_STORE_URL"]
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"a\nb", b"x" * 70_000])

@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from validator.protocol.text import printable
 from validator.settings.gone import advice
+from validator.settings.misnamed import FILE, PREFIX, meant
 from validator.settings.reference import KeyReference, reference
 
-PREFIX: Final = "VALIDATOR_"
-_FILE: Final = "_FILE"
 _MAX_SECRET: Final = 64 * 1024
 _BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False}
 
@@ -21,16 +20,21 @@ def read_environment(environ: Mapping[str, str]) -> tuple[dict[str, Override], l
     """Return ({dotted key: (variable, value)}, problems).
 
     A value is converted to the key's type where it has its form and left as text where it has not: the model then
-    says what is allowed. Variables without `__` are not ours (container platforms set names such as VALIDATOR_PORT).
+    says what is allowed. Variables without `__` are not ours (container platforms set names such as VALIDATOR_PORT),
+    unless they are a setting's but for its underscores or its section: those are problems.
     """
     known = {entry.variable: entry for entry in reference().values()}
     found: dict[str, Override] = {}
-    problems: list[str] = []
+    problems = [
+        f"{printable(name, 80)}: sets nothing; did you mean {variable}?"
+        for name in sorted(environ)
+        if (variable := meant(name)) is not None
+    ]
     for variable in sorted(name for name in environ if name.startswith(PREFIX) and "__" in name):
-        entry = known.get(variable) or known.get(variable.removesuffix(_FILE))
+        entry = known.get(variable) or known.get(variable.removesuffix(FILE))
         shown = printable(variable, 80)
         if entry is None:
-            dotted = variable.removeprefix(PREFIX).removesuffix(_FILE).lower().replace("__", ".", 1)
+            dotted = variable.removeprefix(PREFIX).removesuffix(FILE).lower().replace("__", ".", 1)
             problems.append(f"{shown}: {advice(dotted) or 'sets no known setting'}")
         elif entry.dotted in found:
             problems.append(f"{shown}: {entry.dotted} is set by {entry.variable} too; one of the two must go")

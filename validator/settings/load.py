@@ -13,11 +13,11 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.settings.environment import read_environment
 from validator.settings.gone import advice
+from validator.settings.misnamed import CONFIG_VARIABLE
 from validator.settings.model import Settings
 from validator.settings.reference import KeyReference, reference
 
 DEFAULT_FILE: Final = Path("validator.toml")
-CONFIG_VARIABLE: Final = "VALIDATOR_CONFIG"
 _NO_FILE: Final = (
     f"no settings file: --config names none, ${CONFIG_VARIABLE} is not set and ./{DEFAULT_FILE} does not exist; "
     "config/validator.toml is an example"
