@@ -31,7 +31,7 @@ attack: setup  ## Every kind of hostility once, a cohort that turns, and a few k
 	$(PARALLEL) -m attack tests/acceptance tests/weights/test_crashes.py
 
 engine-test: setup  ## Real containers: hostile images in the sandbox, on the engine that DOCKER_HOST names
-	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/reruns
+	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/reruns tests/localnet
 
 crash-test: setup  ## 200 kills around the submission of weights on each database, ten processes in a race; prints the figures
 	CRASH_KILLS=200 CRASH_RACERS=10 $(BIN)/pytest tests/weights/test_crashes.py -s --timeout 3600

@@ -1,0 +1,96 @@
+"""A registry of images on loopback, for reading: what an engine on this machine pulls by digest.
+
+Engines take plain HTTP from 127.0.0.0/8 without being told to.
+"""
+
+from types import TracebackType
+from typing import Final, Self
+
+import msgspec
+from aiohttp import web
+
+from localnet.images.build import Blob, Image
+from localnet.serving import HOST
+from validator.protocol.capabilities import SandboxImage
+
+_DIGEST: Final = r"sha256:[0-9a-f]{64}"
+_SHUTDOWN_S: Final = 0.5
+_VERSION: Final = {"Docker-Distribution-Api-Version": "registry/2.0"}
+
+
+class ImageRegistry:
+    """Serves the images it is given, by digest alone; nothing can be put there over HTTP. A context manager."""
+
+    def __init__(self) -> None:
+        self._manifests: dict[tuple[str, str], Blob] = {}
+        self._blobs: dict[tuple[str, str], Blob] = {}
+        app = web.Application(client_max_size=1)
+        app.add_routes(
+            [
+                web.get("/v2/", self._hello),
+                web.get(f"/v2/{{name:.+}}/manifests/{{digest:{_DIGEST}}}", self._manifest),
+                web.get(f"/v2/{{name:.+}}/blobs/{{digest:{_DIGEST}}}", self._blob),
+            ]
+        )
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_S)
+        self.host = ""
+
+    async def __aenter__(self) -> Self:
+        """Listen on a free port."""
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop listening."""
+        await self.close()
+
+    async def start(self, port: int = 0) -> str:
+        """Listen on loopback and return `host:port`, which names the registry; a free port unless one is named.
+
+        Raises:
+            OSError: the port cannot be had.
+        """
+        await self._runner.setup()
+        await web.TCPSite(self._runner, HOST, port).start()
+        host, port = self._runner.addresses[0][:2]
+        self.host = f"{host}:{port}"
+        return self.host
+
+    async def close(self) -> None:
+        """Stop listening."""
+        await self._runner.cleanup()
+
+    def put(self, name: str, image: Image) -> SandboxImage:
+        """Serve the image under a name (`a/b`, as repositories are named) and return how to declare it."""
+        self._manifests[name, image.digest] = image.manifest
+        self._blobs |= {(name, blob.digest): blob for blob in (image.config, *image.layers)}
+        return SandboxImage(image=f"{self.host}/{name}", digest=image.digest)
+
+    async def _hello(self, _request: web.Request) -> web.Response:
+        return web.json_response({}, headers=_VERSION)
+
+    async def _manifest(self, request: web.Request) -> web.StreamResponse:
+        found = self._manifests.get((request.match_info["name"], request.match_info["digest"]))
+        return _unknown("MANIFEST_UNKNOWN", "manifest unknown") if found is None else _sent(found)
+
+    async def _blob(self, request: web.Request) -> web.StreamResponse:
+        found = self._blobs.get((request.match_info["name"], request.match_info["digest"]))
+        return _unknown("BLOB_UNKNOWN", "blob unknown to registry") if found is None else _sent(found)
+
+
+def _sent(blob: Blob) -> web.StreamResponse:
+    headers = {**_VERSION, "Content-Type": blob.media_type, "Docker-Content-Digest": blob.digest}
+    if isinstance(blob.content, bytes):
+        return web.Response(body=blob.content, headers=headers)
+    return web.FileResponse(blob.content, headers=headers)
+
+
+def _unknown(code: str, message: str) -> web.Response:
+    errors = [{"code": code, "message": message, "detail": {}}]
+    return web.Response(
+        status=404,
+        body=msgspec.json.encode({"errors": errors}),
+        headers={**_VERSION, "Content-Type": "application/json"},
+    )

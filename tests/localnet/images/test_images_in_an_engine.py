@@ -1,0 +1,56 @@
+"""What the builder makes, pulled by digest by a real engine and run as a miner's image is."""
+
+from typing import Any
+
+import pytest
+from engine_kit import NOTHING, Registry, left_behind, sandbox_at
+from sandbox_jobs import make_job
+
+from localnet.images.build import Image, python_image
+from localnet.images.machine import PYTHON
+from localnet.images.registry import ImageRegistry
+from localnet.images.tree import File
+from validator.protocol.reasons import Reason
+from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure
+
+pytestmark = pytest.mark.engine
+
+PROGRAM = b"""
+import os, pathlib, sqlite3, ssl, subprocess, sys
+told = subprocess.run(["bash", "-c", "id -u; echo $GREETING; python3 --version"], capture_output=True, text=True)
+pathlib.Path(os.environ["SSSA_EVIDENCE"], "told").write_text(told.stdout + sys.base_prefix)
+"""
+
+
+def made(**changed: Any) -> Image:
+    files = {"app/__main__.py": File(PROGRAM)}
+    given: dict[str, Any] = {"env": {"GREETING": "hello"}, "tools": ["bash", "id"]}
+    return python_image(files, [PYTHON, "-I", "/app"], **given | changed)
+
+
+async def run(served: ImageRegistry, engine: Registry, **image: Any) -> Evidence | SandboxFailure:
+    sandbox = sandbox_at(engine, registries=[served.host])
+    try:
+        return await sandbox.run(make_job(**image))
+    finally:
+        await sandbox.close()
+
+
+async def test_an_engine_pulls_it_by_digest_and_it_runs(registry: Registry) -> None:
+    async with ImageRegistry() as served:
+        declared = served.put("sssa/test", made())
+        found = await run(served, registry, image=declared.image, digest=declared.digest)
+        assert isinstance(found, Evidence), found
+        assert (found.ended, found.exit_code, found.log) == (Ended.BY_ITSELF, 0, b"")
+        user, greeting, version, prefix = found.files["told"].decode().splitlines()
+        assert (user, greeting, version.split()[0], prefix) == ("65534", "hello", "Python", "/usr/local")
+    assert await left_behind() == NOTHING
+
+
+async def test_a_digest_that_is_not_served_is_a_mismatch(registry: Registry) -> None:
+    async with ImageRegistry() as served:
+        declared = served.put("sssa/test", made())
+        for changed in ({"digest": "sha256:" + "5e" * 32}, {"image": f"{served.host}/sssa/other"}):
+            found = await run(served, registry, **{"image": declared.image, "digest": declared.digest} | changed)
+            assert isinstance(found, SandboxFailure)
+            assert found.reason is Reason.DIGEST_MISMATCH
