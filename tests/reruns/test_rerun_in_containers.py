@@ -7,7 +7,8 @@ from test_rerun_service import LIAR, inventing, one_round, world_of
 from world import honest
 
 from validator.protocol.capabilities import SandboxImage
-from validator.reruns.service import RerunService
+from validator.queue.embedded import EmbeddedWorker
+from validator.reruns.work import RerunWork
 from validator.sources import SystemClock
 from validator.store import Store
 from validator.store.rerun import Rerun
@@ -39,8 +40,9 @@ async def run_again(store: Store, registry: Registry, image: SandboxImage, hotke
     async with store.read() as tx:
         rounds = await tx.rounds.ids()
     try:
-        service = RerunService(store, sandbox, SystemClock(), Here(), world_of(store).board)
-        while await service._one():
+        work = RerunWork(store, sandbox, Here(), world_of(store).board)
+        worker = EmbeddedWorker(store, SystemClock(), (work,))
+        while await worker.one():
             pass
     finally:
         await sandbox.close()

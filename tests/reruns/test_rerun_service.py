@@ -29,9 +29,12 @@ from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Task
 from validator.protocol.traces import read_traces
+from validator.queue.embedded import AT_ONCE, EmbeddedWorker
+from validator.queue.work import pause_after
 from validator.reruns.sandbox.job import Evidence, Sandbox, SandboxFailure, SandboxJob
 from validator.reruns.sandbox.scripted import Script, ScriptedRun, ScriptedSandbox
-from validator.reruns.service import MOST_TRIES, RerunService, pause_after
+from validator.reruns.watch import SandboxWatch
+from validator.reruns.work import MOST_TRIES, RerunWork
 from validator.rounds.receipts import close_epoch
 from validator.scoring import Schedule
 from validator.store import Store
@@ -39,7 +42,7 @@ from validator.store.rerun import Rerun
 from validator.store.tables import answers, bundles
 from validator.tasks.memory import MemorySource
 from validator.tasks.source import SourcedTask
-from validator.workers.interface import Here, TooCostlyError, WorkersError
+from validator.workers.interface import Here, TooCostlyError, Workers, WorkersError
 
 PYTHON = SkillType.EXECUTABLE_PYTHON
 LIAR = Signer.from_uri("//Miner//1")
@@ -92,15 +95,22 @@ async def one_round(world: World) -> None:
 
 
 @asynccontextmanager
-async def working(world: World, sandbox: Sandbox, **how: object) -> AsyncIterator[RerunService]:
-    """The service at work on the world's store; the world's clock is the only one."""
-    service = RerunService(world.store, sandbox, world.clock, Here(), world.board, **how)  # type: ignore[arg-type]
-    task = asyncio.create_task(service.run())
+async def working(
+    world: World, sandbox: Sandbox, workers: Workers | None = None, at_once: int = AT_ONCE
+) -> AsyncIterator[None]:
+    """The services at work on the world's store; the world's clock is the only one."""
+    work = RerunWork(world.store, sandbox, workers or Here(), world.board)
+    services = (
+        SandboxWatch(sandbox, world.clock, world.board),
+        EmbeddedWorker(world.store, world.clock, (work,), at_once),
+    )
+    tasks = [asyncio.create_task(service.run()) for service in services]
     try:
-        yield service
+        yield
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def until(world: World, holds: Callable[[tuple[Rerun, ...]], bool]) -> tuple[Rerun, ...]:
@@ -387,7 +397,6 @@ async def test_what_comparing_costs_is_bounded(store: Store, error: Exception, s
 
     world = world_of(store)
     await one_round(world)
-    async with working(world, ScriptedSandbox(honest_image, world.clock)) as service:
-        service.workers = Failing()
+    async with working(world, ScriptedSandbox(honest_image, world.clock), Failing()):
         found = await until(world, lambda found: all(one.attempts and one.state == state for one in found))
     assert {one.reason for one in found} == {reason}

@@ -24,7 +24,9 @@ from validator.kinds.workflow.running import PlanRunner
 from validator.kinds.workflow.supply import Goals
 from validator.miners.client import HttpMinerClient
 from validator.miners.directory import CapabilityDirectory
-from validator.reruns.service import MOST_WAITING, RerunService
+from validator.queue.embedded import EmbeddedWorker
+from validator.reruns.watch import SandboxWatch
+from validator.reruns.work import MOST_WAITING, RerunWork
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.heartbeat import Heartbeat
@@ -178,10 +180,11 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
     )
 
 
-def _rerun_services(world: World, store: Store, board: Board) -> Sequence[RerunService]:
+def _rerun_services(world: World, store: Store, board: Board) -> Sequence[Service]:
     if world.sandbox is None:
         return ()
-    return (RerunService(store, world.sandbox, world.clock, world.workers, board),)
+    works = (RerunWork(store, world.sandbox, world.workers, board),)
+    return (SandboxWatch(world.sandbox, world.clock, board), EmbeddedWorker(store, world.clock, works))
 
 
 def _weight_services(  # noqa: PLR0913, PLR0917 - the parts of which they are made

@@ -69,6 +69,11 @@ class Rerun:
     struck: float | None
 
     @property
+    def work_id(self) -> str:
+        """Its id as one of all kinds of work."""
+        return self.rerun_id
+
+    @property
     def queued(self) -> QueuedRerun:
         """As the round that settled its answer queued it."""
         return QueuedRerun(self.rerun_id, self.key, self.skill_type, self.why, self.image)

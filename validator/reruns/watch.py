@@ -1,0 +1,62 @@
+"""Whether the container engine is there: what the condition `sandbox_away` follows."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+
+from validator.conditions import Board, Once, place_of
+from validator.protocol.reasons import Reason
+from validator.reruns.sandbox.job import Evidence, Sandbox, SandboxFailure
+from validator.sources import Clock
+from validator.telemetry import Event
+
+_AGAIN_S: Final = 30.0
+_ENGINE: Final = frozenset({Reason.SANDBOX_NO_ENGINE, Reason.SANDBOX_UNFIT, Reason.SANDBOX_ENGINE})
+_log = structlog.get_logger()
+
+
+def note_engine(board: Board, found: Evidence | SandboxFailure) -> None:
+    """Note what a run in the sandbox, whatever came of it, shows of the engine."""
+    if isinstance(found, SandboxFailure) and found.reason in _ENGINE:
+        board.raise_("sandbox_away", found.detail)
+    else:
+        board.clear("sandbox_away")
+
+
+@dataclass(slots=True)
+class SandboxWatch:
+    """Tells at the start, before anything waits, whether the engine is there; a service of the daemon.
+
+    Args:
+        sandbox, clock: what it looks at, and when.
+        board: told.
+    """
+
+    sandbox: Sandbox
+    clock: Clock
+    board: Board
+    _said: Once = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._said = Once(self.clock)
+
+    async def run(self) -> None:
+        """Look until the engine is there."""
+        while not await self.fit():
+            await self.clock.sleep(_AGAIN_S)
+
+    async def fit(self) -> bool:
+        """Look, and tell the board; an error of ours is said once per change."""
+        try:
+            failure = await self.sandbox.start()
+        except Exception as error:  # noqa: BLE001 - the engine may yet come
+            repeats = self._said.fresh(place_of(error))
+            if repeats is not None:
+                _log.exception(Event.RERUNS_FAILED, reason=Reason.BUG_INTERNAL, repeats=repeats)
+            return False
+        if failure is None:
+            self.board.clear("sandbox_away")
+            return True
+        self.board.raise_("sandbox_away", failure.detail)
+        return False
