@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workflow_builders import make_workflow
 
-from validator.kinds.workflow.quality import CodeReport, NoSandbox, SandboxUnavailableError, judge_output
+from validator.kinds.workflow.quality import judge_output
 from validator.protocol.matching import words
 from validator.protocol.reasons import Reason
 from validator.protocol.workflow_run import StepOutput, check_output
-from validator.protocol.workflow_task import Criterion, WorkflowTask
+from validator.protocol.workflow_task import Criterion
 from validator.scoring.v1_0.output_quality import checklist_share, json_share, rouge_l
 
 texts = st.text(st.sampled_from("abcde ÄK.\n"), max_size=40)
@@ -26,18 +26,6 @@ def text(value: str) -> StepOutput:
 
 def data(value: Any) -> StepOutput:
     return StepOutput(None, None, value)
-
-
-class Sandbox:
-    """Answers with what a test says."""
-
-    def __init__(self, report: CodeReport) -> None:
-        self.report = report
-        self.asked: list[tuple[str, str]] = []
-
-    async def check(self, code: str, tests: str) -> CodeReport:
-        self.asked.append((code, tests))
-        return self.report
 
 
 @pytest.mark.parametrize(
@@ -136,44 +124,30 @@ def test_json_that_is_no_object_is_equal_or_not() -> None:
     ("report", "quality"),
     [((4, 4, 0), 1.0), ((3, 4, 0), 0.825), ((4, 4, 10), 0.85), ((4, 4, 25), 0.7), ((0, 0, 0), 0.3), ((0, 4, 20), 0.0)],
 )
-async def test_code_is_judged_by_its_tests_and_its_lint(report: tuple[int, int, int], quality: float) -> None:
-    task = make_workflow("code")
-    sandbox = Sandbox(CodeReport(*report))
-    judged = await judge_output(V1, task, StepOutput("said", "def f(): return 1", None), sandbox)
-    assert judged.reason == Reason.QUALITY_JUDGED
-    assert judged.value == V1.code_quality(*report) == pytest.approx(quality)
-    assert sandbox.asked == [("def f(): return 1", task.reference.given("tests"))]
+def test_code_is_judged_by_its_tests_and_its_lint(report: tuple[int, int, int], quality: float) -> None:
+    assert V1.code_quality(*report) == pytest.approx(quality)
 
 
-async def test_without_a_sandbox_code_is_deferred_and_never_run() -> None:
+def test_code_is_deferred_and_never_run_inside_a_round() -> None:
     harmful = StepOutput(None, "raise SystemExit(1)", None)
-    judged = await judge_output(V1, make_workflow("code"), harmful, NoSandbox())
-    assert (judged.value, judged.reason) == (None, Reason.QUALITY_DEFERRED)
-    with pytest.raises(SandboxUnavailableError):
-        await NoSandbox().check("", "")
+    assert judge_output(V1, make_workflow("code"), harmful) == (None, Reason.QUALITY_DEFERRED)
 
 
 @pytest.mark.parametrize("kind", ["code", "rag", "agent", "data_transform"])
-async def test_nothing_is_worth_nothing(kind: str) -> None:
+def test_nothing_is_worth_nothing(kind: str) -> None:
     task = make_workflow(kind)
     for output in (None, StepOutput(None, None, None), StepOutput(" ", None, None)):
-        assert await judge_output(V1, task, output, NoSandbox()) == (0.0, Reason.QUALITY_JUDGED, _said(task, output))
+        assert judge_output(V1, task, output) == (0.0, Reason.QUALITY_JUDGED)
 
 
-def _said(task: WorkflowTask, output: StepOutput | None) -> str:
-    if output is None:
-        return "no result"
-    return "no code" if task.type == "code" else ""
-
-
-async def test_each_type_has_its_rule() -> None:
+def test_each_type_has_its_rule() -> None:
     cases = {
         "rag": (text("The cat sat on the mat."), 1.0),
         "agent": (text('{"answer": "done, 123"}'), 1.0),
         "data_transform": (data({"count": 2, "names": []}), 0.5),
     }
     for kind, (output, quality) in cases.items():
-        assert (await judge_output(V1, make_workflow(kind), output, NoSandbox())).value == quality
+        assert judge_output(V1, make_workflow(kind), output).value == quality
 
 
 json_values = st.recursive(
@@ -184,11 +158,11 @@ json_values = st.recursive(
 
 
 @given(st.sampled_from(["rag", "agent", "data_transform"]), st.none() | st.text(max_size=50), json_values)
-async def test_quality_lies_between_0_and_1_whatever_comes(kind: str, said: str | None, value: Any) -> None:
+def test_quality_lies_between_0_and_1_whatever_comes(kind: str, said: str | None, value: Any) -> None:
     output = StepOutput(said, said, value)
     check_output(output)
-    judged = await judge_output(V1, make_workflow(kind), output, NoSandbox())
+    judged = judge_output(V1, make_workflow(kind), output)
     assert judged.value is not None
     assert 0 <= judged.value <= 1
     again = msgspec.json.decode(msgspec.json.encode(output), type=StepOutput)
-    assert await judge_output(V1, make_workflow(kind), again, NoSandbox()) == judged
+    assert judge_output(V1, make_workflow(kind), again) == judged

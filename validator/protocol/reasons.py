@@ -184,6 +184,7 @@ class Reason(StrEnum):
     SANDBOX_PULL = "sandbox_pull", "The image could not be pulled."
     SANDBOX_SLOW = "sandbox_slow", "The container engine or the registry took too long."
     SANDBOX_ENGINE = "sandbox_engine", "The container engine failed."
+    SANDBOX_TESTS = "sandbox_tests", "The task's tests hold no test that can be run: they judge nobody's code."
 
     # How tasks and rounds end
     SETTLED = "settled", "Scored and stored."
@@ -259,7 +260,10 @@ class Reason(StrEnum):
 
     # What became of a workflow's output quality (SPEC 12)
     QUALITY_JUDGED = "quality_judged", "The run's result was judged by the task's reference."
-    QUALITY_DEFERRED = "quality_deferred", "The result is code and no sandbox could run it: it is judged later."
+    QUALITY_DEFERRED = (
+        "quality_deferred",
+        "The result is code, which is judged in a sandbox after its round has settled.",
+    )
 
     # Weights
     WEIGHTS_SENT = "weights_sent", "The chain took the weights."

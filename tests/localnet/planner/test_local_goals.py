@@ -16,7 +16,7 @@ from localnet.services.catalogue import SERVICES, Service, ServiceAddress
 from localnet.services.server import StepService
 from validator.kinds.workflow.executor import run_plan
 from validator.kinds.workflow.http import HttpStepClient
-from validator.kinds.workflow.quality import NoSandbox, judge_output
+from validator.kinds.workflow.quality import judge_output
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Window
@@ -79,7 +79,7 @@ async def test_a_skilled_plan_reaches_a_goal_and_a_forgetful_one_does_not(number
             set() if affordable else {Reason.STEP_BUDGET}
         )
         output = V1.result_of(plans[name], record)
-        quality = await judge_output(V1, task, output, NoSandbox())
+        quality = judge_output(V1, task, output)
         if task.type == "code":
             assert quality.reason == Reason.QUALITY_DEFERRED
             assert output is not None

@@ -7,7 +7,7 @@ import structlog
 from validator.kinds.judging import Expected
 from validator.kinds.workflow.executor import run_plan
 from validator.kinds.workflow.gates import AcceptedPlan
-from validator.kinds.workflow.quality import CodeSandbox, NoSandbox, judge_output
+from validator.kinds.workflow.quality import judge_output
 from validator.kinds.workflow.services import StepClient
 from validator.protocol.round import GoalTask, WorkflowSubmission
 from validator.protocol.workflow_run import run_id_of
@@ -26,13 +26,11 @@ class PlanRunner:
         services: how their steps are called.
         clock: all times are its.
         workers: where services' answers are judged.
-        sandbox: where code is judged.
     """
 
     services: StepClient
     clock: Clock
     workers: Workers = field(default_factory=Here)
-    sandbox: CodeSandbox = field(default_factory=NoSandbox)
 
     async def run(
         self, round_id: str, expected: Expected[GoalTask], accepted: AcceptedPlan, seconds: float
@@ -55,7 +53,7 @@ class PlanRunner:
             plan_sha256=accepted.sha256,
             workers=self.workers,
         )
-        quality = await judge_output(scored_by, task, scored_by.result_of(plan, run), self.sandbox)
+        quality = judge_output(scored_by, task, scored_by.result_of(plan, run))
         measured = scored_by.measure(task, plan, run, 0.0)
         _log.info(
             "workflow_ran",
