@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from localnet.images.bytecode import compiled
 from localnet.images.machine import interpreter, libraries, programs, require_support
 from localnet.images.tree import File, Tree, write_tar
 
@@ -102,8 +103,9 @@ def python_image(  # noqa: PLR0913 - each is one thing an image is made of
     require_support()
     base = {**interpreter(), **programs(sorted({"sh", *tools}))}
     base = {**base, **libraries(base), "etc/passwd": File(_USERS), "etc/group": File(_GROUPS)}
-    more = {**{name: entry for name, entry in libraries(files).items() if name not in base}, **files}
-    layers = (Blob.of(_kept_layer(base, cache or cache_folder()), _LAYER), Blob.of(_layer(more), _LAYER))
+    more = {name: entry for name, entry in libraries(files).items() if name not in base}
+    own = _layer({**more, **compiled(files), **files})
+    layers = (Blob.of(_kept_layer(base, cache or cache_folder()), _LAYER), Blob.of(own, _LAYER))
     return _image(layers, entrypoint, {**_ENVIRONMENT, **(env or {})}, workdir)
 
 
@@ -149,7 +151,7 @@ def _kept_layer(tree: Tree, folder: Path) -> Path:
         os.utime(kept)
         return kept
     with tempfile.NamedTemporaryFile(dir=folder, delete=False) as out:
-        write_tar(tree, out)
+        write_tar({**compiled(tree), **tree}, out)
     Path(out.name).replace(kept)
     newest = sorted(folder.glob("*.tar"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
     for old in newest[_KEPT:]:

@@ -57,9 +57,14 @@ def merge(into: Records, more: Mapping[str, Iterable[Record]]) -> None:
             into[name].extend(records)
 
 
+def trace_files(records: Records) -> dict[str, bytes]:
+    """Return `<name>.jsonl` for every trace, one canonical JSON line per record."""
+    return {f"{name}.jsonl": b"".join(_lines(entries, b"\n")) for name, entries in records.items()}
+
+
 def pack_traces(records: Records) -> bytes:
-    """Return the trace bundle: a gzip tar of `<name>.jsonl`, one canonical JSON line per record."""
-    return pack({f"{name}.jsonl": b"".join(_lines(entries, b"\n")) for name, entries in records.items()})
+    """Return the trace bundle: a gzip tar of the trace files."""
+    return pack(trace_files(records))
 
 
 def trace_hashes(records: Records) -> dict[str, str]:

@@ -3,6 +3,7 @@ import os
 import sys
 import sysconfig
 import tarfile
+from importlib.util import cache_from_source
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 
 from localnet.images.build import Blob, Image, cache_folder, python_image
+from localnet.images.bytecode import compiled
 from localnet.images.machine import PYTHON, ImageError, interpreter, libraries, programs, require_support
 from localnet.images.tree import File, Link, Tree, write_tar
 
@@ -56,8 +58,9 @@ def test_it_has_the_interpreter_its_libraries_and_the_files(image: Image) -> Non
     assert {f"{library}/os.py", f"{library}/asyncio/__init__.py", "bin/sh", "bin/env", "etc/passwd"} <= base.keys()
     assert any(name.split("/")[-1].startswith(("libc.so", "libc.musl")) for name in base)
     assert any(name.split("/")[-1].startswith("ld-") for name in base)
-    assert not [name for name in base if {"site-packages", "test", "__pycache__"} & set(name.split("/"))]
-    assert own.keys() == {"app", "app/__main__.py"}
+    assert not [name for name in base if {"site-packages", "test"} & set(name.split("/"))]
+    assert own.keys() == {"app", "app/__main__.py", "app/__pycache__", cache_from_source("app/__main__.py")}
+    assert {cache_from_source(name) for name in (f"{library}/os.py", f"{library}/asyncio/__init__.py")} <= base.keys()
     assert {(info.mtime, info.uid, info.gid) for info in (*base.values(), *own.values())} == {(0, 0, 0)}
     assert not [name for name, info in base.items() if info.mode & 0o7022 and not info.issym()]
 
@@ -144,3 +147,17 @@ def test_an_interpreter_that_is_a_script_is_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sys, "_base_executable", str(tmp_path / "python"))
     with pytest.raises(ImageError, match="not a program but a script"):
         interpreter()
+
+
+def test_modules_are_compiled_alike_wherever_they_lie_and_what_is_no_python_is_left(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text("VALUE = 7\ndef f(): return __file__\n")
+    here = compiled({"app/m.py": File(tmp_path / "m.py"), "app/data.txt": File(b"VALUE"), "link.py": Link("app/m.py")})
+    there = compiled({"app/m.py": File((tmp_path / "m.py").read_bytes()), "app/wrong.py": File(b"def")})
+    assert here == there
+    (name,) = here
+    assert name == cache_from_source("app/m.py")
+    entry = here[name]
+    assert isinstance(entry, File)
+    assert isinstance(entry.content, bytes)
+    assert str(tmp_path).encode() not in entry.content
+    assert int.from_bytes(entry.content[4:8], "little") == 1  # by hash, and never looked at again

@@ -1,0 +1,101 @@
+"""What local miners claim beside what their image leaves in a real container."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+from engine_kit import Registry, sandbox_at
+from miner_kit import Job, bench, job
+
+from localnet.bundles.written import written_bundles
+from localnet.images.build import Image
+from localnet.images.registry import ImageRegistry
+from localnet.images.tracer.image import tracer_image
+from localnet.miner.behaviours import Behaviour
+from localnet.miner.honest import Thorough
+from validator.protocol.bundles import read_bundle
+from validator.protocol.capabilities import SandboxImage
+from validator.protocol.probes import probe_values
+from validator.protocol.skill_types import SkillType, is_runtime
+from validator.reruns.comparing import Verdict, compare_answer
+from validator.reruns.sandbox.containers import ContainerSandbox
+from validator.reruns.sandbox.job import Evidence, SandboxFailure, SandboxJob, SandboxLimits
+from validator.sources import SeededRandom
+from validator.tasks.canary import make_canary
+
+pytestmark = pytest.mark.engine
+
+Bundles = Mapping[str, tuple[SkillType, Mapping[str, bytes]]]
+
+
+@dataclass
+class Rig:
+    """A sandbox, and where it pulls from."""
+
+    sandbox: ContainerSandbox
+    served: ImageRegistry
+
+    def declared(self, image: Image, name: str = "sssa/tracer") -> SandboxImage:
+        return self.served.put(name, image)
+
+    async def evidence(self, asked: Job, image: SandboxImage, limits: SandboxLimits) -> Evidence | SandboxFailure:
+        nonce = asked.task.nonce
+        sandbox_job = SandboxJob(
+            image.image, image.digest, asked.task.skill_type, asked.bundle, nonce, probe_values(nonce), limits
+        )
+        return await self.sandbox.run(sandbox_job)
+
+
+@asynccontextmanager
+async def rig(registry: Registry) -> AsyncIterator[Rig]:
+    async with ImageRegistry() as served:
+        sandbox = sandbox_at(registry, registries=[served.host])
+        try:
+            yield Rig(sandbox, served)
+        finally:
+            await sandbox.close()
+
+
+def bundles() -> Bundles:
+    """Every bundle that a local network runs: the written ones, and some that are made for canary slots."""
+    found = {
+        bundle.name: (bundle.skill_type, bundle.files) for bundle in written_bundles() if is_runtime(bundle.skill_type)
+    }
+    for number in range(6):
+        made = make_canary(SkillType.MCP_SERVER, SeededRandom(f"canary {number}"))
+        found[f"canary {number}"] = (SkillType.MCP_SERVER, read_bundle(made.bundle))
+    return found
+
+
+async def claimed(behaviour: Behaviour, asked: Job) -> bytes:
+    """The answer of a miner that behaves so, as it came over HTTP."""
+    async with bench(behaviour) as miner:
+        found = await miner.ask(asked)
+    assert found.judged.reason.gate == 0
+    return found.body
+
+
+async def verdict(
+    asked: Job, body: bytes, there: Rig, image: SandboxImage, limits: SandboxLimits | None = None
+) -> Verdict | SandboxFailure:
+    """How the answer compares with a run of the image."""
+    found = await there.evidence(asked, image, limits or SandboxLimits())
+    if isinstance(found, SandboxFailure):
+        return found
+    return compare_answer("1.1.0", asked.task.skill_type, asked.task.nonce, body, found.files)
+
+
+@pytest.mark.timeout(600)
+async def test_honest_miners_pass_with_every_bundle_that_is_run(registry: Registry) -> None:
+    found = {}
+    async with rig(registry) as there:
+        image = there.declared(tracer_image())
+        for name, (skill_type, files) in bundles().items():
+            asked = job(files, skill_type)
+            result = await verdict(asked, await claimed(Thorough(), asked), there, image)
+            assert isinstance(result, Verdict), (name, result)
+            similarity = result.report.similarity if result.report else None
+            found[name] = (result.event, result.reason, similarity, result.detail)
+    assert found == dict.fromkeys(found, ("rerun_pass", "rerun_same", 1.0, ""))
+    assert len(found) >= 18
