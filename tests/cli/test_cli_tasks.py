@@ -189,14 +189,16 @@ def test_tasks_are_served_until_a_signal(skill: Path, tmp_path: Path, number: si
 
 
 def test_what_cannot_be_served(tmp_path: Path) -> None:
+    named = ["--validator", BOB.hotkey]
     (tmp_path / "my.toml").write_text('[validator]\nnetuid = 1\n[wallet]\nname = "nobody"\npath = "."\n')
     for words, code, fault in (
-        (["absent", "--hotkey-uri", "//Alice"], 2, "cannot be listed"),
-        ([".", "--hotkey-uri", "twelve words of a mnemonic"], 2, "must be a derivation path such as //Alice"),
+        ([".", "--hotkey-uri", "//Alice"], 2, "name the hotkey of each validator that is served"),
+        (["absent", "--hotkey-uri", "//Alice", *named], 2, "cannot be listed"),
+        ([".", "--hotkey-uri", "twelve words of a mnemonic", *named], 2, "must be a derivation path such as //Alice"),
         ([".", "--hotkey-uri", "//Alice", "--validator", "5x"], 2, "5x is no ss58 address"),
-        ([".", "--hotkey-uri", "//Alice", "--host", "192.0.2.1"], 3, "192.0.2.1"),
-        (["."], 2, "no settings file"),
-        ([".", "--config", "my.toml"], 11, "hotkey `default` of wallet `nobody`"),
+        ([".", "--hotkey-uri", "//Alice", "--host", "192.0.2.1", *named], 3, "192.0.2.1"),
+        ([".", *named], 2, "no settings file"),
+        ([".", "--config", "my.toml", *named], 11, "hotkey `default` of wallet `nobody`"),
     ):
         done = called("tasks", "serve", *words, "--port", "0", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (code, ""), words

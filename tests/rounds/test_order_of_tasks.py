@@ -130,7 +130,8 @@ async def test_a_servers_tasks_go_round_as_well(store: Store, tmp_path: Path) ->
     for number, task in enumerate(TASKS):
         write_task(tmp_path / f"t{number}", task)
     server, validator = Signer.from_uri("//Server"), Signer.from_uri("//Alice")
-    async with serving(task_server(DirectorySource(tmp_path), server, SystemClock())) as base:
+    app = task_server(DirectorySource(tmp_path), server, SystemClock(), frozenset({validator.hotkey}))
+    async with serving(app) as base:
         source = HttpSource(base, server.hotkey, validator, SystemClock())
         try:
             world = World(store, source=source)

@@ -286,7 +286,10 @@ async def watched(app: web.Application) -> AsyncIterator[tuple[str, list[str]]]:
 
 async def test_of_a_servers_tasks_64_are_ranked_and_only_the_bundles_of_the_chosen_are_fetched() -> None:
     shelf, order = MemorySource(numbered(n) for n in range(100)), Recording()
-    async with watched(task_server(shelf, SERVER, SystemClock())) as (base, targets), asking(base) as source:
+    async with (
+        watched(task_server(shelf, SERVER, SystemClock(), frozenset({ALICE.hotkey}))) as (base, targets),
+        asking(base) as source,
+    ):
         chosen = await source.fetch(SkillType.DECLARATIVE, 2, order)
         ((*ranked,),) = order.ranked
         assert len(ranked) == 64
@@ -300,7 +303,10 @@ async def test_of_a_servers_tasks_64_are_ranked_and_only_the_bundles_of_the_chos
 
 async def test_a_server_with_few_tasks_is_asked_until_it_offers_nothing_new() -> None:
     shelf, order = MemorySource(numbered(n) for n in range(20)), Recording()
-    async with watched(task_server(shelf, SERVER, SystemClock())) as (base, targets), asking(base) as source:
+    async with (
+        watched(task_server(shelf, SERVER, SystemClock(), frozenset({ALICE.hotkey}))) as (base, targets),
+        asking(base) as source,
+    ):
         assert len(await source.fetch(SkillType.DECLARATIVE, 9, order)) == 9
         assert await source.fetch(SkillType.MCP_SERVER, 2, order) == []
     assert [len(ranked) for ranked in order.ranked] == [20, 0]
@@ -310,7 +316,10 @@ async def test_a_server_with_few_tasks_is_asked_until_it_offers_nothing_new() ->
 async def test_a_server_is_told_what_was_given_last_as_far_as_a_request_goes() -> None:
     recent = [f"{n:064x}" for n in range(300)]
     shelf = MemorySource(numbered(n) for n in range(40))
-    async with watched(task_server(shelf, SERVER, SystemClock())) as (base, targets), asking(base) as source:
+    async with (
+        watched(task_server(shelf, SERVER, SystemClock(), frozenset({ALICE.hotkey}))) as (base, targets),
+        asking(base) as source,
+    ):
         await source.fetch(SkillType.DECLARATIVE, 1, Recording(recent))
     named = [frozenset(target.partition("exclude=")[2].split(",")) for target in targets if "exclude" in target]
     assert [len(names) for names in named] == [256] * 4

@@ -131,14 +131,14 @@ async def test_a_newer_sdk_is_told_the_scheme(monkeypatch: pytest.MonkeyPatch) -
 
 async def test_only_listed_hotkeys_are_served(session: aiohttp.ClientSession, base: str) -> None:
     assert (await get(session, base, LIST, signed(LIST, BOB)))[0] == 403
-    async with serving(task_server(MemorySource(TASKS), SERVER, SystemClock())) as open_base:
-        assert (await get(session, open_base, LIST, signed(LIST, BOB)))[0] == 200
+    async with serving(task_server(MemorySource(TASKS), SERVER, SystemClock(), frozenset({BOB.hotkey}))) as others:
+        assert (await get(session, others, LIST, signed(LIST, BOB)))[0] == 200
 
 
 async def test_freshness_follows_the_given_clock(session: aiohttp.ClientSession) -> None:
     clock = VirtualClock()
     nonce = int(clock.now().timestamp() * 1e9)
-    async with serving(task_server(MemorySource(TASKS), SERVER, clock)) as base:
+    async with serving(task_server(MemorySource(TASKS), SERVER, clock, frozenset({ALICE.hotkey}))) as base:
         status, body = await get(session, base, LIST, signed(LIST, nonce_ns=nonce))
         assert (status, json.loads(body)["issued_at"]) == (200, format_time(clock.now()))
         await clock.advance(11)
@@ -225,7 +225,7 @@ async def test_an_overlong_target_is_refused_unread(session: aiohttp.ClientSessi
 async def test_a_list_never_outgrows_its_limit(session: aiohttp.ClientSession) -> None:
     words = tuple("x" * 4_096 for _ in range(900))  # 3.7 MB of JSON each: four fit, five do not
     big = [make_task({"a": b"%d" % n}, truth=make_truth(shell_commands=words)) for n in range(6)]
-    async with serving(task_server(MemorySource(big), SERVER, SystemClock())) as base:
+    async with serving(task_server(MemorySource(big), SERVER, SystemClock(), frozenset({ALICE.hotkey}))) as base:
         status, body = await get(session, base, "/v1/tasks?skill_type=declarative&count=6")
     assert status == 200
     assert len(body) <= 16 * 1024 * 1024
@@ -233,7 +233,9 @@ async def test_a_list_never_outgrows_its_limit(session: aiohttp.ClientSession) -
 
 
 async def test_a_directory_that_is_gone_is_503(session: aiohttp.ClientSession, tmp_path: Path) -> None:
-    async with serving(task_server(DirectorySource(tmp_path / "gone"), SERVER, SystemClock())) as base:
+    async with serving(
+        task_server(DirectorySource(tmp_path / "gone"), SERVER, SystemClock(), frozenset({ALICE.hotkey}))
+    ) as base:
         status, body = await get(session, base, LIST)
     assert status == 503
     assert str(tmp_path) not in body.decode()

@@ -12,6 +12,8 @@ FILES = sorted(file for package in ("validator", "localnet") for file in (ROOT /
 LEVELS = {"debug", "info", "warning", "error", "critical", "exception", "log"}
 LOGGERS = {"_log", "log", "_logger", "logger"}
 
+_FIELDS = {"exc_info": "exception"}  # as the log shows it
+
 
 class Call(NamedTuple):
     place: str
@@ -32,7 +34,7 @@ def logged() -> Iterator[Call]:
                     f"{file.relative_to(ROOT)}:{node.lineno}",
                     node.func.attr,
                     frozenset(_names(node.args[0])),
-                    frozenset(keyword.arg for keyword in node.keywords if keyword.arg),
+                    frozenset(_FIELDS.get(keyword.arg, keyword.arg) for keyword in node.keywords if keyword.arg),
                 )
 
 

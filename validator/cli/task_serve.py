@@ -7,19 +7,17 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from aiohttp import web
 
 from validator.cli.options import Config
 from validator.cli.output import print_line
 from validator.cli.signing import checked_hotkeys, signer_of
+from validator.incoming.server import BoundedServer
 from validator.protocol.signatures import Signer
 from validator.sources import SystemClock
 from validator.tasks.directory import DirectorySource
 from validator.tasks.folder import find_tasks
-from validator.tasks.server import task_server
+from validator.tasks.server import BOUNDS, task_server
 from validator.telemetry import configure_logging
-
-_SHUTDOWN_S = 5.0
 
 
 def serve(  # noqa: PLR0913, PLR0917 - the options of a command
@@ -31,7 +29,7 @@ def serve(  # noqa: PLR0913, PLR0917 - the options of a command
         typer.Option(
             "--validator",
             metavar="HOTKEY",
-            help="A hotkey that is served; repeat it for more. Without it every hotkey is, miners too.",
+            help="A hotkey that is served, required; repeat it for more. Tasks hold truth: nobody else gets any.",
             show_default=False,
         ),
     ] = None,
@@ -47,10 +45,15 @@ def serve(  # noqa: PLR0913, PLR0917 - the options of a command
 ) -> None:
     """Run a task server until it is interrupted; its hotkey signs every list of tasks."""
     served = checked_hotkeys(validators, "--validator")
+    if served is None:
+        raise typer.BadParameter(
+            "name the hotkey of each validator that is served; tasks hold truth, which miners must not get",
+            param_hint="--validator",
+        )
     serve_tasks(directory, host, port, signer_of(hotkey_uri, config), served)
 
 
-def serve_tasks(directory: Path, host: str, port: int, signer: Signer, validators: frozenset[str] | None) -> None:
+def serve_tasks(directory: Path, host: str, port: int, signer: Signer, validators: frozenset[str]) -> None:
     """Serve the tasks below `directory` until SIGINT or SIGTERM; print the address once it can be asked.
 
     Raises:
@@ -62,18 +65,16 @@ def serve_tasks(directory: Path, host: str, port: int, signer: Signer, validator
     asyncio.run(_serve(directory, host, port, signer, validators))
 
 
-async def _serve(directory: Path, host: str, port: int, signer: Signer, validators: frozenset[str] | None) -> None:
+async def _serve(directory: Path, host: str, port: int, signer: Signer, validators: frozenset[str]) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     app = task_server(DirectorySource(directory), signer, SystemClock(), validators)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_S)
-    await runner.setup()
+    server = await BoundedServer("tasks", app, BOUNDS).start(host, port)
     try:
-        await web.TCPSite(runner, host, port).start()
-        host, port = runner.addresses[0][:2]
+        host, port = server.addresses[0]
         shown = f"[{host}]" if ":" in host else host
         print_line(f"serving {directory} at http://{shown}:{port} as {signer.hotkey}")
         await stop.wait()
     finally:
-        await runner.cleanup()
+        await server.close()

@@ -7,7 +7,7 @@ from validator.rounds.readiness import Check, RulesAt, clock_check, descriptor_c
 from validator.scoring import Rules, Schedule, version
 from validator.settings import Settings
 from validator.store.urls import parse_url
-from validator.web.health import RESERVED
+from validator.web.health import BOUNDS
 
 
 def checks(settings: Settings, schedule: Schedule, clock_watch: ClockWatch) -> Sequence[Check]:
@@ -17,7 +17,7 @@ def checks(settings: Settings, schedule: Schedule, clock_watch: ClockWatch) -> S
     rules_at = _rules_by(schedule)
     return (
         clock_check(clock_watch),
-        descriptor_check(rules_at, settings.rounds.max_open, RESERVED),
+        descriptor_check(rules_at, settings.rounds.max_open, BOUNDS.descriptors),
         disk_check(rules_at, folders),
     )
 

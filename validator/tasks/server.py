@@ -7,6 +7,7 @@ import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from validator.incoming.server import Bounds, trusted
 from validator.protocol import limits
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Signature
@@ -29,11 +30,11 @@ from validator.tasks.wire import (
 _NONCE: Final = web.RequestKey("nonce", int)
 _UNSIGNED: Final = Signature("", "sr25519", "0x" + "0" * 128)
 _ENVELOPE: Final = 4_096  # bytes of an answer beside its tasks
+# A validator waits half a minute for a whole answer (`HttpSource`).
+BOUNDS: Final = Bounds(connections=128, header_s=10.0, request_s=60.0)
 
 
-def task_server(
-    shelf: TaskShelf, signer: Signer, clock: Clock, validators: frozenset[str] | None = None
-) -> web.Application:
+def task_server(shelf: TaskShelf, signer: Signer, clock: Clock, validators: frozenset[str]) -> web.Application:
     """Return the task server as an aiohttp application.
 
     Every request must carry btauth/1 headers bound to the server's hotkey and have no body. Errors are unsigned JSON,
@@ -44,7 +45,7 @@ def task_server(
         shelf: where the tasks come from.
         signer: the server's hotkey: it signs every task list.
         clock: for freshness and `issued_at`.
-        validators: the hotkeys that are served; None serves every hotkey.
+        validators: the hotkeys that are served: what is listed holds truth.
     """
     service = _Service(shelf, signer, clock)
     app = web.Application(
@@ -99,7 +100,7 @@ class _Service:
         return msgspec.json.encode(self._signer.sign_document(answer))
 
 
-def _authentication(verifier: RequestVerifier, validators: frozenset[str] | None) -> Middleware:
+def _authentication(verifier: RequestVerifier, validators: frozenset[str]) -> Middleware:
     @web.middleware
     async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.body_exists:
@@ -108,8 +109,9 @@ def _authentication(verifier: RequestVerifier, validators: frozenset[str] | None
             caller = verifier.verify(request.headers, request.method, request.raw_path)
         except AuthRefusedError as error:
             return _refusal(401, str(error))
-        if validators is not None and caller.hotkey not in validators:
+        if caller.hotkey not in validators:
             return _refusal(403, "this hotkey is not served")
+        trusted(request)
         request[_NONCE] = caller.nonce_ns
         try:
             return await handler(request)

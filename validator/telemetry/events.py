@@ -59,6 +59,23 @@ class Event(StrEnum):
     )
     LOOP_LAG = "loop_lag", "The event loop was blocked for longer than it should be.", "seconds"
 
+    # Servers
+    ACCEPT_FAILED = (
+        "accept_failed",
+        "A server cannot take a connection, mostly for want of a file descriptor; tried again every second, said once.",
+        "server reason repeats",
+    )
+    REQUEST_MALFORMED = (
+        "request_malformed",
+        "What reached a server's port was no HTTP request; said once an hour, `repeats` counts the others.",
+        "server peer reason repeats",
+    )
+    REQUEST_FAILED = (
+        "request_failed",
+        "An error of the validator while it answered a request; said once per change.",
+        "server reason repeats exception",
+    )
+
     # Rounds
     ROUND_STARTED = (
         "round_started",

@@ -1,21 +1,18 @@
 """`GET /healthz` and `GET /metrics` of a running validator."""
 
-import asyncio
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final
 
 from aiohttp import web
 
+from validator.incoming.server import BoundedServer, Bounds
 from validator.protocol.errors import ValidatorError
 from validator.settings import HealthSettings
 from validator.telemetry import CONTENT_TYPE, Metrics
 from validator.web.state import HealthState
 
 _BEAT_S: Final = 1.0
-MOST_CONNECTIONS: Final = 16
-_BACKLOG: Final = 8
-RESERVED: Final = MOST_CONNECTIONS + 2 * _BACKLOG  # descriptors that the port takes at most
+BOUNDS: Final = Bounds(connections=16, header_s=10.0, request_s=30.0)
 _UNHEALTHY: Final = 503
 _HEADERS: Final = {"Cache-Control": "no-store"}
 
@@ -55,8 +52,7 @@ class HealthService:
     settings: HealthSettings
     state: HealthState
     metrics: Metrics | None = None
-    _runner: web.AppRunner | None = field(init=False, default=None)
-    _listening: asyncio.Server | None = field(init=False, default=None)
+    _server: BoundedServer | None = field(init=False, default=None)
 
     @property
     def address(self) -> tuple[str, int]:
@@ -65,10 +61,9 @@ class HealthService:
         Raises:
             HealthEndpointError: it does not listen.
         """
-        if self._listening is None:
+        if self._server is None:
             raise HealthEndpointError("it was not started")
-        host, port = self._listening.sockets[0].getsockname()[:2]
-        return str(host), int(port)
+        return self._server.addresses[0]
 
     async def start(self) -> None:
         """Listen.
@@ -76,27 +71,19 @@ class HealthService:
         Raises:
             HealthEndpointError: the address cannot be had.
         """
-        runner = web.AppRunner(health_app(self.state, self.metrics), access_log=None, shutdown_timeout=1.0)
-        await runner.setup()
+        server = BoundedServer("health", health_app(self.state, self.metrics), BOUNDS, self.state.clock)
         try:
-            self._listening = await asyncio.get_running_loop().create_server(
-                partial(_accept, runner), self.settings.host, self.settings.port, backlog=_BACKLOG
-            )
+            self._server = await server.start(self.settings.host, self.settings.port)
         except OSError as error:
-            await runner.cleanup()
             raise HealthEndpointError(
                 f"{self.settings.host} port {self.settings.port}: {error.strerror or error}; set [health] host and port"
             ) from None
-        self._runner = runner
 
     async def close(self) -> None:
         """Stop listening."""
-        if self._listening is not None:
-            self._listening.close()
-            self._listening = None
-        if self._runner is not None:
-            await self._runner.cleanup()
-            self._runner = None
+        if self._server is not None:
+            await self._server.close()
+            self._server = None
 
     async def run(self) -> None:
         """Listen until cancelled.
@@ -104,7 +91,7 @@ class HealthService:
         Raises:
             HealthEndpointError: the address cannot be had.
         """
-        if self._runner is None:
+        if self._server is None:
             await self.start()
         try:
             await self._beat()
@@ -116,15 +103,3 @@ class HealthService:
             self.state.look()  # before the beat: it sees how long the loop stood still
             self.state.beat()
             await self.state.clock.sleep(_BEAT_S)
-
-
-def _accept(runner: web.AppRunner) -> asyncio.BaseProtocol:
-    """Return what serves one more connection; the oldest makes room for it, so that idle ones keep nobody out."""
-    server = runner.server
-    if server is None:
-        raise HealthEndpointError("it was not started")
-    for connection in server.connections[: 1 - MOST_CONNECTIONS]:
-        connection.force_close()
-        if connection.transport is not None:
-            connection.transport.abort()  # what waits to be written to a peer that does not read is lost
-    return server()

@@ -1,0 +1,182 @@
+"""An aiohttp application behind bounds: connections, time to send a request, time to take the answer, lines of log.
+
+Connections are accepted one at a time, here: asyncio's own server takes as many as descriptors last, and where none is
+left it logs the same error thousands of times a second.
+"""
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, Self
+
+import structlog
+from aiohttp import web
+from aiohttp.typedefs import Handler
+from aiohttp.web_protocol import RequestHandler
+
+from validator.conditions import Once
+from validator.incoming.faults import Faults
+from validator.sources import Clock, SystemClock
+
+_BACKLOG: Final = 128  # these wait in the kernel and take no descriptor
+_BESIDE: Final = 8  # what listens, and what is about to be closed
+_AGAIN_S: Final = 1.0
+_SHUTDOWN_S: Final = 1.0
+_log = structlog.get_logger()
+
+
+class Bounds(NamedTuple):
+    """What a server gives at most.
+
+    Attributes:
+        connections: open at once; one more takes the place of the oldest that is not `trusted`.
+        header_s: from the opening of a connection, or the end of an answer, to the last byte of a request's header.
+        request_s: from there until the answer has been taken.
+    """
+
+    connections: int
+    header_s: float
+    request_s: float
+
+    @property
+    def descriptors(self) -> int:
+        """How many file descriptors the server takes at most, those that wait to be closed included."""
+        return self.connections + _BESIDE
+
+
+@dataclass(eq=False, slots=True)
+class BoundedServer:
+    """Serves an application within bounds.
+
+    Args:
+        name: of the server, in the log.
+        app: what is served; it must not be running yet.
+        bounds: what it gives at most.
+        clock: for the log's silence and the pause after an error.
+    """
+
+    name: str
+    app: web.Application
+    bounds: Bounds
+    clock: Clock = field(default_factory=SystemClock)
+    _runner: web.AppRunner | None = field(init=False, default=None)
+    _sockets: list[socket.socket] = field(init=False, default_factory=list)
+    _accepting: list[asyncio.Task[None]] = field(init=False, default_factory=list)
+    _timers: dict[RequestHandler, asyncio.TimerHandle] = field(init=False, default_factory=dict)
+    _trusted: set[RequestHandler] = field(init=False, default_factory=set)
+    _said: Once = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._said = Once(self.clock)
+        self.app[_SERVER] = self
+        self.app.middlewares.insert(0, _limited)
+
+    @property
+    def addresses(self) -> Sequence[tuple[str, int]]:
+        """Host and port of each socket it listens on; the port is the real one where 0 was asked for."""
+        return [one.getsockname()[:2] for one in self._sockets]
+
+    async def start(self, host: str, port: int) -> Self:
+        """Listen at every address of `host`, on a free port where `port` is 0.
+
+        Raises:
+            OSError: the address cannot be had.
+        """
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        try:
+            for family, address in dict.fromkeys((family, address[:2]) for family, _, _, _, address in found):
+                listening = socket.create_server(address, family=family, backlog=_BACKLOG)
+                listening.setblocking(False)
+                self._sockets.append(listening)
+            self._runner = web.AppRunner(
+                self.app,
+                access_log=None,
+                shutdown_timeout=_SHUTDOWN_S,
+                keepalive_timeout=self.bounds.header_s,  # aiohttp counts it from the opening on
+                logger=Faults(self.name, self.clock),
+            )
+            await self._runner.setup()
+            server = self._runner.server
+            if server is None:
+                raise RuntimeError("a runner that is set up has a server")
+        except BaseException:
+            await self.close()
+            raise
+        self._accepting = [loop.create_task(self._accept(one, server)) for one in self._sockets]
+        return self
+
+    async def close(self) -> None:
+        """Stop listening and cut off what is open."""
+        for task in self._accepting:
+            task.cancel()
+        await asyncio.gather(*self._accepting, return_exceptions=True)
+        for one in self._sockets:
+            one.close()
+        for timer in self._timers.values():
+            timer.cancel()
+        self._accepting, self._sockets, self._timers = [], [], {}
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    async def _accept(self, listening: socket.socket, server: web.Server) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                taken, _ = await loop.sock_accept(listening)
+            except OSError as error:  # mostly: no descriptor is left
+                reason = error.strerror or type(error).__name__
+                if (repeats := self._said.fresh(reason)) is not None:
+                    _log.warning("accept_failed", server=self.name, reason=reason, repeats=repeats)
+                self._make_room(server, at_least=1)
+                await self.clock.sleep(_AGAIN_S)
+                continue
+            self._make_room(server)
+            with suppress(OSError):  # it is gone again
+                await loop.connect_accepted_socket(server, taken)
+
+    def _make_room(self, server: web.Server, at_least: int = 0) -> None:
+        """Cut the oldest connections off for one more: first those that nobody vouched for."""
+        held = server.connections
+        self._trusted.intersection_update(held)
+        for gone in self._timers.keys() - set(held):
+            self._timers.pop(gone).cancel()
+        held.sort(key=lambda one: one in self._trusted)
+        for one in held[: max(at_least, len(held) + 1 - self.bounds.connections)]:
+            _cut(one)
+
+    def trust(self, connection: RequestHandler) -> None:
+        """Keep this connection while others can make room for a new one."""
+        self._trusted.add(connection)
+
+    def began(self, connection: RequestHandler) -> None:
+        """Note that a request's header is complete: the time for its answer begins."""
+        if (timer := self._timers.pop(connection, None)) is not None:
+            timer.cancel()
+        loop = asyncio.get_running_loop()
+        self._timers[connection] = loop.call_later(self.bounds.request_s, _cut, connection)
+
+
+_SERVER: Final = web.AppKey("bounded_server", BoundedServer)
+
+
+def trusted(request: web.Request) -> None:
+    """Say that a request comes from somebody who is known: its connection does not make room for strangers'."""
+    if (server := request.app.get(_SERVER)) is not None:
+        server.trust(request.protocol)
+
+
+@web.middleware
+async def _limited(request: web.Request, handler: Handler) -> web.StreamResponse:
+    request.app[_SERVER].began(request.protocol)
+    return await handler(request)
+
+
+def _cut(connection: RequestHandler) -> None:
+    transport = connection.transport
+    connection.force_close()
+    if isinstance(transport, asyncio.WriteTransport):
+        transport.abort()  # what waits to be written to a peer that does not read is lost
