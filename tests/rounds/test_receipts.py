@@ -151,6 +151,28 @@ async def test_a_round_and_its_receipt_are_settled_together_or_not_at_all(
     assert verify_file(await export(store, tmp_path / "log.jsonl")).rounds == {"settled": 1}
 
 
+async def test_an_epoch_that_is_over_before_a_round_of_it_is_stored_has_used_no_salt(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = small_world(store)
+    await play(world)
+
+    async def power_cut(*_: object) -> None:
+        raise RuntimeError("power cut")
+
+    for broken in ("validator.kinds.assessment.supply.Bundles.fill", "validator.rounds.prepare.Preparer._freeze"):
+        await world.clock.advance(EPOCH_S)
+        with monkeypatch.context() as patch:
+            patch.setattr(broken, power_cut)
+            with pytest.raises(RuntimeError, match="power cut"):
+                await play(world)
+    await world.clock.advance(EPOCH_S)
+    await play(world)
+    _, first, second = await receipts(store)
+    assert second.commitment == first.next_commitment
+    assert verify_file(await export(store, tmp_path / "log.jsonl")).rounds == {"settled": 2}
+
+
 async def test_a_round_left_open_over_epochs_keeps_its_salt_secret_until_it_has_settled(
     store: Store, tmp_path: Path
 ) -> None:

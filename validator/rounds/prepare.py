@@ -24,7 +24,7 @@ from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.rounds.order import EpochOrder
 from validator.rounds.receipts import is_over, open_log, write_receipt
-from validator.rounds.salts import epoch_salt
+from validator.rounds.salts import epoch_salt, salt_to_use
 from validator.scoring import DEFAULT, Rules, Schedule, version
 from validator.sources import Clock, RandomBytes
 from validator.store import PATIENCE_S, Store, Transaction
@@ -86,25 +86,20 @@ class Preparer:
         rules = version(self.schedule.version_at(snapshot.epoch)).rules
         order = EpochOrder(self.store, snapshot.epoch, salt.salt)
         packed = [task for supply in self.supplies for task in await supply.fill(rules, round_id, order)]
-        return await self.store.lasting(
-            lambda tx: self._open(tx, round_id, snapshot, salt, packed), patience_s=PATIENCE_S
-        )
+        return await self.store.lasting(lambda tx: self._open(tx, round_id, snapshot, packed), patience_s=PATIENCE_S)
 
     async def _salt(self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot) -> SaltRecord | Skipped:
         if await is_over(tx, snapshot.epoch):
             return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_EPOCH_OVER)
-        return await epoch_salt(tx, snapshot.epoch, self.random)
+        return await salt_to_use(tx, snapshot.epoch, self.random)
 
     async def _open(
-        self,
-        tx: Transaction,
-        round_id: str,
-        snapshot: MetagraphSnapshot,
-        salt: SaltRecord,
-        packed: list[PackedTask],
+        self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot, packed: list[PackedTask]
     ) -> Prepared | Skipped:
         if await is_over(tx, snapshot.epoch):  # its salt may have become public meanwhile
             return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_EPOCH_OVER)
+        # Here and no sooner: an epoch that ends before a round of it is stored has used no salt.
+        salt = await epoch_salt(tx, snapshot.epoch, self.random)
         if not packed:
             return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_NO_TASKS)
         frozen = await self._freeze(tx, round_id, snapshot, salt, packed)
