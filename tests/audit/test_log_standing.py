@@ -4,12 +4,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders import make_task
+from builders import V1, make_task
 from group_rounds import NAMES, Settled, settled, signed, signer
 
+from validator.audit.log.documents import Planned
 from validator.audit.log.standing import Standing
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AgreementPair, AgreementSample, FlagRaised, RerunResult, RoundInput, RoundOutcome
+from validator.protocol.round import AgreementPair, AgreementSample, FlagRaised, RoundInput, RoundOutcome
 from validator.protocol.skill_types import SkillType
 
 RAG = SkillType.RAG_KNOWLEDGE
@@ -42,11 +43,15 @@ def after(frozen: RoundInput, outcome: RoundOutcome, **changes: Any) -> RoundInp
     return msgspec.structs.replace(frozen, miners=tuple(miners))
 
 
+def add(standing: Standing, round_: Settled) -> None:
+    standing.add(V1, Planned(round_.frozen, round_.plan, 0, 0, drawn=True), round_.outcome)
+
+
 def followed(outcome: RoundOutcome, **changes: Any) -> str | None:
     frozen = first().frozen
     standing = Standing()
     assert standing.fault(frozen, 30) is None  # a part of a log: its first input is taken at its word
-    standing.add(frozen, outcome)
+    add(standing, first()._replace(outcome=outcome))
     return standing.fault(after(frozen, outcome, **changes), 30)
 
 
@@ -89,26 +94,8 @@ def test_a_miner_that_was_away_comes_back_as_it_left() -> None:
     round_ = first()
     standing = Standing()
     assert standing.fault(round_.frozen, 30) is None
-    standing.add(round_.frozen, round_.outcome)
+    add(standing, round_)
     back = after(round_.frozen, round_.outcome)
     assert standing.fault(msgspec.structs.replace(back, miners=back.miners[1:]), 30) is None
     assert standing.fault(back, 30) is None
     assert standing.fault(after(round_.frozen, round_.outcome, reputations={RAG: 0.5}), 30) == "miners[0].reputations"
-
-
-def with_results(frozen: RoundInput, *rerun_ids: str) -> RoundInput:
-    results = tuple(RerunResult(rerun_id, FLAGGED, RAG, "rerun_pass", "0", "t1") for rerun_id in rerun_ids)
-    return msgspec.structs.replace(frozen, reruns=results)
-
-
-def test_the_result_of_a_rerun_is_counted_by_one_settled_round() -> None:
-    round_ = first()
-    standing = Standing()
-    assert standing.fault(with_results(round_.frozen, "a", "b"), 30) is None  # and this one is void
-    assert standing.fault(with_results(round_.frozen, "a", "b"), 30) is None
-    standing.add(with_results(round_.frozen, "a", "b"), round_.outcome)
-    later = after(round_.frozen, round_.outcome)
-    assert standing.fault(with_results(later, "c", "d"), 30) is None
-    assert standing.fault(with_results(later, "b", "c"), 30) == "reruns[0]"
-    assert standing.fault(with_results(later, "d", "c"), 30) == "reruns[1]"
-    assert standing.fault(with_results(later, "c", "c"), 30) == "reruns[1]"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from audit_file import export, receipt_of, signed_again
+from audit_file import Change, export, forged, lines_of, other_round, with_document
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from workflow_builders import make_workflow
@@ -17,11 +17,10 @@ from validator.audit.log import FaultError, NotAnAuditFileError, verify_file
 from validator.miners.scripted import ScriptedReply
 from validator.proofs.document import document_bytes, seal, verify_document
 from validator.protocol.answer import Dispatch
-from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.limits import MAX_LOG_LINE, MAX_RECEIPT
-from validator.protocol.receipt import Receipt, RoundEnd, wrapped
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.limits import MAX_RECEIPT
+from validator.protocol.receipt import Receipt, wrapped
 from validator.protocol.signatures import Signer
-from validator.protocol.strict_json import decode_plain
 from validator.rounds.receipts import close_epoch
 from validator.store import open_store
 from validator.tasks.memory import MemorySource
@@ -77,10 +76,6 @@ def fault_of(verify: Verify, data: bytes) -> FaultError:
     with pytest.raises(FaultError) as caught:
         verify(data)
     return caught.value
-
-
-def lines_of(data: bytes) -> list[bytes]:
-    return data.splitlines(keepends=True)
 
 
 def test_a_closed_log_verifies_to_the_last_draw(whole: bytes, tmp_path: Path) -> None:
@@ -186,27 +181,6 @@ def test_other_files_are_no_audit_files(data: bytes, verify: Verify) -> None:
         verify(data)
 
 
-def forged(whole: bytes, number: int, change: Callable[[Receipt], Receipt]) -> bytes:
-    """A log in which the validator itself wrote another receipt, and all later ones after it."""
-    lines, previous = [], None
-    sequence = -1
-    for data in lines_of(whole):
-        if not data.startswith(b'{"receipt":'):
-            lines.append(data)
-            continue
-        sequence += 1
-        receipt = msgspec.structs.replace(receipt_of(data[:-1]), previous=previous)
-        signed = signed_again(change(receipt) if sequence == number else receipt, VALIDATOR)
-        previous = sha256_hex(signed)
-        lines.append(signed + b"\n")
-    return b"".join(lines)
-
-
-def other_round(receipt: Receipt, **changes: object) -> Receipt:
-    assert receipt.round is not None
-    return msgspec.structs.replace(receipt, round=msgspec.structs.replace(receipt.round, **changes))
-
-
 FORGERIES: dict[str, tuple[int, Callable[[Receipt], Receipt]]] = {
     "sequence": (2, lambda r: msgspec.structs.replace(r, sequence=7)),
     "round.round_id": (2, lambda r: other_round(r, round_id="2")),
@@ -230,26 +204,6 @@ def test_a_validator_that_signs_something_else_is_found_out(whole: bytes, verify
     assert verify(forged(whole, 0, lambda receipt: receipt)) is not None
     fault = fault_of(verify, forged(whole, *FORGERIES[path]))
     assert (fault.kind, fault.path) == ("receipt", path)
-
-
-Change = Callable[[dict[str, object]], object]
-
-
-def with_document(whole: bytes, kind: str, change: Change) -> bytes:
-    """A log in which the validator wrote round 0's document of this kind differently, and signed that."""
-    lines = [data[:-1] for data in lines_of(whole)]
-    place = next(i for i, data in enumerate(lines) if data.startswith(b'{"%s":' % kind.encode()))
-    document = decode_plain(lines[place][len(kind) + 4 : -1], limit=MAX_LOG_LINE)
-    change(document)
-    lines[place] = wrapped(kind, canonical_bytes(document))  # type: ignore[arg-type]
-    digest = sha256_hex(lines[place])
-
-    def name(receipt: Receipt) -> Receipt:
-        end: RoundEnd | None = receipt.round
-        assert end is not None
-        return other_round(receipt, lines=msgspec.structs.replace(end.lines, **{kind: digest}))
-
-    return forged(b"".join(data + b"\n" for data in lines), 1, name)
 
 
 def _first(document: dict[str, object], *path: str | int) -> dict[str, object]:

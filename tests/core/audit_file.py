@@ -1,12 +1,20 @@
 """Audit files of small worlds; for the tests of receipts, export and verification."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+from world import VALIDATOR
+
 from validator.audit.log import audit_lines, first_sequence
-from validator.protocol.receipt import Receipt, line
+from validator.protocol.canonical import canonical_bytes, sha256_hex
+from validator.protocol.limits import MAX_LOG_LINE
+from validator.protocol.receipt import Receipt, RoundEnd, line, wrapped
 from validator.protocol.signatures import Signer
-from validator.protocol.strict_json import decode
+from validator.protocol.strict_json import decode, decode_plain
 from validator.store import Store
+
+Change = Callable[[dict[str, object]], object]
 
 
 async def export(store: Store, path: Path, since: int | None = None) -> Path:
@@ -33,6 +41,52 @@ def receipt_of(data: bytes) -> Receipt:
 def signed_again(receipt: Receipt, signer: Signer) -> bytes:
     """A receipt's line, signed as it is now."""
     return line("receipt", signer.sign_document(receipt))
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    return data.splitlines(keepends=True)
+
+
+def forged(whole: bytes, number: int, change: Callable[[Receipt], Receipt]) -> bytes:
+    """A log in which the validator itself wrote another receipt, and all later ones after it."""
+    lines, previous = [], None
+    sequence = -1
+    for data in lines_of(whole):
+        if not data.startswith(b'{"receipt":'):
+            lines.append(data)
+            continue
+        sequence += 1
+        receipt = msgspec.structs.replace(receipt_of(data[:-1]), previous=previous)
+        signed = signed_again(change(receipt) if sequence == number else receipt, VALIDATOR)
+        previous = sha256_hex(signed)
+        lines.append(signed + b"\n")
+    return b"".join(lines)
+
+
+def other_round(receipt: Receipt, **changes: object) -> Receipt:
+    assert receipt.round is not None
+    return msgspec.structs.replace(receipt, round=msgspec.structs.replace(receipt.round, **changes))
+
+
+def with_document(whole: bytes, kind: str, change: Change, round_id: int = 0) -> bytes:
+    """A log in which the validator wrote a round's document of this kind differently, and signed that.
+
+    The first receipt opened the log, and every other one is of a round.
+    """
+    lines = [data[:-1] for data in lines_of(whole)]
+    places = [i for i, data in enumerate(lines) if data.startswith(b'{"%s":' % kind.encode())]
+    place = places[round_id]
+    document = decode_plain(lines[place][len(kind) + 4 : -1], limit=MAX_LOG_LINE)
+    change(document)
+    lines[place] = wrapped(kind, canonical_bytes(document))  # type: ignore[arg-type]
+    digest = sha256_hex(lines[place])
+
+    def name(receipt: Receipt) -> Receipt:
+        end: RoundEnd | None = receipt.round
+        assert end is not None
+        return other_round(receipt, lines=msgspec.structs.replace(end.lines, **{kind: digest}))
+
+    return forged(b"".join(data + b"\n" for data in lines), round_id + 1, name)
 
 
 def _write(path: Path, lines: list[bytes]) -> Path:

@@ -82,5 +82,9 @@ def print_verified(found: Verified, *, as_json: bool) -> None:
         print_line(f"what comes before receipt {found.first} is not in the file")
     print_line(f"rounds{span}: {rounds}")
     print_line(f"computed again: {found.tasks} groups, {found.answers} signed answers, {found.proofs} proofs")
+    if found.reruns:
+        print_line(f"results of reruns, each of an answer that was to be run again: {found.reruns}")
+    if found.reruns_before:
+        print_line(f"results of reruns of answers that the file does not show: {found.reruns_before}")
     if found.pending:
         print_line(f"draw pending: {found.pending} rounds, whose epoch's salt is not public yet")

@@ -97,6 +97,7 @@ class Version:
 
     # Reruns (SPEC 15)
     chosen_reruns = reruns.chosen_reruns
+    rerun_id = staticmethod(reruns.rerun_id)
     compare_runs = reruns.compare_runs
 
     # Weights (SPEC 11): whether a miner's standing decides what its windows pay (SPEC 16, D-23)

@@ -29,6 +29,8 @@ class Verified:
         first_round, last_round: their ids, None without rounds.
         tasks, answers, proofs: how many were computed again.
         pending: rounds whose groups cannot be drawn again before their epoch's salt is public ("draw pending").
+        reruns: counted results of reruns that the file shows to have been asked for (SPEC 15).
+        reruns_before: counted results of answers from before the file, or forgotten since: the validator's word.
     """
 
     hotkey: str
@@ -42,3 +44,5 @@ class Verified:
     answers: int
     proofs: int
     pending: int
+    reruns: int
+    reruns_before: int

@@ -53,7 +53,7 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
     check_answers(planned, answers, end, scored_by)
     outcome, found = read_outcome(reader, end, lines.outcome)
     _check_outcome(planned, answers, outcome, found, end, scored_by)
-    standing.add(planned.frozen, outcome)
+    standing.add(scored_by, planned, outcome)
     proofs = check_proofs(reader, end, receipt.validator_hotkey, planned, answers, outcome)
     return Checked(
         end.state,

@@ -4,10 +4,12 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Final
 
+from validator.audit.log.documents import Planned
+from validator.audit.log.reruns import RerunResults
 from validator.protocol.round import AgreementPair, MinerState, RoundInput, RoundOutcome
 from validator.protocol.skill_types import SkillType
+from validator.scoring import Version
 
-_RESULTS_KEPT: Final = 100_000  # ids of counted reruns; those of some rounds before come back, if any do
 _KEPT: Final = 512  # agreements of a pair: more than any version's window, and a bound on what a log can make us keep
 
 
@@ -26,11 +28,12 @@ class Standing:
 
     Attributes:
         whole: the log begins with the first round, so that nobody can have a past which it does not tell.
+        reruns: whose answers may come back from a rerun.
     """
 
     whole: bool = False
+    reruns: RerunResults = field(default_factory=RerunResults)
     _known: dict[str, _Known] = field(default_factory=dict)
-    _counted: dict[str, None] = field(default_factory=dict)
 
     @property
     def known(self) -> int:
@@ -50,18 +53,12 @@ class Standing:
             if wrong is not None:
                 return f"miners[{i}].{wrong}"
             known.flags = miner.flags
-        last = ""
-        for i, result in enumerate(frozen.reruns):
-            if result.rerun_id in self._counted or result.rerun_id <= last:
-                return f"reruns[{i}]"  # a result is counted once
-            last = result.rerun_id
-        return None
+        place = self.reruns.fault(frozen.reruns)
+        return None if place is None else f"reruns{place}"
 
-    def add(self, frozen: RoundInput, outcome: RoundOutcome) -> None:
+    def add(self, scored_by: Version, planned: Planned, outcome: RoundOutcome) -> None:
         """Take in what a settled round came to; miners that no input has told of yet stay unknown."""
-        self._counted.update((result.rerun_id, None) for result in frozen.reruns)
-        while len(self._counted) > _RESULTS_KEPT:
-            del self._counted[next(iter(self._counted))]
+        self.reruns.add(scored_by, planned, outcome)
         for event in outcome.reputation:
             if known := self._of(event.hotkey):
                 known.reputations[event.skill_type] = event.after

@@ -77,6 +77,8 @@ def _verify(reader: LineReader, chain: Chain, salts: Mapping[str, bytes], progre
         receipt = chain.add(found)
         standing.whole = standing.whole or receipt.first_round == "0"
         if receipt.round is not None:
+            if first_round is None:
+                first_round = standing.reruns.since = receipt.round.index
             checked = check_round(reader, receipt, receipt.round, salts.get(receipt.commitment or ""), standing)
             rounds[checked.state] += 1
             counted.update(
@@ -85,7 +87,6 @@ def _verify(reader: LineReader, chain: Chain, salts: Mapping[str, bytes], progre
             if standing.known > MAX_LOG_HOTKEYS:
                 raise FaultError(found.number, "receipt", None, f"more than {MAX_LOG_HOTKEYS} miners in one file")
             last_round = receipt.round.index
-            first_round = last_round if first_round is None else first_round
         progress(reader.offset)
     if chain.last is None or chain.last_digest is None or chain.first is None or chain.hotkey is None:
         raise FaultError(1, "receipt", None, "the file has no receipt")
@@ -101,4 +102,6 @@ def _verify(reader: LineReader, chain: Chain, salts: Mapping[str, bytes], progre
         answers=counted["answers"],
         proofs=counted["proofs"],
         pending=counted["pending"],
+        reruns=standing.reruns.held,
+        reruns_before=standing.reruns.before,
     )
