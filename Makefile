@@ -6,7 +6,7 @@ UV := $(BIN)/uv
 ROUNDS ?= 18
 PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test attack faults bench bench-sandbox hostile kill-test engine-test crash-test replay-test random-rounds test-chain lint format reference lock clean
+.PHONY: help setup demo test attack faults bench bench-sandbox hostile kill-test rerun-kills engine-test crash-test replay-test random-rounds test-chain lint format reference lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -38,6 +38,9 @@ crash-test: setup  ## 200 kills around the submission of weights on each databas
 
 kill-test: setup  ## 20 kills -9 at random moments of whole rounds on each database; prints the figures
 	KILLS=$(or $(KILLS),20) $(BIN)/pytest tests/acceptance/test_kills.py -s --timeout 3600
+
+rerun-kills: setup  ## 20 kills -9 among reruns in real containers, on each database; prints the figures
+	RERUN_KILLS=$(or $(KILLS),20) SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/reruns/test_rerun_kills.py -s --timeout 3600
 
 bench-sandbox: setup  ## What one run in the sandbox costs of its own, on the engine that DOCKER_HOST names
 	$(BIN)/python benchmarks/sandbox_cycle.py

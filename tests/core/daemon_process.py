@@ -19,7 +19,7 @@ from world import VALIDATOR, answer_to, tasks_of_all_types
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.answer import Dispatch
-from validator.protocol.capabilities import Capabilities
+from validator.protocol.capabilities import Capabilities, SandboxImage
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import ASSESSED_TYPES, is_runtime
@@ -44,11 +44,12 @@ class Registered(Protocol):
 
 
 class Miners:
-    """Miners on loopback ports; `answerer` may be changed while they run."""
+    """Miners on loopback ports; `answerer`, and which images they declare by hotkey, may be changed while they run."""
 
     def __init__(self, count: int = 6) -> None:
         self.signers = [Signer.from_uri(f"//Miner//{number}") for number in range(count)]
         self.answerer: Answerer = honest
+        self.images: dict[str, SandboxImage] = {}
         self.axons: dict[str, Axon] = {}
         self.runners: list[web.AppRunner] = []
 
@@ -74,7 +75,7 @@ class Miners:
                 "1.0",
                 signer.hotkey,
                 ASSESSED_TYPES,
-                {t: IMAGE for t in ASSESSED_TYPES if is_runtime(t)},
+                {t: self.images.get(signer.hotkey, IMAGE) for t in ASSESSED_TYPES if is_runtime(t)},
                 "test",
                 format_time(now),
                 format_time(now + timedelta(hours=12)),

@@ -28,6 +28,19 @@ from validator.reruns.sandbox.labels import OWNER, Owner
 
 BUSYBOX: Final = Path("/bin/busybox")
 RUNS_THE_BUNDLE: Final = ('CMD ["/bin/sh", "/sssa/bundle/main.sh"]',)
+# What honest miners claim of Python (`builders.trace_records`): the program writes its own trace of doing so.
+TRACED: Final = rb"""
+mkdir -p /tmp/sssa && printf %s "$SSSA_PROBE_FILE_CONTENT" > $SSSA_PROBE_FILE_PATH
+nslookup $SSSA_PROBE_DNS_HOST
+echo $SSSA_PROBE_PROCESS_ECHO
+cd $SSSA_EVIDENCE
+echo "{\"ts\": 9, \"domain\": \"$SSSA_PROBE_DNS_HOST\", \"dst_port\": 53, \"proto\": \"udp\"}" > network.jsonl
+echo "{\"ts\": 1, \"op\": \"write\", \"path\": \"$SSSA_PROBE_FILE_PATH\"}" > fs.jsonl
+echo "{\"ts\": 2, \"op\": \"read\", \"path\": \"/skill/a.py\"}" >> fs.jsonl
+echo "{\"ts\": 3, \"cmd\": \"echo $SSSA_PROBE_PROCESS_ECHO\"}" > process.jsonl
+echo "{\"ts\": 4, \"module\": \"json\"}" > imports.jsonl
+touch secrets.jsonl
+"""
 OWNERS: Final = ("test", "killed", "gone for good", "benchmark")
 LIMITS: Final = SandboxLimits(
     wall_s=20,

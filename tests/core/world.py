@@ -27,7 +27,7 @@ from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
 from validator.protocol.answer import Answer, Dispatch
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.capabilities import Capabilities
+from validator.protocol.capabilities import Capabilities, SandboxImage
 from validator.protocol.probes import probe_values
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
@@ -82,8 +82,8 @@ def honest(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
     return ScriptedReply(msgspec.json.encode(answer_to(signer, dispatch)), seconds=1.0)
 
 
-def answer_to(signer: Signer, dispatch: Dispatch) -> Answer:
-    """A valid answer to a dispatch."""
+def answer_to(signer: Signer, dispatch: Dispatch, image: SandboxImage = IMAGE) -> Answer:
+    """A valid answer to a dispatch, of whoever declares the image."""
     bundle, hashes = None, {}
     runtime = is_runtime(dispatch.skill_type) and dispatch.role == "primary"
     if runtime:
@@ -95,7 +95,7 @@ def answer_to(signer: Signer, dispatch: Dispatch) -> Answer:
         "1.0",
         Skill(dispatch.skill_type, dispatch.bundle_sha256, dispatch.nonce),
         Analysis("ALLOW", 0.1, (finding,), ("file_io",), ()),
-        Evidence(hashes, None, SandboxManifest(IMAGE.image, IMAGE.digest, "1") if runtime else None, None),
+        Evidence(hashes, None, SandboxManifest(image.image, image.digest, "1") if runtime else None, None),
         Policy(()),
         Signature(signer.hotkey, "sr25519", "0x" + "0" * 128),
     )

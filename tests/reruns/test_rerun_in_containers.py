@@ -1,7 +1,7 @@
 """From a settled round to the reputation, with real containers in between: honest work, invented traces, a digest."""
 
 import pytest
-from engine_kit import Registry, sandbox_at
+from engine_kit import TRACED, Registry, sandbox_at
 from sqlalchemy import update
 from test_rerun_service import LIAR, inventing, one_round, world_of
 from world import honest
@@ -16,20 +16,6 @@ from validator.store.tables import reruns
 from validator.workers.interface import Here
 
 pytestmark = pytest.mark.engine
-
-# What the honest miners of these worlds claim: the program writes its own trace of doing so.
-TRACED = rb"""
-mkdir -p /tmp/sssa && printf %s "$SSSA_PROBE_FILE_CONTENT" > $SSSA_PROBE_FILE_PATH
-nslookup $SSSA_PROBE_DNS_HOST
-echo $SSSA_PROBE_PROCESS_ECHO
-cd $SSSA_EVIDENCE
-echo "{\"ts\": 9, \"domain\": \"$SSSA_PROBE_DNS_HOST\", \"dst_port\": 53, \"proto\": \"udp\"}" > network.jsonl
-echo "{\"ts\": 1, \"op\": \"write\", \"path\": \"$SSSA_PROBE_FILE_PATH\"}" > fs.jsonl
-echo "{\"ts\": 2, \"op\": \"read\", \"path\": \"/skill/a.py\"}" >> fs.jsonl
-echo "{\"ts\": 3, \"cmd\": \"echo $SSSA_PROBE_PROCESS_ECHO\"}" > process.jsonl
-echo "{\"ts\": 4, \"module\": \"json\"}" > imports.jsonl
-touch secrets.jsonl
-"""
 
 
 async def run_again(store: Store, registry: Registry, image: SandboxImage, hotkey: str | None = None) -> list[Rerun]:
