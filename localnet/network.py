@@ -20,6 +20,7 @@ from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.daemon.assembly import assembled
 from validator.daemon.daemon import Daemon
+from validator.daemon.preconditions import settle_chain
 from validator.daemon.stop import Stop
 from validator.daemon.world import World, judging_workers
 from validator.protocol.bundles import read_bundle
@@ -143,6 +144,7 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
         )
         director = _Director(population, options.rounds)
         daemon = await stack.enter_async_context(assembled(settings, world, listeners=(watcher, director)))
+        await settle_chain(daemon.store, await world.chain.genesis(), settings.validator.netuid, clock)
         director.stop_rounds = daemon.rounds.stopping.set
         watcher.stage("running rounds")
         await daemon.run(stop, lambda: _weights_of_the_last_round(daemon, watcher))

@@ -28,6 +28,7 @@ directory = "{folder}"
 [health]
 port = 0
 """
+PROGRAM = (sys.executable, "-c", "from validator.cli import main; main()")
 ME = Signer.from_uri("//Validator")
 
 
@@ -43,9 +44,9 @@ def subnet_in(folder: Path) -> SimulatedSubnet:
     return SimulatedSubnet.create(rules, clock, folder / "chain.json")
 
 
-def refused(config: Path, code: Exit) -> str:
-    """The one line with which `validator run` ends."""
-    command = [sys.executable, "-c", "from validator.cli import main; main()", "run", "--config", str(config)]
+def refused(config: Path, code: Exit, *command_words: str) -> str:
+    """The one line with which `validator run` or another command ends."""
+    command = [*PROGRAM, *(command_words or ("run",)), "--config", str(config)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == code, done.stderr + done.stdout
     assert "Traceback" not in done.stderr + done.stdout
@@ -87,8 +88,7 @@ def test_a_netuid_that_does_not_exist(tmp_path: Path) -> None:
 
 def test_a_second_daemon_on_the_store(tmp_path: Path) -> None:
     config = settings_in(tmp_path)
-    command = [sys.executable, "-c", "from validator.cli import main; main()", "run", "--config", str(config)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as first:
+    with subprocess.Popen([*PROGRAM, "run", "--config", config], stdout=subprocess.PIPE, text=True) as first:
         try:
             assert first.stdout is not None
             for line in first.stdout:
@@ -101,9 +101,29 @@ def test_a_second_daemon_on_the_store(tmp_path: Path) -> None:
     assert "stop it first" in line
 
 
+def test_a_store_of_another_chain(tmp_path: Path) -> None:
+    config = settings_in(tmp_path)
+    with subprocess.Popen([*PROGRAM, "run", "--config", config], stdout=subprocess.PIPE, text=True) as first:
+        try:
+            assert first.stdout is not None
+            adopted = next(json.loads(line) for line in first.stdout if "store_chain_adopted" in line)
+        finally:
+            first.kill()
+    (tmp_path / "chain.json").unlink()
+    again = subnet_in(tmp_path)
+    again.register(ME.hotkey, stake_tao=10.0, validator_permit=True)
+    line = refused(config, Exit.OTHER_CHAIN)
+    assert line.startswith("The store belongs to another chain or subnet: the store is of the chain with genesis ")
+    assert f"genesis {adopted['genesis']}, what answers has genesis {again.blocks.identity}; correct " in line
+    assert "or name another database in store.url" in line
+    assert refused(config, Exit.OTHER_CHAIN, "weights", "plan") == line
+    listed = subprocess.run([*PROGRAM, "rounds", "list", "--config", config], capture_output=True, check=False)
+    assert listed.returncode == Exit.FINE
+
+
 def test_what_the_chain_asks_for_is_logged_at_the_start(tmp_path: Path) -> None:
     config = settings_in(tmp_path)
-    command = [sys.executable, "-c", "from validator.cli import main; main()", "run", "--config", str(config)]
+    command = [*PROGRAM, "run", "--config", str(config)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as daemon:
         try:
             assert daemon.stdout is not None
@@ -112,13 +132,13 @@ def test_what_the_chain_asks_for_is_logged_at_the_start(tmp_path: Path) -> None:
                 event = json.loads(line)
                 if event["event"] == "daemon_started":
                     break
-                told.append((event["event"], event["name"]))
+                told.append((event["event"], event.get("name")))
         finally:
             daemon.kill()
     names = ("registered", "permit", "stake", "mechanism", "version_key", "commit_reveal", "rate_limit")
-    assert told == [("precondition", name) for name in names]
+    assert told == [("store_chain_adopted", None), *(("precondition", name) for name in names)]
 
 
 def test_every_exit_code_says_what_it_means() -> None:
-    assert [int(code) for code in Exit] == [*range(6), *range(10, 18)]
+    assert [int(code) for code in Exit] == [*range(6), *range(10, 19)]
     assert all(code.meaning.endswith(".") for code in Exit)

@@ -1,15 +1,17 @@
 """What the real SDK over a node in memory shows beyond the contract that every chain keeps."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 from pump import pumped
 from structlog.testing import capture_logs
 from subtensor_node import NEWER, Node
 
-from validator.chain.base import ChainError, ChainUnreachableError, NoSubnetError
+from validator.chain.base import ChainError, ChainUnreachableError, NoSubnetError, OtherChainError
 from validator.chain.bittensor import BittensorChain
 from validator.chain.state import SubnetRules
 from validator.chain.submission import Limits
@@ -89,6 +91,22 @@ async def test_a_block_that_is_replaced_while_it_is_read_is_read_again() -> None
     bench.node.after_read = flip
     with pytest.raises(ChainError, match="replaced again and again"):
         await bench.chain.snapshot()
+
+
+async def test_another_genesis_than_before_is_refused_and_signs_nothing() -> None:
+    bench = await Bench().ready()
+    own = bench.node.subnet
+    assert await bench.chain.genesis() == own.blocks.identity
+    bench.node.subnet = SimulatedSubnet.create(msgspec.structs.replace(own.rules, seed="other"), bench.clock)
+    calls: list[Callable[[], Awaitable[object]]] = [bench.chain.genesis, bench.chain.head, bench.chain.snapshot]
+    for call in calls:
+        with pytest.raises(OtherChainError, match=f"not {own.blocks.identity}; check chain.endpoints"):
+            await call()
+    with pytest.raises(ChainUnreachableError, match="nothing was sent: its genesis is"):
+        await bench.chain.set_weights(0, {1: 1.0}, valid_blocks=8)
+    assert bench.node.sent == []
+    bench.node.subnet = own
+    assert (await bench.chain.snapshot()).block_hash == own.snapshot().block_hash
 
 
 async def test_a_wrong_netuid_has_its_own_error() -> None:

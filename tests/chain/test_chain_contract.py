@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import get_args
@@ -69,6 +70,14 @@ async def send(world: World, weights: Mapping[int, float]) -> WeightsResult:
 
 def rising(world: World) -> dict[int, float]:
     return {uid: 1.0 + index for index, uid in enumerate(sorted(world.miners))}
+
+
+async def test_the_genesis_is_the_chains_for_good(build: Build) -> None:
+    world = await build()
+    genesis = await world.run(world.chain.genesis())
+    assert re.fullmatch("[0-9a-f]{64}", genesis)
+    await world.pass_blocks(2)
+    assert await world.run(world.chain.genesis()) == genesis
 
 
 async def test_a_snapshot_shows_everybody_at_one_block(build: Build) -> None:

@@ -3,8 +3,9 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec import structs
 
-from validator.chain.base import Chain, ChainError, ChainUnreachableError
+from validator.chain.base import Chain, ChainError, ChainUnreachableError, OtherChainError
 from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
@@ -27,6 +28,17 @@ def chain_of(clock: VirtualClock, **rules: object) -> SimulatedChain:
     subnet.register("miner1", axon=Axon("127.0.0.1", 8091))
     subnet.register("miner2")
     return SimulatedChain(subnet, ME)
+
+
+async def test_blocks_that_began_at_another_time_are_another_chain() -> None:
+    clock = VirtualClock()
+    rules = SubnetRules(seed="s", genesis=GENESIS, block_time_s=1.0)
+    one, later = (SimulatedSubnet.create(each, clock) for each in (rules, structs.replace(rules, genesis=GENESIS + 1)))
+    chain = SimulatedChain(one, ME)
+    assert await chain.genesis() == one.blocks.identity
+    chain.subnet = later
+    with pytest.raises(OtherChainError, match=f"its genesis is {later.blocks.identity}, not {one.blocks.identity}"):
+        await chain.snapshot()
 
 
 async def test_blocks_follow_the_clock() -> None:

@@ -125,6 +125,10 @@ class RemoteChain:
         self._here = here
         self._calls_left = last_call
 
+    async def genesis(self) -> str:
+        found: str = await self._call("genesis")
+        return found
+
     async def head(self) -> Head:
         found: Head = await self._call("head")
         return found

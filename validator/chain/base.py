@@ -23,6 +23,10 @@ class NoSubnetError(ChainError):
     """The chain has no such subnet."""
 
 
+class OtherChainError(ChainError):
+    """What answers is another chain than before."""
+
+
 class NotRegisteredError(ChainError):
     """The hotkey is not registered on the subnet."""
 
@@ -85,8 +89,12 @@ class Chain(Protocol):
     """One subnet through the eyes of one hotkey.
 
     Every method may raise ChainUnreachableError (nothing is known) or another ChainError (the chain answered, but not
-    with what was asked for).
+    with what was asked for). It holds to the first genesis that it sees: heads, snapshots and submissions on another
+    raise OtherChainError.
     """
+
+    async def genesis(self) -> str:
+        """Return what tells this chain from every other: the hash of its block 0, lower-case hex without 0x."""
 
     async def head(self) -> Head:
         """Return the newest block."""

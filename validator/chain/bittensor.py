@@ -61,6 +61,10 @@ class BittensorChain:
         """
         await self._connection.ask("connect", self._reads.exists)
 
+    async def genesis(self) -> str:
+        """Return the hash of block 0, as the chain itself keeps it."""
+        return await self._connection.ask("genesis", self._reads.genesis)
+
     async def head(self) -> Head:
         """Return the newest block."""
         return await self._connection.ask("head", self._reads.head)
@@ -107,6 +111,10 @@ class BittensorChain:
         block, or the pool's refusal, is certain.
         """
         async with self._spare() as spare:
+            try:
+                await spare.ask("genesis", self._reads.genesis)
+            except ChainError as error:
+                raise ChainUnreachableError(f"set_weights: nothing was sent: {error.detail or error}") from error
             submission = Submission(spare, self._clock, self.netuid, self._signer, self._limits)
             return await submission.send(mechid, weights, era_period(valid_blocks))
 

@@ -19,6 +19,9 @@ class Blocks:
         genesis: time of block 0, seconds since the Unix epoch.
         block_time_s: seconds between blocks.
         tempo: blocks in an epoch, less one.
+
+    Attributes:
+        identity: hex; another one for blocks that began at another time, whatever their seed.
     """
 
     def __init__(self, clock: Clock, *, seed: str, genesis: int, block_time_s: float, tempo: int) -> None:
@@ -28,6 +31,7 @@ class Blocks:
         self._block_us = round(block_time_s * 1_000_000)
         self._epoch_length = tempo + 1
         self._newest = 0
+        self.identity = hashlib.sha256(f"{seed}|{genesis}|genesis".encode()).hexdigest()
 
     def number(self) -> int:
         """Return the newest block's number; it never falls, even when the clock is set back."""

@@ -4,21 +4,24 @@ Every read is pinned to one block. Older runtimes lack some of it: what takes it
 log says so once for each.
 """
 
+import re
 from collections.abc import Awaitable
 from typing import Any, Final, TypeVar
 
 import bittensor as bt
 import structlog
 
-from validator.chain.base import ChainError, Head, NoSubnetError, SubnetParameters
+from validator.chain.base import ChainError, Head, NoSubnetError, OtherChainError, SubnetParameters
 from validator.chain.connection import is_missing
 from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
+from validator.protocol.text import printable
 
 T = TypeVar("T")
 _log = structlog.get_logger()
 _ATTEMPTS: Final = 3  # at a snapshot, where blocks are replaced while it is read
 _MAX_SUBNETS: Final = 4_096  # the chain keeps a mechanism's values under mechid · 4,096 + netuid
 _RAO: Final = 1_000_000_000
+_HASH: Final = re.compile("[0-9a-f]{64}")
 _NOBODY: Final = "5C4hrfjw9DjXZTzV3MwzrrAr9P1MJhSrvWGWqi1eSuyUpnhM"  # 32 zero bytes
 
 
@@ -34,16 +37,34 @@ class Reads:
         self._netuid = netuid
         self._hotkey = hotkey
         self._said: set[str] = set()
+        self._genesis: str | None = None
 
     async def exists(self, client: bt.Client) -> None:
         """Raise NoSubnetError if the chain does not have the subnet."""
         if not await client.query(_item("NetworksAdded"), [self._netuid]):
             raise NoSubnetError(f"netuid {self._netuid}; check validator.netuid and chain.endpoints")
 
+    async def genesis(self, view: bt.Client | bt.Snapshot) -> str:
+        """Return the hash of block 0, from the state: an answer of the node to that number may be one it remembers.
+
+        Raises:
+            OtherChainError: it was another one before.
+        """
+        found = str(await view.query(("System", "BlockHash"), [0])).removeprefix("0x").lower()
+        if not _HASH.fullmatch(found):
+            raise ChainError(f"the chain shows no genesis: {printable(found, 80)}")
+        if self._genesis is None:
+            self._genesis = found
+        if found != self._genesis:
+            raise OtherChainError(f"its genesis is {found}, not {self._genesis}; check chain.endpoints")
+        return found
+
     async def head(self, client: bt.Client) -> Head:
-        """Return the newest block."""
+        """Return the newest block (OtherChainError: of another chain than before)."""
         block = await _block(client)
-        epoch, end = await self._epoch(await client.at(block.number))
+        view = await client.at(block.number)
+        await self.genesis(view)
+        epoch, end = await self._epoch(view)
         return Head(block.number, _hash(block), int(block.timestamp.timestamp()), epoch, end)
 
     async def snapshot(self, client: bt.Client) -> MetagraphSnapshot:
@@ -51,6 +72,7 @@ class Reads:
 
         Raises:
             NoSubnetError: there is no such subnet.
+            OtherChainError: the block is of another chain than what was read before.
             ChainError: block after block was replaced.
         """
         for _ in range(_ATTEMPTS):
@@ -116,6 +138,7 @@ class Reads:
 
     async def _snapshot_at(self, client: bt.Client, block: Any) -> MetagraphSnapshot:
         view = await client.at(block.number)
+        await self.genesis(view)
         graph = await view.subnets.metagraph(self._netuid, commitments=False)
         if graph is None:
             raise NoSubnetError(f"netuid {self._netuid}; check validator.netuid and chain.endpoints")

@@ -4,7 +4,15 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from validator.chain.base import ChainError, ChainUnreachableError, Head, SubnetParameters, WeightsResult
+from validator.chain.base import (
+    ChainError,
+    ChainUnreachableError,
+    Head,
+    NoSubnetError,
+    OtherChainError,
+    SubnetParameters,
+    WeightsResult,
+)
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.round import MetagraphSnapshot
 
@@ -19,6 +27,7 @@ class Faults:
         broken: so many submissions after which the connection breaks: they are on their way.
         lost_answers: so many submissions whose answer never arrives, whatever came of them.
         delay: how many blocks later than the newest one submissions are included; None: the pool loses them.
+        gone: the chain has no such subnet any more.
     """
 
     unreachable_until: int = 0
@@ -26,6 +35,7 @@ class Faults:
     broken: int = 0
     lost_answers: int = 0
     delay: int | None = 0
+    gone: bool = False
 
 
 class SimulatedChain:
@@ -40,7 +50,13 @@ class SimulatedChain:
         self.subnet = subnet
         self.faults = Faults()
         self._hotkey = hotkey
+        self._genesis = subnet.blocks.identity
         self._closed = False
+
+    async def genesis(self) -> str:
+        """Return what tells these blocks from all others."""
+        self._reach()
+        return self._genesis
 
     async def head(self) -> Head:
         """Return the newest block."""
@@ -56,6 +72,8 @@ class SimulatedChain:
     async def snapshot(self) -> MetagraphSnapshot:
         """Return the subnet as of the newest block."""
         self._reach()
+        if self.faults.gone:
+            raise NoSubnetError(f"netuid {self.subnet.rules.netuid}: simulated")
         return self.subnet.snapshot()
 
     async def parameters(self) -> SubnetParameters:
@@ -124,3 +142,5 @@ class SimulatedChain:
             raise ChainError("the connection was closed")
         if self.subnet.blocks.number() < self.faults.unreachable_until:
             raise ChainUnreachableError(f"simulated outage until block {self.faults.unreachable_until}")
+        if self.subnet.blocks.identity != self._genesis:
+            raise OtherChainError(f"its genesis is {self.subnet.blocks.identity}, not {self._genesis}")

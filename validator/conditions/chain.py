@@ -17,4 +17,10 @@ CHAIN: Final = (
         "The chain has no subnet of this netuid any more.",
         "Check `validator.netuid` and `chain.endpoints`; a subnet that was removed from the chain needs no validator.",
     ),
+    Condition(
+        "other_chain",
+        "unhealthy",
+        "What answers is another chain than the store's: no round, no weights.",
+        "Check `chain.endpoints`: all must lead to one chain; one that was begun anew needs a new store.",
+    ),
 )

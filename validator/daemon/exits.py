@@ -30,3 +30,4 @@ class Exit(IntEnum):
     WEIGHTS_LOCKED = 15, "Weights are locked: something else seems to send them with this hotkey."
     STORE_IN_USE = 16, "Another validator writes to the store."
     STORE_DAMAGED = 17, "The store is damaged, or its path no longer leads to it: restore the newest backup."
+    OTHER_CHAIN = 18, "The store belongs to another chain or subnet than the settings name."

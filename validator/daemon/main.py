@@ -42,7 +42,7 @@ async def _run(settings: Settings, world: World, metrics: Metrics, signals: Sign
     started = world.clock.monotonic()
     try:
         async with assembled(settings, world, metrics) as daemon:
-            await check_start(world.chain, world.clock, settings, world.signer.hotkey)
+            await check_start(world.chain, world.clock, settings, world.signer.hotkey, daemon.store)
             signals.started(settings.rounds.grace_s)
             _log.info(
                 Event.DAEMON_STARTED,

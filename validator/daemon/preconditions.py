@@ -20,6 +20,8 @@ from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.protocol.text import printable
 from validator.settings import Settings
 from validator.sources import Clock
+from validator.store import Store
+from validator.store.belonging import adopt_chain
 from validator.telemetry import Event
 from validator.weights.plan import mechanisms
 
@@ -41,17 +43,20 @@ class Precondition(NamedTuple):
     detail: str
 
 
-async def check_start(chain: Chain, clock: Clock, settings: Settings, hotkey: str) -> None:
+async def check_start(chain: Chain, clock: Clock, settings: Settings, hotkey: str, store: Store | None = None) -> None:
     """Refuse to start where nothing can be done, and log what keeps weights from being sent, a line for each.
+
+    A store that belongs to no chain yet belongs to this one from then on.
 
     Raises:
         ChainUnreachableError: nothing that can be used answers at the endpoints within 20 s.
         NoSubnetError: no subnet of this netuid.
+        OtherChainError: the store belongs to another chain or subnet.
         NotRegisteredError: the hotkey has no slot on it.
     """
     place = _place(settings)
     try:
-        snapshot, parameters = await within(clock, START_S, _look(chain))
+        genesis, snapshot, parameters = await within(clock, START_S, _look(chain))
     except NoSubnetError:
         netuid = settings.validator.netuid
         raise NoSubnetError(f"netuid {netuid} at {place}; check validator.netuid and chain.endpoints") from None
@@ -61,6 +66,8 @@ async def check_start(chain: Chain, clock: Clock, settings: Settings, hotkey: st
         raise ChainUnreachableError(
             f"{place}: no usable answer: {_short(error)}; check chain.endpoints: is this a subtensor node?"
         ) from None
+    if store is not None:
+        await settle_chain(store, genesis, settings.validator.netuid, clock)
     me = snapshot.by_hotkey(hotkey)
     if me is None:
         raise NotRegisteredError(
@@ -96,8 +103,20 @@ def preconditions(
     yield Precondition("rate_limit", Reason.WEIGHTS_RATE_LIMITED if free > snapshot.block else None, limit)
 
 
-async def _look(chain: Chain) -> tuple[MetagraphSnapshot, SubnetParameters]:
-    return await chain.snapshot(), await chain.parameters()
+async def settle_chain(store: Store, genesis: str, netuid: int, clock: Clock) -> None:
+    """Hold the store to its chain and subnet; one that knows none adopts these, and the log says so.
+
+    Raises:
+        OtherChainError: it belongs to another.
+    """
+    async with store.begin() as tx:
+        adopted = await adopt_chain(tx, genesis, netuid, clock.now())
+    if adopted:
+        _log.info(Event.STORE_CHAIN_ADOPTED, genesis=genesis, netuid=netuid)
+
+
+async def _look(chain: Chain) -> tuple[str, MetagraphSnapshot, SubnetParameters]:
+    return await chain.genesis(), await chain.snapshot(), await chain.parameters()
 
 
 def _place(settings: Settings) -> str:

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import structlog
 
-from validator.chain.base import Chain, ChainError, NoSubnetError
+from validator.chain.base import Chain, ChainError, NoSubnetError, OtherChainError
 from validator.conditions import Board, Once, place_of
 from validator.miners.directory import CapabilityDirectory
 from validator.protocol.reasons import Reason
@@ -29,6 +30,7 @@ from validator.store.unbroken import unbroken
 from validator.tasks.source import TaskSource
 
 _RETRY_S = 5.0
+_TOLD: Final[Mapping[type[ChainError], str]] = {NoSubnetError: "subnet_gone", OtherChainError: "other_chain"}
 _log = structlog.get_logger()
 
 
@@ -204,14 +206,16 @@ class RoundService:
         self.board.raise_("rounds_failing", f"{type(error).__name__}: {error}")
 
     def _chain_lost(self, error: ChainError) -> None:
-        if isinstance(error, NoSubnetError):
-            self.board.raise_("subnet_gone", str(error))
+        for kind, condition in _TOLD.items():
+            if isinstance(error, kind):
+                self.board.raise_(condition, str(error))
         if self._lost_at is None:
             self._lost_at = self.clock.monotonic()
             _log.warning("chain_unreachable", reason=str(error))
 
     def _chain_found(self, snapshot: MetagraphSnapshot) -> None:
-        self.board.clear("subnet_gone")
+        for condition in _TOLD.values():
+            self.board.clear(condition)
         if self._lost_at is not None:
             _log.info("chain_back", block=snapshot.block, seconds=round(self._since(self._lost_at), 3))
             self._lost_at = None

@@ -49,6 +49,10 @@ class SchemaStateError(StoreError):
     """The store's tables are not those of this version."""
 
 
+class OtherChainError(StoreError):
+    """The store belongs to another chain or subnet."""
+
+
 class UnstorableError(StoreError, DontWrapMixin):
     """A value has no place in a table."""
 

@@ -25,6 +25,20 @@ TaskState = Literal["open", "settled", "void", "skipped"]
 WeightsState = Literal["prepared", "submitted", "confirmed", "rejected", "unknown", "expired"]
 
 
+class StoreChain(NamedTuple):
+    """What a store belongs to.
+
+    Attributes:
+        genesis: hash of the chain's block 0, lower-case hex without 0x.
+        netuid: the subnet.
+        adopted_at: since when the store knows it.
+    """
+
+    genesis: str
+    netuid: int
+    adopted_at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class MinerRecord:
     """One line of the miners' listing.

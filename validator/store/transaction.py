@@ -6,6 +6,7 @@ from validator.store.packing import Packing
 from validator.store.repositories.agreements import Agreements
 from validator.store.repositories.bundles import Bundles
 from validator.store.repositories.capabilities import CapabilityDocuments
+from validator.store.repositories.chains import Chains
 from validator.store.repositories.declarations import Declarations
 from validator.store.repositories.dispatches import Dispatches
 from validator.store.repositories.exclusions import Exclusions
@@ -42,6 +43,7 @@ class Transaction:
 
     def __init__(self, connection: AsyncConnection, packing: Packing) -> None:
         self.connection = connection
+        self.chain = Chains(connection, packing)
         self.miners = Miners(connection, packing)
         self.capabilities = CapabilityDocuments(connection, packing)
         self.salts = Salts(connection, packing)

@@ -37,6 +37,11 @@ class Event(StrEnum):
         "What the chain asks of this validator's weights, a line for each at the start; a reason: none can be sent.",
         "name reason detail",
     )
+    STORE_CHAIN_ADOPTED = (
+        "store_chain_adopted",
+        "The store belongs to this chain and this subnet from now on; a start on another one is refused.",
+        "genesis netuid",
+    )
     STORE_LOST = (
         "store_lost",
         "The store must not be used any more: the validator stops, nothing is written.",

@@ -6,6 +6,7 @@ column says otherwise.
 
 from validator.store.tables.answers import answers, dispatches, scores, sssas, workflow_runs
 from validator.store.tables.base import metadata
+from validator.store.tables.chain import store_chain
 from validator.store.tables.conduct import agreements, flags, reputation_events, reputations
 from validator.store.tables.log import proofs, receipts
 from validator.store.tables.reruns import reruns
@@ -46,6 +47,7 @@ __all__ = [
     "scores",
     "sssas",
     "stalls",
+    "store_chain",
     "tasks",
     "weight_locks",
     "weight_marks",

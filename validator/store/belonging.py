@@ -1,0 +1,43 @@
+"""A store belongs to one subnet of one chain: what was counted there means nothing on another."""
+
+from datetime import datetime
+from typing import Final
+
+from validator.store.errors import DamagedError, OtherChainError
+from validator.store.transaction import Transaction
+
+_FIX: Final = "correct validator.netuid or chain.endpoints, or name another database in store.url"
+
+
+async def require_chain(tx: Transaction, genesis: str, netuid: int) -> None:
+    """Refuse another chain or subnet than the store's. A store that knows none is held to its newest round's subnet.
+
+    Raises:
+        OtherChainError: naming both, and what to do.
+    """
+    known = await tx.chain.get()
+    of = await _netuid_of_rounds(tx) if known is None else known.netuid
+    if of is not None and of != netuid:
+        raise OtherChainError(f"the store is of netuid {of}, the settings name netuid {netuid}; {_FIX}")
+    if known is not None and known.genesis != genesis:
+        raise OtherChainError(
+            f"the store is of the chain with genesis {known.genesis}, what answers has genesis {genesis}; {_FIX}"
+        )
+
+
+async def adopt_chain(tx: Transaction, genesis: str, netuid: int, at: datetime) -> bool:
+    """Let a store that knows no chain belong to this one; return whether it knew none.
+
+    Raises:
+        OtherChainError: it belongs to another.
+    """
+    await require_chain(tx, genesis, netuid)
+    return await tx.chain.adopt(genesis, netuid, at)
+
+
+async def _netuid_of_rounds(tx: Transaction) -> int | None:
+    try:
+        newest = await tx.rounds.newest_frozen()
+    except DamagedError:
+        return None  # somebody else's finding
+    return None if newest is None else newest.netuid
