@@ -49,7 +49,7 @@ def lines_of(data: bytes) -> list[bytes]:
 
 def forged(whole: bytes, number: int, change: Callable[[Receipt], Receipt]) -> bytes:
     """A log in which the validator itself wrote another receipt, and all later ones after it."""
-    lines, previous = [], None
+    lines, previous = [], receipt_of(lines_of(whole)[0][:-1]).previous
     sequence = -1
     for data in lines_of(whole):
         if not data.startswith(b'{"receipt":'):
@@ -71,7 +71,7 @@ def other_round(receipt: Receipt, **changes: object) -> Receipt:
 def with_document(whole: bytes, kind: str, change: Change, round_id: int = 0) -> bytes:
     """A log in which the validator wrote a round's document of this kind differently, and signed that.
 
-    The first receipt opened the log, and every other one is of a round.
+    The round is the one whose document of this kind is that many into the file.
     """
     lines = [data[:-1] for data in lines_of(whole)]
     places = [i for i, data in enumerate(lines) if data.startswith(b'{"%s":' % kind.encode())]
@@ -86,7 +86,8 @@ def with_document(whole: bytes, kind: str, change: Change, round_id: int = 0) ->
         assert end is not None
         return other_round(receipt, lines=msgspec.structs.replace(end.lines, **{kind: digest}))
 
-    return forged(b"".join(data + b"\n" for data in lines), round_id + 1, name)
+    number = sum(data.startswith(b'{"receipt":') for data in lines[:place]) - 1
+    return forged(b"".join(data + b"\n" for data in lines), number, name)
 
 
 def _write(path: Path, lines: list[bytes]) -> Path:

@@ -23,8 +23,8 @@ async def replayed(store: Store, round_id: int = 0) -> RoundReplay:
     return replay
 
 
-async def replayed_after(store: Store, tamper: Tamper) -> RoundReplay:
-    """The replay of round 0 as it would be after the tampering, which is undone."""
+async def replayed_after(store: Store, tamper: Tamper, round_id: int = 0) -> RoundReplay:
+    """The replay of a round as it would be after the tampering, which is undone."""
     found: list[RoundReplay | None] = []
     with pytest.raises(UndoError):  # noqa: PT012 - the transaction must end by it
         async with store.begin() as tx:
@@ -32,7 +32,7 @@ async def replayed_after(store: Store, tamper: Tamper) -> RoundReplay:
             off = "PRAGMA defer_foreign_keys = ON" if sqlite else "SET LOCAL session_replication_role = replica"
             await tx.connection.execute(text(off))
             await tamper(tx)
-            found.append(await replay_round(tx, 0))
+            found.append(await replay_round(tx, round_id))
             raise UndoError
     assert found[0] is not None
     return found[0]

@@ -86,5 +86,9 @@ def print_verified(found: Verified, *, as_json: bool) -> None:
         print_line(f"results of reruns, each of an answer that was to be run again: {found.reruns}")
     if found.reruns_before:
         print_line(f"results of reruns of answers that the file does not show: {found.reruns_before}")
+    if found.filled:
+        print_line(f"late qualities of code, each held against its answer: {found.filled}")
+    if found.filled_before:
+        print_line(f"late qualities of code of answers that the file does not show: {found.filled_before}")
     if found.pending:
         print_line(f"draw pending: {found.pending} rounds, whose epoch's salt is not public yet")

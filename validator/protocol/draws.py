@@ -39,5 +39,16 @@ def task_id(round_id: str, skill_type: str, slot: int, source_sha256: str) -> st
     return hashlib.sha256(f"{round_id}|{skill_type}|{slot}|{source_sha256}".encode()).hexdigest()[:32]
 
 
+def dispatch_id(round_id: str, position: int, rank: int) -> str:
+    """Return the id of what follows from one dispatch: ids sort as rounds, tasks in plan order, members in group order.
+
+    Args:
+        round_id: decimal.
+        position: of the task in the round's plan.
+        rank: of the member in the task's group, primaries first.
+    """
+    return f"{int(round_id):016d}-{position:03d}-{rank:02d}"
+
+
 def _hmac(key: bytes, message: str) -> bytes:
     return hmac.digest(key, message.encode(), hashlib.sha256)

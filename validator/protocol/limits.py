@@ -47,6 +47,7 @@ MAX_LOG_TASKS: Final = 64  # in one round
 MAX_LOG_MINERS: Final = 4_096  # in one round
 MAX_LOG_HOTKEYS: Final = 250_000  # in all rounds of a file
 MAX_LOG_SALTS: Final = 250_000
+MAX_FILLED: Final = 500  # deferred qualities that one round takes in; the others wait for the next
 MAX_CASE_MEMBERS: Final = 64  # of a group in `validator score consensus`, which compares each with each
 
 # Documents (SPEC 13)

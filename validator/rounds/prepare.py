@@ -9,6 +9,7 @@ import msgspec
 from validator.kinds.interface import PackedTask, Supply
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.draws import round_seed
+from validator.protocol.limits import MAX_FILLED
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import RoundEnd, RoundLines
 from validator.protocol.round import (
@@ -151,6 +152,7 @@ class Preparer:
             ),
             tasks=tuple(task.task for task in packed),
             reruns=await tx.reruns.results(),
+            filled=await tx.code_checks.results(MAX_FILLED),
         )
 
 

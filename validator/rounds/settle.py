@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -37,6 +37,7 @@ from validator.rounds.receipts import write_receipt
 from validator.scoring import Version, version
 from validator.sources import Clock
 from validator.store import Store, Transaction
+from validator.store.code_check import QueuedCheck, queued_checks
 from validator.store.dispatch import DispatchKey
 from validator.store.outcome_rows import OutcomeRows, rows_of
 from validator.store.records import EndState
@@ -106,12 +107,13 @@ def round_results(scored_by: Version, frozen: RoundInput, plan: RoundPlan, retur
 
 
 class Scored(NamedTuple):
-    """What a round comes to, its rows, what is run again, its proofs, and the digests that its receipt needs."""
+    """What a round comes to, its rows, what waits to be run, its proofs, and the digests that its receipt needs."""
 
     results: RoundResults
     outcome: RoundOutcome
     rows: OutcomeRows
     queued: tuple[QueuedRerun, ...]
+    checks: Sequence[QueuedCheck]
     proofs: tuple[PackedProof, ...]
     lines: RoundLines
 
@@ -157,6 +159,8 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
         await _write_rows(tx, frozen.index, scored.rows, scored_by.rules.reputation.start, now)
         await tx.reruns.enter(frozen.index, frozen.reruns, scored_by.struck_entries(frozen))
         await tx.reruns.queue(scored.queued, now)
+        await tx.code_checks.enter(frozen.index, frozen.filled)
+        await tx.code_checks.queue(scored.checks, now)
         await tx.proofs.put_all(scored.proofs)
         await write_receipt(tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, scored.lines))
 
@@ -222,7 +226,8 @@ def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
         outcome=line_digest(outcome_line(outcome)),
         proofs=notes_of(proofs),
     )
-    return Scored(results, outcome, rows_of(scored_by, frozen, outcome), queued, proofs, lines)
+    checks = queued_checks(scored_by, frozen, plan, outcome)
+    return Scored(results, outcome, rows_of(scored_by, frozen, outcome), queued, checks, proofs, lines)
 
 
 async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundResults, returned: Returned) -> None:

@@ -81,6 +81,14 @@ class StruckEntry(NamedTuple):
     task_id: str
 
 
+class DeferredRun(NamedTuple):
+    """A run whose quality is judged after its round (SPEC 12). `check_id` sorts as rounds, tasks and members."""
+
+    check_id: str
+    task_id: str
+    hotkey: str
+
+
 class ChosenRerun(NamedTuple):
     """An answer that is run again (SPEC 15).
 

@@ -14,6 +14,7 @@ from validator.scoring.v1_0 import (
     collusion,
     consensus,
     emission,
+    filled,
     groups,
     keys,
     output_quality,
@@ -121,6 +122,9 @@ class Version:
     penalties = workflow.penalties
     read_quality = staticmethod(output_quality.read_quality)
     code_quality = output_quality.code_quality
+    deferred_runs = staticmethod(filled.deferred_runs)
+    fill_run = filled.fill_run
+    filled_entries = staticmethod(filled.filled_entries)
     words_shared = staticmethod(output_quality.words_shared)
     criteria_met = staticmethod(output_quality.criteria_met)
     keys_met = staticmethod(output_quality.keys_met)

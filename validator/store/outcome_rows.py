@@ -55,7 +55,10 @@ def rows_of(version: Version, frozen: RoundInput, outcome: RoundOutcome) -> Outc
         reputation_events=outcome.reputation,
         window_entries=tuple(
             WindowEntry(hotkey, skill_type, frozen.index, task_id, value)
-            for hotkey, skill_type, task_id, value in version.window_entries(frozen, outcome)
+            for hotkey, skill_type, task_id, value in (
+                *version.filled_entries(frozen),
+                *version.window_entries(frozen, outcome),
+            )
         ),
     )
 

@@ -7,6 +7,7 @@ from validator.store.repositories.agreements import Agreements
 from validator.store.repositories.bundles import Bundles
 from validator.store.repositories.capabilities import CapabilityDocuments
 from validator.store.repositories.chains import Chains
+from validator.store.repositories.code_checks import CodeChecks
 from validator.store.repositories.declarations import Declarations
 from validator.store.repositories.dispatches import Dispatches
 from validator.store.repositories.exclusions import Exclusions
@@ -70,4 +71,5 @@ class Transaction:
         self.proofs = Proofs(connection, packing)
         self.receipts = Receipts(connection, packing)
         self.reruns = Reruns(connection, packing)
+        self.code_checks = CodeChecks(connection, packing)
         self.retention = Retention(connection, packing)

@@ -31,6 +31,8 @@ class Verified:
         pending: rounds whose groups cannot be drawn again before their epoch's salt is public ("draw pending").
         reruns: counted results of reruns that the file shows to have been asked for (SPEC 15).
         reruns_before: counted results of answers from before the file, or forgotten since: the validator's word.
+        filled: late qualities, each held against an answer that the file shows (SPEC 12).
+        filled_before: late qualities of answers from before the file, or forgotten since: the validator's word.
     """
 
     hotkey: str
@@ -46,3 +48,5 @@ class Verified:
     pending: int
     reruns: int
     reruns_before: int
+    filled: int
+    filled_before: int

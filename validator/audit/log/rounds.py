@@ -47,6 +47,9 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
     place = standing.fault(planned.frozen, scored_by.rules.collusion.window)
     if place is not None:
         raise FaultError(planned.input_line, "input", end.round_id, "is not what the rounds before came to", place)
+    wrong = standing.deferred.fault(planned.frozen)
+    if wrong is not None:
+        raise FaultError(planned.input_line, "input", end.round_id, wrong[1], wrong[0])
     if lines.answers is None or lines.outcome is None:
         return Checked(end.state, pending=not planned.drawn)
     answers = read_answers(reader, end, lines.answers)
@@ -54,6 +57,7 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
     outcome, found = read_outcome(reader, end, lines.outcome)
     _check_outcome(planned, answers, outcome, found, end, scored_by)
     standing.add(scored_by, planned, outcome)
+    standing.deferred.add(scored_by, planned, answers.results, outcome)
     proofs = check_proofs(reader, end, receipt.validator_hotkey, planned, answers, outcome)
     return Checked(
         end.state,

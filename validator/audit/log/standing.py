@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from validator.audit.log.documents import Planned
+from validator.audit.log.filled import Deferred
 from validator.audit.log.reruns import RerunResults
 from validator.protocol.round import AgreementPair, MinerState, RoundInput, RoundOutcome
 from validator.protocol.skill_types import SkillType
@@ -29,10 +30,12 @@ class Standing:
     Attributes:
         whole: the log begins with the first round, so that nobody can have a past which it does not tell.
         reruns: whose answers may come back from a rerun.
+        deferred: answers whose quality is to come.
     """
 
     whole: bool = False
     reruns: RerunResults = field(default_factory=RerunResults)
+    deferred: Deferred = field(default_factory=Deferred)
     _known: dict[str, _Known] = field(default_factory=dict)
 
     @property

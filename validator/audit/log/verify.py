@@ -78,7 +78,7 @@ def _verify(reader: LineReader, chain: Chain, salts: Mapping[str, bytes], progre
         standing.whole = standing.whole or receipt.first_round == "0"
         if receipt.round is not None:
             if first_round is None:
-                first_round = standing.reruns.since = receipt.round.index
+                first_round = standing.reruns.since = standing.deferred.since = receipt.round.index
             checked = check_round(reader, receipt, receipt.round, salts.get(receipt.commitment or ""), standing)
             rounds[checked.state] += 1
             counted.update(
@@ -104,4 +104,6 @@ def _verify(reader: LineReader, chain: Chain, salts: Mapping[str, bytes], progre
         pending=counted["pending"],
         reruns=standing.reruns.held,
         reruns_before=standing.reruns.before,
+        filled=standing.deferred.held,
+        filled_before=standing.deferred.before,
     )

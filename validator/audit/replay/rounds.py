@@ -11,6 +11,8 @@ from validator.audit.replay.answers import answer_differences
 from validator.audit.replay.compare import Difference
 from validator.audit.replay.derived import no_rows, outcome_rows, plan_rows
 from validator.audit.replay.entered import entered_rows, rerun_rows, result_rows
+from validator.audit.replay.filled import check_rows, filled_differences, filled_rows
+from validator.audit.replay.filled import entered_rows as filled_entered
 from validator.audit.replay.frozen import input_differences
 from validator.audit.replay.plain import compared, compared_bytes
 from validator.audit.replay.proofs import proof_difference, proofs_again, proofs_of_nothing
@@ -31,6 +33,7 @@ from validator.protocol.round.forms import outcome_form, read_input, results_for
 from validator.protocol.text import printable
 from validator.scoring import UnknownScoringVersionError, Version, version
 from validator.store import DispatchKey, Transaction
+from validator.store.code_check import queued_checks
 from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
 from validator.store.records import StoredRound
@@ -134,6 +137,8 @@ class _Replay:
         self.digests["outcome"] = digest(outcome_form(outcome))
         await self._outcome(outcome)
         await self._entered(scored_by, frozen)
+        await self._filled(frozen)
+        await self._checks(scored_by, frozen, plan, outcome)
         queued = await self._reruns(scored_by, frozen, plan, outcome)
         await self._proofs(frozen, proofs_again(frozen, plan, results, outcome, queued))
         await self._rows(outcome_rows(scored_by, frozen, outcome))
@@ -188,6 +193,25 @@ class _Replay:
         stored = await self._read("reruns", self.tx.reruns.entered_in(self.round_id))
         if stored is not None:
             self._note(compared("input.reruns", entered_rows(stored), result_rows(scored_by, frozen)))
+
+    async def _checks(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> None:
+        """Hold what the round left to be judged: everything that follows from it, or nothing at all."""
+        stored = await self._read("code_checks", self.tx.code_checks.of_round(self.round_id))
+        again = self._computed("code_checks", lambda: queued_checks(scored_by, frozen, plan, outcome))
+        if stored and again is not None:
+            self._note(compared("code_checks", check_rows(one.queued for one in stored), check_rows(again)))
+
+    async def _filled(self, frozen: RoundInput) -> None:
+        """Hold the late qualities that the round entered against its input, and those against the answers' rounds."""
+        try:
+            self.found.extend([difference async for difference in filled_differences(self.tx, frozen)][:1])
+        except Exception as error:  # noqa: BLE001 - altered inputs may break any rule that honest ones keep
+            self._note(
+                Difference("input.filled", f"cannot be recomputed: {type(error).__name__} {printable(str(error))}")
+            )
+        stored = await self._read("code_checks", self.tx.code_checks.entered_in(self.round_id))
+        if stored is not None:
+            self._note(compared("input.filled", filled_entered(stored), filled_rows(frozen)))
 
     async def _proofs(self, frozen: RoundInput, proofs: Iterator[tuple[str, dict[str, Any]]]) -> None:
         digests: dict[str, str] = {}

@@ -6,6 +6,7 @@
 from validator.protocol.round.frozen import (
     INPUT_VERSION,
     AgreementPair,
+    FilledQuality,
     MinerState,
     RerunResult,
     RoundInput,
@@ -60,6 +61,7 @@ __all__ = [
     "Components",
     "Emission",
     "FailedMember",
+    "FilledQuality",
     "FlagRaised",
     "GoalTask",
     "GroupOutcome",

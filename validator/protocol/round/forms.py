@@ -16,7 +16,7 @@ import msgspec
 from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.reasons import Reason
-from validator.protocol.round.frozen import MinerState, RerunResult, RoundInput
+from validator.protocol.round.frozen import FilledQuality, MinerState, RerunResult, RoundInput
 from validator.protocol.round.outcome import (
     AgreementSample,
     AssessedMember,
@@ -103,7 +103,7 @@ def task_of(form: TaskForm) -> RoundTask:
 
 
 class InputForm(Document, frozen=True):
-    """A round's input; see `RoundInput`."""
+    """A round's input; see `RoundInput`. `filled` is absent where there are none, as in every input from before it."""
 
     input_version: Literal["1"]
     scoring_version: str
@@ -115,11 +115,12 @@ class InputForm(Document, frozen=True):
     miners: tuple[MinerState, ...]
     tasks: tuple[TaskForm, ...]
     reruns: tuple[RerunResult, ...] = ()
+    filled: tuple[FilledQuality, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 def input_form(frozen: RoundInput) -> InputForm:
     """Return the stored form of a round's input."""
-    return _like(InputForm, frozen, tasks=tuple(map(task_form, frozen.tasks)))
+    return _like(InputForm, frozen, tasks=tuple(map(task_form, frozen.tasks)), filled=frozen.filled or msgspec.UNSET)
 
 
 def input_of(form: InputForm) -> RoundInput:
@@ -128,7 +129,7 @@ def input_of(form: InputForm) -> RoundInput:
     Raises:
         FormError: the fields of a task are not those of one kind.
     """
-    return _like(RoundInput, form, tasks=tuple(_each("tasks", task_of, form.tasks)))
+    return _like(RoundInput, form, tasks=tuple(_each("tasks", task_of, form.tasks)), filled=form.filled or ())
 
 
 def read_input(data: bytes) -> RoundInput:

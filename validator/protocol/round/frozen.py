@@ -6,12 +6,14 @@ from msgspec import UNSET, Meta, UnsetType
 
 from validator.protocol.answer import Id, Role
 from validator.protocol.capabilities import SandboxImage
+from validator.protocol.code_report import CodeReport
 from validator.protocol.round.snapshot import MetagraphSnapshot
 from validator.protocol.round.tasks import RoundTask
 from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Document
+from validator.protocol.sssa import Document, Unit
 
 INPUT_VERSION: Final = "1"
+RoundId = Annotated[str, Meta(pattern=r"\A(0|[1-9][0-9]{0,15})\Z")]
 
 
 class TypeHistory(Document, frozen=True):
@@ -75,8 +77,26 @@ class RerunResult(Document, frozen=True):
     hotkey: str
     skill_type: SkillType
     event: Literal["rerun_pass", "rerun_fail", "digest_mismatch"]
-    round_id: Annotated[str, Meta(pattern=r"\A(0|[1-9][0-9]{0,15})\Z")] | UnsetType = UNSET
+    round_id: RoundId | UnsetType = UNSET
     task_id: Id | UnsetType = UNSET
+
+
+class FilledQuality(Document, frozen=True):
+    """A quality that was deferred and came since the last round: the answer is worth its score with it (SPEC 12).
+
+    Attributes:
+        check_id: orders them.
+        round_id, task_id, hotkey: whose answer it is; of an earlier round.
+        report: what the task's tests and the linter found.
+        score: S by the scoring version of the answer's round, of what was measured then and the report's quality.
+    """
+
+    check_id: str
+    round_id: RoundId
+    task_id: Id
+    hotkey: str
+    report: CodeReport
+    score: Unit
 
 
 class RoundInput(Document, frozen=True):
@@ -93,6 +113,7 @@ class RoundInput(Document, frozen=True):
         miners: by hotkey.
         tasks: in plan order.
         reruns: results since the last round, by rerun id.
+        filled: qualities of earlier rounds' answers since the last round, by check id.
     """
 
     input_version: Literal["1"]
@@ -105,6 +126,7 @@ class RoundInput(Document, frozen=True):
     miners: tuple[MinerState, ...]
     tasks: tuple[RoundTask, ...]
     reruns: tuple[RerunResult, ...] = ()
+    filled: tuple[FilledQuality, ...] = ()
 
     @property
     def index(self) -> int:

@@ -37,5 +37,8 @@ class Scoring(Ruled, Protocol):
     def measure(self, task: WorkflowTask, plan: WorkflowPlan, record: RunRecord, quality: float) -> WorkflowRun:
         """Return what the formula scores."""
 
+    def code_quality(self, passed: int, total: int, findings: int) -> float:
+        """Return how good code is."""
+
     def score_workflow(self, run: WorkflowRun) -> WorkflowScore:
         """Return the parts of S and S."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from validator.protocol.draws import draw
+from validator.protocol.draws import dispatch_id, draw
 from validator.protocol.means import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessedMember, RoundInput, RoundOutcome, RoundPlan
@@ -63,8 +63,8 @@ def diverges(rules: RerunRules, member: AssessedMember) -> bool:
 
 
 def rerun_id(round_id: str, position: int, rank: int) -> str:
-    """Return the id of a rerun: ids sort as rounds, then tasks in plan order, then members in group order."""
-    return f"{int(round_id):016d}-{position:03d}-{rank:02d}"
+    """Return the id of a rerun: that of its dispatch."""
+    return dispatch_id(round_id, position, rank)
 
 
 def compare_runs(version: Ruled, claimed: Signatures, seen: Signatures, probes: ProbesSeen) -> ComparedRuns:

@@ -51,6 +51,12 @@ class Windows(Repository):
         found = await self._all(statement.order_by(w.sequence))
         return tuple(WindowEntry(**row._asdict()) for row in found)
 
+    async def rounds_of(self, hotkey: str, task_id: str) -> tuple[int, ...]:
+        """Return the rounds that added an entry for the miner's answer to a task; an honest store has at most one."""
+        w = window_entries.c
+        statement = select(w.round_id).where(w.hotkey == hotkey, w.task_id == task_id).order_by(w.sequence)
+        return tuple(row.round_id for row in await self._all(statement))
+
     async def end_of(self, round_id: int) -> int:
         """Return the sequence of the newest entry when the round had settled, -1 when there was none."""
         w = window_entries.c

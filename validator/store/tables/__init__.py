@@ -9,7 +9,7 @@ from validator.store.tables.base import metadata
 from validator.store.tables.chain import store_chain
 from validator.store.tables.conduct import agreements, flags, reputation_events, reputations
 from validator.store.tables.log import proofs, receipts
-from validator.store.tables.reruns import reruns
+from validator.store.tables.reruns import code_checks, reruns
 from validator.store.tables.rounds import (
     bundles,
     capabilities,
@@ -29,6 +29,7 @@ __all__ = [
     "answers",
     "bundles",
     "capabilities",
+    "code_checks",
     "declarations",
     "dispatches",
     "exclusions",

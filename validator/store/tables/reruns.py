@@ -1,10 +1,11 @@
-"""Answers that are run again (SPEC 15)."""
+"""What is run in a sandbox beside the rounds: answers once more (SPEC 15), and the code of plans (SPEC 12)."""
 
 from typing import Final
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, Table, UniqueConstraint
 
 from validator.protocol.capabilities import SandboxImage
+from validator.protocol.code_report import CodeReport
 from validator.protocol.rerun import RerunReport
 from validator.store.columns import Json, Message, Moment, Name, Real, ReasonCode
 from validator.store.tables.base import metadata, of_dispatch, one_of
@@ -37,6 +38,35 @@ reruns = Table(
     one_of("state", RERUN_STATES),
     CheckConstraint("event IN ('rerun_pass', 'rerun_fail', 'digest_mismatch')", name="event"),
     CheckConstraint("(state = 'done') = (event IS NOT NULL)", name="done"),
+    CheckConstraint("(state IN ('done', 'inconclusive')) = (ended_at IS NOT NULL)", name="ended"),
+    UniqueConstraint("round_id", "task_id", "hotkey"),
+    Index(None, "state", "due_at"),
+    Index(None, "hotkey", "started_at"),
+    Index(None, "entered_in"),
+)
+
+code_checks = Table(
+    "code_checks",
+    metadata,
+    Column("check_id", Name, primary_key=True),
+    Column("round_id", BigInteger, nullable=False),
+    Column("task_id", Name, nullable=False),
+    Column("hotkey", Name, nullable=False),
+    Column("state", Name, nullable=False),
+    Column("attempts", Integer, nullable=False),  # begun, the running one included
+    Column("queued_at", Moment, nullable=False),
+    Column("due_at", Moment, nullable=False),  # pending: not tried before
+    Column("started_at", Moment),  # of the last try
+    Column("ended_at", Moment),
+    Column("reason", ReasonCode),  # of the end; pending: of the last try
+    Column("detail", Message),
+    Column("report", Json(CodeReport)),
+    Column("score", Real),  # S with the report's quality, by the scoring version of the answer's round
+    Column("entered_in", BigInteger, ForeignKey("rounds.round_id")),  # the round whose window entries have the score
+    of_dispatch(),
+    one_of("state", RERUN_STATES),
+    CheckConstraint("(state = 'done') = (report IS NOT NULL)", name="done"),
+    CheckConstraint("(report IS NULL) = (score IS NULL)", name="scored"),
     CheckConstraint("(state IN ('done', 'inconclusive')) = (ended_at IS NOT NULL)", name="ended"),
     UniqueConstraint("round_id", "task_id", "hotkey"),
     Index(None, "state", "due_at"),

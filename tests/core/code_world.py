@@ -1,0 +1,168 @@
+"""Rounds of one code task whose plans' code is judged after them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import msgspec
+from workflow_builders import make_workflow, plan_document, step
+from workflow_world import ScriptedServices, Try
+from world import VALIDATOR, World, on_virtual_time
+
+from validator.miners.scripted import ScriptedReply
+from validator.protocol.code_report import CodeReport
+from validator.protocol.round import RoundInput, RoundOutcome, WorkflowSubmission
+from validator.protocol.signatures import Signer
+from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
+from validator.protocol.workflow_run import StepOutput
+from validator.protocol.workflow_task import WorkflowTask
+from validator.scoring import Schedule, version
+from validator.store import Store
+from validator.store.code_check import CodeCheck
+from validator.tasks.goals import MemoryGoals
+from validator.tasks.memory import MemorySource
+
+TASK = make_workflow("code", goal="Write add.", required_steps=2)
+RAG = make_workflow("rag", required_steps=2)
+CODE = "def add(a, b):\n    return a + b\n"
+CAT = "The cat sat on the mat."
+WHOLE = CodeReport(4, 4, 0)
+STEPS = (step("find"), step("say", {"text": "${find.output.text}"}))
+
+
+def planner(signer: Signer, dispatch: WorkflowDispatch) -> ScriptedReply:
+    task = TASK if dispatch.goal.goal == TASK.goal else RAG
+    document = plan_document(task, STEPS, (("find", "say"),))
+    document["task"] = {"goal_sha256": dispatch.goal_sha256, "nonce": dispatch.nonce}
+    signed = signer.sign_document(msgspec.convert(document, WorkflowPlan))
+    return ScriptedReply(msgspec.json.encode(signed), seconds=0.5)
+
+
+def code_world(
+    store: Store, scoring: str = "1.1.0", code: str = CODE, miners: int = 3, goals: Sequence[WorkflowTask] = (TASK,)
+) -> World:
+    """Every miner's plan makes the same code."""
+    world = World(store, miners=miners, source=MemorySource(), goals=MemoryGoals(goals), planner=planner)
+    world.preparer = world.service.preparer = replace(world.preparer, schedule=Schedule({scoring: 0}))
+    world.run_plans_on(ScriptedServices(world.clock, {"say": [Try(1.0, 0.01, None, StepOutput(CAT, code, None))]}))
+    return world
+
+
+async def one_round(world: World) -> RoundOutcome:
+    end = await on_virtual_time(world, world.service.one_round())
+    assert end.outcome is not None
+    return end.outcome
+
+
+async def frozen_of(store: Store, round_id: int) -> RoundInput:
+    async with store.read() as tx:
+        stored = await tx.rounds.get(round_id)
+    assert stored is not None
+    assert stored.input is not None
+    return stored.input
+
+
+async def checks_of(store: Store, round_id: int = 0) -> tuple[CodeCheck, ...]:
+    async with store.read() as tx:
+        return await tx.code_checks.of_round(round_id)
+
+
+async def worth(store: Store, check: CodeCheck, report: CodeReport) -> float:
+    """S of the run with the report, from the formula's parts."""
+    frozen = await frozen_of(store, check.key.round_id)
+    scores = version(frozen.scoring_version)
+    async with store.read() as tx:
+        results = await tx.submissions.results(check.key.round_id)
+    (ran,) = [one for one in results.answers(check.key.task_id, WorkflowSubmission) if one.hotkey == check.key.hotkey]
+    quality = scores.code_quality(report.passed, report.total, report.findings)
+    return scores.score_workflow(scores.measure(TASK, ran.plan, ran.run, quality)).score
+
+
+async def judge_all(world: World, report_of: Callable[[str], CodeReport] = lambda _: WHOLE) -> list[CodeCheck]:
+    """End every check that waits with the report of its miner."""
+    ended: list[CodeCheck] = []
+    while True:
+        async with world.store.begin() as tx:
+            taken = await tx.code_checks.take(world.clock.now())
+        if taken is None:
+            return sorted(ended, key=lambda one: one.check_id)
+        report = report_of(taken.key.hotkey)
+        score = await worth(world.store, taken, report)
+        async with world.store.begin() as tx:
+            assert await tx.code_checks.done(taken, report, score, world.clock.now())
+        ended.append(taken)
+
+
+async def entries(store: Store, round_id: int) -> list[tuple[str, str, float]]:
+    async with store.read() as tx:
+        return [(one.hotkey, one.task_id, one.value) for one in await tx.windows.of_round(round_id)]
+
+
+async def three_rounds(store: Store) -> World:
+    """Of a code and a rag task; what is deferred in round 0 enters with round 1, of the others nothing does."""
+    world = code_world(store, goals=(TASK, RAG))
+    await one_round(world)
+    await judge_all(world)
+    await one_round(world)
+    await one_round(world)
+    return world
+
+
+Change = Callable[[dict[str, Any]], object]
+
+
+class Wrong(NamedTuple):
+    """What is told otherwise of a round's input, and what is said of it: by the log's verifier, and by replay."""
+
+    round_id: int
+    change: Change
+    path: str
+    log: str
+    replay: str
+
+
+def _first(document: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = document["filled"][0]
+    return found
+
+
+async def wrong_inputs(store: Store) -> dict[str, Wrong]:
+    """Of `three_rounds`."""
+    rag = (await entries(store, 0))[0][1]
+    same_round = (await checks_of(store, 1))[0]
+    again = msgspec.to_builtins((await frozen_of(store, 1)).filled)
+    return {
+        "report": Wrong(
+            1, lambda d: _first(d)["report"].update(passed=3), "filled[0].score", "with the report", "recomputed 0"
+        ),
+        "score": Wrong(1, lambda d: _first(d).update(score=0.125), "filled[0].score", "worth", "stored score 0.125,"),
+        "another id": Wrong(
+            1,
+            lambda d: _first(d).update(check_id="0000000000000000-000-00x"),
+            "filled[0].check_id",
+            "is not 0000000000000000-00",
+            "is named 0000000000000000-000-00x",
+        ),
+        "twice in a round": Wrong(
+            1, lambda d: d["filled"].insert(1, _first(d)), "filled[1]", "is filled twice", "is filled twice"
+        ),
+        "not deferred": Wrong(
+            1, lambda d: _first(d).update(task_id=rag), "filled[0]", "was not deferred", "was not deferred"
+        ),
+        "of nobody": Wrong(
+            1, lambda d: _first(d).update(hotkey=VALIDATOR.hotkey), "filled[0]", "was not deferred", "was not deferred"
+        ),
+        "of the same round": Wrong(
+            1,
+            lambda d: _first(d).update(round_id="1", task_id=same_round.key.task_id, check_id=same_round.check_id),
+            "filled[0].round_id",
+            "not of a round before this one",
+            "which is not before this one",
+        ),
+        "before its round": Wrong(
+            0, lambda d: d.update(filled=again), "filled[0].round_id", "before this one", "which is not before this one"
+        ),
+        "twice": Wrong(
+            2, lambda d: d.update(filled=again), "filled[0]", "or was filled before", "was filled by round 1"
+        ),
+    }

@@ -1,0 +1,78 @@
+"""Code checks in both databases: ended once, entered once, and what an old store left deferred waits (SPEC 12)."""
+
+import msgspec
+import pytest
+from code_world import WHOLE, checks_of, code_world, judge_all, one_round
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
+
+from validator.protocol.code_report import CodeReport
+from validator.protocol.reasons import Reason
+from validator.store import Store, open_store, upgrade
+from validator.store.errors import MismatchError
+from validator.store.schema import VERSION_TABLE
+
+
+async def test_a_check_ends_once_and_comes_back_as_it_went_in(store: Store) -> None:
+    world = code_world(store)
+    await one_round(world)
+    now = world.clock.now()
+    async with store.begin() as tx:
+        taken = await tx.code_checks.take(now)
+        assert taken is not None
+        assert (taken.state, taken.attempts, taken.started_at) == ("running", 1, now)
+        assert await tx.code_checks.done(taken, CodeReport(3, 4, 2), 0.1 + 0.2, now, "a\nb")
+        assert not await tx.code_checks.done(taken, WHOLE, 1.0, now)
+        assert not await tx.code_checks.give_up(taken, Reason.BUG_INTERNAL, now)
+        ended = await tx.code_checks.get(taken.check_id)
+        assert ended is not None
+        assert (ended.state, ended.reason, ended.detail) == ("done", "quality_judged", "a\\u000ab")
+        assert (ended.report, ended.score, ended.entered_in) == (CodeReport(3, 4, 2), 0.1 + 0.2, None)
+        assert await tx.code_checks.counts() == {"done": 1, "pending": 2}
+        assert await tx.code_checks.listing(5, "done") == (ended,)
+        assert len(await tx.code_checks.listing(2)) == 2
+
+
+async def test_only_what_waits_as_it_is_can_be_entered(store: Store) -> None:
+    world = code_world(store)
+    await one_round(world)
+    await judge_all(world)
+    async with store.read() as tx:
+        (one, *_) = await tx.code_checks.results(10)
+        assert await tx.code_checks.results(1) == (one,)
+    for changes in ({"score": 0.5}, {"hotkey": "5F"}, {"round_id": "1"}, {"task_id": "t"}, {"check_id": "c"}):
+        with pytest.raises(MismatchError):
+            async with store.begin() as tx:
+                await tx.code_checks.enter(0, (msgspec.structs.replace(one, **changes),))
+    async with store.begin() as tx:
+        await tx.code_checks.enter(0, (one,))
+        assert one not in await tx.code_checks.results(10)
+
+
+async def test_an_answer_is_queued_once(store: Store) -> None:
+    await one_round(code_world(store))
+    (one, *_) = await checks_of(store)
+    with pytest.raises(IntegrityError):
+        async with store.begin() as tx:
+            await tx.code_checks.queue([one.queued._replace(check_id="another")], one.queued_at)
+
+
+async def test_what_an_older_version_left_deferred_waits_after_the_upgrade(store_url: str) -> None:
+    async with open_store(store_url) as store:
+        world = code_world(store)
+        await one_round(world)
+        await one_round(world)
+        settled = [one.queued for number in range(2) for one in await checks_of(store, number)]
+        async with store.begin() as tx:
+            await tx.connection.execute(text("DROP TABLE code_checks"))
+            await tx.connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = 'r0012'"))
+    assert await upgrade(store_url) == "behind"
+    async with open_store(store_url) as store:
+        found = [one for number in range(2) for one in await checks_of(store, number)]
+        assert [one.queued for one in found] == settled
+        assert len(settled) == 6
+        async with store.read() as tx:
+            stored = await tx.rounds.get(1)
+        assert stored is not None
+        assert found[-1].queued_at == found[-1].due_at == stored.record.settled_at
+        assert {(one.state, one.attempts, one.reason) for one in found} == {("pending", 0, None)}

@@ -1,0 +1,113 @@
+"""Qualities that came late: what a round queued, and what it entered held against the answers' own rounds (SPEC 12)."""
+
+from collections.abc import AsyncIterator, Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from validator.audit.replay.compare import Difference
+from validator.audit.replay.derived import Rows
+from validator.protocol.errors import ValidatorError
+from validator.protocol.round import FilledQuality, GoalTask, RoundInput, WorkflowSubmission
+from validator.protocol.text import printable
+from validator.scoring import Version, version
+from validator.store import Transaction
+from validator.store.code_check import CodeCheck, QueuedCheck
+from validator.store.records import StoredRound
+
+
+def check_rows(queued: Iterable[QueuedCheck]) -> Rows:
+    """Return what settling a round left to be judged, by check id."""
+    return {one.check_id: msgspec.to_builtins(one._asdict()) for one in queued}
+
+
+def filled_rows(frozen: RoundInput) -> Rows:
+    """Return what a settled round entered, by check id."""
+    return {one.check_id: msgspec.to_builtins(one) for one in frozen.filled}
+
+
+def entered_rows(checks: Iterable[CodeCheck]) -> Rows:
+    """Return the same from the table."""
+    return {
+        one.check_id: {
+            "check_id": one.check_id,
+            "round_id": str(one.key.round_id),
+            "task_id": one.key.task_id,
+            "hotkey": one.key.hotkey,
+            "report": msgspec.to_builtins(one.report),
+            "score": one.score,
+        }
+        for one in checks
+    }
+
+
+class _Answered(NamedTuple):
+    """An earlier round, as far as filling its windows needs it."""
+
+    stored: StoredRound
+    version: Version
+    deferred: dict[tuple[str, str], str]
+
+
+async def filled_differences(tx: Transaction, frozen: RoundInput) -> AsyncIterator[Difference]:
+    """Yield what is wrong with each quality that a round's input fills in, the first thing of each.
+
+    It must be of a deferred answer of an earlier settled round, be filled once, and be worth what the answer's own
+    round makes of it.
+    """
+    rounds: dict[str, _Answered | str] = {}
+    before = ""
+    for i, filled in enumerate(frozen.filled):
+        if filled.round_id not in rounds:
+            rounds[filled.round_id] = await _answered(tx, frozen, filled.round_id)
+        answered = rounds[filled.round_id]
+        if filled.check_id <= before:
+            what: str | None = "is filled twice, or out of order"
+        elif isinstance(answered, str):
+            what = answered
+        else:
+            what = await _fault(tx, frozen, filled, answered)
+        before = filled.check_id
+        if what is not None:
+            yield Difference(f"input.filled[{i}]", what)
+
+
+async def _answered(tx: Transaction, frozen: RoundInput, round_id: str) -> _Answered | str:
+    """Return an earlier round, or what is wrong with it."""
+    if int(round_id) >= frozen.index:
+        return f"fills an answer of round {round_id}, which is not before this one"
+    stored = await tx.rounds.get(int(round_id))
+    if stored is None or stored.input is None or stored.outcome is None:
+        return f"fills an answer of round {round_id}, which has not been settled or cannot be read"
+    scored_by = version(stored.input.scoring_version)
+    deferred = scored_by.deferred_runs(stored.input, scored_by.plan(stored.input), stored.outcome)
+    return _Answered(stored, scored_by, {(one.task_id, one.hotkey): one.check_id for one in deferred})
+
+
+async def _fault(tx: Transaction, frozen: RoundInput, filled: FilledQuality, answered: _Answered) -> str | None:
+    key = (filled.task_id, filled.hotkey)
+    if key not in answered.deferred:
+        return f"fills an answer of round {filled.round_id} that was not deferred"
+    if answered.deferred[key] != filled.check_id:
+        return f"is named {filled.check_id}, its answer's is {answered.deferred[key]}"
+    for round_id in await tx.windows.rounds_of(filled.hotkey, filled.task_id):
+        if round_id != frozen.index:
+            return f"was filled by round {round_id}"
+    score = await _score(tx, filled, answered)
+    return None if score == filled.score else f"stored score {filled.score!r}, recomputed {score!r}"
+
+
+async def _score(tx: Transaction, filled: FilledQuality, answered: _Answered) -> float | str:
+    """Return what the answer is worth with the report, or why that cannot be told."""
+    tasks = answered.stored.input.tasks if answered.stored.input else ()
+    task = next((task for task in tasks if task.task_id == filled.task_id), None)
+    try:
+        results = await tx.submissions.results(int(filled.round_id), [filled.task_id])
+    except ValidatorError as error:
+        return printable(str(error))
+    ran = results.answers(filled.task_id, WorkflowSubmission)
+    answer = next((one for one in ran if one.hotkey == filled.hotkey), None)
+    if answer is None or not isinstance(task, GoalTask):
+        return "nothing: its run is not in the store"
+    measured = answered.version.measure(task.goal, answer.plan, answer.run, 0.0)
+    return answered.version.fill_run(measured, filled.report).score.score
