@@ -205,11 +205,12 @@ async def check(site: Site, store: Store, url: str, figures: Figures) -> None:
         assert (one.struck is not None) == caught
         assert (entries[one.key] == 0.0) == caught
     events = Counter(one.event for one in found)
-    assert set(events) >= (EVENTS if KILLS > 10 else set())
+    if KILLS > 10:  # so many that chance leaves nothing out
+        assert set(events) >= EVENTS
+        assert figures.in_engine > 0
+        assert figures.in_store > 0
     check_log(site)
     await check_audit(site)
-    assert figures.in_engine > 0
-    assert figures.in_store > 0
     print(  # noqa: T201 - the figures are the point
         f"\n{url.partition(':')[0]}: {figures.kills} kills, {figures.in_store} of them with reruns running,"
         f" {figures.in_engine} with containers; {len(found)} reruns of {rounds} rounds ended once"
