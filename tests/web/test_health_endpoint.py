@@ -168,10 +168,13 @@ async def test_the_command_exits_with_the_answer(tmp_path: Path) -> None:
         code, output = await asyncio.to_thread(command, "--json")
         assert code == 0
         assert f'{{"healthy": true, "address": "{shown}", "status": "ok", "report": {{"status": "ok"' in output
+        state.board.raise_("reruns_off")
+        note = f"  reruns_off (note): {CONDITIONS['reruns_off'].meaning} {CONDITIONS['reruns_off'].advice}\n"
+        assert await asyncio.to_thread(command, "--strict") == (0, f"{shown}: ok\n{note}")
         state.board.raise_("gates_behind", "70 s")
         told = CONDITIONS["gates_behind"]
         line = f"  gates_behind (degraded): {told.meaning} Seen: 70 s. {told.advice}\n"
-        assert await asyncio.to_thread(command) == (0, f"{shown}: degraded: gates_behind\n{line}")
+        assert await asyncio.to_thread(command) == (0, f"{shown}: degraded: gates_behind\n{line}{note}")
         assert (await asyncio.to_thread(command, "--strict"))[0] == 1
         state.board.clear("gates_behind")
         assert (await asyncio.to_thread(command, "--strict"))[0] == 0

@@ -161,6 +161,21 @@ async def test_a_condition_degrades_or_more_and_the_report_has_its_advice(
     assert (state.report().status, state.report().healthy) == ("unhealthy", False)
 
 
+async def test_a_note_is_in_the_report_behind_all_else_and_changes_no_status(state: HealthState) -> None:
+    state.board.raise_("reruns_off")
+    report = state.report()
+    assert (report.status, report.healthy) == ("ok", True)
+    state.board.raise_("sandbox_away")
+    state.board.raise_("subnet_gone")
+    report = state.report()
+    assert report.status == "unhealthy"
+    assert [each.condition.severity for each in report.conditions] == ["unhealthy", "degraded", "note"]
+    state.board.clear("subnet_gone")
+    assert state.report().status == "degraded"
+    state.stopping = True
+    assert state.report().status == "stopping"
+
+
 async def test_a_chain_that_is_away_for_ten_minutes_degrades(clock: VirtualClock, state: HealthState) -> None:
     state.lost_chain("refused")
     for seconds, status in ((CHAIN_LIMIT_S, "ok"), (1, "degraded")):

@@ -16,6 +16,7 @@ ROUNDS: Final = 2
 LASTING_S: Final = 600.0
 QUIET_S: Final = 60.0  # one that comes and goes is said once in so long
 _DETAIL: Final = 500
+_WORST_FIRST: Final = ("unhealthy", "degraded", "note")
 _log = structlog.get_logger()
 
 
@@ -98,14 +99,14 @@ class Board:
             self._say(name, state)
 
     def standing(self) -> tuple[Standing, ...]:
-        """Return what stands now, unhealthy before degraded."""
+        """Return what stands now, the worst first."""
         now = self._clock.monotonic()
         found = [
             Standing(CONDITIONS[name], state.detail, now - state.since)
             for name, state in self._states.items()
             if state.since is not None
         ]
-        return tuple(sorted(found, key=lambda each: each.condition.severity == "degraded"))
+        return tuple(sorted(found, key=lambda each: _WORST_FIRST.index(each.condition.severity)))
 
     def _changed(self, name: str, state: _State) -> None:
         state.changes += 1
@@ -123,7 +124,7 @@ class Board:
         condition = CONDITIONS[name]
         if stands:
             state.raised_at = now
-            _log.warning(
+            (_log.info if condition.severity == "note" else _log.warning)(
                 "condition_raised",
                 condition=name,
                 severity=condition.severity,

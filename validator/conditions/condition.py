@@ -6,8 +6,8 @@ from typing import Literal
 
 from validator.conditions.seen import SeenRound
 
-Severity = Literal["degraded", "unhealthy"]
-"""Degraded: it runs, and somebody should look. Unhealthy: it cannot do its work."""
+Severity = Literal["note", "degraded", "unhealthy"]
+"""Unhealthy: it cannot do its work. Degraded: it runs, and somebody should look. Note: it was set up to do less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Condition:
 
     Attributes:
         name: snake_case.
-        severity: what it makes of the health.
+        severity: what it makes of the health; a note makes nothing of it.
         meaning: one sentence.
         advice: one sentence: what to look at, what to do.
         in_round: the detail where a round shows it, None where it does not; None for one that a service raises. It

@@ -12,6 +12,7 @@ from validator.chain.clockwatch import ClockWatch
 from validator.conditions import Board
 from validator.daemon.daemon import Daemon, Service
 from validator.daemon.nearby import chain_is_here
+from validator.daemon.queue_watch import QueueWatch
 from validator.daemon.ready import checks
 from validator.daemon.store_watch import StoreWatch
 from validator.daemon.upkeep import BudgetService, HeadWatch, LoopWatch, RetentionService
@@ -24,7 +25,7 @@ from validator.kinds.workflow.running import PlanRunner
 from validator.kinds.workflow.supply import Goals
 from validator.miners.client import HttpMinerClient
 from validator.miners.directory import CapabilityDirectory
-from validator.queue.embedded import EmbeddedWorker
+from validator.queue.embedded import AT_ONCE, EmbeddedWorker
 from validator.reruns.watch import SandboxWatch
 from validator.reruns.work import MOST_WAITING, RerunWork
 from validator.rounds.dispatch import Dispatcher
@@ -175,16 +176,18 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
         BudgetService(world.workers),
         GateWatch(world.workers, world.clock, health.board),
         RetentionService(store, world.clock, settings.store.retention_raw_days, settings.store.retention_bundles_days),
-        *_rerun_services(world, store, health.board),
+        *_rerun_services(world, store, metrics, health),
         *_weight_services(settings, world, store, metrics, clock_watch, health.board),
     )
 
 
-def _rerun_services(world: World, store: Store, board: Board) -> Sequence[Service]:
-    if world.sandbox is None:
-        return ()
-    works = (RerunWork(store, world.sandbox, world.workers, board),)
-    return (SandboxWatch(world.sandbox, world.clock, board), EmbeddedWorker(store, world.clock, works))
+def _rerun_services(world: World, store: Store, metrics: Metrics, health: HealthState) -> Sequence[Service]:
+    board, sandbox = health.board, world.sandbox
+    watch = QueueWatch(store, world.clock, health, metrics, at_once=AT_ONCE if sandbox else 0)
+    if sandbox is None:
+        return (watch,)
+    works = (RerunWork(store, sandbox, world.workers, board),)
+    return (watch, SandboxWatch(sandbox, world.clock, board), EmbeddedWorker(store, world.clock, works, AT_ONCE))
 
 
 def _weight_services(  # noqa: PLR0913, PLR0917 - the parts of which they are made

@@ -52,8 +52,6 @@ async def _run(settings: Settings, world: World, metrics: Metrics, signals: Sign
                 settings=settings.public(),
                 python=platform.python_version(),
             )
-            if world.sandbox is None:
-                _log.info(Event.RERUNS_OFF)
             finished = await daemon.run(signals.stop)
     except asyncio.CancelledError:
         if signals.stopped_at_start:

@@ -160,7 +160,6 @@ class Event(StrEnum):
         "An error of the validator in a rerun, which is tried again; said once per change.",
         "reason repeats exception",
     )
-    RERUNS_OFF = "reruns_off", "There is no sandbox: whether miners ran what they attest stays unseen."
 
     # Tasks and miners
     TASK_REFUSED = "task_refused", "A task is not used.", "task bundle_sha256 reason"

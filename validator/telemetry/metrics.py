@@ -57,6 +57,11 @@ class Metrics:
         self.workflow_cost = self._counter("workflow_cost_tao", "TAO that the runs of plans took.")
         self.workflow_seconds = self._histogram("workflow_seconds", "From a run's first step to its last.")
         self.reruns = self._counter("reruns", "Reruns that ended, by what they came to.", "outcome")
+        self.queued = self._gauge("queue", "Waiting work in the store, by kind and state.", "kind", "state")
+        self.queue_oldest = self._gauge(
+            "queue_oldest_seconds", "How long the oldest piece that is pending or running has waited.", "kind"
+        )
+        self.queue_at_once = self._gauge("queue_at_once", "Tries that this process makes at a time; 0: none.", "kind")
         self.rounds = self._counter("rounds", "Rounds that ended, by reason.", "reason")
         self.round_seconds = self._histogram("round_seconds", "From snapshot to settlement.")
         self.last_settled = self._gauge("last_settled_timestamp_seconds", "When a round was settled last; 0: never.")
@@ -118,6 +123,13 @@ class Metrics:
     def condition(self, name: str, stands: bool) -> None:
         """Note whether a condition stands."""
         self.conditions.labels(name).set(stands)
+
+    def queue(self, kind: str, states: Mapping[str, int], oldest_s: float, at_once: int) -> None:
+        """Note how a queue of waiting work stands: how many in each state, and seconds that the oldest has waited."""
+        for state, many in states.items():
+            self.queued.labels(kind, state).set(many)
+        self.queue_oldest.labels(kind).set(oldest_s)
+        self.queue_at_once.labels(kind).set(at_once)
 
     def pays(self, mechid: int, unpaid: Collection[str]) -> None:
         """Note why each unpaid window of a mechanism's vector is (SPEC 16, D-23)."""

@@ -63,7 +63,7 @@ def _read(address: str, code: int, body: bytes) -> HealthAnswer:
         return HealthAnswer(healthy=False, address=address, status="no health report there", report=None)
     listed = report.get("conditions")
     conditions = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-    names = ", ".join(str(each.get("name")) for each in conditions)
+    names = ", ".join(str(each.get("name")) for each in conditions if each.get("severity") != "note")
     return HealthAnswer(
         healthy=code == _OK and report["status"] in _HEALTHY,
         address=address,

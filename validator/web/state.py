@@ -1,8 +1,9 @@
 """Whether a running validator does its work: a value that its services update and the health endpoint reads."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from validator.conditions import Board, Standing
 from validator.protocol.reasons import Reason
@@ -21,6 +22,20 @@ LOOP_LIMIT_S: Final = 10.0
 CHAIN_LIMIT_S: Final = 600.0
 
 
+class QueueSeen(NamedTuple):
+    """How a queue of waiting work stands.
+
+    Attributes:
+        states: how many there are in each state.
+        oldest: when the oldest that is pending or running was queued; None without any.
+        at_once: how many tries this process makes at a time; 0: none.
+    """
+
+    states: Mapping[str, int]
+    oldest: datetime | None
+    at_once: int
+
+
 @dataclass(frozen=True, slots=True)
 class HealthReport:
     """What /healthz says.
@@ -28,7 +43,7 @@ class HealthReport:
     Attributes:
         status: `ok`, `degraded` (somebody should look), `stopping` (asked to stop) or `unhealthy`; the last of these
             that applies.
-        conditions: what stands, unhealthy before degraded.
+        conditions: what stands, the worst first; notes change no status.
         checks: name to facts; `ok` is true or false where the check decides, null where it only informs.
         started_at: when the validator started.
         version: of the program.
@@ -94,6 +109,7 @@ class HealthState:
     chain_problem: str | None = field(init=False, default=None)
     missing: Reason | None = field(init=False, default=None)
     paused: bool = field(init=False, default=False)
+    queues: dict[str, QueueSeen] = field(init=False, default_factory=dict)
     _active: float = field(init=False)
     _beaten: float = field(init=False)
     _block_seen: float = field(init=False, default=0.0)
@@ -138,6 +154,10 @@ class HealthState:
         if paused:
             self._active = self.clock.monotonic()
 
+    def saw_queue(self, name: str, seen: QueueSeen) -> None:
+        """Note how a queue of waiting work stands."""
+        self.queues[name] = seen
+
     def beat(self) -> None:
         """Note that the event loop runs."""
         self._beaten = self.clock.monotonic()
@@ -146,8 +166,9 @@ class HealthState:
         """Return how things stand now."""
         checks = self.look()
         conditions = self.board.standing()
-        unhealthy = any(each.condition.severity == "unhealthy" for each in conditions)
-        status = "unhealthy" if unhealthy else "stopping" if self.stopping else "degraded" if conditions else "ok"
+        found = {each.condition.severity for each in conditions}
+        worst = "unhealthy" if "unhealthy" in found else "degraded" if "degraded" in found else "ok"
+        status = "stopping" if self.stopping and worst != "unhealthy" else worst
         return HealthReport(status, conditions, checks, self.started_at, self.version)
 
     def look(self) -> dict[str, dict[str, Any]]:
@@ -158,6 +179,7 @@ class HealthState:
             "store": self._store(),
             "chain": self._chain(),
             "standing": self._standing(),
+            **{name: self._queue(seen) for name, seen in self.queues.items()},
         }
         for name, failed, detail in (
             ("rounds_silent", checks["rounds"]["ok"] is False, f"silent for {checks['rounds']['silent_s']:.0f} s"),
@@ -193,6 +215,10 @@ class HealthState:
 
     def _chain_lost_s(self) -> float:
         return 0.0 if self.chain_problem is None else self.clock.monotonic() - self._chain_lost
+
+    def _queue(self, seen: QueueSeen) -> dict[str, Any]:
+        oldest = None if seen.oldest is None else round((self.clock.now() - seen.oldest).total_seconds(), 3)
+        return {"ok": None, **seen.states, "oldest_s": oldest, "at_once": seen.at_once}
 
     def _standing(self) -> dict[str, Any]:
         return {"ok": None, "missing": None if self.missing is None else str(self.missing), "paused": self.paused}

@@ -108,6 +108,12 @@ class WaitingWork(Repository, Generic[T]):
         found = await self._all(select(state, func.count().label("many")).group_by(state))
         return {row.state: row.many for row in found}
 
+    async def oldest(self) -> datetime | None:
+        """Return when the oldest that is pending or running was queued; None without any."""
+        c = self._table.c
+        found: datetime | None = await self._scalar(select(func.min(c.queued_at)).where(c.state.in_(_UNENDED)))
+        return found
+
     async def unended(self) -> int:
         """Return how many are pending or running."""
         return int(await self._scalar(select(func.count()).where(self._table.c.state.in_(_UNENDED))))
