@@ -27,8 +27,8 @@ demo: setup  ## Run the local network: simulated chain, real miners, HTTP and si
 test: setup  ## Run every test but those of make attack and make faults, on SQLite and on a real Postgres, a process per core
 	$(PARALLEL) -m "not attack and not faults"
 
-attack: setup  ## Every kind of hostility once, a cohort that turns, and a few kills -9 at random moments
-	$(PARALLEL) -m attack tests/acceptance tests/weights/test_crashes.py
+attack: setup  ## Every kind of hostility once, a cohort that turns, code that cheats its tests, and a few kills -9 at random moments
+	$(PARALLEL) -m attack tests/acceptance tests/weights/test_crashes.py tests/runner
 
 engine-test: setup  ## Real containers: hostile images in the sandbox, on the engine that DOCKER_HOST names
 	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/reruns tests/localnet
@@ -80,7 +80,7 @@ reference: setup  ## Write docs/reference and config/validator.toml again from t
 	PYTHONPATH=tests/core $(BIN)/python -m hostile.table
 
 lock: setup  ## Lock requirements/*.in again, with hashes and without an index host
-	for name in setup build runtime localnet tracer dev; do \
+	for name in setup build runtime localnet tracer dev runner; do \
 	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	    requirements/$$name.in -o requirements/$$name.txt; done
 

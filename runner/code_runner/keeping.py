@@ -1,0 +1,135 @@
+"""Judging a stranger's module: the linter, the number of tests, and every test in the time that there is."""
+
+import json
+import os
+import selectors
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from code_runner.confine import kill_all_others
+from code_runner.lint import findings
+from code_runner.starting import Order, environment, python
+
+TEST_S: Final = 10.0
+_SLACK_S: Final = 3.0  # for a judge to say that a test took too long, before it is taken for dead
+_MOST_LINE: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What judging may take.
+
+    Attributes:
+        seconds: for all tests.
+        memory: bytes of address space of the module's process.
+        test_s: seconds for each test.
+    """
+
+    seconds: float
+    memory: int
+    test_s: float = TEST_S
+
+
+@dataclass(slots=True)
+class Judged:
+    """What judging came to.
+
+    Attributes:
+        keys: every test of the task.
+        passed: those that passed.
+        findings: of the linter.
+        fault: why the tests judge nothing; empty if they do.
+    """
+
+    keys: list[str] = field(default_factory=list)
+    passed: set[str] = field(default_factory=set)
+    findings: int = 0
+    fault: str = ""
+
+    def report(self) -> dict[str, Any]:
+        """Return the report as the validator reads it."""
+        if self.fault:
+            return {"fault": self.fault}
+        return {"passed": len(self.passed), "total": len(self.keys), "findings": self.findings}
+
+
+def judge_code(code: bytes, file: str, tests: str, budget: Budget) -> Judged:
+    """Return what the tests and the linter say of the code, which also lies in the file."""
+    deadline = time.monotonic() + budget.seconds
+    judged = Judged(findings=findings(code))
+    with _judge(Order(tests, None, file, budget.memory, budget.test_s), deadline) as lines:
+        match next(lines, None):
+            case ["tests", list(keys)]:
+                judged.keys = keys
+            case ["fault", str(fault)]:
+                judged.fault = fault
+            case _:
+                judged.fault = f"importing the tests takes more than {budget.test_s:g} s, or ends the interpreter"
+    left = list(judged.keys)
+    while left and time.monotonic() < deadline:
+        if not _round(judged, left, Order(tests, [*left], file, budget.memory, budget.test_s), deadline):
+            break
+    return judged
+
+
+def _round(judged: Judged, left: list[str], order: Order, deadline: float) -> bool:
+    """Run the tests that are left in one judge; return whether another judge may get on with the rest."""
+    begun = None
+    with _judge(order, deadline) as lines:
+        for line in lines:
+            match line:
+                case ["begin", str(key)]:
+                    begun = key
+                case ["end", str(key), bool(passed)] if key in left:
+                    left.remove(key)
+                    begun = None
+                    if passed:
+                        judged.passed.add(key)
+                case ["done"]:
+                    return False
+    if begun in left:
+        left.remove(begun)
+        return True
+    return len(left) < len(order.keys or ())
+
+
+@contextmanager
+def _judge(order: Order, deadline: float) -> Iterator[Iterator[Any]]:
+    """Start a judge and yield what it tells; when it has ended or been killed, nothing that it started is left."""
+    out, into = os.pipe()
+    try:
+        process = subprocess.Popen(
+            python("code_runner.judge", str(into)),
+            pass_fds=[into],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=environment(),
+        )
+        os.close(into)
+        if process.stdin is not None:
+            with process.stdin as stdin:
+                stdin.write(order.encoded())
+        yield _lines(out, order.test_s + _SLACK_S, deadline)
+    finally:
+        os.close(out)
+        kill_all_others()
+
+
+def _lines(out: int, patience_s: float, deadline: float) -> Iterator[Any]:
+    """Yield what a judge tells, until it ends, is silent for too long or the time is over."""
+    kept = bytearray()
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(out, selectors.EVENT_READ)
+        while waiting.select(max(0.0, min(patience_s, deadline - time.monotonic()))):
+            piece = os.read(out, 65_536)
+            if not piece or len(kept) > _MOST_LINE:
+                return
+            kept += piece
+            *lines, kept = kept.split(b"\n")
+            for line in lines:
+                yield json.loads(line)
