@@ -140,5 +140,5 @@ def test_what_the_chain_asks_for_is_logged_at_the_start(tmp_path: Path) -> None:
 
 
 def test_every_exit_code_says_what_it_means() -> None:
-    assert [int(code) for code in Exit] == [*range(6), *range(10, 19)]
+    assert [int(code) for code in Exit] == [*range(7), *range(10, 19)]
     assert all(code.meaning.endswith(".") for code in Exit)

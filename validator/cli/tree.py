@@ -176,6 +176,11 @@ TREE: Final = Group(
             "validator.cli.explain:explain",
         ),
         Lazy(
+            "doctor",
+            "Look at everything that the validator needs, a line for each, with what to do; changes nothing.",
+            "validator.cli.doctor:doctor",
+        ),
+        Lazy(
             "health",
             "Ask /healthz of the validator that runs with these settings; a line for each condition, with advice.",
             "validator.cli.health:health",

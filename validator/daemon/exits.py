@@ -22,6 +22,7 @@ class Exit(IntEnum):
     NOT_READY = 3, "The store or the environment is not ready."
     CUT_OFF = 4, "Stopped before the round in hand could finish, or all of it be closed; the next start resumes it."
     NOT_STARTED = 5, "Asked to stop before the start was complete; no round was begun."
+    LOOK = 6, "Nothing keeps it from its work, and somebody should look: warnings."
     ENDPOINT = 10, "No chain answers at `chain.endpoints`, or what answers is no subtensor."
     HOTKEY_MISSING = 11, "The hotkey's file is not there."
     HOTKEY_ENCRYPTED = 12, "The hotkey's file is encrypted."

@@ -5,16 +5,15 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Final, NamedTuple
 
 import msgspec
 import structlog
 
 from validator.conditions import Declared
-from validator.miners.calls import Call, MinerClient, Reply
-from validator.protocol.capabilities import Capabilities, ExpiredError, IssuedLaterError, parse_capabilities
-from validator.protocol.limits import MAX_CAPABILITIES_BODY
+from validator.miners.asking import Declaration, ask_declaration
+from validator.miners.calls import MinerClient
+from validator.protocol.capabilities import Capabilities
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon, MetagraphSnapshot
 from validator.protocol.strict_json import JsonError
@@ -22,10 +21,8 @@ from validator.protocol.times import parse_time
 from validator.sources import Clock
 from validator.store import PATIENCE_S, Store, Transaction
 from validator.telemetry.events import Event
-from validator.workers.interface import Here, TooCostlyError, Whose, Workers
+from validator.workers.interface import Here, Workers
 
-PATH: Final = "/v1/capabilities"
-DEADLINE_S: Final = 5.0
 _MOST_OPEN: Final = 32
 _BY_CLOCK: Final = (Reason.DECLARATION_FUTURE, Reason.DECLARATION_EXPIRED)
 
@@ -38,14 +35,6 @@ class Refreshed(NamedTuple):
     asked: int
     valid: int
     refused: int
-
-
-class _Fetched(NamedTuple):
-    hotkey: str
-    document: bytes
-    issued_at: datetime
-    expires_at: datetime
-    fetched_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,26 +83,11 @@ class CapabilityDirectory:
         )
         return Refreshed(len(asked), kept, len(asked) - kept)
 
-    async def _fetch(self, hotkey: str, axon: Axon, turns: asyncio.Semaphore) -> _Fetched | Reason:
+    async def _fetch(self, hotkey: str, axon: Axon, turns: asyncio.Semaphore) -> Declaration | Reason:
         async with turns:
-            reply = await self.client.get(Call(hotkey, axon, PATH, b"", DEADLINE_S, MAX_CAPABILITIES_BODY))
-        if reply.reason is not None:
-            return reply.reason
-        body = _content(reply)
-        now = self.clock.now()
-        call = partial(parse_capabilities, body, hotkey=hotkey, now=now)
-        try:
-            document = await self.workers.run(Whose(hotkey), lambda: call, urgent=True)
-        except IssuedLaterError:
-            return Reason.DECLARATION_FUTURE
-        except ExpiredError:
-            return Reason.DECLARATION_EXPIRED
-        except (JsonError, TooCostlyError):
-            return Reason.DECLARATION_INVALID
-        issued, expires = parse_time(document.issued_at, "issued_at"), parse_time(document.expires_at, "expires_at")
-        return _Fetched(hotkey, body, issued, expires, now)
+            return await ask_declaration(self.client, self.workers, self.clock, hotkey, axon)
 
-    async def _keep(self, fetched: list[_Fetched]) -> int:
+    async def _keep(self, fetched: list[Declaration]) -> int:
         """Store the documents that are not older than what is there; return how many."""
 
         async def write(tx: Transaction) -> int:
@@ -126,14 +100,6 @@ class CapabilityDirectory:
             return kept
 
         return await self.store.lasting(write, patience_s=PATIENCE_S)
-
-
-def _content(reply: Reply) -> bytes:
-    """Return the body, or nothing at all, which no document is."""
-    if reply.body is None:
-        return b""
-    with reply.body as body:
-        return body.read()
 
 
 def _issued_at(document: bytes | None, otherwise: datetime) -> datetime:

@@ -53,7 +53,7 @@ def load_settings(path: Path | None, environ: Mapping[str, str]) -> Settings:
     Raises:
         SettingsError: with one line for every fault, none of them showing a secret.
     """
-    file = _find(path, environ)
+    file = settings_file(path, environ)
     values = _read(file)
     overrides, problems = read_environment(environ)
     sources = {dotted: variable for dotted, (variable, _) in overrides.items()}
@@ -75,7 +75,12 @@ def load_settings(path: Path | None, environ: Mapping[str, str]) -> Settings:
     return settings
 
 
-def _find(path: Path | None, environ: Mapping[str, str]) -> Path:
+def settings_file(path: Path | None, environ: Mapping[str, str]) -> Path:
+    """Return the file that `load_settings` reads; whether it is there is not looked at where one is named.
+
+    Raises:
+        SettingsError: none is named and none is there.
+    """
     named = path or (Path(environ[CONFIG_VARIABLE]) if environ.get(CONFIG_VARIABLE) else None)
     if named is None and not DEFAULT_FILE.exists():
         raise SettingsError([_NO_FILE])

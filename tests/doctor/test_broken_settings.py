@@ -1,0 +1,140 @@
+"""Set-ups with one fault each, table-driven: `validator doctor` names fault and fix. Settings, wallet, tasks."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from bittensor_core import encrypt_keyfile_data
+from doctor_kit import ME, Place, findings
+from wallet_files import write_hotkey
+
+from validator.doctor import diagnose
+
+Break = Callable[[Place], None]
+
+
+def typo(place: Place) -> None:
+    place.settings["rounds"] = {"intervall_s": 5}
+
+
+def no_netuid(place: Place) -> None:
+    place.settings["validator"] = {}
+
+
+def one_underscore(place: Place) -> None:
+    place.environ["VALIDATOR_STORE_URL"] = "sqlite:////tmp/x.sqlite"
+
+
+def no_section(place: Place) -> None:
+    place.environ["VALIDATOR_NETUID"] = "3"
+
+
+def stranger(place: Place) -> None:
+    place.environ["VALIDATOR_STORE_URI"] = "x"
+
+
+def password_in_the_open(place: Place) -> None:
+    place.settings["store"]["url"] = "postgresql://v:hunter2@127.0.0.1:1/v"
+    place.write().chmod(0o644)
+
+
+def unknown_version(place: Place) -> None:
+    place.settings["scoring"] = {"schedule": {}}
+    place.environ["VALIDATOR_SCORING__SCHEDULE"] = '{"9.9.9": 0}'
+    del place.settings["scoring"]
+
+
+def key_file(place: Place) -> Path:
+    return place.folder / "wallets" / "default" / "hotkeys" / "default"
+
+
+def other_hotkey(place: Place) -> None:
+    write_hotkey(place.folder / "wallets", ME, hotkey="second")
+    key_file(place).unlink()
+
+
+def no_wallets(place: Place) -> None:
+    place.settings["wallet"]["path"] = f"{place.folder}/nowhere"
+
+
+def encrypted(place: Place) -> None:
+    plain = json.dumps({"ss58Address": ME.hotkey, "privateKey": "0x" + "11" * 64}).encode()
+    key_file(place).write_bytes(encrypt_keyfile_data(plain, "correct horse"))
+
+
+def damaged(place: Place) -> None:
+    key_file(place).write_text("{}")
+
+
+def for_everybody(place: Place) -> None:
+    key_file(place).chmod(0o644)
+
+
+def no_folder(place: Place) -> None:
+    (place.folder / "tasks").rmdir()
+
+
+def broken_task(place: Place) -> None:
+    (place.folder / "tasks" / "bad").mkdir()
+    (place.folder / "tasks" / "bad" / "task.json").write_text("{")
+
+
+def nothing(_: Place) -> None:
+    """As it was made: a folder without tasks."""
+
+
+@pytest.mark.parametrize(
+    ("broken", "check", "status", "seen", "advice"),
+    [
+        (typo, "settings", "fault", "did you mean `interval_s`?", "config/validator.toml shows every key"),
+        (no_netuid, "settings", "fault", "validator.netuid: is required", "correct it"),
+        (one_underscore, "settings", "fault", "did you mean VALIDATOR_STORE__URL?", "correct it"),
+        (no_section, "settings", "fault", "did you mean VALIDATOR_VALIDATOR__NETUID?", "correct it"),
+        (stranger, "settings", "warning", "VALIDATOR_STORE_URI sets nothing", "unset it"),
+        (password_in_the_open, "settings", "warning", "holds the database's password", "chmod 600"),
+        (unknown_version, "settings", "fault", "9.9.9", "install the one that does"),
+        (other_hotkey, "wallet", "fault", "no such file", "set wallet.hotkey; in {folder}/wallets/default/hotkeys"),
+        (no_wallets, "wallet", "fault", "no such file", "set wallet.path; no wallet is in {folder}/nowhere"),
+        (encrypted, "wallet", "fault", "encrypted", "make a hotkey without a password"),
+        (damaged, "wallet", "fault", "damaged or no keyfile", "put the hotkey's file there again"),
+        (for_everybody, "wallet", "warning", "mode 644: other users may use", "chmod 600 {folder}/wallets"),
+        (no_folder, "tasks", "fault", "tasks.directory: `tasks` cannot be listed", "set tasks.directory"),
+        (
+            broken_task,
+            "tasks",
+            "warning",
+            "1 broken in {folder}/tasks, the first: bad: ",
+            "validator tasks check {folder}",
+        ),
+        (nothing, "tasks", "warning", "none in {folder}/tasks; rounds have canaries alone", "validator tasks pack"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None) or None,
+)
+async def test_each_fault_is_named_with_its_fix(  # noqa: PLR0913, PLR0917 - the columns of the table
+    broken: Break, check: str, status: str, seen: str, advice: str, tmp_path: Path
+) -> None:
+    place = Place.made(tmp_path)
+    broken(place)
+    found = findings(await place.examined(check))
+    told = [one for one in found if one.status == status and seen.format(folder=tmp_path) in one.seen]
+    assert len(told) == 1, found
+    assert advice.format(folder=tmp_path) in told[0].advice
+    assert "hunter2" not in str(found)
+    assert [one for one in found if one.status == "fault"] == (told if status == "fault" else [])
+
+
+async def test_the_alternatives_to_a_missing_hotkey_are_named(tmp_path: Path) -> None:
+    place = Place.made(tmp_path)
+    other_hotkey(place)
+    (fault,) = findings(await place.examined("wallet"))
+    assert fault.advice.endswith("there is: second")
+
+
+async def test_no_settings_at_all_keep_all_else_from_being_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = findings(await diagnose(None, {}))
+    assert [(one.about, one.status) for one in found] == [("settings", "fault"), ("all else", "unknown")]
+    assert "config/validator.toml is an example" in found[0].seen

@@ -1,0 +1,37 @@
+"""All checks, in the order in which they are told."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from validator.doctor import (
+    clock,
+    database,
+    endpoints,
+    engine,
+    history,
+    machine,
+    miners,
+    process,
+    settings,
+    subnet,
+    tasks,
+    wallet,
+    weights,
+)
+from validator.doctor.finding import Check
+
+CHECKS: Final[Sequence[Check]] = (
+    settings.CHECK,
+    wallet.CHECK,
+    endpoints.CHECK,
+    subnet.CHECK,
+    clock.CHECK,
+    database.CHECK,
+    history.CHECK,
+    weights.CHECK,
+    tasks.CHECK,
+    miners.CHECK,
+    engine.CHECK,
+    process.CHECK,
+    machine.CHECK,
+)

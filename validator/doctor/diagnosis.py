@@ -1,0 +1,74 @@
+"""The whole examination: from settings that may be broken to what is to be told."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from validator.chain.wallet import WalletError, load_signer
+from validator.doctor.catalogue import CHECKS
+from validator.doctor.finding import Examined, Status, unknown
+from validator.doctor.running import examine
+from validator.doctor.settings import refused
+from validator.doctor.site import LIMITS, Limits, Site
+from validator.protocol.errors import ValidatorError
+from validator.settings import SettingsError, load_settings
+from validator.settings.load import settings_file
+from validator.sources import SystemClock
+
+NAMES: Final = tuple(check.name for check in CHECKS)
+
+
+class UnknownCheckError(ValidatorError):
+    """There is no such check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What all checks found.
+
+    Attributes:
+        examined: in the order of the catalogue.
+    """
+
+    examined: tuple[Examined, ...]
+
+    @property
+    def counts(self) -> Mapping[Status, int]:
+        """How many findings there are of each status that any has."""
+        return Counter(finding.status for one in self.examined for finding in one.findings)
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether a check came to no end in its time; what it waits for may still hold a thread."""
+        return any(one.cut_off for one in self.examined)
+
+
+async def diagnose(
+    config: Path | None, environ: Mapping[str, str], only: Collection[str] = (), limits: Limits = LIMITS
+) -> Diagnosis:
+    """Examine the validator that these settings describe. Nothing is written, and no lock of a validator's taken.
+
+    Args:
+        config: the file that the command line names.
+        environ: variables.
+        only: names of checks; all of them if there is none.
+        limits: how long things may take.
+
+    Raises:
+        UnknownCheckError: `only` names one that is not there.
+    """
+    if strange := sorted(set(only) - set(NAMES)):
+        raise UnknownCheckError(f"`{strange[0]}`; there are {', '.join(NAMES)}")
+    try:
+        settings = load_settings(config, environ)
+    except SettingsError as error:
+        rest = Examined("others", (unknown("all else", "needs the settings, which cannot be used"),), 0.0)
+        return Diagnosis((Examined(NAMES[0], tuple(refused(error)), 0.0), rest))
+    try:
+        signer = load_signer(settings.wallet)
+    except WalletError:
+        signer = None
+    site = Site(settings, settings_file(config, environ), signer, environ, SystemClock(), limits)
+    return Diagnosis(await examine(site, [check for check in CHECKS if not only or check.name in only]))

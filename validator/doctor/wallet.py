@@ -1,0 +1,111 @@
+"""The hotkey's file: whose it is, who may read it, whether it can sign without anybody present."""
+
+import asyncio
+import os
+import pwd
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from validator.chain.wallet import HotkeyEncryptedError, HotkeyMissingError, WalletError, load_signer
+from validator.doctor.finding import Check, Finding, fault, note, ok, warning
+from validator.doctor.site import Site
+from validator.protocol.text import printable
+from validator.settings import WalletSettings
+
+_ENCRYPTED: Final = "make a hotkey without a password for this validator (`btcli wallet new-hotkey`), and register it"
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_SHOWN: Final = 5
+
+
+async def _look(site: Site) -> list[Finding]:
+    return await asyncio.to_thread(_found, site.settings.wallet)
+
+
+def _found(wallet: WalletSettings) -> list[Finding]:
+    if wallet.uri is not None:
+        return [note("wallet", "a development key, wallet.uri: anybody can have it")]
+    file = hotkey_file(wallet)
+    try:
+        signer = load_signer(wallet)
+    except HotkeyMissingError as error:
+        return [fault("wallet", f"no such file: {error.detail}", _where(file))]
+    except HotkeyEncryptedError as error:
+        return [fault("wallet", f"encrypted: {error.detail}", _ENCRYPTED)]
+    except WalletError as error:
+        return [fault("wallet", error.detail, _rights(file))]
+    return [ok("wallet", f"{signer.hotkey} in {printable(str(file))}"), *_others(file), *_coldkey(file)]
+
+
+def hotkey_file(wallet: WalletSettings) -> Path:
+    """Return where the hotkey's file is, or would be."""
+    return Path(wallet.path).expanduser() / wallet.name / "hotkeys" / wallet.hotkey
+
+
+def _where(file: Path) -> str:
+    """Say what is there instead."""
+    hotkeys, wallets = file.parent, file.parents[2]
+    if names := _names(path for path in _inside(hotkeys) if path.is_file()):
+        return f"set wallet.hotkey; in {printable(str(hotkeys))} there is: {names}"
+    if names := _names(path for path in _inside(wallets) if (path / "hotkeys").is_dir()):
+        return f"set wallet.name; in {printable(str(wallets))} there is: {names}"
+    return f"set wallet.path; no wallet is in {printable(str(wallets))}; in a container: mount it"
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    try:
+        yield from folder.iterdir()
+    except OSError:
+        return
+
+
+def _names(paths: Iterable[Path]) -> str:
+    names = sorted(path.name for path in paths if not path.name.startswith("."))
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(printable(name, 64) for name in names[:_SHOWN]) + more
+
+
+def _rights(file: Path) -> str:
+    try:
+        found = file.stat()
+    except OSError:
+        return f"let user {os.getuid()} ({user_name(os.getuid())}) enter the folders above it"
+    if os.access(file, os.R_OK):
+        return "put the hotkey's file there again, from its backup or its seed phrase; it must hold the private key"
+    return (
+        f"let user {os.getuid()} ({user_name(os.getuid())}) read it; "
+        f"it belongs to {user_name(found.st_uid)}, mode {stat.S_IMODE(found.st_mode):o}"
+    )
+
+
+def _others(file: Path) -> Iterator[Finding]:
+    mode = stat.S_IMODE(file.stat().st_mode)
+    if mode & _OTHERS:
+        yield warning(
+            "wallet", f"mode {mode:o}: other users may use the hotkey's file", f"chmod 600 {printable(str(file))}"
+        )
+
+
+def _coldkey(file: Path) -> Iterator[Finding]:
+    coldkey = file.parents[1] / "coldkey"
+    if os.access(coldkey, os.R_OK):
+        seen = f"the coldkey lies beside it ({printable(str(coldkey))})"
+        yield note("wallet", seen, "a validator never needs it: better not have it on this machine")
+
+
+def user_name(number: int) -> str:
+    """Return a user's name, the number where it has none."""
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+CHECK: Final = Check(
+    "wallet",
+    "The hotkey's file: whose hotkey, readable by this user alone, not encrypted, the coldkey not beside it.",
+    "look at [wallet] and at the disk that the wallet lies on",
+    5.0,
+    _look,
+)
