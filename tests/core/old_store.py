@@ -1,7 +1,8 @@
-"""A store and its log as the program left them before a scoring version was a value: three rounds under 1.0.0.
+"""Stores and logs as earlier programs left them: three rounds under each released scoring version.
 
-Both kinds of task, every skill type, run by `validator devnet --config config/demo.toml --rounds 3`. Beside them stand
-what `replay --all --json` said of the rounds at the time, and a digest of the numbers in everybody's explanations.
+Under 1.0.0 before a scoring version was a value, under 1.1.0 with tables of r0011. Both kinds of task, every skill
+type, run by `validator devnet --config config/demo.toml --rounds 3`. Beside them stand what `replay --all --json` said
+of the rounds at the time, and a digest of the numbers in everybody's explanations.
 """
 
 import hashlib
@@ -17,20 +18,25 @@ from validator.kinds.explained.page import TaskExplanation
 from validator.kinds.workflow.explain.page import WorkflowExplanation
 from validator.store import Store
 
-FOLDER: Final = Path(__file__).parents[1] / "fixtures" / "version_1_0_0"
+FIXTURES: Final = Path(__file__).parents[1] / "fixtures"
+VERSIONS: Final = ("1.0.0", "1.1.0")
 ROUNDS: Final = 3
 
 
-def unpacked(name: str, folder: Path) -> Path:
+def unpacked(name: str, folder: Path, version: str = "1.0.0") -> Path:
     """One of the packed files, as it was."""
     path = folder / name
-    path.write_bytes(lzma.decompress((FOLDER / f"{name}.xz").read_bytes()))
+    path.write_bytes(lzma.decompress((_folder(version) / f"{name}.xz").read_bytes()))
     return path
 
 
-def recorded(name: str) -> list[str]:
+def recorded(name: str, version: str = "1.0.0") -> list[str]:
     """The lines of one of the files that say what came of it at the time."""
-    return (FOLDER / name).read_text().splitlines()
+    return (_folder(version) / name).read_text().splitlines()
+
+
+def _folder(version: str) -> Path:
+    return FIXTURES / f"version_{version.replace('.', '_')}"
 
 
 async def explained(store: Store, round_id: int) -> str:
