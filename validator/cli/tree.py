@@ -154,6 +154,16 @@ DB: Final = Group(
             "Copy the whole store into an empty one, here or on the other database, and compare every row.",
             "validator.cli.db:copy",
         ),
+        Lazy(
+            "backup",
+            "Write the store into a new SQLite file that its owner alone can read; a validator may be running.",
+            "validator.cli.db_backup:backup",
+        ),
+        Lazy(
+            "restore",
+            "Put a backup in the place of a store that is not there.",
+            "validator.cli.db_backup:restore",
+        ),
     ],
 )
 TREE: Final = Group(

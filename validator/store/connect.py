@@ -47,7 +47,7 @@ def make_engine(
     if url.path is None:
         if async_creator_fn is not None:
             raise StoreUrlError("`async_creator_fn` is for SQLite only")
-        arguments = {"connect_timeout": CONNECT_S, "application_name": "validator"}
+        arguments = {"connect_timeout": CONNECT_S, "application_name": "validator", "client_encoding": "utf8"}
         return create_async_engine(url.url, connect_args=arguments, pool_pre_ping=pooled, **options)
     # aiosqlite writes every statement's parameters to its debug log: salts and bodies do not belong there.
     logging.getLogger("aiosqlite").setLevel(logging.INFO)

@@ -97,5 +97,13 @@ class NotEmptyError(StoreError):
     """A store is copied only into an empty one."""
 
 
+class BackupError(StoreError):
+    """There is no backup."""
+
+
+class StoreEncodingError(StoreError):
+    """The database cannot hold every text."""
+
+
 class CopyError(StoreError):
     """The copy is not what was copied."""

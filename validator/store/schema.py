@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from validator.protocol.text import printable
 from validator.store.connect import AsyncCreator, create_file, make_engine, reading, use_wal, writing
-from validator.store.errors import SchemaStateError, StoreDamagedError, StoreUnreachableError
+from validator.store.errors import SchemaStateError, StoreDamagedError, StoreEncodingError, StoreUnreachableError
 from validator.store.locks import take_lock, take_turn
 from validator.store.urls import StoreUrl, parse_url
 
@@ -151,7 +151,20 @@ def _scripts() -> ScriptDirectory:
     return ScriptDirectory(str(MIGRATIONS))
 
 
+def _require_encoding(connection: Connection) -> None:
+    """Refuse a Postgres database that cannot hold every text: what miners are called and say would fail in a round."""
+    if connection.dialect.name != "postgresql":
+        return
+    name = str(connection.exec_driver_sql("SHOW server_encoding").scalar_one())
+    if name != "UTF8":
+        raise StoreEncodingError(
+            f"the database's encoding is {printable(name, 40)}, not UTF8; make one with"
+            " CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+        )
+
+
 def _state(connection: Connection) -> SchemaState:
+    _require_encoding(connection)
     found = set(MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE}).get_current_heads())
     scripts = _scripts()
     if not found:

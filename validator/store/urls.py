@@ -51,6 +51,19 @@ def parse_url(text: str) -> StoreUrl:
     return _sqlite(url) if url.get_backend_name() == "sqlite" else _postgres(url)
 
 
+def url_of(path: Path) -> str:
+    """Return the url of a SQLite file.
+
+    Raises:
+        StoreUrlError: no url can name it.
+    """
+    resolved = path.resolve()
+    text = f"sqlite:///{resolved}"
+    if parse_url(text).path != resolved:
+        raise StoreUrlError(f"the name {printable(str(path))} has characters with a meaning of their own; use another")
+    return text
+
+
 def _sqlite(url: URL) -> StoreUrl:
     if url.host or url.query or not url.database or url.database == ":memory:" or url.database.startswith("file:"):
         raise StoreUrlError(

@@ -1,0 +1,83 @@
+"""`validator db backup` and `db restore` as an operator meets them."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from cli_store import Example, answered, called, copied, example_in, write_config
+
+from validator.daemon.exits import Exit
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
+    return example_in(tmp_path_factory.getbasetemp() / "example")
+
+
+@pytest.fixture
+def own(example: Example, tmp_path: Path) -> Example:
+    """The example without the conduct that was made up for the listings: it would not replay."""
+    own = copied(example, tmp_path)
+    with closing(sqlite3.connect(own.database)) as connection:
+        connection.execute("UPDATE agreements SET consumed_by = NULL")
+        connection.execute("DELETE FROM flags")
+        connection.execute("DELETE FROM reputation_events WHERE cause = ''")
+        connection.commit()
+    return own
+
+
+def elsewhere(tmp_path: Path) -> tuple[Path, Path]:
+    """Settings of a store that is not there."""
+    folder = tmp_path / "new"
+    folder.mkdir()
+    return write_config(folder, f"sqlite:///{folder}/validator.sqlite"), folder / "validator.sqlite"
+
+
+def test_a_backup_comes_back_and_says_what_was_proven(own: Example, tmp_path: Path) -> None:
+    file = tmp_path / "backup.sqlite"
+    made = answered("db", "backup", str(file), "--config", str(own.config))
+    assert (made["file"], made["bytes"], made["state"]) == (str(file), file.stat().st_size, "current")
+    config, database = elsewhere(tmp_path)
+    done = called("db", "restore", str(file), "--config", str(config))
+    assert (done.returncode, done.stderr) == (Exit.FINE, "")
+    first, second, third = done.stdout.splitlines()
+    assert first == f"sqlite:///{database} holds {file}, which was current; newest round 1"
+    assert second == "2 rounds replayed, 1 equal, 1 without scores"
+    assert "`validator weights unlock`" in third
+    listed = [called("rounds", "list", "--json", "--config", str(each)).stdout for each in (config, own.config)]
+    assert listed[0] == listed[1]
+    again = called("db", "restore", str(file), "--config", str(config))
+    assert (again.returncode, again.stdout) == (Exit.NOT_READY, "")
+    assert again.stderr.startswith("A store is copied only into an empty one: ")
+
+
+def test_a_backup_that_does_not_replay_is_not_restored(own: Example, tmp_path: Path) -> None:
+    file = tmp_path / "backup.sqlite"
+    assert called("db", "backup", str(file), "--config", str(own.config)).returncode == Exit.FINE
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("UPDATE scores SET consensus = 0.123 WHERE round_id = 0")
+        connection.commit()
+    config, database = elsewhere(tmp_path)
+    done = called("db", "restore", str(file), "--config", str(config))
+    assert done.returncode == Exit.NO
+    assert "round 0: scores[" in done.stdout
+    assert done.stdout.endswith("nothing was restored: take an older backup\n")
+    assert not database.exists()
+    assert called("db", "restore", str(file), "--rounds", "1", "--config", str(config)).returncode == Exit.FINE
+
+
+def test_a_backup_needs_a_new_name(example: Example) -> None:
+    done = called("db", "backup", str(example.database), "--config", str(example.config))
+    assert (done.returncode, done.stdout) == (Exit.NOT_READY, "")
+    assert done.stderr == f"There is no backup: {example.database} is there already; name a new file\n"
+
+
+def test_a_restored_store_is_json_too(own: Example, tmp_path: Path) -> None:
+    file = tmp_path / "backup.sqlite"
+    called("db", "backup", str(file), "--config", str(own.config))
+    config, database = elsewhere(tmp_path)
+    said = json.loads(called("db", "restore", str(file), "--json", "--config", str(config)).stdout)
+    assert said["store"] == f"sqlite:///{database}"
+    assert (said["was"], said["newest_round"], said["replayed"], said["equal"]) == ("current", 1, 2, 1)

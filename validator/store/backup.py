@@ -1,0 +1,274 @@
+"""A store as one file, made while a validator writes to it, and the way back: never over anything that is there."""
+
+import asyncio
+import hashlib
+import os
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from validator.protocol.text import printable
+from validator.store.connect import BUSY_MS
+from validator.store.copying import copy_store, row_counts
+from validator.store.errors import BackupError, NotEmptyError, SchemaStateError, StoreDamagedError
+from validator.store.schema import SchemaState, require_place, schema_state, upgrade_unlocked
+from validator.store.urls import StoreUrl, parse_url, url_of
+
+_PAGES: Final = 1_024  # at a time
+_CHUNK: Final = 1 << 20
+_BESIDE: Final = ("", "-wal", "-shm", "-journal")
+
+Progress = Callable[[int], None]
+
+
+class Backup(NamedTuple):
+    """A backup that was made.
+
+    Attributes:
+        file: where.
+        bytes: its size.
+        sha256: hex, of the file.
+        state: how its tables relate to this version's: `current`, `behind` or `ahead`.
+    """
+
+    file: Path
+    bytes: int
+    sha256: str
+    state: SchemaState
+
+
+def amount(url: str) -> int:
+    """Return how many steps a backup takes: pages of SQLite, rows of Postgres.
+
+    Raises:
+        StoreError: the store cannot be used.
+    """
+    source = parse_url(url)
+    if source.path is None:
+        return sum(asyncio.run(row_counts(url)).values())
+    _require_store(url, source)
+    with closing(_reading(source.path)) as connection, _told(source.shown):
+        return int(connection.execute("PRAGMA page_count").fetchone()[0])
+
+
+def back_up(url: str, file: Path, progress: Progress = lambda _steps: None) -> Backup:
+    """Write one consistent view of the store into a new SQLite file, readable by its owner only.
+
+    Of SQLite it is a copy of the pages, whatever version the tables are of; of Postgres a copy of the rows, for which
+    they must be of this version. What the validator writes meanwhile is not in it, and never waits for it.
+
+    Args:
+        url: the store.
+        file: a name that nothing has.
+        progress: called with a number of steps (`amount`).
+
+    Raises:
+        BackupError: the file, or `FILE.part` beside it, is there, or cannot be written; nothing is left behind.
+        StoreError: the store cannot be used.
+    """
+    source = parse_url(url)
+    state = _require_store(url, source)
+    with _part_of(file) as part:
+        if source.path is not None:
+            _copy_pages(source.path, part, progress)
+        else:
+            asyncio.run(copy_store(url, url_of(part), lambda _table, rows: progress(rows)))
+        _seal(part)
+        digest = _sha256(part)
+        _require_nothing(file)
+        part.rename(file)
+    _sync(file.parent)
+    return Backup(file, file.stat().st_size, digest, state)
+
+
+class Restoring:
+    """A backup, brought to this version's tables in a place of its own, on its way into an empty store.
+
+    Attributes:
+        url: of that place: a store that can be read, and looked through before it is taken.
+        found: how the backup's tables related to this version's.
+    """
+
+    def __init__(self, part: Path, target: StoreUrl, target_url: str, found: SchemaState) -> None:
+        self.url = url_of(part)
+        self.found = found
+        self._part = part
+        self._target = target
+        self._target_url = target_url
+
+    def take(self) -> None:
+        """Put it in the store's place.
+
+        Raises:
+            NotEmptyError: something is there by now.
+            StoreError: the database cannot be used, or what it has is not what went in.
+        """
+        if self._target.path is None:
+            asyncio.run(copy_store(self.url, self._target_url, lambda _table, _rows: None))
+            return
+        try:
+            os.link(self._part, self._target.path)  # unlike a renaming it never replaces what is there
+        except FileExistsError:
+            raise NotEmptyError(f"{self._target.shown} is there by now; nothing was restored") from None
+        _sync(self._target.path.parent)
+
+
+@contextmanager
+def restoring(file: Path, url: str, progress: Progress = lambda _steps: None) -> Iterator[Restoring]:
+    """Copy a backup beside the store that shall be, and yield it; nothing is in the store before `take`.
+
+    Args:
+        file: a backup, or any SQLite store.
+        url: where it shall be: a path without a file, or a database without rows.
+        progress: called with numbers of pages.
+
+    Raises:
+        NotEmptyError: something is there already.
+        StoreDamagedError: the backup is damaged.
+        SchemaStateError: it is no store, or newer than this program.
+        StoreError: it, or the database, cannot be used.
+    """
+    target = parse_url(url)
+    require_place(target)
+    _require_empty(url, target)
+    _require_whole(file)
+    with ExitStack() as stack:
+        if target.path is None:
+            base = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "store"
+        else:
+            base = target.path
+        part = stack.enter_context(_part_of(base, ".restoring"))
+        _copy_pages(file, part, progress)
+        found = asyncio.run(schema_state(url_of(part)))
+        if found in {"empty", "ahead"}:
+            fault = "holds no store" if found == "empty" else "is newer than this program; install the one that made it"
+            raise SchemaStateError(f"{printable(str(file))} {fault}")
+        asyncio.run(upgrade_unlocked(parse_url(url_of(part))))
+        _seal(part)
+        yield Restoring(part, target, url, found)
+
+
+def _require_store(url: str, place: StoreUrl) -> SchemaState:
+    if place.path is not None and not place.path.is_file():
+        raise BackupError(f"{place.shown}: there is no such file")
+    state = asyncio.run(schema_state(url))
+    if state == "empty":
+        raise BackupError(f"{place.shown} holds no store")
+    return state
+
+
+def _require_empty(url: str, target: StoreUrl) -> None:
+    """Refuse a database with rows; of SQLite anything at the path, or a log of it, which SQLite would play back."""
+    if target.path is None:
+        if asyncio.run(schema_state(url)) != "empty" and any(asyncio.run(row_counts(url)).values()):
+            raise NotEmptyError(f"{target.shown} holds rows; name an empty database in store.url")
+        return
+    for suffix in _BESIDE:
+        beside = target.path.with_name(target.path.name + suffix)
+        if beside.exists():
+            raise NotEmptyError(
+                f"{printable(str(beside))} is there; with the validator stopped move it away, or name a new file in"
+                " store.url"
+            )
+
+
+def _require_whole(file: Path) -> None:
+    if not file.is_file():
+        raise BackupError(f"{printable(str(file))}: there is no such file")
+    with closing(_reading(file)) as connection, _told(str(file)):
+        found = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
+        if found != "ok":
+            raise StoreDamagedError(f"{printable(str(file))}: {printable(found)}; take an older backup")
+        broken = connection.execute("PRAGMA foreign_key_check").fetchone()
+        if broken is not None:
+            raise StoreDamagedError(
+                f"{printable(str(file))}: rows of {broken[0]} refer to nothing; take an older backup"
+            )
+
+
+@contextmanager
+def _part_of(file: Path, suffix: str = ".part") -> Iterator[Path]:
+    """Make an empty file beside `file`, readable by its owner only; nothing of that name is left at the end."""
+    _require_nothing(file)
+    part = file.with_name(file.name + suffix)
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        raise BackupError(
+            f"{printable(str(part))} is there: somebody else is at it, or was killed; remove it if nobody is"
+        ) from None
+    except OSError as error:
+        raise BackupError(f"{printable(str(part))}: {error.strerror}") from None
+    try:
+        yield part
+    except OSError as error:
+        raise BackupError(f"{printable(str(file))}: {error.strerror or error}") from None
+    finally:
+        for each in (*_BESIDE, ".lock"):
+            part.with_name(part.name + each).unlink(missing_ok=True)
+
+
+def _require_nothing(file: Path) -> None:
+    if file.exists():
+        raise BackupError(f"{printable(str(file))} is there already; name a new file")
+
+
+def _copy_pages(source: Path, target: Path, progress: Progress) -> None:
+    """Copy a SQLite file as it is at one moment; a transaction that reads holds it so, and lets others write."""
+    done = 0
+
+    def told(_status: int, remaining: int, total: int) -> None:
+        nonlocal done
+        progress(total - remaining - done)
+        done = total - remaining
+
+    with closing(_reading(source)) as reader, closing(sqlite3.connect(target)) as writer, _told(str(source)):
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        reader.backup(writer, pages=_PAGES, progress=told)
+
+
+def _seal(file: Path) -> None:
+    """Let the file stand alone, without a log beside it, and lie on the disk."""
+    with closing(sqlite3.connect(file)) as connection, _told(str(file)):
+        connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+        found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+        if found != "ok":
+            raise StoreDamagedError(
+                f"{printable(str(file))}: {printable(found)}; `validator db check` looks at the store"
+            )
+    _sync(file)
+
+
+def _reading(file: Path) -> sqlite3.Connection:
+    uri = f"file:{quote(str(file))}?mode=ro"
+    return sqlite3.connect(uri, uri=True, timeout=BUSY_MS / 1000, isolation_level=None)
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        damaged = getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+        raise (StoreDamagedError if damaged else BackupError)(f"{printable(name)}: {printable(str(error))}") from None
+
+
+def _sha256(file: Path) -> str:
+    digest = hashlib.sha256()
+    with file.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
