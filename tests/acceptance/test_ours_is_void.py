@@ -155,7 +155,7 @@ async def test_too_few_descriptors_start_no_round_until_there_are_enough(
         assert line["condition"] == "local_descriptors"
         assert f"of {LIMIT} file descriptors" in line["detail"]
         held = [await asyncio.open_connection("127.0.0.1", site.health_port) for _ in range(30)]
-        url = f"http://127.0.0.1:{site.health_port}/healthz"
+        url = f"http://127.0.0.1:{site.health_port}/readyz"
         async with aiohttp.ClientSession() as session, session.get(url) as answer:
             report = await answer.json()
         assert report["status"] == "unhealthy"

@@ -77,7 +77,7 @@ class Running:
     async def health(self) -> Any:
         service = next(service for service in self.daemon.beside if isinstance(service, HealthService))
         host, port = service.address
-        async with aiohttp.ClientSession() as session, session.get(f"http://{host}:{port}/healthz") as response:
+        async with aiohttp.ClientSession() as session, session.get(f"http://{host}:{port}/readyz") as response:
             return await response.json()
 
     def events(self, name: str) -> list[MutableMapping[str, Any]]:

@@ -14,6 +14,7 @@ from validator.conditions import CONDITIONS
 from validator.protocol.reasons import Reason
 from validator.settings import reference
 from validator.telemetry.events import Event
+from validator.web.checks import CHECKS
 
 GENERATED = DOCS / "reference"
 
@@ -60,6 +61,12 @@ def test_the_table_of_conditions() -> None:
             "advice": condition.advice,
         }
         for condition in CONDITIONS.values()
+    ]
+
+
+def test_the_table_of_what_readiness_looks_at() -> None:
+    assert table(OPERATORS, "ready") == [
+        {"check": f"`{name}`", "holds while passed": check.holds} for name, check in CHECKS.items()
     ]
 
 

@@ -37,6 +37,14 @@ def test_nobody_but_the_proxy_sees_the_engines_socket() -> None:
     ]
 
 
+def test_the_health_port_is_reached_in_the_network_of_compose_and_nowhere_else() -> None:
+    validator = compose()["services"]["validator"]
+    environment = validator["environment"]
+    assert (environment["VALIDATOR_HEALTH__HOST"], environment["VALIDATOR_HEALTH__EXPOSE"]) == ("0.0.0.0", "true")
+    assert validator["expose"] == ["9337"]
+    assert "ports" not in validator
+
+
 def test_a_plain_build_makes_the_operators_image() -> None:
     assert list(stages())[-1] == "validator"
     services = compose()["services"]

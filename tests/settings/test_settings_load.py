@@ -280,3 +280,21 @@ def test_a_setting_of_an_older_version_gets_one_line_of_advice(write: Write) -> 
     assert problems(write(MINIMAL), {"VALIDATOR_TASKS__EXCLUDE_RECENT": "9"}) == [
         f"VALIDATOR_TASKS__EXCLUDE_RECENT: {advice}"
     ]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.7", "validator.example"])
+def test_a_health_port_that_others_reach_needs_a_token_or_a_word(write: Write, host: str) -> None:
+    text = MINIMAL + f'[health]\nhost = "{host}"\n'
+    (problem,) = problems(write(text))
+    assert problem.startswith("health.host: can be reached from other machines; set health.token, or health.expose")
+    assert problems(write(text + "expose = false\n")) == [problem]
+    assert load_settings(write(text + "expose = true\n"), {}).health.host == host
+    token = load_settings(write(text), {"VALIDATOR_HEALTH__TOKEN": "0123456789abcdef"})
+    assert "0123456789abcdef" not in f"{token!r}{token.public()}"
+    assert token.public()["health"]["token"] == "***"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
+def test_a_health_port_on_this_machine_needs_neither(write: Write, host: str) -> None:
+    health = load_settings(write(MINIMAL + f'[health]\nhost = "{host}"\n'), {}).health
+    assert (health.host, health.token, health.expose) == (host, None, False)

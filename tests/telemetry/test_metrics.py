@@ -44,26 +44,30 @@ async def test_rounds_settle_or_end_otherwise() -> None:
     clock = VirtualClock()
     metrics = Metrics(clock, "0.1.0")
     await clock.advance(60.0)
-    metrics.observe("round_settled", {"reason": "settled", "seconds": 12.0, "flags": ["5abc"]})
+    sent = {"accepted": 3}
+    metrics.observe("round_settled", {"reason": "settled", "seconds": 12.0, "flags": ["5abc"], "dispatches": sent})
+    await clock.advance(30.0)
+    metrics.observe("round_settled", {"reason": "settled", "seconds": 1.0, "flags": [], "dispatches": {}})
     await clock.advance(60.0)
     metrics.observe("round_ended", {"reason": "skipped_no_tasks", "seconds": 0.1, "flags": []})
-    assert value(metrics, "rounds_total", reason="settled") == 1
+    assert value(metrics, "rounds_total", reason="settled") == 2
     assert value(metrics, "rounds_total", reason="skipped_no_tasks") == 1
     assert value(metrics, "last_settled_timestamp_seconds") == clock.now().timestamp() - 60
+    assert value(metrics, "last_dispatched_round_timestamp_seconds") == clock.now().timestamp() - 90
     assert value(metrics, "flags_raised_total") == 1
-    assert value(metrics, "round_seconds_count") == 1
+    assert value(metrics, "round_seconds_count") == 2
 
 
 def test_one_reason_blocks_the_weights_until_they_go_out(metrics: Metrics) -> None:
     metrics.observe("weights_blocked", {"reason": "weights_no_permit"})
     metrics.observe("weights_blocked", {"reason": "weights_rate_limited"})
-    assert value(metrics, "weights_blocked", reason="weights_no_permit") == 0
+    assert value(metrics, "weights_blocked", reason="weights_no_permit") is None
     assert value(metrics, "weights_blocked", reason="weights_rate_limited") == 1
     metrics.observe("weights_unblocked", {})
-    assert value(metrics, "weights_blocked", reason="weights_rate_limited") == 0
+    assert value(metrics, "weights_blocked", reason="weights_rate_limited") is None
     metrics.observe("weights_blocked", {"reason": "weights_rate_limited"})
     metrics.observe("weights_submitted", {"reason": "weights_sent", "seconds": 1.0})
-    assert value(metrics, "weights_blocked", reason="weights_rate_limited") == 0
+    assert value(metrics, "weights_blocked", reason="weights_rate_limited") is None
     assert value(metrics, "weights_submissions_total", reason="weights_sent") == 1
 
 
@@ -116,6 +120,7 @@ def test_the_text_form_is_valid_and_its_labels_are_bounded(metrics: Metrics) -> 
                 "block": 1,
             }
             metrics.observe(event, fields)
+    metrics.declare({"declarative": 2})
     families = list(text_string_to_metric_families(metrics.render().decode()))
     series = [sample for family in families for sample in family.samples]
     assert {label for sample in series for label in sample.labels} == {
@@ -130,7 +135,9 @@ def test_the_text_form_is_valid_and_its_labels_are_bounded(metrics: Metrics) -> 
         "condition",
     }
     assert len(series) < 1000
-    assert all(family.name.startswith("validator_") and family.documentation.endswith(".") for family in families)
+    assert all(
+        family.name.startswith(("validator_", "process_")) and family.documentation.endswith(".") for family in families
+    )
     assert not any("5abc" in text for sample in series for text in sample.labels.values())
 
 
@@ -147,3 +154,22 @@ def test_two_instances_do_not_share_anything(metrics: Metrics) -> None:
     other = Metrics(VirtualClock(), "0.1.0")
     metrics.observe("task_refused", {})
     assert value(other, "tasks_refused_total") == 0
+
+
+def test_what_is_not_known_has_no_series_and_no_counter_has_a_second_one(metrics: Metrics) -> None:
+    samples = [one for family in metrics.registry.collect() for one in family.samples]
+    names = {one.name for one in samples}
+    unknown = {"permit", "chain_block", "chain_reachable", "blocks_since_weights", "last_settled_timestamp_seconds"}
+    assert not names & {f"validator_{name}" for name in unknown | {"miners_declared", "weights_blocked"}}
+    assert not [name for name in names if name.endswith("_created")]
+    metrics.permit.set(0)
+    metrics.in_hand.follow(lambda: 7.5)
+    assert (value(metrics, "permit"), value(metrics, "round_in_hand_seconds")) == (0, 7.5)
+    metrics.permit.set(None)
+    assert value(metrics, "permit") is None
+
+
+def test_the_process_itself_is_measured(metrics: Metrics) -> None:
+    text = metrics.render().decode()
+    for name in ("process_open_fds", "process_max_fds", "process_resident_memory_bytes", "process_start_time_seconds"):
+        assert f"\n{name} " in text

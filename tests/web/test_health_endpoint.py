@@ -1,4 +1,4 @@
-"""/healthz and /metrics over real HTTP, and `validator health` asking them."""
+"""/healthz, /readyz and /metrics over real HTTP, and `validator health` asking them."""
 
 import asyncio
 import socket
@@ -44,27 +44,60 @@ async def ask(settings: HealthSettings) -> HealthAnswer:
     return await asyncio.to_thread(ask_health, settings, 5.0)
 
 
-async def get(settings: HealthSettings, path: str) -> tuple[int, str, bytes]:
+async def get(settings: HealthSettings, path: str, headers: dict[str, str] | None = None) -> tuple[int, str, bytes]:
     url = f"http://{settings.host}:{settings.port}{path}"
-    async with aiohttp.ClientSession() as session, session.get(url) as response:
+    async with aiohttp.ClientSession() as session, session.get(url, headers=headers) as response:
         return response.status, response.headers["Content-Type"], await response.read()
 
 
-async def test_health_is_200_or_503_with_the_report() -> None:
+async def test_ready_is_200_where_every_check_is_passed_else_503_with_the_report() -> None:
     state = new_state()
     async with running(HealthService(ANY_PORT, state)) as settings:
-        assert (await get(settings, "/healthz"))[:2] == (200, "application/json; charset=utf-8")
+        assert (await get(settings, "/readyz"))[:2] == (200, "application/json; charset=utf-8")
         answer = await ask(settings)
         assert (answer.healthy, answer.status) == (True, "ok")
         assert answer.report is not None
         assert answer.report["version"] == "0.0.1"
-        state.board.raise_("store_away", "refused")
-        assert (await get(settings, "/healthz"))[0] == 503
+        state.board.raise_("gates_behind", "70 s")
+        assert (await get(settings, "/readyz"))[0] == 503
         answer = await ask(settings)
-        assert (answer.healthy, answer.status) == (False, "unhealthy: store_away")
+        assert (answer.healthy, answer.status) == (True, "degraded: gates_behind")
+        state.board.raise_("store_away", "refused")
+        answer = await ask(settings)
+        assert (answer.healthy, answer.status) == (False, "unhealthy: store_away, gates_behind")
+        assert (await get(settings, "/healthz"))[0] == 200
         state.board.clear("store_away")
+        state.board.clear("gates_behind")
         state.stopping = True
-        assert (await ask(settings))[:1] == (True,)
+        assert (await get(settings, "/readyz"))[0] == 503
+        answer = await ask(settings)
+        assert (answer.healthy, answer.status) == (True, "stopping")
+
+
+async def test_alive_is_200_but_for_what_only_a_restart_ends() -> None:
+    clock = VirtualClock()
+    state = HealthState(clock, 600.0, "0.0.1", Board(clock))
+    async with running(HealthService(ANY_PORT, state)) as settings:
+        assert (await get(settings, "/healthz"))[::2] == (200, b'{"status": "alive"}')
+        await clock.advance(0)
+        state.waits()
+        for _ in range(40):  # the loop beats, and no round comes
+            await clock.advance(100)
+        assert (await get(settings, "/healthz"))[::2] == (503, b'{"status": "stuck", "condition": "rounds_silent"}')
+
+
+async def test_with_a_token_only_life_is_told_to_strangers() -> None:
+    token = "0123456789abcdef"
+    service = HealthService(HealthSettings(port=0, token=token), new_state(), Metrics(SystemClock(), "0.0.1"))
+    async with running(service) as listening:
+        settings = listening.model_copy(update={"token": token})
+        right, wrong = {"Authorization": f"Bearer {token}"}, {"Authorization": "Bearer \u00e9"}
+        assert (await get(settings, "/healthz"))[0] == 200
+        for path in ("/readyz", "/metrics"):
+            assert [(await get(settings, path, one))[0] for one in ({}, wrong, right)] == [401, 401, 200]
+        assert (await ask(settings)).status == "ok"
+        answer = await ask(listening)
+        assert (answer.healthy, answer.status) == (False, "it asks for another health.token")
 
 
 async def test_nothing_else_is_served() -> None:

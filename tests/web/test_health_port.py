@@ -23,7 +23,7 @@ async def test_idle_connections_keep_nobody_out_and_take_few_descriptors() -> No
     running = asyncio.create_task(service.run())
     before = descriptors()
     held = [await asyncio.open_connection(host, port) for _ in range(MANY)]
-    async with aiohttp.ClientSession() as session, session.get(f"http://{host}:{port}/healthz") as response:
+    async with aiohttp.ClientSession() as session, session.get(f"http://{host}:{port}/readyz") as response:
         assert response.status == 200
     assert descriptors() - before - MANY <= BOUNDS.descriptors
     assert sum(not reader.at_eof() for reader, _ in held) < BOUNDS.connections

@@ -7,7 +7,8 @@ import pytest
 from validator.conditions import CONDITIONS, Board
 from validator.protocol.reasons import Reason
 from validator.sources import VirtualClock
-from validator.web.state import CHAIN_LIMIT_S, LONGEST_DEADLINE_S, LOOP_LIMIT_S, SLACK_S, HealthState
+from validator.web.checks import CHECKS, checked
+from validator.web.state import CHAIN_LIMIT_S, LONGEST_DEADLINE_S, LOOP_LIMIT_S, SLACK_S, STALE_S, HealthState
 
 INTERVAL = 600.0
 
@@ -34,13 +35,58 @@ def test_a_fresh_validator_is_healthy(state: HealthState) -> None:
     assert (report.status, report.healthy) == ("ok", True)
     document = report.document()
     assert (document["started_at"], document["version"]) == ("2026-01-01T00:00:00Z", "0.0.1")
-    assert {name: check["ok"] for name, check in document["checks"].items()} == {
-        "rounds": True,
-        "loop": True,
-        "store": True,
-        "chain": None,
-        "standing": None,
-    }
+    known = {name: check["ok"] for name, check in document["checks"].items() if check["ok"] is not None}
+    assert known == {"rounds": True, "loop": True, "store": True}
+    assert list(document["checks"]) == list(CHECKS)
+
+
+def test_every_condition_fails_one_check_with_its_advice(state: HealthState) -> None:
+    assert sorted(name for check in CHECKS.values() for name in check.conditions) == sorted(CONDITIONS)
+    for name in CONDITIONS:
+        state.board.raise_(name)
+        told = [check for check in checked({}, state.board).values() if "condition" in check]
+        assert [(check["condition"], check["advice"]) for check in told] == [(name, CONDITIONS[name].advice)]
+        assert told[0]["ok"] is (None if CONDITIONS[name].severity == "note" else False)
+        state.board.clear(name)
+
+
+def test_what_was_seen_stands_in_its_check(state: HealthState) -> None:
+    state.saw("weights", epochs=2, limit=3)
+    weights = state.report().checks["weights"]
+    assert (weights["ok"], weights["epochs"], weights["limit"]) == (True, 2, 3)
+
+
+async def test_only_what_a_restart_ends_is_stuck(clock: VirtualClock, state: HealthState) -> None:
+    for name in CONDITIONS:
+        if name not in {"rounds_silent", "loop_stuck"}:
+            state.board.raise_(name)
+    assert state.stuck() is None
+    await clock.advance(LOOP_LIMIT_S + 1)
+    stuck = state.stuck()
+    assert stuck is not None
+    assert stuck.condition.name == "loop_stuck"
+
+
+async def test_a_chain_whose_block_stays_the_same_is_stale(clock: VirtualClock, state: HealthState) -> None:
+    state.saw_block(7)
+    await clock.advance(STALE_S)
+    state.saw_block(7)
+    assert (await later(clock, state, 0)).status == "ok"
+    report = await later(clock, state, 1)
+    assert (report.status, report.checks["chain"]["condition"]) == ("degraded", "chain_stale")
+    state.lost_chain("refused")
+    assert (await later(clock, state, 1)).status == "ok"  # another condition's, after ten minutes
+    state.saw_block(8)
+    assert (await later(clock, state, 0)).status == "ok"
+
+
+async def test_the_age_of_the_round_in_hand(clock: VirtualClock, state: HealthState) -> None:
+    assert state.in_hand_s is None
+    state.round_started("1")
+    await clock.advance(5)
+    assert state.in_hand_s == 5
+    state.round_ended("1")
+    assert state.in_hand_s is None
 
 
 def test_the_longest_deadline_is_the_standard_profiles() -> None:
@@ -94,17 +140,18 @@ async def test_a_loop_that_stands_still_is_unhealthy_until_it_runs(clock: Virtua
 def test_a_store_that_does_not_answer_is_unhealthy(state: HealthState) -> None:
     for name in ("store_away", "store_no_write"):
         state.board.raise_(name, "refused")
-        assert (state.report().status, state.report().checks["store"]) == ("unhealthy", {"ok": False})
+        assert (state.report().status, state.report().checks["store"]["ok"]) == ("unhealthy", False)
         state.board.clear(name)
-        assert (state.report().status, state.report().checks["store"]) == ("ok", {"ok": True})
+        assert (state.report().status, state.report().checks["store"]["ok"]) == ("ok", True)
 
 
-async def test_an_old_block_is_told_but_fails_nothing(clock: VirtualClock, state: HealthState) -> None:
+async def test_an_old_block_degrades(clock: VirtualClock, state: HealthState) -> None:
     state.saw_block(1234)
     state.round_ended("0")
     report = await later(clock, state, 1_000)
     assert report.healthy
-    assert report.checks["chain"] == {"ok": None, "block": 1234, "age_s": 1_000, "problem": None}
+    chain = report.checks["chain"]
+    assert (chain["ok"], chain["block"], chain["age_s"], chain["problem"]) == (False, 1234, 1_000, None)
 
 
 async def test_stopping_is_healthy_until_something_fails(clock: VirtualClock, state: HealthState) -> None:
@@ -117,12 +164,8 @@ async def test_stopping_is_healthy_until_something_fails(clock: VirtualClock, st
 async def test_a_lost_chain_is_told_until_a_block_is_seen(clock: VirtualClock, state: HealthState) -> None:
     state.saw_block(1)
     state.lost_chain("refused")
-    assert (await later(clock, state, 60)).checks["chain"] == {
-        "ok": None,
-        "block": 1,
-        "age_s": 60,
-        "problem": "refused",
-    }
+    chain = (await later(clock, state, 60)).checks["chain"]
+    assert (chain["ok"], chain["block"], chain["age_s"], chain["problem"]) == (True, 1, 60, "refused")
     state.saw_block(2)
     assert state.report().checks["chain"]["problem"] is None
 
@@ -132,9 +175,11 @@ async def test_rounds_that_wait_for_a_permit_are_silent_on_purpose(clock: Virtua
         report = await later(clock, state, INTERVAL + LONGEST_DEADLINE_S)
         assert report.healthy
         state.saw_standing(Reason.WEIGHTS_NO_PERMIT, paused=True)
-    assert state.report().checks["standing"] == {"ok": None, "missing": "weights_no_permit", "paused": True}
+    standing = state.report().checks["standing"]
+    assert (standing["ok"], standing["missing"], standing["paused"]) == (False, "weights_no_permit", True)
     state.saw_standing(None, paused=False)
-    assert state.report().checks["standing"] == {"ok": None, "missing": None, "paused": False}
+    standing = state.report().checks["standing"]
+    assert (standing["ok"], standing["missing"], standing["paused"]) == (True, None, False)
     assert not (await later(clock, state, INTERVAL + LONGEST_DEADLINE_S + SLACK_S + 1)).healthy
 
 

@@ -17,7 +17,7 @@ def health(
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 when it is degraded, too.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Ask /healthz of the validator that runs with these settings; a line for each condition, with advice.
+    """Ask /readyz of the validator that runs with these settings; a line for each condition, with advice.
 
     Exit 0: ok, degraded or stopping, which no restart would better. Exit 1: unhealthy, or no answer.
     """

@@ -192,7 +192,7 @@ TREE: Final = Group(
         ),
         Lazy(
             "health",
-            "Ask /healthz of the validator that runs with these settings; a line for each condition, with advice.",
+            "Ask /readyz of the validator that runs with these settings; a line for each condition, with advice.",
             "validator.cli.health:health",
         ),
         ROUNDS,

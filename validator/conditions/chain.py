@@ -12,6 +12,24 @@ CHAIN: Final = (
         "Look at the node and the network, or name a second one in `chain.endpoints`; a restart brings no chain back.",
     ),
     Condition(
+        "chain_stale",
+        "degraded",
+        "The chain answers, and its newest block has been the same for five minutes.",
+        "Compare the block with a public explorer: restart or replace a node that lags, wait for a chain that stands.",
+    ),
+    Condition(
+        "no_standing",
+        "degraded",
+        "This hotkey has no slot on the subnet or no validator permit: it sends no weights.",
+        "The detail names which: register the hotkey, or see to its stake; permits come at the end of an epoch.",
+    ),
+    Condition(
+        "weights_old",
+        "degraded",
+        "For more epochs than `health.weights_epochs` no weights have reached the chain.",
+        "`validator weights plan` and `weights_blocked` in the log name what is in the way; a restart betters nothing.",
+    ),
+    Condition(
         "subnet_gone",
         "unhealthy",
         "The chain has no subnet of this netuid any more.",

@@ -21,6 +21,8 @@ def _no_miners(seen: SeenRound) -> str | None:
 
 
 def _no_dispatches(seen: SeenRound) -> str | None:
+    if seen.reason in _NO_ROUND:
+        return f"rounds end as {seen.reason}"
     return f"{seen.miners} miners, none of them in a group" if seen.miners and seen.dispatches == 0 else None
 
 
@@ -71,8 +73,9 @@ ROUNDS: Final = (
     Condition(
         "rounds_no_dispatches",
         "degraded",
-        "There are tasks and miners, and no group comes about.",
-        "`validator rounds show` has the exclusions and which types the miners declare.",
+        "There are tasks and miners, and no request goes out.",
+        "`validator rounds show` has the exclusions and which types the miners declare; `skipped_epoch_over` again and "
+        "again: the store is of another chain.",
         _no_dispatches,
     ),
     Condition(

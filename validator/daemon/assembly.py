@@ -11,9 +11,10 @@ from validator import __version__
 from validator.chain.clockwatch import ClockWatch
 from validator.conditions import Board
 from validator.daemon.daemon import Daemon, Service
+from validator.daemon.figures import FigureWatch
 from validator.daemon.nearby import chain_is_here
 from validator.daemon.queue_watch import QueueWatch
-from validator.daemon.ready import checks
+from validator.daemon.ready import checks, folders_of
 from validator.daemon.store_watch import StoreWatch
 from validator.daemon.upkeep import BudgetService, HeadWatch, LoopWatch, RetentionService
 from validator.daemon.watching import GateWatch, RoundWatch
@@ -82,8 +83,8 @@ async def assembled(
         dispatcher = _dispatcher(settings, world, store, stack, heart, near=near)
         board = Board(world.clock, metrics.condition)
         health = HealthState(world.clock, settings.rounds.interval_s, __version__, board)
-        watch = RoundWatch(health, board)
-        standing = Standing(world.signer.hotkey, settings.rounds.without_permit, health.saw_standing)
+        watch = RoundWatch(health, board, metrics)
+        standing = Standing(world.signer.hotkey, settings.rounds.without_permit, watch.standing)
         ready = Readiness(checks(settings, schedule, clock_watch), board, health.waits)
         rounds = _round_service(settings, schedule, world, store, dispatcher, standing, ready, watch, listeners)
         beside = _beside(settings, world, store, metrics, health, heart, clock_watch)
@@ -165,16 +166,17 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
     heart: Heartbeat,
     clock_watch: ClockWatch,
 ) -> Sequence[Service]:
-    watch = StoreWatch(store, world.clock, health.board)
+    watch = StoreWatch(store, world.clock, health.board, metrics.store_write.observe)
     store.tell = watch.told
     return (
         heart,
         HealthService(settings.health, health, metrics),
         watch,
-        HeadWatch(world.chain, world.clock, health, clock_watch),
+        HeadWatch(world.chain, world.clock, health, clock_watch, metrics),
         LoopWatch(world.clock, metrics),
         BudgetService(world.workers),
-        GateWatch(world.workers, world.clock, health.board),
+        GateWatch(world.workers, world.clock, health),
+        _figures(settings, world, store, metrics, health),
         RetentionService(store, world.clock, settings.store.retention_raw_days, settings.store.retention_bundles_days),
         *_rerun_services(world, store, metrics, health),
         *_weight_services(settings, world, store, metrics, clock_watch, health.board),
@@ -188,6 +190,21 @@ def _rerun_services(world: World, store: Store, metrics: Metrics, health: Health
         return (watch,)
     works = (RerunWork(store, sandbox, world.workers, board),)
     return (watch, SandboxWatch(sandbox, world.clock, board), EmbeddedWorker(store, world.clock, works, AT_ONCE))
+
+
+def _figures(settings: Settings, world: World, store: Store, metrics: Metrics, health: HealthState) -> FigureWatch:
+    weights = settings.weights
+    metrics.interval.set(settings.rounds.interval_s)
+    return FigureWatch(
+        store,
+        world.clock,
+        metrics,
+        health,
+        settings.validator.netuid,
+        tuple(mechanisms(weights)) if weights.enabled and not weights.dry_run else (),
+        settings.health.weights_epochs,
+        folders_of(settings),
+    )
 
 
 def _weight_services(  # noqa: PLR0913, PLR0917 - the parts of which they are made

@@ -1,6 +1,7 @@
 """Whether the store takes writes: asked all the time, told to the board; where it is lost the validator stops."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,12 +20,15 @@ _NO_WRITE: Final = (StoreNoWriteError, StoreBusyError)
 class StoreWatch:
     """Writes a little now and then; a service of the daemon. `told` is what lasting writes tell of their trouble.
 
+    `took` is called with the seconds of each write that succeeded.
+
     A probe that hangs is waited for, never cut off: a statement on its way to a server that stands still cannot be.
     """
 
     store: Store
     clock: Clock
     board: Board
+    took: Callable[[float], None] = lambda _: None
 
     def told(self, error: StoreAwayError) -> None:
         """Note what keeps the store from its work."""
@@ -63,6 +67,7 @@ class StoreWatch:
         except StoreAwayError as error:
             self.told(error)
             return
+        self.took(self.clock.monotonic() - began)
         if not self.store.waiting:  # a small write may find room where a large one does not
             for name in _NAMES:
                 self.board.clear(name)

@@ -116,14 +116,18 @@ class HeadWatch:
     clock: Clock
     health: HealthState
     clock_watch: ClockWatch
+    metrics: Metrics
 
     async def run(self) -> None:
         """Follow the chain's head; tell what keeps it from being seen."""
         while True:
             try:
                 head = await self.chain.head()
-                self.health.saw_block(head.number)
+                self.health.saw_block(head.number, head.epoch)
                 self.clock_watch.saw(head.number, head.time)
+                if (off := self.clock_watch.off) is not None:
+                    self.health.saw("clock", off_s=round(off, 3))
+                    self.metrics.clock_off.set(off)
             except ChainError as error:
                 self.health.lost_chain(printable(str(error), _PROBLEM))
             await self.clock.sleep(_HEAD_EVERY_S)

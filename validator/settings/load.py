@@ -13,6 +13,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.settings.environment import read_environment
 from validator.settings.gone import advice
+from validator.settings.hosts import beyond_this_machine
 from validator.settings.misnamed import CONFIG_VARIABLE
 from validator.settings.model import Settings
 from validator.settings.reference import KeyReference, reference
@@ -21,6 +22,10 @@ DEFAULT_FILE: Final = Path("validator.toml")
 _NO_FILE: Final = (
     f"no settings file: --config names none, ${CONFIG_VARIABLE} is not set and ./{DEFAULT_FILE} does not exist; "
     "config/validator.toml is an example"
+)
+_EXPOSED: Final = (
+    "health.host: can be reached from other machines; set health.token, or health.expose = true where the network "
+    "keeps strangers out"
 )
 _MAX_FILE: Final = 1024 * 1024
 _SHOWN: Final = 80
@@ -153,9 +158,11 @@ def _conflicts(values: Values) -> list[str]:
 
     simulated = given("chain.kind") == "simulated"
     server = given("tasks.server_url") is not None
+    open_port = beyond_this_machine(given("health.host"))
     rules = (
         (given("wallet.uri") is not None and not simulated, 'wallet.uri: allowed only with chain.kind = "simulated"'),
         (simulated and given("chain.state") is None, 'chain.state: required with chain.kind = "simulated"'),
         (server and given("tasks.server_hotkey") is None, "tasks.server_hotkey: required with tasks.server_url"),
+        (open_port and given("health.token") is None and given("health.expose") is not True, _EXPOSED),
     )
     return [text for broken, text in rules if broken]

@@ -36,9 +36,11 @@ EngineAddress = Annotated[
     str, Field(pattern=r"^(unix:///[A-Za-z0-9._/-]{1,100}|(tcp|https?)://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?)$")
 ]
 RuntimeName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+Token = Annotated[str, Field(pattern=r"^[A-Za-z0-9._~+/-]{16,128}={0,64}$")]
 RegistryHost = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:[0-9]{1,5})?$")]
 Epoch = Annotated[int, Field(ge=0, le=MAX_SAFE_INTEGER)]
 
+_SECRETS = frozenset({"uri", "token"})
 _NAME = "1 to 64 of A-Z a-z 0-9 . _ -, no . or - in front"
 
 
@@ -259,7 +261,7 @@ class LogSettings(Section):
 
 
 class HealthSettings(Section):
-    """Where the health endpoint listens."""
+    """Where the health endpoint listens, and who may read it."""
 
     host: str = _key(
         "127.0.0.1",
@@ -268,6 +270,20 @@ class HealthSettings(Section):
         pattern=r"^[0-9A-Za-z.:-]{1,253}$",
     )
     port: int = _key(9_337, "The port to listen on; 0 takes any free one.", ge=0, le=65_535)
+    token: Token | None = _key(
+        None,
+        "What readers of /readyz and /metrics must send (`Authorization: Bearer …`). Not set: they send nothing.",
+        allowed="16 to 128 of A-Z a-z 0-9 . _ ~ + / -, then any number of =",
+        example="a-long-random-text",
+        secret=True,
+        repr=False,
+    )
+    expose: bool = _key(
+        False, "Whether an address beyond this machine needs no token: where the network keeps strangers out."
+    )
+    weights_epochs: int = _key(
+        3, "After so many epochs without weights on chain the validator is not ready.", unit="epochs", ge=1, le=1_000
+    )
 
 
 class Settings(Section):
@@ -300,8 +316,8 @@ class Settings(Section):
 
 def _plain(section: Section) -> dict[str, Any]:
     values = {name: getattr(section, name) for name in type(section).model_fields}
-    if values.get("uri") is not None:
-        values["uri"] = "***"
+    for secret in _SECRETS & values.keys():
+        values[secret] = values[secret] and "***"
     return {name: _plain_value(value) for name, value in values.items()}
 
 

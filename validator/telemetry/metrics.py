@@ -7,7 +7,14 @@ the log level. What no event tells is set where it happens.
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, get_args
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+)
 from prometheus_client.exposition import generate_latest
 
 from validator.conditions import CONDITIONS
@@ -17,16 +24,24 @@ from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT
 from validator.sources import Clock
 from validator.telemetry.events import Event
+from validator.telemetry.figures import Figure
 from validator.workers.interface import Reached
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS: Final = (0.1, 0.3, 1, 3, 10, 30, 90, 150, 300, 600, 900, 1200)
+_WRITES: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10)
 _LAG: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
 _DISPATCH: Final = tuple(
     reason for reason in Reason if reason.gate or reason in {Reason.ACCEPTED, Reason.ACCEPTED_EARLY, *OURS}
 )
 _ROUND: Final = (Reason.SETTLED, Reason.SKIPPED_NO_TASKS, Reason.SKIPPED_NO_CANDIDATES, Reason.VOID_OFFLINE)
-_ERRORS: Final = (Event.DISPATCH_FAILED, Event.ROUND_FAILED, Event.RERUNS_FAILED, Event.WEIGHTS_FAILED)
+_ERRORS: Final = (
+    Event.DISPATCH_FAILED,
+    Event.ROUND_FAILED,
+    Event.RERUNS_FAILED,
+    Event.WEIGHTS_FAILED,
+    Event.REQUEST_FAILED,
+)
 _REACHED: Final[tuple[str, ...]] = get_args(Reached)
 _WEIGHTS: Final = tuple(reason for reason in Reason if reason.startswith("weights_") or reason == Reason.LOCAL_CLOCK)
 
@@ -40,8 +55,10 @@ class Metrics:
     """
 
     def __init__(self, clock: Clock, version: str) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter: of no use
         self.registry = CollectorRegistry()
         self._clock = clock
+        ProcessCollector(registry=self.registry)
         self.build_info = self._gauge("build_info", "1, with the versions as labels.", "version", "scoring_version")
         self.build_info.labels(version, CURRENT).set(1)
         self.dispatches = self._counter("dispatches", "Dispatches that ended, by reason.", "reason")
@@ -64,24 +81,35 @@ class Metrics:
         self.queue_at_once = self._gauge("queue_at_once", "Tries that this process makes at a time; 0: none.", "kind")
         self.rounds = self._counter("rounds", "Rounds that ended, by reason.", "reason")
         self.round_seconds = self._histogram("round_seconds", "From snapshot to settlement.")
-        self.last_settled = self._gauge("last_settled_timestamp_seconds", "When a round was settled last; 0: never.")
+        self.last_settled = self._figure("last_settled_timestamp_seconds", "When a round was settled last.")
+        self.last_dispatched = self._figure(
+            "last_dispatched_round_timestamp_seconds", "When a round that had sent requests was settled last."
+        )
+        self.in_hand = self._figure("round_in_hand_seconds", "For how long the round in hand has run.")
+        self.interval = self._figure("round_interval_seconds", "Pause between the starts of two rounds, as set.")
         self.errors = self._counter("errors", "Errors of the validator itself, by event.", "event")
         self.flags = self._counter("flags_raised", "Collusion flags raised.")
+        self.standing_flags = self._figure("flags_standing", "Collusion flags that nobody has cleared.")
         self.declared = self._gauge("miners_declared", "Miners with a valid declaration, by skill type.", "skill_type")
         self.tasks_refused = self._counter("tasks_refused", "Tasks that were not used.")
         self.source_failures = self._counter("task_source_failures", "Requests to task sources that failed.")
-        self.chain_reachable = self._gauge("chain_reachable", "1 while the chain answers, else 0.")
-        self.chain_block = self._gauge("chain_block", "Newest block seen.")
-        self.permit = self._gauge("permit", "1 while this hotkey is registered and has a validator permit, else 0.")
-        self.permit.set(1)
+        self.chain_reachable = self._figure("chain_reachable", "1 while the chain answers, else 0.")
+        self.chain_block = self._figure("chain_block", "Newest block seen.")
+        self.chain_age = self._figure("chain_block_age_seconds", "For how long the newest block has been the newest.")
+        self.clock_off = self._figure("clock_offset_seconds", "By how much the clock is ahead of the chain's.")
+        self.permit = self._figure("permit", "1 while this hotkey is registered and has a validator permit, else 0.")
         self.weights = self._counter("weights_submissions", "Weight submissions, by what came of them.", "reason")
         self.weights_blocked = self._gauge("weights_blocked", "1 for the reason why none can be sent now.", "reason")
-        self.weights_age = self._gauge("blocks_since_weights", "Blocks since this hotkey's last weights on chain.")
+        self.weights_age = self._figure("blocks_since_weights", "Blocks since this hotkey's last weights on chain.")
+        self.weights_epochs = self._gauge("epochs_since_weights", "Epochs since weights were confirmed.", "mechid")
         self.unpaid = self._gauge(
             "unpaid_windows", "Windows that the newest vector does not pay, by reason.", "mechid", "reason"
         )
         self.weights_seconds = self._histogram("weights_seconds", "Time until the chain answered a submission.")
         self.pruned = self._counter("pruned_rows", "Rows that retention removed.", "kind")
+        self.store_bytes = self._figure("store_bytes", "Size of the database.")
+        self.store_write = self._histogram("store_write_seconds", "How long a small write took.", _WRITES)
+        self.disk_free = self._gauge("disk_free_bytes", "Free space where the store and temporary files lie.", "place")
         self.conditions = self._gauge("condition", "1 while the condition stands, else 0.", "condition")
         self.loop_lag = self._histogram("loop_lag_seconds", "How late the event loop ran a timer.", _LAG)
         self._begin_at_zero()
@@ -99,8 +127,6 @@ class Metrics:
             Event.TASK_SOURCE_FAILED: lambda _: self.source_failures.inc(),
             Event.CHAIN_UNREACHABLE: lambda _: self.chain_reachable.set(0),
             Event.CHAIN_BACK: lambda fields: self.saw_block(fields["block"]),
-            Event.STANDING_LOST: lambda _: self.permit.set(0),
-            Event.STANDING_BACK: lambda _: self.permit.set(1),
             Event.RETENTION_PRUNED: self._pruned,
             **{event: self._error(event) for event in _ERRORS},
         }
@@ -114,6 +140,11 @@ class Metrics:
             handler(fields)
         except (KeyError, TypeError, ValueError):
             return
+
+    def declare(self, miners: Mapping[str, int]) -> None:
+        """Note how many miners have a valid declaration of each type."""
+        for skill_type in SkillType:
+            self.declared.labels(str(skill_type)).set(miners.get(skill_type, 0))
 
     def saw_block(self, number: int) -> None:
         """Note the newest block."""
@@ -160,6 +191,8 @@ class Metrics:
         self.flags.inc(len(fields.get("flags", ())))
         if reason == Reason.SETTLED:
             self.last_settled.set(self._clock.now().timestamp())
+            if fields.get("dispatches"):
+                self.last_dispatched.set(self._clock.now().timestamp())
             self.round_seconds.observe(fields["seconds"])
 
     def _weights(self, fields: Mapping[str, Any]) -> None:
@@ -168,8 +201,9 @@ class Metrics:
         self._block(None)
 
     def _block(self, reason: Reason | None) -> None:
-        for known in _WEIGHTS:
-            self.weights_blocked.labels(known).set(known == reason)
+        self.weights_blocked.clear()
+        if reason in _WEIGHTS:
+            self.weights_blocked.labels(reason).set(1)
 
     def _pruned(self, fields: Mapping[str, Any]) -> None:
         for kind in ("answers", "bundles"):
@@ -191,19 +225,19 @@ class Metrics:
             self.rounds.labels(reason)
         for reason in (Reason.WEIGHTS_SENT, Reason.WEIGHTS_REJECTED, Reason.WEIGHTS_UNKNOWN):
             self.weights.labels(reason)
-        for skill_type in SkillType:
-            self.declared.labels(str(skill_type))
         for kind in ("answers", "bundles"):
             self.pruned.labels(kind)
         for name in CONDITIONS:
             self.conditions.labels(name)
-        self._block(None)
 
     def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
         return Counter(f"validator_{name}", meaning, labels, registry=self.registry)
 
     def _gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
         return Gauge(f"validator_{name}", meaning, labels, registry=self.registry)
+
+    def _figure(self, name: str, meaning: str) -> Figure:
+        return Figure(f"validator_{name}", meaning, self.registry)
 
     def _histogram(self, name: str, meaning: str, buckets: tuple[float, ...] = _SECONDS) -> Histogram:
         return Histogram(f"validator_{name}", meaning, registry=self.registry, buckets=buckets)

@@ -8,7 +8,7 @@ from validator.protocol.strict_json import JsonError, decode_plain
 from validator.settings import HealthSettings
 
 _MAX_REPORT: Final = 64 * 1024
-_OK: Final = 200
+_UNAUTHORIZED: Final = 401
 _HEALTHY: Final = ("ok", "degraded", "stopping")
 # What one listens on to be reached at every address is no address to connect to.
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - told apart, not bound
@@ -41,9 +41,10 @@ def ask_health(settings: HealthSettings, timeout_s: float) -> HealthAnswer:
         raise HealthAddressError("health.port is 0, which takes any free port; set one")
     host = _EVERYWHERE.get(settings.host, settings.host)
     shown = f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
+    headers = {} if settings.token is None else {"Authorization": f"Bearer {settings.token}"}
     connection = http.client.HTTPConnection(host, settings.port, timeout=timeout_s)
     try:
-        connection.request("GET", "/healthz")
+        connection.request("GET", "/readyz", headers=headers)
         response = connection.getresponse()
         body = response.read(_MAX_REPORT + 1)
     except (OSError, http.client.HTTPException) as error:
@@ -51,10 +52,13 @@ def ask_health(settings: HealthSettings, timeout_s: float) -> HealthAnswer:
         return HealthAnswer(healthy=False, address=shown, status=f"no answer: {reason}", report=None)
     finally:
         connection.close()
-    return _read(shown, response.status, body)
+    if response.status == _UNAUTHORIZED:
+        status = "it asks for another health.token"
+        return HealthAnswer(healthy=False, address=shown, status=status, report=None)
+    return _read(shown, body)
 
 
-def _read(address: str, code: int, body: bytes) -> HealthAnswer:
+def _read(address: str, body: bytes) -> HealthAnswer:
     try:
         report = decode_plain(body, limit=_MAX_REPORT)
     except JsonError:
@@ -65,7 +69,7 @@ def _read(address: str, code: int, body: bytes) -> HealthAnswer:
     conditions = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     names = ", ".join(str(each.get("name")) for each in conditions if each.get("severity") != "note")
     return HealthAnswer(
-        healthy=code == _OK and report["status"] in _HEALTHY,
+        healthy=report["status"] in _HEALTHY,
         address=address,
         status=report["status"] + (f": {names}" if names else ""),
         report=report,

@@ -1,11 +1,12 @@
-"""`GET /healthz` and `GET /metrics` of a running validator."""
+"""`GET /healthz`, `/readyz` and `/metrics` of a running validator."""
 
+import hmac
 from dataclasses import dataclass, field
 from typing import Final
 
 from aiohttp import web
 
-from validator.incoming.server import BoundedServer, Bounds
+from validator.incoming.server import BoundedServer, Bounds, trusted
 from validator.protocol.errors import ValidatorError
 from validator.settings import HealthSettings
 from validator.telemetry import CONTENT_TYPE, Metrics
@@ -13,7 +14,7 @@ from validator.web.state import HealthState
 
 _BEAT_S: Final = 1.0
 BOUNDS: Final = Bounds(connections=16, header_s=10.0, request_s=30.0)
-_UNHEALTHY: Final = 503
+_UNREADY: Final = 503
 _HEADERS: Final = {"Cache-Control": "no-store"}
 
 
@@ -21,22 +22,47 @@ class HealthEndpointError(ValidatorError):
     """The health endpoint cannot listen."""
 
 
-def health_app(state: HealthState, metrics: Metrics | None = None) -> web.Application:
-    """Return the endpoint as an aiohttp application: 200 or 503 with the report, and metrics where there are any."""
+def health_app(state: HealthState, metrics: Metrics | None = None, token: str | None = None) -> web.Application:
+    """Return the endpoint as an aiohttp application.
+
+    `/healthz` is 200 while nothing stands still that only a restart ends, else 503; it needs no token. `/readyz` is 200
+    where every check is passed, else 503, with the report. `/metrics` are Prometheus', 404 without any.
+
+    Args:
+        state: what is told.
+        metrics: what /metrics shows.
+        token: what readers of /readyz and /metrics must send; without it they get 401.
+    """
 
     async def healthz(_: web.Request) -> web.Response:
-        report = state.report()
-        return web.json_response(report.document(), status=200 if report.healthy else _UNHEALTHY, headers=_HEADERS)
+        stuck = state.stuck()
+        body = {"status": "alive"} if stuck is None else {"status": "stuck", "condition": stuck.condition.name}
+        return web.json_response(body, status=200 if stuck is None else _UNREADY, headers=_HEADERS)
 
-    async def render(_: web.Request) -> web.Response:
+    async def readyz(request: web.Request) -> web.Response:
+        _admit(request, token)
+        report = state.report()
+        return web.json_response(report.document(), status=200 if report.ready else _UNREADY, headers=_HEADERS)
+
+    async def render(request: web.Request) -> web.Response:
+        _admit(request, token)
         if metrics is None:
             raise web.HTTPNotFound
         return web.Response(body=metrics.render(), headers={**_HEADERS, "Content-Type": CONTENT_TYPE})
 
     app = web.Application(client_max_size=1024)
     app.router.add_get("/healthz", healthz)
+    app.router.add_get("/readyz", readyz)
     app.router.add_get("/metrics", render)
     return app
+
+
+def _admit(request: web.Request, token: str | None) -> None:
+    """Let readers with the token in, and keep their connection while others come; all, where there is no token."""
+    sent = request.headers.get("Authorization", "").encode(errors="surrogateescape")
+    if token is not None and not hmac.compare_digest(sent, f"Bearer {token}".encode()):
+        raise web.HTTPUnauthorized(headers={**_HEADERS, "WWW-Authenticate": "Bearer"})
+    trusted(request)
 
 
 @dataclass(slots=True)
@@ -71,7 +97,9 @@ class HealthService:
         Raises:
             HealthEndpointError: the address cannot be had.
         """
-        server = BoundedServer("health", health_app(self.state, self.metrics), BOUNDS, self.state.clock)
+        server = BoundedServer(
+            "health", health_app(self.state, self.metrics, self.settings.token), BOUNDS, self.state.clock
+        )
         try:
             self._server = await server.start(self.settings.host, self.settings.port)
         except OSError as error:

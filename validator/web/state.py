@@ -10,6 +10,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.times import format_time
 from validator.scoring import VERSIONS
 from validator.sources import Clock
+from validator.web.checks import checked
 
 # The last deadline of the standard profile: until then a round in hand has every right to be silent (SPEC 1).
 LONGEST_DEADLINE_S: Final = max(
@@ -20,6 +21,10 @@ SLACK_S: Final = 300.0
 # A loop that runs nothing for so long starves the deadlines of dispatches.
 LOOP_LIMIT_S: Final = 10.0
 CHAIN_LIMIT_S: Final = 600.0
+# 25 blocks: no healthy chain leaves so many out.
+STALE_S: Final = 300.0
+
+_STUCK: Final = ("loop_stuck", "rounds_silent")
 
 
 class QueueSeen(NamedTuple):
@@ -38,13 +43,13 @@ class QueueSeen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HealthReport:
-    """What /healthz says.
+    """What /readyz says.
 
     Attributes:
         status: `ok`, `degraded` (somebody should look), `stopping` (asked to stop) or `unhealthy`; the last of these
             that applies.
         conditions: what stands, the worst first; notes change no status.
-        checks: name to facts; `ok` is true or false where the check decides, null where it only informs.
+        checks: by name, as `CHECKS` declares them; `ok` is null while nothing is known yet.
         started_at: when the validator started.
         version: of the program.
     """
@@ -59,6 +64,11 @@ class HealthReport:
     def healthy(self) -> bool:
         """Whether it can do its work."""
         return self.status != "unhealthy"
+
+    @property
+    def ready(self) -> bool:
+        """Whether every check that is known is passed, and no stop was asked for."""
+        return self.status == "ok"
 
     def document(self) -> dict[str, Any]:
         """Return the report as plain JSON data."""
@@ -106,15 +116,15 @@ class HealthState:
     started_at: datetime = field(init=False)
     stopping: bool = field(init=False, default=False)
     block: int | None = field(init=False, default=None)
+    epoch: int | None = field(init=False, default=None)
     chain_problem: str | None = field(init=False, default=None)
-    missing: Reason | None = field(init=False, default=None)
-    paused: bool = field(init=False, default=False)
     queues: dict[str, QueueSeen] = field(init=False, default_factory=dict)
     _active: float = field(init=False)
     _beaten: float = field(init=False)
     _block_seen: float = field(init=False, default=0.0)
     _chain_lost: float = field(init=False, default=0.0)
-    _in_hand: tuple[str, float] | None = field(init=False, default=None)
+    _seen: dict[str, dict[str, Any]] = field(init=False, default_factory=dict)
+    _in_hand: tuple[str, float, float] | None = field(init=False, default=None)
     _ended: tuple[str, datetime] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -124,7 +134,7 @@ class HealthState:
     def round_started(self, round_id: str, deadline_s: float | None = None) -> None:
         """Note a round in hand; `deadline_s` is its longest deadline (tasks may carry their own windows)."""
         self._active = self.clock.monotonic()
-        self._in_hand = (round_id, max(self.deadline_s, deadline_s or 0.0))
+        self._in_hand = (round_id, max(self.deadline_s, deadline_s or 0.0), self._active)
 
     def round_ended(self, round_id: str) -> None:
         """Note that a round ended, however it did."""
@@ -136,11 +146,17 @@ class HealthState:
         """Note that rounds wait for something on this machine, which a condition of its own names."""
         self._active = self.clock.monotonic()
 
-    def saw_block(self, number: int) -> None:
-        """Note the newest block."""
+    def saw(self, check: str, **facts: Any) -> None:
+        """Note what a check of `CHECKS` shows beside its verdict."""
+        self._seen[check] = facts
+
+    def saw_block(self, number: int, epoch: int | None = None) -> None:
+        """Note the newest block, and the epoch it belongs to."""
+        self.epoch = epoch if epoch is not None else self.epoch
+        if number != self.block:
+            self._block_seen = self.clock.monotonic()
         self.block = number
         self.chain_problem = None
-        self._block_seen = self.clock.monotonic()
 
     def lost_chain(self, problem: str) -> None:
         """Note why no block can be seen; until one is."""
@@ -150,7 +166,11 @@ class HealthState:
 
     def saw_standing(self, missing: Reason | None, paused: bool) -> None:
         """Note what the hotkey lacks on the subnet, and whether rounds wait for it: then their silence is meant."""
-        self.missing, self.paused = missing, paused
+        self._seen["standing"] = {"missing": None if missing is None else str(missing), "paused": paused}
+        if missing is None:
+            self.board.clear("no_standing")
+        else:
+            self.board.raise_("no_standing", str(missing))
         if paused:
             self._active = self.clock.monotonic()
 
@@ -162,6 +182,16 @@ class HealthState:
         """Note that the event loop runs."""
         self._beaten = self.clock.monotonic()
 
+    @property
+    def in_hand_s(self) -> float | None:
+        """For how many seconds the round in hand has run; None without one."""
+        return None if self._in_hand is None else self.clock.monotonic() - self._in_hand[2]
+
+    @property
+    def block_age_s(self) -> float | None:
+        """For how many seconds the newest block has been the newest; None before the first."""
+        return None if self.block is None else self.clock.monotonic() - self._block_seen
+
     def report(self) -> HealthReport:
         """Return how things stand now."""
         checks = self.look()
@@ -171,30 +201,34 @@ class HealthState:
         status = "stopping" if self.stopping and worst != "unhealthy" else worst
         return HealthReport(status, conditions, checks, self.started_at, self.version)
 
+    def stuck(self) -> Standing | None:
+        """Return what only a restart ends: an event loop or rounds that stand still; None where they go on."""
+        self.look()
+        return next((each for each in self.board.standing() if each.condition.name in _STUCK), None)
+
     def look(self) -> dict[str, dict[str, Any]]:
         """Return the checks, and raise or clear the conditions that follow from them."""
-        checks = {
-            "rounds": self._rounds(),
-            "loop": self._loop(),
-            "store": self._store(),
-            "chain": self._chain(),
-            "standing": self._standing(),
-            **{name: self._queue(seen) for name, seen in self.queues.items()},
-        }
+        rounds, loop = self._rounds(), self._loop()
+        lost_s, age_s = self._chain_lost_s(), self.block_age_s or 0.0
         for name, failed, detail in (
-            ("rounds_silent", checks["rounds"]["ok"] is False, f"silent for {checks['rounds']['silent_s']:.0f} s"),
-            ("loop_stuck", checks["loop"]["ok"] is False, f"for {checks['loop']['silent_s']:.0f} s"),
-            ("chain_away", self._chain_lost_s() > CHAIN_LIMIT_S, self.chain_problem or ""),
+            ("rounds_silent", rounds["silent_s"] > rounds["limit_s"], f"silent for {rounds['silent_s']:.0f} s"),
+            ("loop_stuck", loop["silent_s"] > loop["limit_s"], f"for {loop['silent_s']:.0f} s"),
+            ("chain_away", lost_s > CHAIN_LIMIT_S, self.chain_problem or ""),
+            (
+                "chain_stale",
+                self.chain_problem is None and age_s > STALE_S,
+                f"block {self.block} for {age_s:.0f} s",
+            ),
         ):
             (self.board.raise_(name, detail) if failed else self.board.clear(name))
         self.board.tick()
-        return checks
+        queues = {name: self._queue(seen) for name, seen in self.queues.items()}
+        return checked(self._seen | queues | {"rounds": rounds, "loop": loop} | self._chain(), self.board)
 
     def _rounds(self) -> dict[str, Any]:
         silent = self.clock.monotonic() - self._active
         limit = self._in_hand[1] + self.slack_s if self._in_hand else self.interval_s + self.deadline_s + self.slack_s
         return {
-            "ok": silent <= limit,
             "silent_s": round(silent, 3),
             "limit_s": limit,
             "in_hand": self._in_hand[0] if self._in_hand else None,
@@ -204,21 +238,17 @@ class HealthState:
 
     def _loop(self) -> dict[str, Any]:
         silent = self.clock.monotonic() - self._beaten
-        return {"ok": silent <= LOOP_LIMIT_S, "silent_s": round(silent, 3), "limit_s": LOOP_LIMIT_S}
+        return {"silent_s": round(silent, 3), "limit_s": LOOP_LIMIT_S}
 
-    def _store(self) -> dict[str, Any]:
-        return {"ok": not (self.board.stands("store_away") or self.board.stands("store_no_write"))}
-
-    def _chain(self) -> dict[str, Any]:
-        age = None if self.block is None else round(self.clock.monotonic() - self._block_seen, 3)
-        return {"ok": None, "block": self.block, "age_s": age, "problem": self.chain_problem}
+    def _chain(self) -> dict[str, dict[str, Any]]:
+        if self.block is None and self.chain_problem is None:
+            return {}
+        age = None if self.block_age_s is None else round(self.block_age_s, 3)
+        return {"chain": {"block": self.block, "age_s": age, "problem": self.chain_problem}}
 
     def _chain_lost_s(self) -> float:
         return 0.0 if self.chain_problem is None else self.clock.monotonic() - self._chain_lost
 
     def _queue(self, seen: QueueSeen) -> dict[str, Any]:
         oldest = None if seen.oldest is None else round((self.clock.now() - seen.oldest).total_seconds(), 3)
-        return {"ok": None, **seen.states, "oldest_s": oldest, "at_once": seen.at_once}
-
-    def _standing(self) -> dict[str, Any]:
-        return {"ok": None, "missing": None if self.missing is None else str(self.missing), "paused": self.paused}
+        return {**seen.states, "oldest_s": oldest, "at_once": seen.at_once}

@@ -205,6 +205,14 @@ class Rounds(Repository):
             raise DamagedError(f"the input of round {row.round_id}: {printable(str(error), 200)}") from None
         return NewestFrozen(row.round_id, named.snapshot.netuid, row.epoch, row.block, named.scoring_version)
 
+    async def last_settled(self, least_dispatches: int = 0) -> datetime | None:
+        """Return when a round of at least so many dispatches was settled last; None where none was."""
+        settled = select(rounds.c.settled_at).where(
+            rounds.c.state == "settled", rounds.c.dispatch_count >= least_dispatches
+        )
+        moment: datetime | None = await self._scalar(settled.order_by(rounds.c.round_id.desc()).limit(1))
+        return moment
+
     async def listing(self, limit: int, before: int | None = None) -> tuple[RoundRecord, ...]:
         """Return at most `limit` rounds, newest first.
 

@@ -163,6 +163,12 @@ class WeightSubmissions(Repository):
         block: int | None = await self._scalar(statement)
         return block
 
+    async def confirmed_epoch(self, netuid: int, mechid: int) -> int | None:
+        """Return the newest epoch whose weights are on chain; None where none are."""
+        mine = select(func.max(_W.epoch)).where(_W.netuid == netuid, _W.mechid == mechid, _W.state == "confirmed")
+        epoch: int | None = await self._scalar(mine)
+        return epoch
+
     async def latest(self, mechid: int) -> WeightsRecord | None:
         """Return the mechanism's newest submission, whatever became of it."""
         newest = select(weight_submissions).where(_W.mechid == mechid)

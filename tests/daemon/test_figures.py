@@ -1,0 +1,57 @@
+"""What a daemon reads of itself for metrics and /readyz, on virtual time."""
+
+from typing import Any
+
+from daemon_kit import Running, running
+from world import VALIDATOR
+
+from validator.protocol.round import FlagRaised
+from validator.protocol.skill_types import SkillType
+
+
+def shown(daemon: Running, name: str, **labels: str) -> float | None:
+    return daemon.metrics.registry.get_sample_value(f"validator_{name}", labels)
+
+
+async def test_the_figures_of_a_daemon_that_runs(store_url: str) -> None:
+    async with running(store_url) as daemon:
+        async with daemon.daemon.store.begin() as tx:
+            flag = FlagRaised("miner0", SkillType.DECLARATIVE, 0.9, 0.4, 9)
+            await tx.flags.raise_(flag, 0, daemon.clock.now())
+        await daemon.until_block(12)
+        assert (shown(daemon, "store_bytes") or 0) > 8192
+        assert (shown(daemon, "store_write_seconds_count") or 0) > 10
+        assert (shown(daemon, "disk_free_bytes", place="temporary") or 0) > 0
+        assert shown(daemon, "flags_standing") == 1
+        assert shown(daemon, "permit") == 1
+        assert shown(daemon, "clock_offset_seconds") == 0
+        assert shown(daemon, "round_interval_seconds") == 20
+        assert shown(daemon, "last_settled_timestamp_seconds") is not None
+        assert shown(daemon, "last_dispatched_round_timestamp_seconds") is None  # nobody declares anything
+        assert shown(daemon, "epochs_since_weights", mechid="0") == 1
+        assert (shown(daemon, "chain_block_age_seconds") or 0) < 24
+        checks: Any = (await daemon.health())["checks"]
+        assert checks["weights"]["epochs"] == 1
+        assert checks["dispatches"]["rounds_without"] > 0
+        assert checks["declarations"]["valid"] == 0
+        assert checks["disk"]["temporary_free_mib"] > 0
+        assert not [name for name, check in checks.items() if check["ok"] is None and name not in NOT_KNOWN]
+
+
+NOT_KNOWN = {"answers", "descriptors", "reruns"}
+
+
+async def test_weights_that_do_not_come_are_old_after_three_epochs_and_new_once_they_are_there(sqlite_url: str) -> None:
+    async with running(sqlite_url) as daemon:
+        await daemon.until_block(9)
+        assert len(await daemon.weights()) == 1
+        daemon.subnet.set_permit(VALIDATOR.hotkey, validator_permit=False)
+        board = daemon.daemon.board
+        await daemon.until_block(38)
+        assert not board.stands("weights_old")
+        await daemon.until_block(43)
+        assert board.stands("weights_old")
+        assert shown(daemon, "epochs_since_weights", mechid="0") == 4
+        daemon.subnet.set_permit(VALIDATOR.hotkey, validator_permit=True)
+        await daemon.until(lambda: not board.stands("weights_old"))
+        assert shown(daemon, "epochs_since_weights", mechid="0") == 0

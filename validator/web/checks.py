@@ -1,0 +1,67 @@
+"""What /readyz looks at: each check is some conditions of the board, none of which may stand, and what was seen."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from validator.conditions import CONDITIONS, Board
+
+
+class Check(NamedTuple):
+    """One row of the report.
+
+    Attributes:
+        holds: one sentence: what is so while the check is passed.
+        conditions: by name; the check fails while one of them stands, unless that is a note.
+        known: whether it holds from the start; else nothing is known before something was seen.
+    """
+
+    holds: str
+    conditions: tuple[str, ...]
+    known: bool = False
+
+
+CHECKS: Final[Mapping[str, Check]] = {
+    "rounds": Check("Rounds begin and end.", ("rounds_silent", "rounds_failing"), known=True),
+    "dispatches": Check(
+        "Rounds send requests to miners.", ("rounds_no_tasks", "rounds_no_miners", "rounds_no_dispatches")
+    ),
+    "answers": Check("Some answers pass their gates and earn.", ("rounds_no_valid_answers", "rounds_all_early")),
+    "declarations": Check("Some of the miners' declarations are accepted.", ("declarations_refused",)),
+    "weights": Check(
+        "The last weights on chain are not older than `health.weights_epochs`.", ("weights_old", "weights_failing")
+    ),
+    "standing": Check("The hotkey is registered and has a validator permit.", ("no_standing",)),
+    "chain": Check(
+        "The chain answers, and its blocks move on.", ("chain_away", "chain_stale", "subnet_gone", "other_chain")
+    ),
+    "clock": Check("The clock agrees with the chain's.", ("local_clock",)),
+    "store": Check("The database takes writes.", ("store_away", "store_no_write", "store_damaged"), known=True),
+    "disk": Check("A round's answers find room.", ("local_disk",)),
+    "descriptors": Check("A round's requests find file descriptors.", ("local_descriptors",)),
+    "loop": Check("The event loop runs.", ("loop_stuck",), known=True),
+    "workers": Check("Answers are judged as they come.", ("gates_behind",)),
+    "reruns": Check("Answers can be run again.", ("sandbox_away", "reruns_full", "reruns_off")),
+}
+
+
+def checked(seen: Mapping[str, Mapping[str, Any]], board: Board) -> dict[str, dict[str, Any]]:
+    """Return the report's rows: `ok`, the sentence, the advice where the check fails, and what was seen.
+
+    Args:
+        seen: by check, the facts.
+        board: which conditions stand.
+    """
+    return {name: _row(check, seen.get(name), board) for name, check in CHECKS.items()}
+
+
+def _row(check: Check, seen: Mapping[str, Any] | None, board: Board) -> dict[str, Any]:
+    standing = [CONDITIONS[name] for name in check.conditions if board.stands(name)]
+    failing = [condition for condition in standing if condition.severity != "note"]
+    told = [{"condition": one.name, "advice": one.advice} for one in (*failing, *standing)]
+    known = check.known or (seen is not None and not standing)
+    return {
+        "ok": False if failing else True if known else None,
+        "holds": check.holds,
+        **dict(*told[:1]),
+        **(seen or {}),
+    }
