@@ -30,7 +30,11 @@ def watch_of(world: World, at_once: int = 2) -> QueueWatch:
 
 
 def figures(watch: QueueWatch) -> dict[str, float]:
-    lines = [line for line in watch.metrics.render().decode().splitlines() if line.startswith("validator_queue")]
+    lines = [
+        line
+        for line in watch.metrics.render().decode().splitlines()
+        if line.startswith("validator_queue") and 'kind="reruns"' in line
+    ]
     return {name.removeprefix("validator_queue"): float(value) for name, _, value in (x.rpartition(" ") for x in lines)}
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from validator.queue.work import Words
 from validator.telemetry.events import Event
 
 ROOT = Path(__file__).parents[2]
@@ -38,10 +39,23 @@ def logged() -> Iterator[Call]:
                 )
 
 
+def words() -> dict[str, set[str]]:
+    """What each of the words of a kind of waiting work is called, over all kinds."""
+    found: dict[str, set[str]] = {field: set() for field in Words._fields}
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == Words.__name__:
+                for field, given in zip(Words._fields, node.args, strict=True):
+                    found[field].update(_names(given))
+    return found
+
+
 def _names(node: ast.expr) -> Iterator[str]:
-    """Every event that the first argument can be: a literal, Event.NAME, or a choice between such."""
+    """Every event that the first argument can be: a literal, Event.NAME, `….words.NAME`, or a choice between such."""
     if isinstance(node, ast.Constant):
         yield str(node.value)
+    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and node.value.attr == "words":
+        yield from words()[node.attr]
     elif isinstance(node, ast.IfExp):
         yield from _names(node.body)
         yield from _names(node.orelse)

@@ -23,4 +23,16 @@ RERUNS: Final = (
         "So many reruns wait that a round's own may not fit: such a round has none of its answers run again.",
         "Look at what `validator reruns list` says of their tries; give the engine more, or more machines.",
     ),
+    Condition(
+        "code_off",
+        "note",
+        "There is no sandbox to judge code in: plans for code tasks wait, and enter no window before there is one.",
+        "Name an engine and the runner's image in `sandbox`, or take the code tasks away; what waits is judged later.",
+    ),
+    Condition(
+        "code_waits",
+        "degraded",
+        "Code of plans waits to be judged: its sandbox does not run.",
+        "Look at the engine and at what the detail names; code is tried until it is judged, at no planner's cost.",
+    ),
 )

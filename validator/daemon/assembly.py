@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from typing import Any
 
 import structlog
 
@@ -16,6 +17,7 @@ from validator.daemon.nearby import chain_is_here
 from validator.daemon.queue_watch import QueueWatch
 from validator.daemon.ready import checks, folders_of
 from validator.daemon.store_watch import StoreWatch
+from validator.daemon.unjudged import UnjudgedWatch
 from validator.daemon.upkeep import BudgetService, HeadWatch, LoopWatch, RetentionService
 from validator.daemon.watching import GateWatch, RoundWatch
 from validator.daemon.world import World
@@ -27,6 +29,8 @@ from validator.kinds.workflow.supply import Goals
 from validator.miners.client import HttpMinerClient
 from validator.miners.directory import CapabilityDirectory
 from validator.queue.embedded import AT_ONCE, EmbeddedWorker
+from validator.queue.work import Work
+from validator.reruns.code_work import CodeWork
 from validator.reruns.watch import SandboxWatch
 from validator.reruns.work import MOST_WAITING, RerunWork
 from validator.rounds.dispatch import Dispatcher
@@ -74,6 +78,8 @@ async def assembled(
         stack.push_async_callback(world.workers.close)
         if world.sandbox is not None:
             stack.push_async_callback(world.sandbox.close)
+        if world.code is not None:
+            stack.push_async_callback(world.code.close)
         schedule = schedule_of(settings)
         store = await stack.enter_async_context(open_store(settings.store.url.reveal(), writer=True, create=True))
         async with store.read() as tx:
@@ -184,12 +190,27 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
 
 
 def _rerun_services(world: World, store: Store, metrics: Metrics, health: HealthState) -> Sequence[Service]:
-    board, sandbox = health.board, world.sandbox
-    watch = QueueWatch(store, world.clock, health, metrics, at_once=AT_ONCE if sandbox else 0)
-    if sandbox is None:
-        return (watch,)
-    works = (RerunWork(store, sandbox, world.workers, board),)
-    return (watch, SandboxWatch(sandbox, world.clock, board), EmbeddedWorker(store, world.clock, works, AT_ONCE))
+    board, sandbox, code = health.board, world.sandbox, world.code
+    works: list[Work[Any]] = []
+    services: list[Service] = [
+        QueueWatch(
+            store,
+            world.clock,
+            health,
+            metrics,
+            at_once=AT_ONCE if sandbox else 0,
+            code_at_once=AT_ONCE if code else 0,
+        )
+    ]
+    if sandbox is not None:
+        works.append(RerunWork(store, sandbox, world.workers, board))
+        services.append(SandboxWatch(sandbox, world.clock, board))
+    if code is not None:
+        works.append(CodeWork(store, code, world.clock, board))
+        services.append(SandboxWatch(code, world.clock, board, "code_waits"))
+    else:
+        services.append(UnjudgedWatch(world.goals, store, world.clock, board))
+    return (*services, EmbeddedWorker(store, world.clock, works, AT_ONCE)) if works else services
 
 
 def _figures(settings: Settings, world: World, store: Store, metrics: Metrics, health: HealthState) -> FigureWatch:

@@ -1,7 +1,9 @@
 """How waiting work stands, told to health, metrics and the board; also where nothing does it."""
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, get_args
 
 from validator.reruns.work import MOST_WAITING
@@ -14,18 +16,18 @@ from validator.web.state import HealthState, QueueSeen
 
 _EVERY_S: Final = 10.0
 _OF_A_ROUND: Final = 24  # reruns at most: two tasks of each of four types, three primaries
-_KIND: Final = "reruns"
 _STATES: Final[tuple[str, ...]] = get_args(RerunState)
 
 
 @dataclass(frozen=True, slots=True)
 class QueueWatch:
-    """Looks at the reruns now and then; a service of the daemon.
+    """Looks at reruns and code checks now and then; a service of the daemon.
 
     Args:
         store, clock: what it looks at, and when.
         health, metrics: told.
-        at_once: how many tries this process makes at a time; 0: there is no sandbox.
+        at_once: how many reruns this process tries at a time; 0: there is no sandbox.
+        code_at_once: the same of code checks.
     """
 
     store: Store
@@ -33,6 +35,7 @@ class QueueWatch:
     health: HealthState
     metrics: Metrics
     at_once: int
+    code_at_once: int = 0
 
     async def run(self) -> None:
         """Look all the time. A store that is away has a condition of its own."""
@@ -50,13 +53,19 @@ class QueueWatch:
             StoreError: the store cannot be read.
         """
         async with self.store.read() as tx:
-            counts, oldest = await tx.reruns.counts(), await tx.reruns.oldest()
-        states = {state: counts.get(state, 0) for state in _STATES}
-        waited = 0.0 if oldest is None else (self.clock.now() - oldest).total_seconds()
-        self.health.saw_queue(_KIND, QueueSeen(states, oldest, self.at_once))
-        self.metrics.queue(_KIND, states, waited, self.at_once)
-        waiting = states["pending"] + states["running"]
+            reruns = await tx.reruns.counts(), await tx.reruns.oldest()
+            checks = await tx.code_checks.counts(), await tx.code_checks.oldest()
+        self._tell("code", *checks, self.code_at_once)
+        waiting = self._tell("reruns", *reruns, self.at_once)
         if self.at_once and waiting > MOST_WAITING - _OF_A_ROUND:
             self.health.board.raise_("reruns_full", f"{waiting} wait, of {MOST_WAITING} that may")
         else:
             self.health.board.clear("reruns_full")
+
+    def _tell(self, kind: str, counts: Mapping[str, int], oldest: datetime | None, at_once: int) -> int:
+        """Tell how one kind stands; return how many of it wait."""
+        states = {state: counts.get(state, 0) for state in _STATES}
+        waited = 0.0 if oldest is None else (self.clock.now() - oldest).total_seconds()
+        self.health.saw_queue(kind, QueueSeen(states, oldest, at_once))
+        self.metrics.queue(kind, states, waited, at_once)
+        return states["pending"] + states["running"]

@@ -14,6 +14,7 @@ from validator.kinds.assessment.supply import CanaryMaker
 from validator.kinds.registry import KINDS
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
+from validator.reruns.sandbox.code import CodeSandbox
 from validator.reruns.sandbox.job import Sandbox
 from validator.reruns.sandbox.opening import open_sandbox
 from validator.settings import Settings
@@ -53,6 +54,7 @@ class World:
         canary: makes canary tasks; None for rounds without them.
         workers: where what strangers send is judged.
         sandbox: where answers are run again; None: none is.
+        code: where the code of plans is judged; None: none is.
     """
 
     chain: Chain
@@ -64,6 +66,7 @@ class World:
     canary: CanaryMaker | None
     workers: Workers
     sandbox: Sandbox | None = None
+    code: CodeSandbox | None = None
 
 
 def build_world(settings: Settings) -> World:

@@ -265,6 +265,8 @@ class Reason(StrEnum):
         "The result is code, which is judged in a sandbox after its round has settled.",
     )
 
+    CODE_LOST = "code_lost", "The plan, its run or its task can no longer be read: nothing can be judged."
+
     # Weights
     WEIGHTS_SENT = "weights_sent", "The chain took the weights."
     WEIGHTS_NONE_POSITIVE = "weights_none_positive", "No miner has a positive score: nothing is sent."

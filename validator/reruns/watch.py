@@ -1,4 +1,4 @@
-"""Whether the container engine is there: what the condition `sandbox_away` follows."""
+"""Whether the sandboxes' engine is there: what the conditions `sandbox_away` and `code_waits` follow."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -7,6 +7,7 @@ import structlog
 
 from validator.conditions import Board, Once, place_of
 from validator.protocol.reasons import Reason
+from validator.reruns.sandbox.code import CodeSandbox
 from validator.reruns.sandbox.job import Evidence, Sandbox, SandboxFailure
 from validator.sources import Clock
 from validator.telemetry import Event
@@ -31,11 +32,13 @@ class SandboxWatch:
     Args:
         sandbox, clock: what it looks at, and when.
         board: told.
+        condition: that stands while the sandbox does not run.
     """
 
-    sandbox: Sandbox
+    sandbox: Sandbox | CodeSandbox
     clock: Clock
     board: Board
+    condition: str = "sandbox_away"
     _said: Once = field(init=False)
 
     def __post_init__(self) -> None:
@@ -56,7 +59,7 @@ class SandboxWatch:
                 _log.exception(Event.RERUNS_FAILED, reason=Reason.BUG_INTERNAL, repeats=repeats)
             return False
         if failure is None:
-            self.board.clear("sandbox_away")
+            self.board.clear(self.condition)
             return True
-        self.board.raise_("sandbox_away", failure.detail)
+        self.board.raise_(self.condition, failure.detail)
         return False

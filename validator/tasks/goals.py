@@ -25,6 +25,9 @@ class GoalSource(Protocol):
     async def fetch(self, count: int, order: Order) -> list[WorkflowTask]:
         """Return up to `count` different tasks, those that are due first; `order` ranks them by `task_sha256`."""
 
+    async def all(self) -> tuple[WorkflowTask, ...]:
+        """Return every task that could be given out now."""
+
 
 class MemoryGoals:
     """Serves goals.
@@ -39,6 +42,10 @@ class MemoryGoals:
     async def fetch(self, count: int, order: Order) -> list[WorkflowTask]:
         """Return up to `count` tasks; see `GoalSource`."""
         return await _take(self._tasks, count, order)
+
+    async def all(self) -> tuple[WorkflowTask, ...]:
+        """Return every task."""
+        return tuple(self._tasks.values())
 
 
 class DirectoryGoals:
@@ -57,12 +64,19 @@ class DirectoryGoals:
 
     async def fetch(self, count: int, order: Order) -> list[WorkflowTask]:
         """Return up to `count` tasks; see `GoalSource`."""
+        return await _take(await self._usable(), count, order)
+
+    async def all(self) -> tuple[WorkflowTask, ...]:
+        """Return every task in the folder that is whole."""
+        return tuple((await self._usable()).values())
+
+    async def _usable(self) -> dict[str, WorkflowTask]:
         usable, refused = await asyncio.to_thread(_read_all, self._root)
         for path, fault in refused.items():
             if self._refused.get(path) != fault:
                 _log.warning("task_refused", task=printable(path.parent.name), reason=printable(fault, 500))
         self._refused = refused
-        return await _take(usable, count, order)
+        return usable
 
 
 def find_goals(root: Path) -> list[Path]:

@@ -161,6 +161,23 @@ class Event(StrEnum):
         "reason repeats exception",
     )
 
+    # Code of plans
+    CODE_CHECKED = (
+        "code_checked",
+        "What judging one plan's code came to, its canonical line: judged, or inconclusive.",
+        f"check_id {_ROUND} task_id skill_type hotkey outcome reason detail attempts seconds",
+    )
+    CODE_POSTPONED = (
+        "code_postponed",
+        "A try told nothing of the code: it is made again after so many seconds.",
+        f"check_id {_ROUND} task_id skill_type hotkey reason detail attempts seconds",
+    )
+    CODE_FAILED = (
+        "code_failed",
+        "An error of the validator in judging code, which is tried again; said once per change.",
+        "reason repeats exception",
+    )
+
     # Tasks and miners
     TASK_REFUSED = "task_refused", "A task is not used.", "task bundle_sha256 reason"
     TASK_SOURCE_FAILED = "task_source_failed", "A task source gave nothing.", "source skill_type reason"

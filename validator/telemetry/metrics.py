@@ -39,6 +39,7 @@ _ERRORS: Final = (
     Event.DISPATCH_FAILED,
     Event.ROUND_FAILED,
     Event.RERUNS_FAILED,
+    Event.CODE_FAILED,
     Event.WEIGHTS_FAILED,
     Event.REQUEST_FAILED,
 )
@@ -74,6 +75,9 @@ class Metrics:
         self.workflow_cost = self._counter("workflow_cost_tao", "TAO that the runs of plans took.")
         self.workflow_seconds = self._histogram("workflow_seconds", "From a run's first step to its last.")
         self.reruns = self._counter("reruns", "Reruns that ended, by what they came to.", "outcome")
+        self.code_checks = self._counter(
+            "code_checks", "Checks of plans' code that ended, by what they came to.", "outcome"
+        )
         self.queued = self._gauge("queue", "Waiting work in the store, by kind and state.", "kind", "state")
         self.queue_oldest = self._gauge(
             "queue_oldest_seconds", "How long the oldest piece that is pending or running has waited.", "kind"
@@ -118,6 +122,7 @@ class Metrics:
             Event.WORKFLOW_RAN: self._run,
             Event.WORKER_ENDED: self._worker,
             Event.RERUN_ENDED: lambda fields: self.reruns.labels(fields["outcome"]).inc(),
+            Event.CODE_CHECKED: lambda fields: self.code_checks.labels(fields["outcome"]).inc(),
             Event.ROUND_SETTLED: self._round,
             Event.ROUND_ENDED: self._round,
             Event.WEIGHTS_SUBMITTED: self._weights,

@@ -1,0 +1,124 @@
+"""Judging a plan's code, as a kind of waiting work: one try of one check (SPEC 12)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from validator.conditions import Board
+from validator.protocol.code_report import CodeReport
+from validator.protocol.reasons import Reason
+from validator.protocol.round import GoalTask, WorkflowSubmission
+from validator.protocol.skill_types import SkillType
+from validator.protocol.workflow_score import WorkflowRun
+from validator.queue.work import Ended, Impossible, Outcome, Postponed, Words
+from validator.reruns.sandbox.code import CodeJob, CodeSandbox
+from validator.reruns.sandbox.job import SandboxFailure
+from validator.scoring import Version, version
+from validator.sources import Clock
+from validator.store import Store, Transaction
+from validator.store.code_check import CodeCheck
+from validator.store.errors import DamagedError
+from validator.store.repositories.code_checks import CodeChecks
+from validator.telemetry import Event
+
+MOST_TRIES: Final = 12  # that end in an error of this program
+_WORDS: Final = Words(Event.CODE_CHECKED, Event.CODE_POSTPONED, Event.CODE_FAILED)
+
+
+class _Needs(NamedTuple):
+    """What a try needs of the store: the job, and what was measured of the run, by the version of its round."""
+
+    job: CodeJob
+    measured: WorkflowRun
+    version: Version
+
+
+@dataclass(frozen=True, slots=True)
+class CodeWork:
+    """Code of plans that is run with its task's tests in the sandbox; what it is worth enters the next round.
+
+    Whatever the code does is a result. A failure of the engine is tried again for as long as it takes: no planner goes
+    unpaid for it. Only an error of this program ends a check inconclusive, after `MOST_TRIES`.
+
+    Args:
+        store, sandbox, clock: what it works with.
+        board: told while code waits for the sandbox.
+    """
+
+    store: Store
+    sandbox: CodeSandbox
+    clock: Clock
+    board: Board
+    name: str = "code"
+    words: Words = _WORDS
+
+    def queue(self, tx: Transaction) -> CodeChecks:
+        """Return the table of checks."""
+        return tx.code_checks
+
+    def gives_up(self, taken: CodeCheck, reason: Reason) -> bool:
+        """Whether that was the last try."""
+        return reason == Reason.BUG_INTERNAL and taken.attempts >= MOST_TRIES
+
+    def named(self, taken: CodeCheck) -> Mapping[str, str]:
+        """Return what every line about the check names it by."""
+        return {
+            "check_id": taken.check_id,
+            "round_id": str(taken.key.round_id),
+            "task_id": taken.key.task_id,
+            "skill_type": str(SkillType.WORKFLOW),
+            "hotkey": taken.key.hotkey,
+        }
+
+    async def attempt(self, taken: CodeCheck) -> Outcome:
+        """Run the task's tests against the plan's code once."""
+        async with self.store.read() as tx:
+            needs = await _needs(tx, taken)
+        if needs is None:
+            return Impossible(Reason.CODE_LOST)
+        began = self.clock.monotonic()
+        found = await self.sandbox.check(needs.job)
+        if isinstance(found, SandboxFailure) and found.ours:
+            self.board.raise_("code_waits", f"{found.reason} {found.detail}")
+            return Postponed(found.reason, found.detail)
+        self.board.clear("code_waits")
+        if isinstance(found, SandboxFailure):
+            return Impossible(found.reason, found.detail)
+        return _done(taken, needs, found, round(self.clock.monotonic() - began, 3))
+
+
+def _done(check: CodeCheck, needs: _Needs, report: CodeReport, seconds: float) -> Ended:
+    score = needs.version.fill_run(needs.measured, report).score.score
+
+    async def write(tx: Transaction, at: datetime, detail: str) -> bool:
+        return await tx.code_checks.done(check, report, score, at, detail)
+
+    told = f"{report.passed} of {report.total} tests passed, {report.findings} findings of the linter"
+    return Ended(write, "judged", Reason.QUALITY_JUDGED, told, seconds)
+
+
+async def _needs(tx: Transaction, check: CodeCheck) -> _Needs | None:
+    """Return what the try needs, None where some of it is gone or cannot be read."""
+    key = check.key
+    stored = await tx.rounds.get(key.round_id)
+    if stored is None or stored.input is None:
+        return None
+    try:
+        results = await tx.submissions.results(key.round_id, [key.task_id])
+    except DamagedError:
+        return None
+    task = next((one for one in stored.input.tasks if one.task_id == key.task_id), None)
+    answers = results.answers(key.task_id, WorkflowSubmission)
+    answer = next((one for one in answers if one.hotkey == key.hotkey), None)
+    if not isinstance(task, GoalTask) or answer is None:
+        return None
+    scored_by = version(stored.input.scoring_version)
+    output = scored_by.result_of(answer.plan, answer.run)
+    if output is None:
+        return None
+    return _Needs(
+        CodeJob(scored_by.code_of(output), task.goal.reference.given("tests")),
+        scored_by.measure(task.goal, answer.plan, answer.run, 0.0),
+        scored_by,
+    )
