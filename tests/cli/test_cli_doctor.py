@@ -53,9 +53,10 @@ async def test_beside_a_validator_that_runs_all_is_well(tmp_path: Path, sqlite_u
         async with site.daemon() as daemon:
             await until(lambda: "round_settled" in site.log.read_text(), site)
             report = json.loads(await _asked(site))
+            screen = json.loads(await site.said("status", "--json"))
             await until(lambda: site.log.read_text().count("round_settled") > 2, site)  # it goes on
             assert daemon.returncode is None
-            assert "condition_raised" not in site.log.read_text()
+            assert '"condition": "store' not in site.log.read_text()
     finally:
         await miners.close()
     seen = {finding["about"]: finding for one in report["checks"] for finding in one["findings"]}
@@ -66,6 +67,12 @@ async def test_beside_a_validator_that_runs_all_is_well(tmp_path: Path, sqlite_u
     assert seen["chain of the store"]["status"] == "ok"
     assert seen["database write"]["status"] == "ok"
     assert seen["registration"]["seen"] == "uid 0 on netuid 1"
+    assert screen["running"]["answers"] is True
+    assert screen["running"]["report"]["started_at"]
+    assert (screen["chain"]["me"]["uid"], screen["chain"]["me"]["validator_permit"]) == (0, True)
+    assert screen["chain"]["head"]["number"] >= screen["store"]["rounds"][0]["block"]
+    assert screen["store"]["miners"]["declaring"] == 6
+    assert screen["problems"] == {"wallet": "", "store": "", "chain": ""}
 
 
 async def _asked(site: Site) -> str:

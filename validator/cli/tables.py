@@ -27,6 +27,12 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> 
 
     What may be broken over lines is; a terminal too narrow for the rest breaks the lines itself.
     """
+    for line in table_lines(columns, rows):
+        write_line(line)
+
+
+def table_lines(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Return a table's lines, harmless, as `print_table` prints them."""
     cells = [[cell(value) for value in row] for row in rows]
     widths = [max(map(cell_len, (column.name, *texts))) for column, *texts in zip(columns, *cells, strict=True)]
     least = [min(width, _FOLDED) if column.fold else width for column, width in zip(columns, widths, strict=True)]
@@ -40,5 +46,4 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> 
     console.width = max(console.width, sum(least if console.is_terminal else widths) + _GAP * len(columns))
     with console.capture() as capture:
         console.print(table)
-    for line in capture.get().splitlines():
-        write_line(line.rstrip())
+    return [line.rstrip() for line in capture.get().splitlines()]

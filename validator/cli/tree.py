@@ -191,6 +191,11 @@ TREE: Final = Group(
             "validator.cli.doctor:doctor",
         ),
         Lazy(
+            "status",
+            "Show one validator on one screen: store, health report and chain, whichever are there; --watch keeps on.",
+            "validator.cli.status:status",
+        ),
+        Lazy(
             "health",
             "Ask /readyz of the validator that runs with these settings; a line for each condition, with advice.",
             "validator.cli.health:health",

@@ -38,7 +38,8 @@ def _health(settings: HealthSettings) -> tuple[bool, Finding]:
         said = f"{answer.address}: a validator answers: {answer.status}"
         if not answer.healthy:
             return True, fault("running", said, _HEALTH)
-        return True, warning("running", said, _HEALTH) if answer.conditions else ok("running", said)
+        fine = answer.report.get("status") == "ok"
+        return True, ok("running", said) if fine else warning("running", said, _HEALTH)
     problem = _taken(settings)
     if problem is None:
         return False, ok("health port", f"{answer.address} is free: no validator runs with these settings here")

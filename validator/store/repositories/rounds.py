@@ -172,6 +172,12 @@ class Rounds(Repository):
         blob = await self._scalar(select(rounds.c[which]).where(rounds.c.round_id == round_id))
         return None if blob is None else await self._packing.unpack(blob)
 
+    async def first_started(self) -> datetime | None:
+        """Return when the oldest round began, None if there is none."""
+        oldest = select(rounds.c.started_at).order_by(rounds.c.round_id).limit(1)
+        began: datetime | None = await self._scalar(oldest)
+        return began
+
     async def ids(self, since: int = 0) -> tuple[int, ...]:
         """Return the ids of all rounds from `since` on, oldest first."""
         statement = select(rounds.c.round_id).where(rounds.c.round_id >= since).order_by(rounds.c.round_id)

@@ -1,0 +1,191 @@
+"""`validator status`: one screen, with and without a validator that runs; and what it says of each side."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cli_store import EVIL, EVIL_SHOWN, PROGRAM, Example, called, environment, example_in, write_config
+
+from validator.chain.base import Head
+from validator.cli.ages import size, span
+from validator.cli.status_text import screen
+from validator.protocol.round import Neuron
+from validator.settings import Settings
+from validator.status import OnChain, OnChainWeights, Overview, Running, Stored
+from validator.status.disk import Disk, disk_of
+from validator.status.stored import Miners, stored
+from validator.store import Store
+from validator.store.records import WeightsRecord
+from validator.store.repositories.weights import PlannedWeights
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+ME = Neuron("5Me", 3, 1000.0, True, None)
+NOBODY = Running("http://127.0.0.1:9337", answers=False, status="no answer: Connection refused")
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
+    return example_in(tmp_path_factory.getbasetemp() / "example")
+
+
+def test_without_a_validator_it_says_so_first_and_shows_what_is_stored(example: Example) -> None:
+    done = called("status", "--no-chain", "--config", str(example.config))
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("NO VALIDATOR ANSWERS at http://127.0.0.1:9337 (no answer: ")
+    assert any(line.startswith("round      1 in hand for ") for line in lines)
+    assert any(line.startswith("weights    mechanism 0: epoch 7 confirmed at block 140, ") for line in lines)
+    assert "flags      1 standing on 1 hotkeys, 0 ejected" in lines
+    assert any(line.startswith("unpaid     ") for line in lines)
+    table = [line.split() for line in lines if line.split()[:1] in (["0"], ["1"])]
+    assert [row[:2] for row in table] == [["1", "open"], ["0", "settled"]]
+    assert all(line.isprintable() for line in lines)
+
+
+def test_json_has_all_of_it(example: Example) -> None:
+    done = called("status", "--no-chain", "--json", "--config", str(example.config))
+    found = json.loads(done.stdout)
+    assert found["running"]["answers"] is False
+    assert found["store"]["in_hand"]["round_id"] == 1
+    assert found["store"]["flags"] == 1
+    assert found["disk"]["bytes"] > 0
+    assert (found["chain"], found["problems"]["chain"]) == (None, "not asked")
+
+
+def test_a_store_that_cannot_be_read_is_said_and_has_an_exit_code(tmp_path: Path) -> None:
+    config = write_config(tmp_path, f"sqlite:///{tmp_path}/nowhere/v.sqlite")
+    done = called("status", "--no-chain", "--config", str(config))
+    assert (done.returncode, done.stderr) == (3, "")
+    assert "does not exist; make it" in done.stdout
+
+
+def test_to_watch_it_needs_a_terminal(example: Example) -> None:
+    done = called("status", "--watch", "--no-chain", "--config", str(example.config))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "leave --watch out, or add --json" in done.stderr
+
+
+def test_watching_prints_look_after_look_until_it_is_interrupted(example: Example) -> None:
+    command = [*PROGRAM, "status", "--watch", "--json", "--every", "1", "--no-chain", "--config", str(example.config)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+    ) as done:
+        assert done.stdout is not None
+        assert done.stderr is not None
+        first, second = (json.loads(done.stdout.readline()) for _ in range(2))
+        done.send_signal(signal.SIGINT)
+        assert (done.wait(30), done.stderr.read()) == (0, "")
+    assert first["store"]["rounds"] == second["store"]["rounds"]
+    assert first["at"] < second["at"]
+
+
+def test_a_terminal_is_watched_live(example: Example) -> None:
+    ours, theirs = pty.openpty()
+    command = [*PROGRAM, "status", "--watch", "--no-chain", "--config", str(example.config)]
+    shell = environment(TERM="xterm", COLUMNS="120", LINES="50")
+    with subprocess.Popen(command, stdout=theirs, stderr=theirs, stdin=theirs, env=shell) as done:
+        os.close(theirs)
+        shown = b""
+        while b"mean consensus" not in shown:
+            assert select.select([ours], [], [], 60)[0], shown
+            shown += os.read(ours, 65_536)
+        done.send_signal(signal.SIGINT)
+        while select.select([ours], [], [], 60)[0]:
+            try:
+                os.read(ours, 65_536)
+            except OSError:  # it has gone
+                break
+        assert done.wait(30) == 0
+    os.close(ours)
+    assert b"NO VALIDATOR ANSWERS" in shown
+
+
+async def test_what_is_stored_is_told_alike_by_both_databases(store: Store, store_url: str) -> None:
+    settings = Settings.model_validate({"validator": {"netuid": 1}, "store": {"url": store_url}})
+    async with store.begin() as tx:
+        await tx.weight_guard.lock("another program wrote", NOW)
+        plan = PlannedWeights({"a": 1.0}, {"a": 1.0}, 0.0, {3: 65_535})
+        await tx.weights.prepare(1, 0, 7, plan, NOW)
+        await tx.weights.prepare(2, 0, 9, plan, NOW)  # of another subnet
+    async with store.read() as tx:
+        found = await stored(tx, settings, NOW)
+    disk = await disk_of(store, settings, NOW)
+    assert [(one.netuid, one.epoch, one.state) for one in found.weights] == [(1, 7, "prepared")]
+    assert (found.locked, found.rounds, found.in_hand) == ("another program wrote", (), None)
+    assert found.miners == Miners(0, 0, 0, 0, 0, 0)
+    assert disk.bytes > 0
+    assert (disk.per_day, disk.days_left) == (None, None)
+
+
+def seen(**changes: object) -> Overview:
+    """A validator that does not run, with an empty store and no chain, but for what is changed."""
+    nothing = Stored((), (), Miners(0, 0, 0, 0, 0, 0), 0, {}, {}, None)
+    base = Overview(NOW, 1, "5Me", "", NOBODY, nothing, Disk(1024, None, None), "", None, "not asked")
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def with_stored(**changes: object) -> Stored:
+    empty = seen().stored
+    assert empty is not None
+    return replace(empty, **changes)  # type: ignore[arg-type]
+
+
+def weights(epoch: int, sent: dict[int, int]) -> WeightsRecord:
+    return WeightsRecord(
+        1, 1, 0, epoch, "confirmed", 1, 130, 8, 138, 135, sent, {}, {}, 0.0, None, None, NOW, NOW - timedelta(hours=2)
+    )
+
+
+def chain(epoch: int, row: dict[int, int], commits: tuple[int, ...] = (), me: Neuron | None = ME) -> OnChain:
+    head = Head(150, "00", int(NOW.timestamp()) - 4, epoch, 200)
+    return OnChain(1, head, 180, 100, 12, me, 500.0, (OnChainWeights(0, 135, row, commits),))
+
+
+def test_the_chain_and_the_row_in_force() -> None:
+    stored_weights = with_stored(weights=(weights(6, {3: 65_535}),))
+    text = "\n".join(screen(seen(stored=stored_weights, chain=chain(7, {3: 65_535}))))
+    assert "role       uid 3, validator permit, stake 1000 TAO (least 500)" in text
+    assert "block      150, 4 s old; 12 neurons" in text
+    assert "epoch      7 [############............] 50%, until block 200; weights due in 30 blocks" in text
+    assert "epoch 6 confirmed at block 135, 2 h ago; on chain 1 targets, updated at block 135, as sent" in text
+    assert "to look at" not in text
+    text = "\n".join(screen(seen(stored=stored_weights, chain=chain(9, {4: 1}, me=None))))
+    assert "NOT REGISTERED on this subnet" in text
+    assert "NOT what this store sent last" in text
+    assert "  weights: none confirmed since epoch 6, now it is 9; `validator weights plan`" in text
+    text = "\n".join(screen(seen(stored=stored_weights, chain=chain(7, {}, commits=(140,)))))
+    assert "on chain 1 not revealed yet, the newest of block 140" in text
+
+
+def test_what_somebody_should_look_at_comes_last() -> None:
+    running = Running("http://x", answers=True, status="degraded: local_disk", conditions=(f"local_disk: {EVIL}",))
+    disk = Disk(10 * 1024**2, 100 * 1024**2, 20.0 * 1024**2)
+    lines = screen(seen(running=running, stored=with_stored(locked=EVIL), disk=disk))
+    assert lines[0].startswith("A validator runs: degraded: local_disk, http://x")
+    assert "disk       10.0 MiB, about 20.0 MiB a day; 100.0 MiB free, room for 5 days" in lines
+    assert lines[-4:] == [
+        "to look at:",
+        f"  local_disk: {EVIL_SHOWN}",
+        f"  weights are locked: {EVIL_SHOWN}; see `validator weights unlock --help`",
+        "  disk: room for 5 days at this pace",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(-1, "0 s"), (0, "0 s"), (59.9, "59 s"), (61, "1 min 1 s"), (3_600, "1 h"), (200_000, "2 d 7 h")],
+)
+def test_spans_have_two_units_at_most(seconds: float, words: str) -> None:
+    assert span(seconds) == words
+
+
+@pytest.mark.parametrize(("amount", "words"), [(0, "0 B"), (1536, "1.5 KiB"), (5 * 1024**4, "5120.0 GiB")])
+def test_sizes_have_the_unit_that_fits(amount: float, words: str) -> None:
+    assert size(amount) == words
