@@ -18,13 +18,13 @@ from validator.reruns.sandbox.engine import (
     RefusedError,
     TooLargeError,
 )
-from validator.reruns.sandbox.finishing import whatever_happens
 from validator.reruns.sandbox.fitness import lacks
 from validator.reruns.sandbox.holder import holder_image
 from validator.reruns.sandbox.image import ImageReferenceError, PinnedImage
 from validator.reruns.sandbox.images import ImageRefusedError, Images
 from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure, SandboxJob
 from validator.reruns.sandbox.labels import OWNER, PULLED, Owner
+from validator.store.unbroken import unbroken
 
 _FOLDER: Final = EVIDENCE.rpartition("/")[2]
 _END_S: Final = 60.0  # how long a killed container may take to end
@@ -124,7 +124,7 @@ class ContainerSandbox:
             await self._hold(name, job)
             return await self._watched(name, image, job)
         finally:
-            await whatever_happens(self._remove(name))
+            await unbroken(self._remove(name))
 
     async def _hold(self, name: str, job: SandboxJob) -> None:
         """Make the two volumes, keep them, and put the bundle into its own."""

@@ -12,6 +12,7 @@ from aiodocker import Docker, DockerError
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
+from validator.store.unbroken import unbroken
 
 _AWAY = 900  # what aiodocker calls a failed connection
 _NOT_THERE = 404
@@ -126,10 +127,14 @@ class Engine:
             await reply.read()
 
     async def make_volume(self, name: str, labels: Mapping[str, str], options: Mapping[str, str]) -> None:
-        """Make a volume of the local driver."""
+        """Make a volume of the local driver; once asked for it is made, and a cancellation waits for that."""
         config = {"Name": name, "Labels": dict(labels), "Driver": "local", "DriverOpts": dict(options)}
-        async with self._call("make a volume"):
-            await self._docker.volumes.create(config)  # type: ignore[no-untyped-call]
+
+        async def make() -> None:
+            async with self._call("make a volume"):
+                await self._docker.volumes.create(config)  # type: ignore[no-untyped-call]
+
+        await unbroken(make())
 
     async def volumes(self, label: str) -> list[Mapping[str, Any]]:
         """Return the volumes that have the label."""
@@ -144,9 +149,13 @@ class Engine:
                 await self._docker._query_json(f"volumes/{name}", "DELETE")  # noqa: SLF001 - see _reply
 
     async def make_container(self, name: str, config: Mapping[str, Any]) -> None:
-        """Make a container; it does not run yet."""
-        async with self._call("make a container"):
-            await self._docker.containers.create(dict(config), name=name)
+        """Make a container, which does not run yet; once asked for it is made, and a cancellation waits for that."""
+
+        async def make() -> None:
+            async with self._call("make a container"):
+                await self._docker.containers.create(dict(config), name=name)
+
+        await unbroken(make())
 
     async def start(self, name: str) -> None:
         """Start a container."""

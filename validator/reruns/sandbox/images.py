@@ -14,10 +14,10 @@ from weakref import WeakValueDictionary
 
 from validator.protocol.reasons import Reason
 from validator.reruns.sandbox.engine import Engine, EngineAwayError, EngineError, EngineSlowError, TooLargeError
-from validator.reruns.sandbox.finishing import whatever_happens
 from validator.reruns.sandbox.image import PinnedImage
 from validator.reruns.sandbox.job import SandboxFailure
 from validator.reruns.sandbox.labels import PULLED, Owner
+from validator.store.unbroken import unbroken
 
 REPOSITORY: Final = "sssa-sandbox/image"
 _UNKNOWN: Final = ("manifest unknown", "manifest verification failed", "does not match", ": not found")
@@ -97,8 +97,8 @@ class Images:
     async def _pulled(self, image: PinnedImage, most: int) -> Mapping[str, Any]:
         note = f"sssa-pull-{secrets.token_hex(8)}"
         self._pulling.add(note)
-        await self._engine.make_volume(note, self._owner.labels(self._pull_s) | {PULLED: image.reference}, {})
         try:
+            await self._engine.make_volume(note, self._owner.labels(self._pull_s) | {PULLED: image.reference}, {})
             await self._pull(image, most)
             found = await self._engine.image(image.reference)
             if found is None or not any(one.endswith(f"@{image.digest}") for one in found["RepoDigests"]):
@@ -106,7 +106,7 @@ class Images:
             _check(found, most)
             await self._engine.tag(found["Id"], REPOSITORY, _tag(image))
         finally:
-            await whatever_happens(self._settle(note, image.reference))
+            await unbroken(self._settle(note, image.reference))
             self._pulling.discard(note)
         await self._make_room()
         return found
