@@ -81,3 +81,27 @@ def test_a_restored_store_is_json_too(own: Example, tmp_path: Path) -> None:
     said = json.loads(called("db", "restore", str(file), "--json", "--config", str(config)).stdout)
     assert said["store"] == f"sqlite:///{database}"
     assert (said["was"], said["newest_round"], said["replayed"], said["equal"]) == ("current", 1, 2, 1)
+
+
+def test_a_check_says_what_was_looked_at_and_how_it_ends(own: Example) -> None:
+    where = ["--config", str(own.config)]
+    said = answered("db", "check", *where)
+    assert said["sound"] is True
+    assert [check["name"] for check in said["checks"]] == ["pages", "tables", "references", "digests", "receipts"]
+    with closing(sqlite3.connect(own.database)) as connection:
+        connection.execute("UPDATE rounds SET outcome_sha256 = 'aa' WHERE round_id = 0")
+        connection.commit()
+    done = called("db", "check", *where)
+    assert (done.returncode, done.stderr) == (Exit.NO, "")
+    assert done.stdout.splitlines()[-1] == "digests: rounds.outcome of 0 is not what outcome_sha256 names"
+    with closing(sqlite3.connect(own.database)) as connection:
+        page, size = connection.execute(
+            "SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_master WHERE name = 'scores'"
+        ).fetchone()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with own.database.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\x55" * 200)
+    done = called("db", "check", *where)
+    assert done.returncode == Exit.STORE_DAMAGED
+    assert "malformed" in done.stderr

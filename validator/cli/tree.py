@@ -155,6 +155,11 @@ DB: Final = Group(
             "validator.cli.db:copy",
         ),
         Lazy(
+            "check",
+            "Look for damage: pages, tables, references, digests, the log.",
+            "validator.cli.db_check:check",
+        ),
+        Lazy(
             "backup",
             "Write the store into a new SQLite file that its owner alone can read; a validator may be running.",
             "validator.cli.db_backup:backup",

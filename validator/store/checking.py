@@ -1,0 +1,241 @@
+"""What a damaged or a changed store shows without computing anything again: pages, tables, references, digests."""
+
+import asyncio
+import hashlib
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Column, Connection, Row, and_, func, or_, select
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from validator.protocol.receipt import wrapped
+from validator.protocol.text import printable
+from validator.store.schema import VERSION_TABLE
+from validator.store.tables import (
+    bundles,
+    declarations,
+    metadata,
+    proofs,
+    receipts,
+    rounds,
+    salts,
+    sssas,
+    tasks,
+    workflow_runs,
+)
+
+FAULTS_SHOWN: Final = 20  # of one check
+_PARTITION: Final = 8
+_PAGES: Final = 100
+
+
+@dataclass(slots=True)
+class Check:
+    """One thing that was looked at.
+
+    Attributes:
+        name: `pages`, `tables`, `references`, `digests` or `receipts`.
+        looked: how many: lines of SQLite's own report, tables, references, documents, receipts.
+        faults: what is wrong, printable; at most `FAULTS_SHOWN`.
+        more: how many faults are not among them.
+    """
+
+    name: str
+    looked: int = 0
+    faults: list[str] = field(default_factory=list)
+    more: int = 0
+
+    def fault(self, text: str) -> None:
+        """Note what is wrong."""
+        if len(self.faults) < FAULTS_SHOWN:
+            self.faults.append(printable(text, 300))
+        else:
+            self.more += 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Digested:
+    """A column of bytes and the column that names their sha256."""
+
+    blob: Column[Any]
+    sha256: Column[Any]
+    key: Column[Any]
+    read: Callable[[bytes], bytes]
+
+
+def _as_stored(blob: bytes) -> bytes:
+    return blob
+
+
+_DIGESTED: Final[Sequence[_Digested]] = (
+    _Digested(rounds.c.input, rounds.c.input_sha256, rounds.c.round_id, zlib.decompress),
+    _Digested(rounds.c.outcome, rounds.c.outcome_sha256, rounds.c.round_id, zlib.decompress),
+    _Digested(sssas.c.document, sssas.c.sha256, sssas.c.sha256, zlib.decompress),
+    _Digested(workflow_runs.c.document, workflow_runs.c.sha256, workflow_runs.c.sha256, zlib.decompress),
+    _Digested(declarations.c.document, declarations.c.sha256, declarations.c.sha256, zlib.decompress),
+    _Digested(bundles.c.data, bundles.c.sha256, bundles.c.sha256, _as_stored),
+    _Digested(salts.c.salt, salts.c.commitment, salts.c.id, _as_stored),
+)
+
+
+async def checks(connection: AsyncConnection) -> AsyncIterator[Check]:
+    """Yield each check as it is done. Where the file itself is damaged nothing else is looked at.
+
+    What was changed and fits its digests all the same shows only when rounds are computed again (`validator replay`).
+
+    Args:
+        connection: a read transaction of a store whose tables are of this version.
+    """
+    if connection.dialect.name == "sqlite":
+        pages = await _guarded("pages", connection, _pages)
+        yield pages
+        if pages.faults:
+            return
+    yield await _guarded("tables", connection, _tables)
+    yield await _guarded("references", connection, _references)
+    yield await _guarded("digests", connection, _digests)
+    yield await _guarded("receipts", connection, _receipts)
+
+
+async def _guarded(name: str, connection: AsyncConnection, look: Callable[[AsyncConnection, Check], Any]) -> Check:
+    check = Check(name)
+    try:
+        await look(connection, check)
+    except DBAPIError as error:
+        check.fault(f"cannot be read: {error.orig}")
+    return check
+
+
+async def _pages(connection: AsyncConnection, check: Check) -> None:
+    for (line,) in await connection.exec_driver_sql(f"PRAGMA integrity_check({_PAGES})"):
+        check.looked += 1
+        if line != "ok":
+            check.fault(str(line))
+
+
+async def _tables(connection: AsyncConnection, check: Check) -> None:
+    options = {"compare_type": True, "compare_server_default": True, "version_table": VERSION_TABLE}
+
+    def compared(sync: Connection) -> list[Any]:
+        return list(compare_metadata(MigrationContext.configure(sync, opts=options), metadata))
+
+    check.looked = len(metadata.tables)
+    for difference in await connection.run_sync(compared):
+        check.fault(f"not as the migrations made it: {difference}")
+
+
+async def _references(connection: AsyncConnection, check: Check) -> None:
+    for child in metadata.sorted_tables:
+        for reference in child.foreign_key_constraints:
+            check.looked += 1
+            parent = reference.referred_table.alias("referred")
+            pairs = [(element.parent, parent.c[element.column.key]) for element in reference.elements]
+            lost = (
+                select(func.count())
+                .select_from(child.outerjoin(parent, and_(*(ours == theirs for ours, theirs in pairs))))
+                .where(*(ours.is_not(None) for ours, _ in pairs), or_(*(theirs.is_(None) for _, theirs in pairs)))
+            )
+            if many := await connection.scalar(lost):
+                names = ", ".join(ours.name for ours, _ in pairs)
+                check.fault(f"{child.name}: {many} rows whose {names} is not in {reference.referred_table.name}")
+
+
+async def _digests(connection: AsyncConnection, check: Check) -> None:
+    for one in _DIGESTED:
+        statement = select(one.key.label("key"), one.blob.label("blob"), one.sha256.label("sha256"))
+        async for rows in _partitions(connection, statement.where(one.blob.is_not(None)).order_by(one.key)):
+            check.looked += len(rows)
+            for key in await asyncio.to_thread(list, _unlike(rows, one.read)):
+                check.fault(f"{one.blob.table.name}.{one.blob.name} of {key} is not what {one.sha256.name} names")
+
+
+def _unlike(rows: Sequence[Row[Any]], read: Callable[[bytes], bytes]) -> Iterator[str]:
+    """Yield the keys of rows whose bytes do not have their digest."""
+    for row in rows:
+        try:
+            found = _sha256(read(row.blob))
+        except zlib.error:
+            found = ""
+        if found != row.sha256:
+            yield str(row.key)
+
+
+class _Note(msgspec.Struct):
+    task_id: str
+    sha256: str
+
+
+class _Lines(msgspec.Struct):
+    outcome: str | None
+    proofs: tuple[_Note, ...]
+
+
+class _End(msgspec.Struct):
+    lines: _Lines
+
+
+class _Link(msgspec.Struct):
+    """What of a receipt ties it to the one before and to its round."""
+
+    sequence: int
+    previous: str | None
+    round: _End | None
+
+
+async def _receipts(connection: AsyncConnection, check: Check) -> None:
+    """Hold the log together: no gap, each names the one before, and a round's outcome and proofs are those it names."""
+    statement = select(receipts.c.sequence, receipts.c.round_id, receipts.c.line, receipts.c.sha256)
+    before: str | None = None
+    async for rows in _partitions(connection, statement.order_by(receipts.c.sequence)):
+        for row in rows:
+            name = f"receipt {row.sequence}"
+            try:
+                line = zlib.decompress(row.line)
+                link = msgspec.json.decode(line, type=dict[str, _Link])["receipt"]
+            except (zlib.error, msgspec.MsgspecError, KeyError):
+                check.fault(f"{name} cannot be read")
+            else:
+                if _sha256(line) != row.sha256:
+                    check.fault(f"{name} is not what sha256 names")
+                if (link.sequence, link.previous) != (row.sequence, before) or row.sequence != check.looked:
+                    check.fault(f"{name} does not follow the one before")
+                if link.round is not None and await _lines(connection, row.round_id) != link.round.lines:
+                    check.fault(f"{name} names another outcome or other proofs than round {row.round_id} has")
+            before = row.sha256
+            check.looked += 1
+
+
+async def _lines(connection: AsyncConnection, round_id: int) -> _Lines | None:
+    """Return the lines that a round has now; None where they cannot be read."""
+    outcome = await connection.scalar(select(rounds.c.outcome).where(rounds.c.round_id == round_id))
+    statement = (
+        select(proofs.c.task_id, proofs.c.document)
+        .join(tasks, and_(tasks.c.round_id == proofs.c.round_id, tasks.c.task_id == proofs.c.task_id))
+        .where(proofs.c.round_id == round_id)
+        .order_by(tasks.c.position)
+    )
+    try:
+        notes = [
+            _Note(row.task_id, _sha256(wrapped("proof", zlib.decompress(row.document))))
+            for row in await connection.execute(statement)
+        ]
+        ended = None if outcome is None else _sha256(wrapped("outcome", zlib.decompress(outcome)))
+    except zlib.error:
+        return None
+    return _Lines(ended, tuple(notes))
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+async def _partitions(connection: AsyncConnection, statement: Any) -> AsyncIterator[Sequence[Row[Any]]]:
+    result = await connection.stream(statement)
+    async for rows in result.partitions(_PARTITION):
+        yield rows
