@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, Literal, Protocol
 
 from localnet.fresh import set_aside
@@ -11,8 +12,10 @@ from localnet.goals import local_goals
 from localnet.library import WINDOWS, Library, build_library
 from localnet.miner.analyses import AnalysisPool
 from localnet.population import Population
+from localnet.reruns.here import reruns_here
+from localnet.reruns.patience import PatientSource, all_run_again
 from localnet.result import NetworkResult, read_result
-from localnet.roster import Resident, collusion_roster, demo_roster, fair_collusion_roster
+from localnet.roster import Resident, collusion_roster, demo_roster, fair_collusion_roster, inventing_roster
 from localnet.services.local import LocalServices
 from localnet.tracing.policy import RunPolicy, Tracer
 from validator.chain.simulated import SimulatedChain
@@ -37,7 +40,7 @@ from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
 from validator.tasks.source import SourcedTask
 
-Scenario = Literal["demo", "collusion", "collusion-fair"]
+Scenario = Literal["demo", "collusion", "collusion-fair", "invented"]
 BLOCK_S: Final = 1.0
 TEMPO: Final = 20
 _RATE_LIMIT_BLOCKS: Final = 5
@@ -46,6 +49,7 @@ _RESIDENTS: Final[Mapping[Scenario, Callable[[], tuple[Resident, ...]]]] = {
     "demo": demo_roster,
     "collusion": collusion_roster,
     "collusion-fair": fair_collusion_roster,
+    "invented": inventing_roster,
 }
 
 
@@ -55,11 +59,12 @@ class NotLocalError(ValidatorError):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to run. `seed` decides keys, nonces, draws and who is who."""
+    """What to run. `seed` decides keys, nonces, draws and who is who; without `reruns` no engine is looked for."""
 
     scenario: Scenario = "demo"
     rounds: int = 18
     seed: str = "devnet"
+    reruns: bool = True
 
 
 class Watcher(Protocol):
@@ -111,6 +116,10 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
         clock, random = SystemClock(), SeededRandom(options.seed)
         signer = Signer.from_uri(settings.wallet.uri or "//Validator")
         subnet = _subnet(settings, options, signer, clock)
+        watcher.stage("looking for a container engine")
+        reruns = await stack.enter_async_context(reruns_here(settings, wanted=options.reruns))
+        if reruns.why_not:
+            watcher.stage(f"no answer will be run again ({reruns.why_not})")
         canaries: set[str] = set()
         analyses = AnalysisPool()
         stack.push_async_callback(analyses.close)
@@ -122,6 +131,7 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
             validator=signer.hotkey,
             analyses=analyses,
             tracer=Tracer(RunPolicy(library.own, canaries.__contains__)),
+            images=reruns.images,
         )
         stack.push_async_callback(population.close)
         watcher.stage("starting miners")
@@ -132,25 +142,29 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
         population.register(0)
         watcher.stage("analysing the library")
         await _warm_up(library, analyses)
+        source = PatientSource(MemorySource(library.tasks))
         world = World(
             chain=SimulatedChain(subnet, signer.hotkey),
-            source=MemorySource(library.tasks),
+            source=source,
             goals=MemoryGoals(local_goals(addresses, WINDOWS)),
             signer=signer,
             clock=clock,
             random=random,
             canary=_canary_maker(random, canaries) if settings.tasks.canaries else None,
             workers=judging_workers(),
+            sandbox=reruns.sandbox,
         )
         director = _Director(population, options.rounds)
         daemon = await stack.enter_async_context(assembled(settings, world, listeners=(watcher, director)))
         await settle_chain(daemon.store, await world.chain.genesis(), settings.validator.netuid, clock)
         director.stop_rounds = daemon.rounds.stopping.set
+        if options.scenario == "invented" and reruns.sandbox is not None:
+            source.ready = partial(all_run_again, daemon.store, clock)
         watcher.stage("running rounds")
         await daemon.run(stop, lambda: _weights_of_the_last_round(daemon, watcher))
         # Nothing comes after this: an audit file of the run can be verified down to the last draw.
         await close_epoch(daemon.store, signer, clock)
-        return await read_result(daemon.store, subnet, signer.hotkey, population.hotkeys, director.ends)
+        return await read_result(daemon.store, subnet, signer.hotkey, population.hotkeys, director.ends, reruns.why_not)
 
 
 def _refuse_production(settings: Settings) -> None:

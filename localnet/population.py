@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from localnet.miner.analyses import AnalysisPool
 from localnet.miner.behaviours import behaviour_of
+from localnet.miner.declaration import Images, stand_in
 from localnet.miner.kit import Kit
 from localnet.miner.server import LocalMiner
 from localnet.pace import Paced
@@ -29,6 +30,7 @@ class Population:
         seed: their keys follow from it.
         validator: the only hotkey they answer to.
         analyses, tracer: the tools they share.
+        images: what they declare for the runtime types.
     """
 
     residents: tuple[Resident, ...]
@@ -38,6 +40,7 @@ class Population:
     validator: str
     analyses: AnalysisPool
     tracer: Tracer
+    images: Images = stand_in
     _waiting: dict[str, Axon] = field(default_factory=dict)
     _servers: list[LocalMiner | LocalPlanner] = field(default_factory=list)
     hotkeys: dict[str, Resident] = field(default_factory=dict)
@@ -60,7 +63,7 @@ class Population:
 
     def _miner(self, resident: Resident, signer: Signer) -> LocalMiner:
         return LocalMiner(
-            kit=Kit(signer, self.analyses, self.tracer),
+            kit=Kit(signer, self.analyses, self.tracer, self.images),
             behaviour=Paced(behaviour_of(resident, self.seed)),
             validators=frozenset({self.validator}),
             clock=self.clock,

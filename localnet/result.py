@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from localnet.cohort import CohortStory, cohort_story
+from localnet.reruns.story import RerunStory, rerun_story
 from localnet.roster import Resident
 from validator.audit.paid import UNMIXED, paid_now
 from validator.chain.subnet import SimulatedSubnet
@@ -64,6 +65,7 @@ class NetworkResult:
         flags: with the agreements that led to each.
         submission: the last weight submission.
         cohort: what came of those who turned.
+        reruns: what came of answers that were run again, or why none was.
         weights_sum: of its vector.
         unallocated_uid: who got what could not be placed.
     """
@@ -80,6 +82,7 @@ class NetworkResult:
     flags: Sequence[FlagDetail]
     submission: WeightsRecord | None
     cohort: CohortStory
+    reruns: RerunStory
 
     @property
     def weights_sum(self) -> float:
@@ -89,12 +92,13 @@ class NetworkResult:
         return math.fsum((*self.submission.vector.values(), self.submission.unallocated))
 
 
-async def read_result(
+async def read_result(  # noqa: PLR0913, PLR0917 - the parts of the network
     store: Store,
     subnet: SimulatedSubnet,
     validator: str,
     residents: Mapping[str, Resident],
     ends: Sequence[EndedRound],
+    no_reruns: str,
 ) -> NetworkResult:
     """Return what the store and the chain say about the run."""
     async with store.read() as tx:
@@ -106,6 +110,7 @@ async def read_result(
         submission = await tx.weights.latest(_MECHID)
         turned = [hotkey for hotkey, resident in residents.items() if resident.kind == "cohort"]
         cohort = await cohort_story(tx, turned, rules.groups.ejecting_flags, _MECHID)
+        reruns = await rerun_story(tx, residents, no_reruns)
         flags = [
             detail for flag in await tx.flags.listing(include_cleared=True) for detail in await tx.flags.get(flag.id)
         ]
@@ -151,6 +156,7 @@ async def read_result(
         flags=flags,
         submission=submission,
         cohort=cohort,
+        reruns=reruns,
     )
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 
 Kind = Literal[
     "thorough",
@@ -16,6 +16,8 @@ Kind = Literal[
     "oversized",
     "wrong_signature",
     "replayed",
+    "inventing",
+    "pretending",
     "cohort",
 ]
 PlannerKind = Literal["skilled", "careful", "lavish", "serial", "hasty", "forgetful", "confused"]
@@ -62,6 +64,7 @@ def demo_roster() -> tuple[Resident, ...]:
         ("oversized", 1, (declarative, mcp)),
         ("wrong_signature", 1, (script, mcp)),
         ("replayed", 1, (script, composition)),
+        ("inventing", 1, (python, script)),
         ("cohort", 3, (rag, script, composition)),
     )
     miners = tuple(
@@ -106,3 +109,22 @@ def collusion_roster() -> tuple[Resident, ...]:
 def fair_collusion_roster() -> tuple[Resident, ...]:
     """Return the same miners without a head start: all join at once and take as many tasks; three of them turn."""
     return tuple(replace(resident, joins=0, max_concurrent=2) for resident in collusion_roster())
+
+
+def inventing_roster() -> tuple[Resident, ...]:
+    """Return a small network of runtime types in which two miners invent their traces.
+
+    One makes up everything else as well; what it costs shows beside the sloppy one, whose report is as bad and whose
+    traces are true. The other reports all that there is.
+    """
+    crowd: tuple[tuple[Kind, int], ...] = (
+        ("thorough", 4),
+        ("partial", 2),
+        ("sloppy", 1),
+        ("inventing", 1),
+        ("pretending", 1),
+    )
+    runtime = tuple(filter(is_runtime, ASSESSED_TYPES))
+    return tuple(
+        Resident(f"{kind}-{number}", kind, skill_types=runtime) for kind, many in crowd for number in range(1, many + 1)
+    )

@@ -8,6 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
+from localnet.reruns.page import print_reruns
 from localnet.result import MinerResult, NetworkResult
 from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
@@ -115,6 +116,7 @@ def print_result(result: NetworkResult, console: Console, *, cohort: bool = Fals
         f"{result.planners_weight:.1%} of the weights.",
         soft_wrap=True,
     )
+    print_reruns(result.reruns, console)
     if cohort:
         _print_cohort(result, console)
 
@@ -213,4 +215,6 @@ NEXT: Final = """What to try next:
   {validator} audit export --config {config} --out log.jsonl, then
   {validator} audit verify log.jsonl            every draw, score and proof computed again from the file alone
   {validator} devnet --scenario collusion                the three miners on top start to lie
-  {validator} devnet --scenario collusion-fair           the same without their head start"""
+  {validator} devnet --scenario collusion-fair           the same without their head start
+  {validator} reruns list --config {config}     which answers were run again, and what came of it
+  {validator} devnet --scenario invented                 what inventing traces is worth (with a container engine)"""

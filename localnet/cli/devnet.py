@@ -19,27 +19,33 @@ from validator.daemon.stop import Stop
 from validator.telemetry import configure_logging
 
 DEMO = Path("config/demo.toml")
+_ROUNDS = {"demo": 18, "collusion": 30, "collusion-fair": 30, "invented": 20}
 
 
-def devnet(
+def devnet(  # noqa: PLR0913, PLR0917 - one for each option
     config: Annotated[Path, typer.Option("--config", metavar="FILE", help="Settings of the local network.")] = DEMO,
     scenario: Annotated[
-        Literal["demo", "collusion", "collusion-fair"],
+        Literal["demo", "collusion", "collusion-fair", "invented"],
         typer.Option(
             help="collusion: three miners that begin on top, with reputation that they earned, turn; "
-            "collusion-fair: three without a head start do."
+            "collusion-fair: three without a head start do; invented: one miner invents its traces."
         ),
     ] = "demo",
     rounds: Annotated[
-        int | None, typer.Option(min=1, max=10_000, help="Rounds; 18, or 30 where a cohort turns.", show_default=False)
+        int | None,
+        typer.Option(min=1, max=10_000, help="Rounds; 18, or 30 and 20 in the scenarios.", show_default=False),
     ] = None,
     seed: Annotated[str, typer.Option(metavar="WORD", help="Decides keys, nonces and draws.")] = "devnet",
+    reruns: Annotated[
+        bool,
+        typer.Option("--reruns/--no-reruns", help="Run answers again in the container engine, if there is one."),
+    ] = True,
     as_json: Json = False,
 ) -> None:
     """Run simulated chain, local miners and the real validator together; then print what came of it."""
     settings = settings_of(config)
     configure_logging(settings.log.level, settings.log.format)
-    options = Options(scenario, rounds or (18 if scenario == "demo" else 30), seed)
+    options = Options(scenario, rounds or _ROUNDS[scenario], seed, reruns)
     console = Console(stderr=as_json, highlight=False)
 
     async def run(stop: Stop) -> NetworkResult:
@@ -52,7 +58,7 @@ def devnet(
     if as_json:
         print_json(result)
     else:
-        print_result(result, console, cohort=scenario != "demo")
+        print_result(result, console, cohort=scenario.startswith("collusion"))
         console.print(NEXT.format(config=config, validator=sys.argv[0]), soft_wrap=True)
     if stop.asked.is_set():
         typer.echo(f"interrupted after {result.rounds} of {options.rounds} rounds", err=True)

@@ -11,10 +11,11 @@ from aiohttp import web
 
 from localnet.images.build import Blob, Image
 from localnet.serving import HOST
+from validator.incoming.server import BoundedServer, Bounds
 from validator.protocol.capabilities import SandboxImage
 
 _DIGEST: Final = r"sha256:[0-9a-f]{64}"
-_SHUTDOWN_S: Final = 0.5
+_BOUNDS: Final = Bounds(connections=64, header_s=10.0, request_s=300.0)
 _VERSION: Final = {"Docker-Distribution-Api-Version": "registry/2.0"}
 
 
@@ -32,7 +33,7 @@ class ImageRegistry:
                 web.get(f"/v2/{{name:.+}}/blobs/{{digest:{_DIGEST}}}", self._blob),
             ]
         )
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_S)
+        self._server = BoundedServer("images", app, _BOUNDS)
         self.host = ""
 
     async def __aenter__(self) -> Self:
@@ -52,15 +53,13 @@ class ImageRegistry:
         Raises:
             OSError: the port cannot be had.
         """
-        await self._runner.setup()
-        await web.TCPSite(self._runner, HOST, port).start()
-        host, port = self._runner.addresses[0][:2]
+        ((host, port),) = (await self._server.start(HOST, port)).addresses
         self.host = f"{host}:{port}"
         return self.host
 
     async def close(self) -> None:
         """Stop listening."""
-        await self._runner.cleanup()
+        await self._server.close()
 
     def put(self, name: str, image: Image) -> SandboxImage:
         """Serve the image under a name (`a/b`, as repositories are named) and return how to declare it."""

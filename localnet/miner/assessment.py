@@ -64,17 +64,20 @@ class Assessment:
             dispatch.bundle_sha256, self.files, dispatch.skill_type, dispatch.probe_spec, run=run
         )
 
-    async def answer(self, analysis: Analysis, *, run: bool = True) -> Answer:
+    async def answer(self, analysis: Analysis, *, run: bool = True, claims: Records | None = None) -> Answer:
         """Return a signed answer that says what `analysis` says, with traces where the role asks for them.
 
         Args:
             analysis: what to attest.
             run: False to perform the probes only instead of running the bundle.
+            claims: traces to send instead of those of a run.
 
         Raises:
             TracingError: the bundle could not be traced.
         """
-        records = await self.traces(run=run) if self.runtime_primary else None
+        if not self.runtime_primary:
+            return await asyncio.to_thread(self._build, analysis, None)
+        records = await self.traces(run=run) if claims is None else claims
         return await asyncio.to_thread(self._build, analysis, records)
 
     def _build(self, analysis: Analysis, records: Records | None) -> Answer:
@@ -92,7 +95,9 @@ class Assessment:
             evidence=Evidence(
                 trace_hashes=trace_hashes(records) if records is not None else {},
                 manifest_sha256=analysis.manifest_sha256,
-                sandbox_manifest=sandbox_manifest(dispatch.skill_type) if records is not None else None,
+                sandbox_manifest=(
+                    sandbox_manifest(self.kit.images(dispatch.skill_type)) if records is not None else None
+                ),
                 llm_evidence=None,
             ),
             policy=Policy(analysis.rules),

@@ -7,6 +7,7 @@ from localnet.miner.broken import Garbage, Oversized, Replayed, WrongSignature
 from localnet.miner.careless import Lazy, Sloppy
 from localnet.miner.cohort import Cohort
 from localnet.miner.honest import Partial, Slow, Thorough
+from localnet.miner.inventing import Inventing, Pretending
 from localnet.roster import Resident
 
 
@@ -38,4 +39,6 @@ _SIMPLE: dict[str, type[Behaviour]] = {
     "oversized": Oversized,
     "wrong_signature": WrongSignature,
     "replayed": Replayed,
+    "inventing": Inventing,
+    "pretending": Pretending,
 }

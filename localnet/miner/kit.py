@@ -3,14 +3,16 @@
 from dataclasses import dataclass
 
 from localnet.miner.analyses import Analyser
+from localnet.miner.declaration import Images, stand_in
 from localnet.tracing.policy import Tracer
 from validator.protocol.signatures import Signer
 
 
 @dataclass(frozen=True, slots=True)
 class Kit:
-    """A miner's own hotkey, and the tools that it shares with the other local miners."""
+    """A miner's own hotkey, the tools that it shares with the other local miners, and the images it declares."""
 
     signer: Signer
     analyses: Analyser
     tracer: Tracer
+    images: Images = stand_in

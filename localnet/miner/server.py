@@ -76,7 +76,11 @@ class LocalMiner:
         await self._server.body(request)
         if self._mortal:
             await self._server.stop_listening()
-        return answer(declare(self._kit.signer, self._clock.now(), self._max_concurrent, self._skill_types))
+        return answer(
+            declare(
+                self._kit.signer, self._clock.now(), self._max_concurrent, self._skill_types, images=self._kit.images
+            )
+        )
 
     async def _assessments(self, request: web.Request) -> web.StreamResponse:
         body = await self._server.body(request)

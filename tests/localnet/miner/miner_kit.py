@@ -9,7 +9,7 @@ from typing import Any
 from localnet.analysis.result import Analysis
 from localnet.miner.analyses import analyse_bundle
 from localnet.miner.behaviours import Behaviour
-from localnet.miner.declaration import sandbox_image
+from localnet.miner.declaration import stand_in
 from localnet.miner.kit import Kit
 from localnet.miner.server import LocalMiner
 from localnet.tracing.policy import RunPolicy, Tracer
@@ -105,7 +105,7 @@ class Bench:
 
     async def ask(self, asked: Job, role: Role = "primary") -> Asked:
         runtime_primary = role == "primary" and is_runtime(asked.task.skill_type)
-        image = sandbox_image(asked.task.skill_type) if is_runtime(asked.task.skill_type) else None
+        image = stand_in(asked.task.skill_type) if is_runtime(asked.task.skill_type) else None
         expected = Expected(asked.task, self.miner.hotkey, role, image, "1.0.0")
         request = dispatch_bodies(asked.round_id, asked.task, asked.bundle)[role]
         limit = answer_limit(runtime_primary=runtime_primary)

@@ -10,7 +10,7 @@ import pytest
 from bittensor import http_auth
 from miner_kit import NONCE, RUNTIME, VALIDATOR, Bench, bench, job
 
-from localnet.miner.declaration import sandbox_image
+from localnet.miner.declaration import stand_in
 from localnet.miner.honest import Thorough
 from localnet.miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
 from validator.kinds.assessment.requests import dispatch_bodies
@@ -55,7 +55,7 @@ async def test_the_declaration_is_signed_and_good_for_twelve_hours() -> None:
         document = parse_capabilities(reply.body.read(), hotkey=miner.miner.hotkey, now=SystemClock().now())
     assert document.usable_types == ASSESSED_TYPES
     assert document.concurrency == 3
-    assert document.sandbox_images == {skill_type: sandbox_image(skill_type) for skill_type in RUNTIME}
+    assert document.sandbox_images == {skill_type: stand_in(skill_type) for skill_type in RUNTIME}
     assert len({image.digest for image in document.sandbox_images.values()}) == 4
 
 

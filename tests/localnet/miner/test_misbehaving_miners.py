@@ -11,6 +11,7 @@ from localnet.miner.broken import Garbage, Oversized, Replayed, WrongSignature
 from localnet.miner.careless import Lazy, Sloppy, careless
 from localnet.miner.cohort import Cohort
 from localnet.miner.honest import Partial, Slow, Thorough
+from localnet.miner.inventing import Inventing, Pretending
 from localnet.planner.skills import HABITS
 from localnet.roster import Kind, Resident, demo_roster
 from validator.protocol.answer import Role
@@ -167,6 +168,8 @@ def test_every_resident_of_the_demo_behaves_as_its_kind() -> None:
         "oversized": Oversized,
         "wrong_signature": WrongSignature,
         "replayed": Replayed,
+        "inventing": Inventing,
+        "pretending": Pretending,
         "cohort": Cohort,
     }
     assert set(kinds) == set(get_args(Kind))

@@ -1,22 +1,27 @@
 """What local miners claim beside what their image leaves in a real container."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import pytest
-from engine_kit import Registry, sandbox_at
+from engine_kit import NOTHING, Registry, left_behind, sandbox_at
 from miner_kit import Job, bench, job
 
 from localnet.bundles.written import written_bundles
 from localnet.images.build import Image
+from localnet.images.hostile.image import hostile_image
+from localnet.images.hostile.program import CONDUCTS
 from localnet.images.registry import ImageRegistry
 from localnet.images.tracer.image import tracer_image
 from localnet.miner.behaviours import Behaviour
 from localnet.miner.honest import Thorough
 from validator.protocol.bundles import read_bundle
 from validator.protocol.capabilities import SandboxImage
+from validator.protocol.limits import MIB
 from validator.protocol.probes import probe_values
+from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.reruns.comparing import Verdict, compare_answer
 from validator.reruns.sandbox.containers import ContainerSandbox
@@ -99,3 +104,56 @@ async def test_honest_miners_pass_with_every_bundle_that_is_run(registry: Regist
             found[name] = (result.event, result.reason, similarity, result.detail)
     assert found == dict.fromkeys(found, ("rerun_pass", "rerun_same", 1.0, ""))
     assert len(found) >= 18
+
+
+# What each conduct comes to. A talker that then does its work is honest; whoever attacks gets nowhere, and has nothing
+# to show for it.
+EXPECTED = {
+    "copied": ("rerun_fail", Reason.RERUN_FS),
+    "no_probes": ("rerun_fail", Reason.RERUN_PROBES),
+    "other_writes": ("rerun_fail", Reason.RERUN_FS),
+    "sleeps": ("rerun_fail", Reason.RERUN_TRACES),
+    "fork_bomb": ("rerun_fail", Reason.RERUN_TRACES),
+    "fills_disk": Reason.SANDBOX_EVIDENCE,
+    "talks": ("rerun_pass", Reason.RERUN_SAME),
+    "calls_out": ("rerun_fail", Reason.RERUN_TRACES),
+    "looks_out": ("rerun_fail", Reason.RERUN_TRACES),
+}
+ENDLESS = {"sleeps", "fork_bomb"}
+
+
+def script() -> Job:
+    (bundle,) = [bundle for bundle in written_bundles() if bundle.name == "script-log-summary"]
+    return job(bundle.files, bundle.skill_type)
+
+
+@pytest.fixture(scope="module")
+def honest_answer() -> bytes:
+    return asyncio.run(claimed(Thorough(), script()))
+
+
+def test_every_conduct_is_expected() -> None:
+    assert EXPECTED.keys() == CONDUCTS.keys()
+
+
+@pytest.mark.parametrize("conduct", CONDUCTS)
+async def test_what_a_dishonest_image_comes_to(registry: Registry, honest_answer: bytes, conduct: str) -> None:
+    asked = script()
+    limits = SandboxLimits(wall_s=4.0 if conduct in ENDLESS else 90.0, evidence=MIB)
+    async with rig(registry) as there:
+        found = await verdict(asked, honest_answer, there, there.declared(hostile_image(conduct)), limits)
+    assert (found.reason if isinstance(found, SandboxFailure) else found[:2]) == EXPECTED[conduct]
+    left = await left_behind()
+    assert [left[name] for name in ("containers", "volumes")] == [NOTHING["containers"], NOTHING["volumes"]]
+    assert not [program for program in left["programs"] if conduct in program]
+
+
+async def test_an_image_that_the_registry_does_not_have_is_a_wrong_digest(
+    registry: Registry, honest_answer: bytes
+) -> None:
+    async with rig(registry) as there:
+        image = there.declared(tracer_image())
+        wrong = SandboxImage(image.image, "sha256:" + "5e" * 32)
+        found = await verdict(script(), honest_answer, there, wrong)
+    assert isinstance(found, SandboxFailure)
+    assert (found.reason, found.ours) == (Reason.DIGEST_MISMATCH, False)

@@ -1,0 +1,73 @@
+"""Miners that make up what a run would show: their traces pass every gate, and nothing of the bundle was run."""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from localnet.analysis.result import Analysis
+from localnet.miner.assessment import Assessment, Response, encode
+from localnet.miner.careless import careless
+from localnet.tracing.launch import COMPOSITION, read_composition
+from localnet.tracing.places import SKILL
+from localnet.tracing.records import Records, empty_records
+from validator.protocol.answer import ProbeEvidence
+from validator.protocol.skill_types import SkillType
+
+_PACE_S: Final = 0.01
+_IMPORT: Final = re.compile(r"^(?:import|from) ([A-Za-z_][\w.]*)", re.MULTILINE)
+_TOOL: Final = re.compile(r'"name"\s*:\s*"([\w.-]{1,64})"')
+
+
+class Inventing:
+    """Does as little as it can: a careless report, traces guessed from the names of files, probes copied."""
+
+    async def respond(self, assessment: Assessment) -> Response:
+        """Return a careless answer with traces of a run that never was."""
+        analysis = await assessment.analysis()
+        hotkey, task_id = assessment.kit.signer.hotkey, assessment.dispatch.task_id
+        return await _pretended(assessment, careless(analysis, assessment.files, hotkey, task_id))
+
+
+class Pretending:
+    """Reports everything there is, and invents its traces all the same."""
+
+    async def respond(self, assessment: Assessment) -> Response:
+        """Return the full answer with traces of a run that never was."""
+        return await _pretended(assessment, await assessment.analysis())
+
+
+async def _pretended(assessment: Assessment, analysis: Analysis) -> Response:
+    dispatch = assessment.dispatch
+    claims = invented(assessment.files, dispatch.skill_type, dispatch.probe_spec)
+    return encode(await assessment.answer(analysis, claims=claims))
+
+
+def invented(files: Mapping[str, bytes], skill_type: SkillType, probe: ProbeEvidence) -> Records:
+    """Return records of every trace of the type: the probes of the dispatch, and what such a skill might do."""
+    records, ticks = empty_records(skill_type), itertools.count()
+    for name, fields in itertools.chain(_probes(probe), _guesses(files)):
+        if name in records:
+            records[name].append({**fields, "ts": round(next(ticks) * _PACE_S, 6)})
+    return records
+
+
+def _probes(probe: ProbeEvidence) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "fs", {"op": "write", "path": probe.file_path}
+    yield "network", {"domain": probe.dns_host, "dst_port": 53, "proto": "dns"}
+    yield "process", {"cmd": f"echo {probe.process_echo}"}
+
+
+def _guesses(files: Mapping[str, bytes]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, content in sorted(files.items()):
+        text = content.decode("utf-8", "replace")
+        yield "fs", {"op": "read", "path": f"{SKILL}/{path}"}
+        if path.endswith(".py"):
+            yield from (("imports", {"module": module}) for module in _IMPORT.findall(text))
+        elif path.endswith(".sh"):
+            lines = (line.strip() for line in text.splitlines())
+            yield from (("shell_commands", {"cmd": line[:1_000]}) for line in lines if line and line[0] != "#")
+        elif path.endswith("mcp.json"):
+            yield from (("tool_calls", {"tool_name": tool}) for tool in _TOOL.findall(text))
+        elif path == COMPOSITION and (composition := read_composition(files)) is not None:
+            yield from (("agent_calls", {"caller": one, "callee": other}) for one, other in composition.flow)

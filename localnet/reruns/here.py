@@ -1,0 +1,128 @@
+"""A sandbox for the local network: the tracer's image made here, served on loopback, run by this machine's engine."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+from localnet.images.machine import ImageError
+from localnet.images.registry import ImageRegistry
+from localnet.images.tracer.image import tracer_image
+from localnet.miner.declaration import Images, stand_in
+from validator.protocol.archives import pack
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.capabilities import SandboxImage
+from validator.protocol.probes import probe_values
+from validator.protocol.skill_types import SkillType, trace_names
+from validator.protocol.text import printable
+from validator.reruns.sandbox.containers import ContainerSandbox
+from validator.reruns.sandbox.engine import Engine, EngineError
+from validator.reruns.sandbox.images import REPOSITORY
+from validator.reruns.sandbox.job import Sandbox, SandboxFailure, SandboxJob
+from validator.reruns.sandbox.labels import Owner
+from validator.settings import Settings
+
+SOCKET: Final = Path("/var/run/docker.sock")
+NO_ENGINE: Final = f"no container engine: neither sandbox.engine nor DOCKER_HOST names one, and there is no {SOCKET}"
+NOT_WANTED: Final = "--no-reruns"
+_MIB: Final = 1024 * 1024
+_ROOM: Final = 2_048 * _MIB
+_TRIAL: Final = {"main.sh": b"true\n"}
+_NONCE: Final = "00" * 32
+
+
+@dataclass(frozen=True, slots=True)
+class Reruns:
+    """How answers of the local network are run again.
+
+    Attributes:
+        sandbox: where; None if nothing is run again.
+        images: what the miners declare.
+        why_not: in a line, why nothing is run again; empty if it is.
+    """
+
+    sandbox: Sandbox | None
+    images: Images
+    why_not: str = ""
+
+    @classmethod
+    def none(cls, why_not: str) -> Self:
+        """Return reruns that do not take place."""
+        return cls(None, stand_in, why_not)
+
+
+@asynccontextmanager
+async def reruns_here(settings: Settings, *, wanted: bool = True) -> AsyncIterator[Reruns]:
+    """Yield how answers are run again on this machine; a machine that cannot is no error.
+
+    Whoever takes the sandbox closes it. Afterwards the images that it pulled are gone from the engine.
+
+    Args:
+        settings: the local network's; of `sandbox` the engine and the runtime count.
+        wanted: False leaves the engine alone.
+    """
+    address = engine_address(settings) if wanted else None
+    if address is None:
+        yield Reruns.none(NO_ENGINE if wanted else NOT_WANTED)
+        return
+    try:
+        image = await asyncio.to_thread(tracer_image)
+    except (ImageError, OSError) as error:
+        yield Reruns.none(printable(str(error)))
+        return
+    async with ImageRegistry() as registry:
+        declared = registry.put("sssa/tracer", image)
+        sandbox = _sandbox(settings, address, registry.host)
+        try:
+            why_not = await _trial(sandbox, declared)
+            if why_not:
+                await sandbox.close()
+                yield Reruns.none(why_not)
+            else:
+                yield Reruns(sandbox, lambda _: declared)
+        finally:
+            await _forget(address, declared)
+
+
+def engine_address(settings: Settings) -> str | None:
+    """Return where the engine of the settings, else of DOCKER_HOST, else of this machine listens; None without any."""
+    default = f"unix://{SOCKET}" if SOCKET.is_socket() else None
+    return settings.sandbox.engine or os.environ.get("DOCKER_HOST") or default
+
+
+def _sandbox(settings: Settings, address: str, registry: str) -> ContainerSandbox:
+    # The store can be open once: a run after a crash finds what the crashed one left in the engine, and no other's.
+    owner = f"devnet-{sha256_hex(settings.store.url.reveal().encode())[:12]}"
+    return ContainerSandbox(
+        Engine(address), Owner(owner), registries=[registry], room=_ROOM, runtime=settings.sandbox.runtime
+    )
+
+
+async def _trial(sandbox: ContainerSandbox, image: SandboxImage) -> str:
+    """Run a script that does nothing; return what keeps the engine from running images of here, "" if nothing does."""
+    skill_type = SkillType.EXECUTABLE_SCRIPT
+    job = SandboxJob(image.image, image.digest, skill_type, pack(_TRIAL), _NONCE, probe_values(_NONCE))
+    found = await sandbox.start() or await sandbox.run(job)
+    if isinstance(found, SandboxFailure):
+        return printable(f"{found.reason}: {found.detail}")
+    if found.files.keys() != {f"{name}.jsonl" for name in trace_names(skill_type)}:
+        return printable(f"the image does not run in this engine: {found.log.decode('utf-8', 'replace')[-400:]}")
+    return ""
+
+
+async def _forget(address: str, image: SandboxImage) -> None:
+    """Take the image out of the engine: nobody will ask for it under this registry's name again."""
+    engine = Engine(address)
+    try:
+        found = await engine.image(f"{image.image}@{image.digest}")
+        names = [] if found is None else [*(found["RepoDigests"] or ()), *(found["RepoTags"] or ())]
+        for name in names:
+            if name.startswith((f"{image.image}@", f"{REPOSITORY}:")):
+                await engine.untag(name)
+    except EngineError:
+        return  # an engine that is away keeps it
+    finally:
+        await engine.close()

@@ -1,0 +1,101 @@
+"""What reruns came to in a run of the local network: read back from the store, as anybody could."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from localnet.roster import Resident
+from validator.protocol.means import mean
+from validator.protocol.reasons import Reason
+from validator.protocol.skill_types import SkillType, is_runtime
+from validator.store import Transaction
+from validator.store.rerun import Rerun
+
+_ALL = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class RerunMiner:
+    """One miner's reruns; the means are over the runtime types, None where it has nothing there.
+
+    Attributes:
+        hotkey, name, behaviour: who.
+        passed, failed: reruns that ended with an event.
+        reasons: why those that failed did.
+        mean_entry: of its window entries, those that a failed rerun took included (they are 0).
+        reputation: of the types that it serves.
+    """
+
+    hotkey: str
+    name: str
+    behaviour: str
+    passed: int
+    failed: int
+    reasons: Mapping[Reason, int]
+    mean_entry: float | None
+    reputation: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RerunStory:
+    """What came of the reruns.
+
+    Attributes:
+        why_not: why nothing was run again; empty if it was.
+        queued: answers that a settled round wanted to have run again.
+        states: state to how many of them are in it.
+        miners: those that serve runtime types, in the roster's order.
+    """
+
+    why_not: str
+    queued: int
+    states: Mapping[str, int]
+    miners: tuple[RerunMiner, ...]
+
+
+async def rerun_story(tx: Transaction, residents: Mapping[str, Resident], why_not: str) -> RerunStory:
+    """Return what reruns came to.
+
+    Args:
+        tx: reads.
+        residents: hotkey to who that is.
+        why_not: why nothing was run again.
+    """
+    by_miner: dict[str, list[Rerun]] = defaultdict(list)
+    for round_id in await tx.rounds.ids():
+        for rerun in await tx.reruns.of_round(round_id):
+            by_miner[rerun.key.hotkey].append(rerun)
+    windows, reputations = await tx.windows.all(_ALL), await tx.reputations.all()
+    return RerunStory(
+        why_not,
+        sum(map(len, by_miner.values())),
+        Counter(str(rerun.state) for reruns in by_miner.values() for rerun in reruns),
+        tuple(
+            _miner(hotkey, resident, by_miner[hotkey], windows.get(hotkey, {}), reputations)
+            for hotkey, resident in residents.items()
+            if any(map(is_runtime, resident.skill_types))
+        ),
+    )
+
+
+def _miner(
+    hotkey: str,
+    resident: Resident,
+    reruns: list[Rerun],
+    windows: Mapping[str, list[float]],
+    reputations: Mapping[tuple[str, SkillType], float],
+) -> RerunMiner:
+    failed = [rerun for rerun in reruns if rerun.event not in (None, "rerun_pass")]
+    types = [skill_type for skill_type in resident.skill_types if is_runtime(skill_type)]
+    entries = [value for skill_type in types for value in windows.get(skill_type, ())]
+    standing = [reputations[hotkey, skill_type] for skill_type in types if (hotkey, skill_type) in reputations]
+    return RerunMiner(
+        hotkey=hotkey,
+        name=resident.name,
+        behaviour=resident.kind,
+        passed=sum(rerun.event == "rerun_pass" for rerun in reruns),
+        failed=len(failed),
+        reasons=Counter(rerun.reason for rerun in failed if rerun.reason is not None),
+        mean_entry=mean(entries) if entries else None,
+        reputation=mean(standing) if standing else None,
+    )

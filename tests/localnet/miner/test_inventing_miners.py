@@ -1,0 +1,71 @@
+"""Traces that were made up: they pass every gate, and a run of the bundle shows them up."""
+
+import pytest
+from miner_kit import Job, bench, job
+from test_honest_miners import BUNDLES
+
+from localnet.miner.honest import Thorough
+from localnet.miner.inventing import Inventing, Pretending
+from localnet.tracing.policy import RunPolicy
+from localnet.tracing.records import trace_files
+from localnet.tracing.run import trace_bundle
+from validator.protocol.bundles import read_bundle
+from validator.protocol.probes import probe_values
+from validator.protocol.reasons import Reason
+from validator.protocol.skill_types import is_runtime
+from validator.reruns.comparing import Verdict, compare_answer
+
+RUN = [name for name, bundle in BUNDLES.items() if is_runtime(bundle.skill_type)]
+
+
+def asked_of(name: str) -> Job:
+    return job(BUNDLES[name].files, BUNDLES[name].skill_type, truth=BUNDLES[name].truth)
+
+
+async def rerun(asked: Job, body: bytes) -> Verdict:
+    """How the answer compares with what the tracer's image would leave: its program makes the same call."""
+    task = asked.task
+    files = read_bundle(asked.bundle)
+    records = await trace_bundle(files, task.skill_type, probe_values(task.nonce), timeout_s=20)
+    return compare_answer("1.1.0", task.skill_type, task.nonce, body, trace_files(records))
+
+
+@pytest.mark.parametrize("name", RUN)
+async def test_invented_traces_pass_the_gates_and_no_run_bears_them_out(name: str) -> None:
+    asked = asked_of(name)
+    async with bench(Pretending(), policy=RunPolicy()) as miner:
+        found = await miner.ask(asked)
+    assert found.judged.reason == Reason.ACCEPTED
+    verdict = await rerun(asked, found.body)
+    assert (verdict.event, verdict.reason) == ("rerun_fail", "rerun_fs")
+
+
+@pytest.mark.parametrize("name", RUN[::4])
+async def test_what_a_thorough_miner_traces_is_borne_out(name: str) -> None:
+    asked = asked_of(name)
+    async with bench(Thorough()) as miner:
+        found = await miner.ask(asked)
+    verdict = await rerun(asked, found.body)
+    assert (verdict.event, verdict.reason, verdict.report and verdict.report.similarity) == (
+        "rerun_pass",
+        "rerun_same",
+        1.0,
+    )
+
+
+async def test_one_reports_everything_and_the_other_what_it_happens_to_see() -> None:
+    asked, said = asked_of("python-backup-sync"), []
+    for behaviour in (Thorough(), Pretending(), Inventing()):
+        async with bench(behaviour) as miner:
+            found = await miner.ask(asked)
+        assert found.judged.reason == Reason.ACCEPTED
+        said.append(found.answer.sssa.analysis)
+    thorough, pretending, inventing = said
+    assert pretending == thorough
+    assert len(inventing.findings) < len(thorough.findings)
+
+
+async def test_auditors_have_nothing_to_invent() -> None:
+    async with bench(Pretending()) as miner:
+        found = await miner.ask(asked_of("python-backup-sync"), "auditor")
+    assert (found.judged.reason, found.answer.trace_bundle) == (Reason.ACCEPTED, None)

@@ -1,0 +1,86 @@
+"""Whether, and why not, a local network runs answers again on this machine."""
+
+import socket
+from pathlib import Path
+
+import pytest
+from engine_kit import NOTHING, Registry, left_behind
+
+from localnet.miner.declaration import stand_in
+from localnet.reruns import here
+from localnet.reruns.here import NO_ENGINE, NOT_WANTED, engine_address, reruns_here
+from validator.protocol.skill_types import SkillType
+from validator.reruns.sandbox.engine import Engine
+from validator.settings import SandboxSettings, Settings, load_settings
+
+SCRIPT = SkillType.EXECUTABLE_SCRIPT
+
+
+def settings(engine: str | None = None) -> Settings:
+    found = load_settings(Path(__file__).parents[3] / "config" / "demo.toml", {})
+    return found.model_copy(update={"sandbox": SandboxSettings(engine=engine)})
+
+
+@pytest.fixture(autouse=True)
+def no_socket(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The machine's own engine, if there is one, is none of these tests' business."""
+    monkeypatch.setattr(here, "SOCKET", tmp_path / "docker.sock")
+
+
+def test_the_settings_come_before_the_variable_and_that_before_the_usual_socket(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    assert engine_address(settings()) is None
+    (tmp_path / "docker.sock").write_text("no socket")
+    assert engine_address(settings()) is None
+    (tmp_path / "docker.sock").unlink()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "docker.sock"))
+        assert engine_address(settings()) == f"unix://{tmp_path}/docker.sock"
+    monkeypatch.setenv("DOCKER_HOST", "tcp://engine.example:2375")
+    assert engine_address(settings()) == "tcp://engine.example:2375"
+    assert engine_address(settings("unix:///other.sock")) == "unix:///other.sock"
+
+
+async def test_without_an_engine_nothing_is_run_again_and_it_is_said_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    async with reruns_here(settings()) as found:
+        assert (found.sandbox, found.why_not, found.images(SCRIPT)) == (None, NO_ENGINE, stand_in(SCRIPT))
+
+
+async def test_an_engine_that_nobody_wants_is_left_alone(tmp_path: Path) -> None:
+    async with reruns_here(settings(f"unix://{tmp_path}/none.sock"), wanted=False) as found:
+        assert (found.sandbox, found.why_not) == (None, NOT_WANTED)
+
+
+async def test_an_engine_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    async with reruns_here(settings(f"unix://{tmp_path}/none.sock")) as found:
+        assert found.sandbox is None
+        assert found.why_not.startswith("sandbox_no_engine: ")
+        assert found.images(SCRIPT) == stand_in(SCRIPT)
+
+
+async def test_a_machine_that_can_make_no_image_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    async with reruns_here(settings(f"unix://{tmp_path}/none.sock")) as found:
+        assert found.sandbox is None
+        assert "ldd is not installed" in found.why_not
+
+
+@pytest.mark.engine
+async def test_with_an_engine_miners_declare_what_it_runs_and_nothing_is_left(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with reruns_here(settings()) as found:
+        assert found.why_not == ""
+        assert found.sandbox is not None
+        image = found.images(SCRIPT)
+        assert image == found.images(SkillType.MCP_SERVER) != stand_in(SCRIPT)
+        await found.sandbox.close()
+    engine = Engine(str(engine_address(settings())))
+    assert await engine.image(f"{image.image}@{image.digest}") is None
+    assert await engine.images(f"sssa-sandbox/image:{image.digest.replace(':', '-')}") == []
+    await engine.close()
+    left = await left_behind()
+    assert (left["containers"], left["volumes"]) == (NOTHING["containers"], NOTHING["volumes"])
