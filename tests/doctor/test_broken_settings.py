@@ -88,7 +88,7 @@ def nothing(_: Place) -> None:
     ("broken", "check", "status", "seen", "advice"),
     [
         (typo, "settings", "fault", "did you mean `interval_s`?", "config/validator.toml shows every key"),
-        (no_netuid, "settings", "fault", "validator.netuid: is required", "correct it"),
+        (no_netuid, "settings", "fault", "validator.netuid: is required", "validator init"),
         (one_underscore, "settings", "fault", "did you mean VALIDATOR_STORE__URL?", "correct it"),
         (no_section, "settings", "fault", "did you mean VALIDATOR_VALIDATOR__NETUID?", "correct it"),
         (stranger, "settings", "warning", "VALIDATOR_STORE_URI sets nothing", "unset it"),
@@ -131,10 +131,8 @@ async def test_the_alternatives_to_a_missing_hotkey_are_named(tmp_path: Path) ->
     assert fault.advice.endswith("there is: second")
 
 
-async def test_no_settings_at_all_keep_all_else_from_being_looked_at(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_settings_at_all_lead_to_init(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = findings(await diagnose(None, {}))
     assert [(one.about, one.status) for one in found] == [("settings", "fault"), ("all else", "unknown")]
-    assert "config/validator.toml is an example" in found[0].seen
+    assert "`validator init` makes one" in found[0].seen

@@ -176,6 +176,11 @@ TREE: Final = Group(
     "Scores Signed Skill Safety Attestations and sets weights on a Bittensor subnet.",
     [
         Lazy(
+            "init",
+            "Write validator.toml, every key with a comment, and .env; never overwrites. Asks for what no option says.",
+            "validator.cli.init:init",
+        ),
+        Lazy(
             "run",
             "Run the validator until SIGTERM; exit 0 when the round in hand was finished, 4 when it was cut off.",
             "validator.cli.run:run",

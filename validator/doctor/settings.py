@@ -12,7 +12,7 @@ from validator.protocol.text import printable
 from validator.settings import Settings, SettingsError
 from validator.settings.misnamed import strangers
 
-_FIX: Final = "correct it; config/validator.toml shows every key"
+_FIX: Final = "correct it; config/validator.toml shows every key, `validator init` writes a new file"
 _OTHERS: Final = stat.S_IRGRP | stat.S_IROTH
 _MOST: Final = 1024 * 1024
 

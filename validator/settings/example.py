@@ -1,6 +1,7 @@
 """config/validator.toml, made from the settings themselves so that it can neither lie nor lag."""
 
 import json
+from collections.abc import Mapping
 from textwrap import wrap
 from typing import Any, Final
 
@@ -18,28 +19,29 @@ _HEAD: Final = """\
 _WIDTH: Final = 110
 
 
-def example_toml() -> str:
-    """Return the documented example."""
+def example_toml(given: Mapping[str, Any] | None = None) -> str:
+    """Return the documented example; with `given`, `section.key` to plain value, those are set in it."""
     parts = [_HEAD]
     for section, field in Settings.model_fields.items():
         model: Any = field.annotation
-        parts.append(_section(section, model))
+        parts.append(_section(section, model, given or {}))
     return "\n".join(parts)
 
 
-def _section(section: str, model: type[BaseModel]) -> str:
-    entries = [_entry(entry) for entry in reference().values() if entry.section == section]
+def _section(section: str, model: type[BaseModel], given: Mapping[str, Any]) -> str:
+    entries = [_entry(entry, given) for entry in reference().values() if entry.section == section]
     meaning = (model.__doc__ or "").strip()
     return "\n".join([f"# {meaning}", f"[{section}]", *entries]) + "\n"
 
 
-def _entry(entry: KeyReference) -> str:
+def _entry(entry: KeyReference, given: Mapping[str, Any]) -> str:
     default = "none, it must be set" if entry.required else "not set" if entry.default is None else _toml(entry.default)
     text = (entry.description, f"Default: {default}. Allowed: {entry.allowed}.")
     comment = [f"# {line}" for part in text for line in wrap(part, _WIDTH, break_long_words=False)]
-    shown = entry.example if entry.default is None else entry.default
+    shown = given.get(entry.dotted, entry.example if entry.default is None else entry.default)
     line = f"{entry.key} = {_toml(shown)}"
-    return "\n".join([*comment, line if entry.required or entry.default is not None else f"# {line}"])
+    is_set = entry.required or entry.default is not None or entry.dotted in given
+    return "\n".join([*comment, line if is_set else f"# {line}"])
 
 
 def _toml(value: Any) -> str:

@@ -21,7 +21,7 @@ from validator.settings.reference import KeyReference, reference
 DEFAULT_FILE: Final = Path("validator.toml")
 _NO_FILE: Final = (
     f"no settings file: --config names none, ${CONFIG_VARIABLE} is not set and ./{DEFAULT_FILE} does not exist; "
-    "config/validator.toml is an example"
+    "`validator init` makes one, config/validator.toml is an example"
 )
 _EXPOSED: Final = (
     "health.host: can be reached from other machines; set health.token, or health.expose = true where the network "

@@ -45,6 +45,15 @@ def shown_url(url: str) -> str:
     return printable(shown)
 
 
+def without_password(url: str) -> str:
+    """Return `url` with its user and without the password; as it is where there is none."""
+    match = _URL.fullmatch(url)
+    if match is None:
+        return url
+    user, at, place = match["rest"].rpartition("@")
+    return f"{match['scheme']}://{user.partition(':')[0]}{at}{place}"
+
+
 def check_store_url(url: SecretUrl) -> SecretUrl:
     """Refuse what is no SQLite or Postgres url."""
     return _matching(url, _STORE)

@@ -1,0 +1,97 @@
+"""`validator init`: a new operator's settings."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Final, TypeVar
+
+import typer
+
+from validator.cli.output import print_line
+from validator.protocol.errors import ValidatorError
+from validator.protocol.text import printable
+from validator.settings.beginning import Beginning, begin
+from validator.settings.urls import without_password
+
+T = TypeVar("T")
+_WALLETS: Final = "~/.bittensor/wallets"
+_SHOWN: Final = 8
+
+
+class NotSaidError(ValidatorError):
+    """There is nobody to ask."""
+
+
+def init(  # noqa: PLR0913, PLR0917 - each is an option
+    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where both files are written.")] = Path(),
+    network: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|URL", help="finney, test, local, simulated, or a ws:// or wss:// url.", show_default=False
+        ),
+    ] = None,
+    netuid: Annotated[int | None, typer.Option(metavar="N", help="The subnet.", show_default=False)] = None,
+    wallet_path: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="The folder of the wallets.", show_default=False)
+    ] = None,
+    wallet: Annotated[str | None, typer.Option(metavar="NAME", help="The wallet.", show_default=False)] = None,
+    hotkey: Annotated[str | None, typer.Option(metavar="NAME", help="The hotkey in it.", show_default=False)] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME.", show_default=False),
+    ] = None,
+) -> None:
+    """Write validator.toml, every key with a comment, and .env; never overwrites. Asks for what no option says.
+
+    Where nobody can be asked, what has a default gets it.
+    """
+    asked = sys.stdin.isatty()
+    network = _said(network, asked, "Network (finney, test, local, simulated, or a ws:// or wss:// url)", "finney")
+    netuid = _said(netuid, asked, "Subnet (netuid)", None, "--netuid", int)
+    path = _said(wallet_path, asked, "Folder of the wallets", Path(_WALLETS), convert=Path)
+    known = _inside(path.expanduser())
+    wallet = _said(wallet, asked, f"Wallet{_choice(known)}", known[0] if len(known) == 1 else "default")
+    keys = _inside(path.expanduser() / wallet / "hotkeys")
+    hotkey = _said(hotkey, asked, f"Hotkey{_choice(keys)}", keys[0] if len(keys) == 1 else "default")
+    database = _said(database, asked, "Database (sqlite:///FILE or postgresql://…)", "sqlite:///validator.sqlite")
+    settings, environment = begin(folder, Beginning(network, netuid, path, wallet, hotkey, database))
+    print_line(f"wrote {settings} and {environment}")
+    if database != without_password(database):
+        print_line(f"the database's password stands in {environment} alone: set -a; . {environment}; set +a")
+    print_line(f"next: validator doctor --config {settings}")
+    print_line(f"then: validator run --config {settings}, or docker-compose up -d in the folder of docker-compose.yml")
+
+
+def _said(  # noqa: PLR0913, PLR0917 - what is asked, and what may be answered
+    given: T | None,
+    asked: bool,
+    question: str,
+    default: T | None,
+    option: str = "",
+    convert: Callable[[str], T] | None = None,
+) -> T:
+    """Return what an option or the operator says, else the default.
+
+    Raises:
+        NotSaidError: there is no default, and nobody to ask.
+    """
+    if given is not None:
+        return given
+    if asked:
+        answer: T = typer.prompt(question, default=default, type=convert)
+        return answer
+    if default is None:
+        raise NotSaidError(f"standard input is no terminal; say {option}")
+    return default
+
+
+def _inside(folder: Path) -> list[str]:
+    try:
+        return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    except OSError:
+        return []
+
+
+def _choice(names: list[str]) -> str:
+    shown = ", ".join(printable(name, 64) for name in names[:_SHOWN])
+    return f" (there is {shown})" if names else ""
