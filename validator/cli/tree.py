@@ -186,6 +186,11 @@ TREE: Final = Group(
             "validator.cli.run:run",
         ),
         Lazy(
+            "drain",
+            "Let the running validator finish the round in hand, begin no other and end, and wait for that.",
+            "validator.cli.drain:drain",
+        ),
+        Lazy(
             "replay",
             "Compute rounds again from their stored inputs and answers, and compare byte for byte.",
             "validator.cli.replay:replay",

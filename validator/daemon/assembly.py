@@ -12,6 +12,7 @@ from validator import __version__
 from validator.chain.clockwatch import ClockWatch
 from validator.conditions import Board
 from validator.daemon.daemon import Daemon, Service
+from validator.daemon.drain import Drains
 from validator.daemon.figures import FigureWatch
 from validator.daemon.nearby import chain_is_here
 from validator.daemon.queue_watch import QueueWatch
@@ -84,6 +85,7 @@ async def assembled(
         store = await stack.enter_async_context(open_store(settings.store.url.reveal(), writer=True, create=True))
         async with store.read() as tx:
             await require_known_version(tx)
+            drained = await tx.drains.newest()
         heart, clock_watch = Heartbeat(world.clock), ClockWatch(world.clock)
         near = await asyncio.to_thread(chain_is_here, settings)
         dispatcher = _dispatcher(settings, world, store, stack, heart, near=near)
@@ -94,7 +96,7 @@ async def assembled(
         ready = Readiness(checks(settings, schedule, clock_watch), board, health.waits)
         rounds = _round_service(settings, schedule, world, store, dispatcher, standing, ready, watch, listeners)
         beside = _beside(settings, world, store, metrics, health, heart, clock_watch)
-        yield Daemon(settings, store, metrics, board, health, rounds, beside)
+        yield Daemon(settings, store, metrics, board, health, rounds, beside, Drains(store, world.clock, drained))
 
 
 def schedule_of(settings: Settings) -> Schedule:

@@ -8,6 +8,7 @@ from typing import Protocol
 import structlog
 
 from validator.conditions import Board
+from validator.daemon.drain import Drains
 from validator.daemon.stop import Stop
 from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
@@ -40,11 +41,13 @@ class Daemon:
     health: HealthState
     rounds: RoundService
     beside: Sequence[Service]
+    drains: Drains
 
     async def run(self, stop: Stop, afterwards: Callable[[], Awaitable[None]] | None = None) -> bool:
         """Run until told to stop; return whether the round in hand could be finished.
 
-        The first request to stop lets the round in hand end within the grace time, the second one does not.
+        The first request to stop lets the round in hand end within the grace time, the second one does not. A request
+        to drain lets it end, however long that takes.
 
         Args:
             stop: what tells it.
@@ -70,16 +73,23 @@ class Daemon:
                 reason = Reason.LOCAL_STORE_DAMAGED if damaged else Reason.LOCAL_STORE_TAKEN
                 _log.error(Event.STORE_LOST, reason=str(reason), detail=known.detail)
             raise known from failures
+        if finished:
+            await self.drains.over()
         return finished
 
     async def _rounds_until(self, stop: Stop) -> bool:
         rounds = asyncio.create_task(self.rounds.run())
         asked = asyncio.create_task(stop.asked.wait())
         at_once = asyncio.create_task(stop.at_once.wait())
+        drain = asyncio.create_task(self.drains.asked())
         try:
-            await asyncio.wait({rounds, asked}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({rounds, asked, drain}, return_when=asyncio.FIRST_COMPLETED)
             self.rounds.stopping.set()
             self.health.stopping = True
+            if drain.done() and not asked.done():
+                drain.result()
+                _log.info(Event.DAEMON_DRAINING)
+                await asyncio.wait({rounds, asked}, return_when=asyncio.FIRST_COMPLETED)
             if not rounds.done():
                 _log.info(Event.DAEMON_STOPPING, grace_s=self.settings.rounds.grace_s)
             grace = self.settings.rounds.grace_s
@@ -87,10 +97,10 @@ class Daemon:
             if rounds.done():
                 await rounds
         finally:
-            for task in (rounds, asked, at_once):
+            for task in (rounds, asked, at_once, drain):
                 task.cancel()
             # A settling that is on its way ends first.
-            await asyncio.gather(rounds, asked, at_once, return_exceptions=True)
+            await asyncio.gather(rounds, asked, at_once, drain, return_exceptions=True)
         return not self.rounds.in_hand
 
 

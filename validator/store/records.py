@@ -39,6 +39,14 @@ class StoreChain(NamedTuple):
     adopted_at: datetime
 
 
+class Drain(NamedTuple):
+    """A request to drain: when it was made, taken by the running validator, and when that had finished its round."""
+
+    asked_at: datetime
+    taken_at: datetime | None
+    ended_at: datetime | None
+
+
 @dataclass(frozen=True, slots=True)
 class MinerRecord:
     """One line of the miners' listing.

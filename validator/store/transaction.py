@@ -10,6 +10,7 @@ from validator.store.repositories.chains import Chains
 from validator.store.repositories.code_checks import CodeChecks
 from validator.store.repositories.declarations import Declarations
 from validator.store.repositories.dispatches import Dispatches
+from validator.store.repositories.drains import Drains
 from validator.store.repositories.exclusions import Exclusions
 from validator.store.repositories.flags import Flags
 from validator.store.repositories.given_tasks import GivenTasks
@@ -45,6 +46,7 @@ class Transaction:
     def __init__(self, connection: AsyncConnection, packing: Packing) -> None:
         self.connection = connection
         self.chain = Chains(connection, packing)
+        self.drains = Drains(connection, packing)
         self.miners = Miners(connection, packing)
         self.capabilities = CapabilityDocuments(connection, packing)
         self.salts = Salts(connection, packing)

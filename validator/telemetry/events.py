@@ -26,6 +26,10 @@ class Event(StrEnum):
     # The process
     DAEMON_STARTED = "daemon_started", "All parts run.", "version scoring_version hotkey settings python"
     DAEMON_STOPPING = "daemon_stopping", "Asked to stop: the round in hand may finish within the grace time.", "grace_s"
+    DAEMON_DRAINING = (
+        "daemon_draining",
+        "Asked to drain: the round in hand finishes, however long it takes, no other begins.",
+    )
     DAEMON_STOPPED = "daemon_stopped", "Everything is closed.", "finished seconds"
     DAEMON_CUT_OFF = (
         "daemon_cut_off",

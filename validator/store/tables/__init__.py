@@ -8,6 +8,7 @@ from validator.store.tables.answers import answers, dispatches, scores, sssas, w
 from validator.store.tables.base import metadata
 from validator.store.tables.chain import store_chain
 from validator.store.tables.conduct import agreements, flags, reputation_events, reputations
+from validator.store.tables.drains import drains
 from validator.store.tables.log import proofs, receipts
 from validator.store.tables.reruns import code_checks, reruns
 from validator.store.tables.rounds import (
@@ -32,6 +33,7 @@ __all__ = [
     "code_checks",
     "declarations",
     "dispatches",
+    "drains",
     "exclusions",
     "flags",
     "given_tasks",
