@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import structlog
 from explained import ASSORTED_ROUNDS, COHORT_ROUNDS, HELD_UP, HOTKEYS, assorted, cohort, stalled
 from pay_world import FAILING, WITHDRAWN, unpaid
-from planned import CYCLE, GOOD, GREEDY, SHAKY, SLOW, planned
+from planned import CYCLE, GOOD, GREEDY, SHAKY, SLOW, judged, planned
 from world import World
 
 from validator.store import Store, open_store
@@ -22,6 +22,7 @@ SCENARIOS: Final[dict[str, Callable[[Store], Awaitable[World]]]] = {
     "cohort": cohort,
     "stalled": stalled,
     "planned": planned,
+    "judged": judged,
     "unpaid": unpaid,
 }
 _LAST, _FLAGGED = str(ASSORTED_ROUNDS - 1), str(COHORT_ROUNDS - 1)
@@ -36,9 +37,9 @@ class Example(NamedTuple):
 
 EXAMPLES: Final[dict[str, Example]] = {
     "winner": Example("assorted", (_LAST, HOTKEYS[4])),  # a group of three without truth, and D-7, beside it
-    "auditor": Example("assorted", ("3", HOTKEYS[5])),  # in flight, beside it
+    "auditor": Example("assorted", ("3", HOTKEYS[5])),  # not drawn and in flight, beside it
     "excluded": Example("assorted", (_LAST, HOTKEYS[7])),
-    "gate-failure": Example("assorted", ("2", HOTKEYS[6])),  # not drawn, beside it
+    "gate-failure": Example("assorted", ("3", HOTKEYS[6])),
     "flagged": Example("cohort", (_FLAGGED, HOTKEYS[0])),
     "early-answer": Example("assorted", (_LAST, HOTKEYS[1])),  # a group of four, and quality alone, beside it
     "no-verdict": Example("assorted", (_LAST, HOTKEYS[2])),  # D-7, and a status other than 200
@@ -53,6 +54,9 @@ EXAMPLES: Final[dict[str, Example]] = {
     "workflow-retry": Example("planned", ("0", HOTKEYS[SHAKY])),  # an unplanned one, and criteria that were missed
     "workflow-overcharged": Example("planned", ("0", HOTKEYS[GREEDY])),
     "workflow-deferred": Example("planned", ("1", HOTKEYS[GOOD])),  # and a data_transform beside it
+    "workflow-judged": Example("judged", ("1", HOTKEYS[GOOD])),  # the code of the plan above, entered in round 2
+    "workflow-judged-late": Example("judged", ("2", HOTKEYS[GOOD])),
+    "workflow-waiting": Example("judged", ("1", HOTKEYS[SHAKY])),
     "workflow-miner": Example("planned", (HOTKEYS[SLOW],)),
     "miner": Example("assorted", (HOTKEYS[6],)),
     "unpaid-failing": Example("unpaid", (HOTKEYS[FAILING],)),
@@ -68,6 +72,7 @@ IN_JSON: Final = (
     "unpaid-failing",
     "workflow-good",
     "workflow-cycle",
+    "workflow-judged",
 )
 
 

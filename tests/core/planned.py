@@ -5,11 +5,12 @@ The same on every run: each plan is run on a clock of its own that jumps from on
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from itertools import cycle, islice
 from typing import Any, Final
 
 import msgspec
-from explained import NUMBERS, ExplainedWorld
+from explained import HOTKEYS, NUMBERS, ExplainedWorld
 from workflow_builders import make_workflow, plan_document, step
 from workflow_world import FOREVER, ScriptedServices, Try, on_virtual_time
 from world import honest
@@ -21,6 +22,7 @@ from validator.kinds.workflow.kind import WORKFLOW
 from validator.kinds.workflow.running import PlanRunner
 from validator.kinds.workflow.supply import Goals
 from validator.miners.scripted import ScriptedReply
+from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GoalTask, WorkflowSubmission
 from validator.protocol.signatures import Signer
@@ -28,8 +30,10 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import WorkflowTask
+from validator.scoring import version
 from validator.sources import SeededRandom, VirtualClock
-from validator.store import Store
+from validator.store import Store, Transaction
+from validator.store.code_check import CodeCheck
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
 from validator.tasks.order import Order
@@ -101,6 +105,38 @@ async def planned(store: Store) -> ExplainedWorld:
     for _ in range(PLANNED_ROUNDS):
         await world.play()
     return world
+
+
+async def judged(store: Store) -> ExplainedWorld:
+    """Play three rounds; the code of one miner is judged between the second and the third, that of another waits."""
+    world = await planned(store)
+    now = world.clock.now()
+    async with store.begin() as tx:
+        while (taken := await tx.code_checks.take(now)) is not None:
+            if taken.key.hotkey == HOTKEYS[GOOD]:
+                await _judge(tx, taken, CodeReport(3, 4, 2), now)
+            elif taken.key.hotkey == HOTKEYS[SHAKY]:
+                await tx.code_checks.again(
+                    taken, Reason.SANDBOX_NO_ENGINE, now + timedelta(hours=1), "no socket\x1b[31m"
+                )
+            elif taken.key.hotkey == HOTKEYS[SLOW]:
+                await tx.code_checks.give_up(taken, Reason.SANDBOX_TESTS, now, "no test")
+    await world.play()
+    return world
+
+
+async def _judge(tx: Transaction, check: CodeCheck, report: CodeReport, now: datetime) -> None:
+    stored = await tx.rounds.get(check.key.round_id)
+    assert stored is not None
+    assert stored.input is not None
+    scores = version(stored.input.scoring_version)
+    (ran,) = [
+        one
+        for one in (await tx.submissions.results(check.key.round_id)).answers(check.key.task_id, WorkflowSubmission)
+        if one.hotkey == check.key.hotkey
+    ]
+    outcome = scores.fill_run(scores.measure(CODE, ran.plan, ran.run, 0.0), report)
+    assert await tx.code_checks.done(check, report, outcome.score.score, now)
 
 
 def plan(signer: Signer, dispatch: WorkflowDispatch) -> ScriptedReply:

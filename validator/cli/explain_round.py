@@ -109,7 +109,8 @@ def _write_window(page: Page, rules: Rules, window: TypeWindow) -> None:
     )
     for entry in window.entries:
         now = "has left the window since" if entry.position_now is None else f"now {entry.position_now}"
-        page.line(f"task {entry.task_id}: {entry.value:.4f}, entry {entry.position}; {now}")
+        late = "" if entry.answered_in is None else f" of round {entry.answered_in}, judged since"
+        page.line(f"task {entry.task_id}{late}: {entry.value:.4f}, entry {entry.position}; {now}")
 
 
 def _write_weight(page: Page, weight: WeightEffect) -> None:

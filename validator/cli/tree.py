@@ -57,6 +57,23 @@ RERUNS: Final = Group(
         ),
     ],
 )
+CHECKS: Final = Group(
+    "checks",
+    "Code checks: code of plans that is judged after its round.",
+    [
+        Lazy(
+            "list",
+            "List code checks, newest round first, with how many there are in each state.",
+            "validator.cli.checks:list_",
+        ),
+        Lazy("show", "Show a code check: what became of it, and what it is worth.", "validator.cli.checks:show"),
+        Lazy(
+            "retry",
+            "Try a code check again now: one that waits, or one that ended inconclusive.",
+            "validator.cli.checks:retry",
+        ),
+    ],
+)
 WEIGHTS: Final = Group(
     "weights",
     "Weights on the chain.",
@@ -219,6 +236,7 @@ TREE: Final = Group(
         MINERS,
         FLAGS,
         RERUNS,
+        CHECKS,
         WEIGHTS,
         TASKS,
         AUDIT,

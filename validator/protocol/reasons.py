@@ -44,7 +44,7 @@ class Reason(StrEnum):
     ACCEPTED = "accepted", "The answer passed its gates."
     WORKFLOW_DEFERRED = (
         "workflow_deferred",
-        "The plan was run, but the quality of its output cannot be judged yet: nothing enters the window until it is.",
+        "The plan was run, and its code is judged after the round: it enters the window when it is.",
     )
     ACCEPTED_EARLY = (
         "accepted_early",

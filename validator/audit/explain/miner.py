@@ -21,7 +21,7 @@ _FAILURES: Final = 5
 
 
 class Point(Document, frozen=True):
-    """One task: what entered the window, None where nothing did (D-7); `failed` a gate."""
+    """One task: what entered the window, with its round or since, None where nothing did (D-7); `failed` a gate."""
 
     round_id: int
     task_id: str
@@ -118,7 +118,8 @@ async def explain_miner(
     windows = basis.windows
     flags = (await tx.flags.standing()).get(hotkey, 0)
     unpaid = {one.skill_type: one.told for each in paying.values() for one in each.unpaid if one.hotkey == hotkey}
-    types = await _types(tx, pays, hotkey, scores, windows.get(hotkey, {}), now)
+    late = await tx.code_checks.entered_of(hotkey, rounds)
+    types = await _types(tx, pays, hotkey, scores, windows.get(hotkey, {}), now, late)
     return MinerExplanation(
         hotkey=hotkey,
         uid=uid,
@@ -142,6 +143,7 @@ async def _types(  # noqa: PLR0913, PLR0917 - a miner, its scores and windows
     scores: Sequence[ScoreRecord],
     windows: Mapping[str, Sequence[float]],
     now: datetime,
+    late: Mapping[str, float],
 ) -> tuple[TypeSummary, ...]:
     declared = usable_types((await tx.capabilities.valid(now)).get(hotkey))
     reputations = {kind: value for (one, kind), value in (await tx.reputations.all()).items() if one == hotkey}
@@ -154,22 +156,31 @@ async def _types(  # noqa: PLR0913, PLR0917 - a miner, its scores and windows
             kind = SkillType(name)
             reputation = reputations.get(kind, pays.rules.reputation.start)
             found.append(
-                _type(pays, kind, scored.get(name, ()), windows.get(name, ()), reputation, declared=kind in declared)
+                _type(
+                    pays, kind, scored.get(name, ()), windows.get(name, ()), reputation, late, declared=kind in declared
+                )
             )
     return tuple(found)
 
 
-def _type(  # noqa: PLR0913 - what is known of a miner and a type
+def _type(  # noqa: PLR0913, PLR0917 - what is known of a miner and a type
     pays: Version,
     kind: SkillType,
     scores: Sequence[ScoreRecord],
     window: Sequence[float],
     reputation: float,
+    late: Mapping[str, float],
     *,
     declared: bool,
 ) -> TypeSummary:
     points = tuple(
-        Point(s.round_id, s.outcome.task_id, s.outcome.window_entry, s.outcome.reason.gate > 0) for s in scores
+        Point(
+            s.round_id,
+            s.outcome.task_id,
+            late.get(s.outcome.task_id, s.outcome.window_entry),
+            s.outcome.reason.gate > 0,
+        )
+        for s in scores
     )
     values = [point.value for point in points if point.value is not None]
     failures = sum(1 for point in points if point.failed)

@@ -166,6 +166,7 @@ async def _tasks(  # noqa: PLR0913, PLR0917 - a settled round, and whom it is to
     records = {record.task_id: record for record in await tx.tasks.of_round(round_id)}
     dispatches = await tx.dispatches.of_round(round_id)
     results = await tx.submissions.results(round_id, [one.task.task_id for one in mine])
+    checks = await tx.code_checks.of_round(round_id)
     groups = {group.task_id: group for group in outcome.groups}
     found: list[TaskExplanation] = []
     for one in mine:
@@ -180,6 +181,7 @@ async def _tasks(  # noqa: PLR0913, PLR0917 - a settled round, and whom it is to
             members=[member for member in outcome.members if member.task_id == task_id],
             dispatches=[dispatch for dispatch in dispatches if dispatch.key.task_id == task_id],
             results=results,
+            checks=[check for check in checks if check.key.task_id == task_id],
         )
         explained = kind_of(one.task).explain(frozen, facts, hotkey)
         found += [explained] if explained else []

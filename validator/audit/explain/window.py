@@ -4,8 +4,10 @@ All of it as of the moment when the round had settled: no entry is ever removed,
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from validator.audit.paid import Mechanisms
+from validator.protocol.limits import MAX_FILLED
 from validator.protocol.means import mean
 from validator.protocol.round import RoundInput, TypeHistory
 from validator.protocol.skill_types import WINDOW_TYPES
@@ -14,7 +16,7 @@ from validator.scoring import MinerStanding, TypeStanding, Version, WeightPlan
 from validator.store import Transaction
 from validator.store.records import WindowEntry
 
-_MORE = 50  # more than the entries that one round adds to a pair
+_MORE: Final = MAX_FILLED + 50  # more than the entries that one round adds to a pair
 
 
 class Entry(Document, frozen=True):
@@ -23,12 +25,14 @@ class Entry(Document, frozen=True):
     Attributes:
         position: from 1, oldest first, in the window as the round left it.
         position_now: the same now; None once 100 newer ones have pushed it out.
+        answered_in: the earlier round of the answer, where its code was judged after it; None for the round's own.
     """
 
     task_id: str
     value: float
     position: int
     position_now: int | None
+    answered_in: int | None
 
 
 class TypeWindow(Document, frozen=True):
@@ -68,23 +72,37 @@ class WeightEffect(Document, frozen=True):
 async def explain_windows(tx: Transaction, version: Version, round_id: int, hotkey: str) -> tuple[TypeWindow, ...]:
     """Return the windows to which the round added entries of the miner, in the order of SPEC 1."""
     end = await tx.windows.end_of(round_id)
+    late = {one.key.task_id: one.key.round_id for one in await tx.code_checks.entered_in(round_id)}
     added = {entry.skill_type for entry in await tx.windows.of_round(round_id) if entry.hotkey == hotkey}
     found = []
     for skill_type in WINDOW_TYPES:
         if skill_type in added:
             entries = await tx.windows.newest(hotkey, skill_type, version.rules.pay.window + _MORE, end)
             later = await tx.windows.added_after(hotkey, skill_type, end)
-            found.append(_window(version, skill_type, entries, round_id, later))
+            found.append(_window(version, skill_type, entries, round_id, later, late))
     return tuple(found)
 
 
-def _window(version: Version, skill_type: str, entries: Sequence[WindowEntry], round_id: int, later: int) -> TypeWindow:
+def _window(  # noqa: PLR0913, PLR0917 - a window, and what the round added to it
+    version: Version,
+    skill_type: str,
+    entries: Sequence[WindowEntry],
+    round_id: int,
+    later: int,
+    late: Mapping[str, int],
+) -> TypeWindow:
     most = version.rules.pay.window
     window = entries[-most:]
     values = [entry.value for entry in window]
     dropped = max(0, len(window) + later - most)
     own = [
-        Entry(entry.task_id, entry.value, position, position - dropped if position > dropped else None)
+        Entry(
+            entry.task_id,
+            entry.value,
+            position,
+            position - dropped if position > dropped else None,
+            late.get(entry.task_id),
+        )
         for position, entry in enumerate(window, 1)
         if entry.round_id == round_id
     ]

@@ -3,6 +3,7 @@
 The field names are what `--json` shows, so they are part of the interface.
 """
 
+from validator.audit.views.checks import CheckList, CheckView, check_list, check_of
 from validator.audit.views.flags import FlagDetailView, FlagView, flag_details, flag_list
 from validator.audit.views.miners import MinerView, miner_list
 from validator.audit.views.reruns import (
@@ -23,6 +24,8 @@ from validator.audit.views.rounds import (
 from validator.audit.views.weights import WeightLine, WeightsView, latest_weights
 
 __all__ = [
+    "CheckList",
+    "CheckView",
     "ExclusionView",
     "FlagDetailView",
     "FlagView",
@@ -34,6 +37,8 @@ __all__ = [
     "TaskView",
     "WeightLine",
     "WeightsView",
+    "check_list",
+    "check_of",
     "flag_details",
     "flag_list",
     "latest_weights",

@@ -16,8 +16,10 @@ from validator.cli.kinds.parts import (
     write_parts,
     write_selection,
 )
+from validator.cli.output import cell
 from validator.cli.tables import Column, print_table
 from validator.kinds.explained.words import short
+from validator.kinds.workflow.explain.later import JudgedLater
 from validator.kinds.workflow.explain.page import PlannerGroup, WorkflowExplanation
 from validator.kinds.workflow.explain.run import Run, Step
 from validator.kinds.workflow.explain.worth import Measure, OutputQuality, Worth
@@ -51,6 +53,8 @@ def write_workflow(page: Page, rules: Rules, task: WorkflowExplanation, hotkey: 
         _write_worth(page, task.worth)
     elif task.gates is not None:
         write_entry(page, task)
+    if task.later is not None:
+        _write_later(page, task.later)
     write_check(page, task)
 
 
@@ -178,6 +182,35 @@ def _write_quality(page: Page, quality: OutputQuality) -> None:
     page.line(quality.why)
     page.things("met", [check.what for check in quality.checks if check.met])
     page.things("missed", [check.what for check in quality.checks if not check.met])
+
+
+def _write_later(page: Page, later: JudgedLater) -> None:
+    page.heading(f"Its code, judged after the round: {later.state}")
+    tries = "tried once" if later.attempts == 1 else f"tried {later.attempts} times"
+    if later.state == "pending" and not later.attempts:
+        page.line("it waits, and has not been tried yet")
+    elif later.state == "pending":
+        page.line(f"it waits, {tries}; the next try is not before {cell(later.due_at)}")
+    else:
+        page.line(tries)
+    if later.reason is not None and later.report is None:
+        detail = f" ({later.detail})" if later.detail else ""
+        page.line(f"{later.reason}: {later.meaning or '-'}{detail}")
+    if later.state == "inconclusive":
+        page.line("it tells nothing of the planner, and nothing enters the score window")
+    if later.report is None:
+        return
+    found = later.report
+    page.line(f"{found.passed} of {found.total} tests passed, {found.findings} findings of the linter")
+    if later.quality is not None and later.entry is not None:
+        page.line(f"quality {later.quality:.4f}; with it the run is worth {later.entry:.4f}")
+    if later.entered_in is None:
+        page.line("it enters the score window with the next round that is settled")
+    else:
+        page.line(f"it entered the score window with round {later.entered_in}")
+    if later.measured is not None and later.worth is not None:
+        _write_measured(page, later.measured)
+        _write_worth(page, later.worth)
 
 
 def _write_worth(page: Page, found: Worth) -> None:

@@ -5,6 +5,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from validator.protocol.round import GroupOutcome, MemberOutcome, RoundInput, RoundResults, RoundTask
 from validator.scoring import PlannedTask, Version
+from validator.store.code_check import CodeCheck
 from validator.store.dispatch import Dispatch
 from validator.store.records import TaskState
 
@@ -12,7 +13,10 @@ T = TypeVar("T", bound=RoundTask)
 
 
 class TaskFacts(NamedTuple, Generic[T]):
-    """One task: its group as planned and as it came out, and everything that came back; `version` is the round's."""
+    """One task: its group as planned and as it came out, and everything that came back; `version` is the round's.
+
+    `checks`: of the code of its answers, as they stand now.
+    """
 
     version: Version
     task: T
@@ -23,6 +27,7 @@ class TaskFacts(NamedTuple, Generic[T]):
     members: Sequence[MemberOutcome]
     dispatches: Sequence[Dispatch]
     results: RoundResults
+    checks: Sequence[CodeCheck] = ()
 
     def member(self, hotkey: str) -> MemberOutcome | None:
         """Return what the task came to for `hotkey`, None if that was no member, or the task is void."""

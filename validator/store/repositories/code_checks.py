@@ -1,6 +1,6 @@
 """Code that waits to be judged: pending -> running -> done | inconclusive. Each fills a window once (SPEC 12)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -82,6 +82,11 @@ class CodeChecks(WaitingWork[CodeCheck]):
         """Return those whose results the round entered, by id."""
         found = await self._all(select(code_checks).where(c.entered_in == round_id).order_by(c.check_id))
         return tuple(map(self._read, found))
+
+    async def entered_of(self, hotkey: str, round_ids: Collection[int]) -> Mapping[str, float]:
+        """Return task id to score of the miner's answers in these rounds that have been entered since."""
+        mine = and_(c.hotkey == hotkey, c.round_id.in_(round_ids), c.entered_in.is_not(None))
+        return {row.task_id: row.score for row in await self._all(select(c.task_id, c.score).where(mine))}
 
     async def listing(self, limit: int, state: RerunState | None = None) -> tuple[CodeCheck, ...]:
         """Return at most `limit` checks, newest round first."""

@@ -3,6 +3,7 @@
 from validator.kinds.explained.facts import TaskFacts
 from validator.kinds.explained.gates import Gates, entry_reason, explain_gates
 from validator.kinds.explained.selection import Selection, explain_selection
+from validator.kinds.workflow.explain.later import JudgedLater, explain_later
 from validator.kinds.workflow.explain.run import Run, explain_run
 from validator.kinds.workflow.explain.worth import (
     Measure,
@@ -55,7 +56,8 @@ class WorkflowExplanation(Document, frozen=True, tag_field="kind", tag="workflow
         measured: values against their limits; None while the quality is deferred.
         quality: of the output.
         worth: the parts of S; None while the quality is deferred.
-        entry: what entered its score window; None where nothing did.
+        later: what came of its code after the round; None where nothing was deferred.
+        entry: what entered its score window with the round; None where nothing did.
         entry_reason, entry_meaning: what that entry, or its absence, comes from.
         as_stored: whether scoring the run again gave exactly what is stored of this miner.
     """
@@ -77,6 +79,7 @@ class WorkflowExplanation(Document, frozen=True, tag_field="kind", tag="workflow
     measured: tuple[Measure, ...] | None
     quality: OutputQuality | None
     worth: Worth | None
+    later: JudgedLater | None
     entry: float | None
     entry_reason: Reason | None
     entry_meaning: str | None
@@ -94,6 +97,7 @@ def explain_workflow(frozen: RoundInput, facts: TaskFacts[GoalTask], hotkey: str
     ran = (s for s in facts.results.answers(task.task_id, WorkflowSubmission) if s.hotkey == hotkey)
     submission, scored = next(ran, None), facts.member(hotkey)
     outcome = scored.workflow if isinstance(scored, RanMember) else None
+    check = next((one for one in facts.checks if one.key.hotkey == hotkey), None)
     return WorkflowExplanation(
         task_id=task.task_id,
         position=facts.position,
@@ -112,6 +116,7 @@ def explain_workflow(frozen: RoundInput, facts: TaskFacts[GoalTask], hotkey: str
         measured=explain_measured(outcome.measured) if outcome else None,
         quality=explain_output(facts.version, workflow, submission) if submission else None,
         worth=explain_worth(facts.version, outcome) if outcome else None,
+        later=explain_later(facts.version, workflow, submission, check) if submission and check else None,
         entry=scored.window_entry if scored else None,
         entry_reason=entry_reason(scored, record),
         entry_meaning=meaning_of(entry_reason(scored, record)),

@@ -134,7 +134,7 @@ def _code(version: Version, task: WorkflowTask, output: StepOutput, quality: flo
     if version.read_quality(task, output) is not None:
         return "no code"
     if quality is None:
-        return "deferred: code is judged by running the task's tests, and there is no sandbox to run it in"
+        return "deferred: code is judged by running the task's tests in a sandbox, after the round"
     rules = version.rules.workflow
     return (
         f"{plain(rules.tests)} × share of the task's tests passed + {plain(rules.lint)} × max(0, 1 − "
