@@ -9,10 +9,10 @@ RUN python -m pip uninstall --yes pip && rm -r /usr/local/lib/python3.12/ensurep
 
 FROM python:3.12-slim AS dependencies
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
-COPY requirements/build.txt requirements/runtime.txt /build/requirements/
+COPY requirements/build.txt requirements/scale.txt /build/requirements/
 RUN python -m venv /opt/build && /opt/build/bin/pip install --require-hashes -r /build/requirements/build.txt \
     && python -m venv --without-pip /opt/validator \
-    && pip --python /opt/validator/bin/python install --require-hashes -r /build/requirements/runtime.txt
+    && pip --python /opt/validator/bin/python install --require-hashes -r /build/requirements/scale.txt
 
 # Our code goes below a root of its own, so that it is a layer of its own: a change of it ships nothing else.
 FROM dependencies AS code

@@ -8,6 +8,9 @@ import yaml
 from docker_files import lineage, needed, stages
 from package_files import ROOT
 
+from validator.daemon.signals import CLOSING_S
+from validator.queue.worker import GRACE_S
+
 
 def brought(name: str) -> set[str]:
     """Every file or folder of the project that building a stage takes."""
@@ -26,13 +29,14 @@ def test_nobody_but_the_proxy_sees_the_engines_socket() -> None:
     services = compose()["services"]
     mounts = {name: [str(one) for one in service.get("volumes", ())] for name, service in services.items()}
     assert [name for name, volumes in mounts.items() if any("docker.sock" in one for one in volumes)] == ["engine"]
-    assert services["engine"]["profiles"] == ["reruns"]
+    assert services["engine"]["profiles"] == ["reruns", "scale"]
     assert services["engine"]["networks"] == ["engine"]
     assert "ports" not in services["engine"]
     assert compose()["networks"]["engine"] == {"internal": True}
     assert services["validator"]["environment"]["DOCKER_HOST"] == "${SANDBOX_ENGINE:-}"
     assert [name for name, service in services.items() if "engine" in service.get("networks", ())] == [
         "validator",
+        "worker",
         "engine",
     ]
 
@@ -45,6 +49,16 @@ def test_the_health_port_is_reached_in_the_network_of_compose_and_nowhere_else()
     assert "ports" not in validator
 
 
+def test_a_worker_is_held_as_the_validator_is_and_shares_no_file_with_it() -> None:
+    validator, worker = (compose()["services"][name] for name in ("validator", "worker"))
+    for key in ("image", "build", "restart", "read_only", "tmpfs", "security_opt", "cap_drop", "logging"):
+        assert worker[key] == validator[key]
+    assert [volume.split(":")[1:] for volume in worker["volumes"]] == [["/etc/validator/validator.toml", "ro"]]
+    assert set(worker["environment"]) == {"VALIDATOR_CONFIG", "VALIDATOR_STORE__URL", "DOCKER_HOST"}
+    minutes = worker["stop_grace_period"].removesuffix("m")
+    assert int(minutes) * 60 > GRACE_S + CLOSING_S
+
+
 def test_a_plain_build_makes_the_operators_image() -> None:
     assert list(stages())[-1] == "validator"
     services = compose()["services"]
@@ -55,7 +69,7 @@ def test_a_plain_build_makes_the_operators_image() -> None:
 
 def test_the_operators_image_takes_nothing_of_the_local_network() -> None:
     paths = brought("validator")
-    assert {"validator/", "migrations/", "requirements/runtime.txt"} <= paths
+    assert {"validator/", "migrations/", "requirements/scale.txt"} <= paths
     assert not [path for path in paths if "localnet" in path or "dev" in path]
     assert "localnet/" in brought("localnet")
 
@@ -74,7 +88,7 @@ def test_the_operators_image_has_no_pip_and_nothing_that_builds() -> None:
 def test_a_change_of_our_code_ships_one_layer() -> None:
     every = stages()
     before = {path for stage in lineage("dependencies") for _, paths in stage.copies() for path in paths[:-1]}
-    assert before == {"requirements/build.txt", "requirements/runtime.txt"}
+    assert before == {"requirements/build.txt", "requirements/scale.txt"}
     assert "--no-deps --root /code " in every["code"].runs()
 
 

@@ -59,10 +59,17 @@ def test_what_the_distributions_ask_for_is_what_is_locked() -> None:
         }
 
 
-def test_the_local_network_runs_on_the_same_packages_as_the_validator() -> None:
+def test_the_extra_for_more_machines_asks_for_what_is_locked() -> None:
+    described = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["scale"]
+    lines = (ROOT / "requirements" / "scale.in").read_text().splitlines()
+    assert described == [line for line in lines if not line.startswith(("#", "-"))]
+
+
+def test_the_local_network_and_workers_run_on_the_same_packages_as_the_validator() -> None:
     def pins(name: str) -> set[str]:
         lines = (ROOT / "requirements" / f"{name}.txt").read_text().splitlines()
         return {line.split(" ")[0] for line in lines if "==" in line and not line.startswith((" ", "#"))}
 
     assert len(pins("runtime")) > 30
     assert pins("runtime") <= pins("localnet")
+    assert pins("runtime") < pins("scale")

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 import msgspec
 from builders import finding, trace_files
-from test_rerun_service import honest_image, one_round, working
+from rerun_world import honest_image, one_round
+from test_rerun_service import working
 from world import VALIDATOR, World, answer_to, tasks_of_all_types
 
 from validator.miners.scripted import ScriptedReply

@@ -2,8 +2,8 @@
 
 import pytest
 from engine_kit import TRACED, Registry, sandbox_at
+from rerun_world import LIAR, inventing, one_round, world_of
 from sqlalchemy import update
-from test_rerun_service import LIAR, inventing, one_round, world_of
 from world import honest
 
 from validator.protocol.capabilities import SandboxImage

@@ -1,34 +1,26 @@
 """The embedded worker over a scripted sandbox, on virtual time and both databases (SPEC 15)."""
 
 import asyncio
-import base64
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
 
-import msgspec
 import pytest
 from audit_file import export
-from builders import FILES, IMAGE, trace_files
+from builders import IMAGE
 from replays import replayed
+from rerun_world import LIAR, PYTHON, ended, honest_image, inventing, one_round, until, world_of
 from sqlalchemy import delete
-from world import VALIDATOR, WINDOWS, World, answer_to, honest, on_virtual_time
+from world import VALIDATOR, World
 
 from validator.audit.log import verify_file
-from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
-from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.rerun import TraceReport
-from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Task
-from validator.protocol.traces import read_traces
 from validator.queue.embedded import AT_ONCE, EmbeddedWorker
 from validator.queue.work import pause_after
 from validator.reruns.sandbox.job import Evidence, Sandbox, SandboxFailure, SandboxJob
@@ -36,62 +28,10 @@ from validator.reruns.sandbox.scripted import Script, ScriptedRun, ScriptedSandb
 from validator.reruns.watch import SandboxWatch
 from validator.reruns.work import MOST_TRIES, RerunWork
 from validator.rounds.receipts import close_epoch
-from validator.scoring import Schedule
 from validator.store import Store
 from validator.store.rerun import Rerun
 from validator.store.tables import answers, bundles
-from validator.tasks.memory import MemorySource
-from validator.tasks.source import SourcedTask
 from validator.workers.interface import Here, TooCostlyError, Workers, WorkersError
-
-PYTHON = SkillType.EXECUTABLE_PYTHON
-LIAR = Signer.from_uri("//Miner//1")
-
-
-def honest_image(job: SandboxJob) -> ScriptedRun:
-    """Does what the honest miners' traces say, at other times."""
-    files = trace_files(job.skill_type, job.nonce)
-    return ScriptedRun({name: data.replace(b'"ts": 1', b'"ts": 7') for name, data in files.items()}, seconds=5.0)
-
-
-def inventing(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
-    """One miner copies the probes from the dispatch into traces of files that its image never touches."""
-    if signer.hotkey != LIAR.hotkey or dispatch.role != "primary":
-        return honest(signer, dispatch)
-    files = trace_files(dispatch.skill_type, dispatch.nonce)
-    packed = pack(
-        {**files, "fs.jsonl": files["fs.jsonl"] + b'{"ts": 9, "op": "write", "path": "/tmp/invented\\u0007"}\n'}
-    )
-    answer = answer_to(signer, dispatch)
-    hashes = read_traces(packed, dispatch.skill_type, probe_values(dispatch.nonce)).hashes
-    sssa = msgspec.structs.replace(
-        answer.sssa, evidence=msgspec.structs.replace(answer.sssa.evidence, trace_hashes=hashes)
-    )
-    lie = msgspec.structs.replace(
-        answer, sssa=signer.sign_document(sssa), trace_bundle=base64.b64encode(packed).decode()
-    )
-    return ScriptedReply(msgspec.json.encode(lie), seconds=1.0)
-
-
-def world_of(
-    store: Store,
-    script: Callable[[Signer, Dispatch], ScriptedReply] = honest,
-    miners: int = 1,
-    files: Mapping[str, bytes] = FILES,
-) -> World:
-    """A task of Python in two slots; with one miner its two answers are drawn to be run again."""
-    tasks = []
-    for slot in range(2):
-        bundle = pack({**files, "which.txt": str(slot).encode()})
-        tasks.append(SourcedTask(Task("1.0", PYTHON, WINDOWS, sha256_hex(bundle), "none", None, None), bundle))
-    world = World(store, miners=miners, source=MemorySource(tasks), script=script)
-    world.preparer = world.service.preparer = replace(world.preparer, schedule=Schedule({"1.1.0": 0}))
-    world.service.most_reruns = 100
-    return world
-
-
-async def one_round(world: World) -> None:
-    assert (await on_virtual_time(world, world.service.one_round())).outcome is not None
 
 
 @asynccontextmanager
@@ -111,24 +51,6 @@ async def working(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def until(world: World, holds: Callable[[tuple[Rerun, ...]], bool]) -> tuple[Rerun, ...]:
-    """Let time pass until it holds of the reruns of round 0; while all of them wait, it jumps."""
-    for _ in range(5_000):
-        async with world.store.read() as tx:
-            found = await tx.reruns.of_round(0)
-        if holds(found):
-            return found
-        waits = min((one.due_at - world.clock.now()).total_seconds() for one in found)
-        pending = all(one.state == "pending" for one in found)
-        await world.clock.advance(max(1.0, waits) if pending else 1.0)
-        await asyncio.sleep(0.001)
-    raise AssertionError(found)
-
-
-def ended(found: tuple[Rerun, ...]) -> bool:
-    return all(one.state in {"done", "inconclusive"} for one in found)
 
 
 async def comes_to(world: World, script: Script) -> tuple[Rerun, ...]:

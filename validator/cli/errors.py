@@ -22,6 +22,8 @@ _CODES: Final[Mapping[str, Exit]] = {
     "validator.chain.wallet.HotkeyMissingError": Exit.HOTKEY_MISSING,
     "validator.chain.wallet.WalletError": Exit.NOT_READY,
     "validator.daemon.signals.StoppedAtStartError": Exit.NOT_STARTED,
+    "validator.queue.errors.QueueError": Exit.NOT_READY,
+    "validator.queue.errors.QueueSettingsError": Exit.INPUT,
     "validator.scoring.versions.UnknownScoringVersionError": Exit.NOT_READY,
     "validator.store.errors.EmptyReasonError": Exit.INPUT,
     "validator.store.errors.OtherChainError": Exit.OTHER_CHAIN,

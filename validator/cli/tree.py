@@ -208,6 +208,11 @@ TREE: Final = Group(
             "validator.cli.drain:drain",
         ),
         Lazy(
+            "worker",
+            'Do what waits in the store (reruns) until SIGTERM, beside a validator with `queue.backend = "postgres"`.',
+            "validator.cli.worker:worker",
+        ),
+        Lazy(
             "replay",
             "Compute rounds again from their stored inputs and answers, and compare byte for byte.",
             "validator.cli.replay:replay",

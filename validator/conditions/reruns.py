@@ -35,4 +35,10 @@ RERUNS: Final = (
         "Code of plans waits to be judged: its sandbox does not run.",
         "Look at the engine and at what the detail names; code is tried until it is judged, at no planner's cost.",
     ),
+    Condition(
+        "workers_away",
+        "degraded",
+        "No worker process takes waiting work from the queue: it waits.",
+        "Start `validator worker`, or look at the log of those that run: without its engine one takes none.",
+    ),
 )

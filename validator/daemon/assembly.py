@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import Any
 
 import structlog
 
@@ -15,11 +14,10 @@ from validator.daemon.daemon import Daemon, Service
 from validator.daemon.drain import Drains
 from validator.daemon.figures import FigureWatch
 from validator.daemon.nearby import chain_is_here
-from validator.daemon.queue_watch import QueueWatch
 from validator.daemon.ready import checks, folders_of
 from validator.daemon.store_watch import StoreWatch
-from validator.daemon.unjudged import UnjudgedWatch
 from validator.daemon.upkeep import BudgetService, HeadWatch, LoopWatch, RetentionService
+from validator.daemon.waiting import most_reruns, waiting_work
 from validator.daemon.watching import GateWatch, RoundWatch
 from validator.daemon.world import World
 from validator.kinds.assessment.supply import Bundles
@@ -29,11 +27,6 @@ from validator.kinds.workflow.running import PlanRunner
 from validator.kinds.workflow.supply import Goals
 from validator.miners.client import HttpMinerClient
 from validator.miners.directory import CapabilityDirectory
-from validator.queue.embedded import AT_ONCE, EmbeddedWorker
-from validator.queue.work import Work
-from validator.reruns.code_work import CodeWork
-from validator.reruns.watch import SandboxWatch
-from validator.reruns.work import MOST_WAITING, RerunWork
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.heartbeat import Heartbeat
@@ -95,7 +88,8 @@ async def assembled(
         standing = Standing(world.signer.hotkey, settings.rounds.without_permit, watch.standing)
         ready = Readiness(checks(settings, schedule, clock_watch), board, health.waits)
         rounds = _round_service(settings, schedule, world, store, dispatcher, standing, ready, watch, listeners)
-        beside = _beside(settings, world, store, metrics, health, heart, clock_watch)
+        waiting = await waiting_work(settings, world, store, metrics, health, stack)
+        beside = _beside(settings, world, store, metrics, health, heart, clock_watch, waiting)
         yield Daemon(settings, store, metrics, board, health, rounds, beside, Drains(store, world.clock, drained))
 
 
@@ -160,7 +154,7 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
         standing=standing,
         readiness=ready,
         board=watch.board,
-        most_reruns=MOST_WAITING if world.sandbox else 0,
+        most_reruns=most_reruns(settings, world),
         listeners=(watch, *listeners),
     )
 
@@ -173,6 +167,7 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
     health: HealthState,
     heart: Heartbeat,
     clock_watch: ClockWatch,
+    waiting: Sequence[Service],
 ) -> Sequence[Service]:
     watch = StoreWatch(store, world.clock, health.board, metrics.store_write.observe)
     store.tell = watch.told
@@ -186,33 +181,9 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
         GateWatch(world.workers, world.clock, health),
         _figures(settings, world, store, metrics, health),
         RetentionService(store, world.clock, settings.store.retention_raw_days, settings.store.retention_bundles_days),
-        *_rerun_services(world, store, metrics, health),
+        *waiting,
         *_weight_services(settings, world, store, metrics, clock_watch, health.board),
     )
-
-
-def _rerun_services(world: World, store: Store, metrics: Metrics, health: HealthState) -> Sequence[Service]:
-    board, sandbox, code = health.board, world.sandbox, world.code
-    works: list[Work[Any]] = []
-    services: list[Service] = [
-        QueueWatch(
-            store,
-            world.clock,
-            health,
-            metrics,
-            at_once=AT_ONCE if sandbox else 0,
-            code_at_once=AT_ONCE if code else 0,
-        )
-    ]
-    if sandbox is not None:
-        works.append(RerunWork(store, sandbox, world.workers, board))
-        services.append(SandboxWatch(sandbox, world.clock, board))
-    if code is not None:
-        works.append(CodeWork(store, code, world.clock, board))
-        services.append(SandboxWatch(code, world.clock, board, "code_waits"))
-    else:
-        services.append(UnjudgedWatch(world.goals, store, world.clock, board))
-    return (*services, EmbeddedWorker(store, world.clock, works, AT_ONCE)) if works else services
 
 
 def _figures(settings: Settings, world: World, store: Store, metrics: Metrics, health: HealthState) -> FigureWatch:

@@ -1,7 +1,7 @@
 """How waiting work stands, told to health, metrics and the board; also where nothing does it."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, get_args
@@ -28,6 +28,7 @@ class QueueWatch:
         health, metrics: told.
         at_once: how many reruns this process tries at a time; 0: there is no sandbox.
         code_at_once: the same of code checks.
+        elsewhere: how many tries of a kind worker processes make at a time; None: it is not theirs to do.
     """
 
     store: Store
@@ -36,10 +37,11 @@ class QueueWatch:
     metrics: Metrics
     at_once: int
     code_at_once: int = 0
+    elsewhere: Callable[[str], int] | None = None
 
     async def run(self) -> None:
         """Look all the time. A store that is away has a condition of its own."""
-        if not self.at_once:
+        if not self.at_once and self.elsewhere is None:
             self.health.board.raise_("reruns_off")
         while True:
             with contextlib.suppress(StoreAwayError):
@@ -55,12 +57,15 @@ class QueueWatch:
         async with self.store.read() as tx:
             reruns = await tx.reruns.counts(), await tx.reruns.oldest()
             checks = await tx.code_checks.counts(), await tx.code_checks.oldest()
-        self._tell("code", *checks, self.code_at_once)
-        waiting = self._tell("reruns", *reruns, self.at_once)
-        if self.at_once and waiting > MOST_WAITING - _OF_A_ROUND:
+        self._tell("code", *checks, self._at_once("code", self.code_at_once))
+        waiting = self._tell("reruns", *reruns, self._at_once("reruns", self.at_once))
+        if (self.at_once or self.elsewhere) and waiting > MOST_WAITING - _OF_A_ROUND:
             self.health.board.raise_("reruns_full", f"{waiting} wait, of {MOST_WAITING} that may")
         else:
             self.health.board.clear("reruns_full")
+
+    def _at_once(self, kind: str, here: int) -> int:
+        return here if self.elsewhere is None else self.elsewhere(kind)
 
     def _tell(self, kind: str, counts: Mapping[str, int], oldest: datetime | None, at_once: int) -> int:
         """Tell how one kind stands; return how many of it wait."""

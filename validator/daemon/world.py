@@ -87,7 +87,7 @@ def build_world(settings: Settings) -> World:
         random=random,
         canary=partial(make_canary, random=random) if settings.tasks.canaries else None,
         workers=workers,
-        sandbox=open_sandbox(settings.sandbox, signer.hotkey),
+        sandbox=None if settings.queue.backend == "postgres" else open_sandbox(settings.sandbox, signer.hotkey),
     )
 
 

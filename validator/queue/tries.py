@@ -8,12 +8,14 @@ import structlog
 
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
-from validator.queue.work import Ended, Impossible, Outcome, Postponed, T, Work, pause_after
+from validator.queue.work import Ended, Impossible, Kind, Outcome, Postponed, T, Work, pause_after
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
+from validator.telemetry import Event
 
 _DETAIL: Final = 500
+_PATIENCE_S: Final = 5.0
 _log = structlog.get_logger()
 
 
@@ -38,14 +40,14 @@ class Tries:
             await self.postpone(work, taken, Postponed(Reason.BUG_INTERNAL, f"{type(error).__name__}: {error}"))
             raise
 
-    async def take_back(self, work: Work[Any]) -> None:
+    async def take_back(self, work: Kind[Any]) -> None:
         """Put back everything of the kind that is running: for a start, when nothing of it can be."""
         async with self.store.read() as tx:
             left = await work.queue(tx).running()
         for taken in left:
             await self.postpone(work, taken, Postponed(Reason.BUG_CRASH))
 
-    async def postpone(self, work: Work[T], taken: T, why: Postponed) -> None:
+    async def postpone(self, work: Kind[T], taken: T, why: Postponed) -> None:
         """Try again later, or give it up if that was the last try."""
         if work.gives_up(taken, why.reason):
             await self._give_up(work, taken, why.reason, why.detail)
@@ -62,6 +64,12 @@ class Tries:
                 seconds=pause,
             )
 
+    async def hand_back(self, work: Kind[T], taken: T) -> None:
+        """Put it back as if the try had not begun: whoever made it must stop."""
+        now = self.clock.now()
+        if await self.store.lasting(lambda tx: work.queue(tx).hand_back(taken, now), patience_s=_PATIENCE_S):
+            _log.info(Event.WORK_HANDED_BACK, **work.named(taken), attempts=taken.attempts)
+
     async def _enter(self, work: Work[T], taken: T, outcome: Outcome) -> None:
         match outcome:
             case Ended():
@@ -73,14 +81,14 @@ class Tries:
             case Impossible(reason, detail):
                 await self._give_up(work, taken, reason, detail)
 
-    async def _give_up(self, work: Work[T], taken: T, reason: Reason, detail: str) -> None:
+    async def _give_up(self, work: Kind[T], taken: T, reason: Reason, detail: str) -> None:
         now, shown = self.clock.now(), printable(detail, _DETAIL)
         if await self.store.lasting(lambda tx: work.queue(tx).give_up(taken, reason, now, shown)):
             _tell(work, taken, "inconclusive", reason, shown, None)
 
 
 def _tell(  # noqa: PLR0913, PLR0917 - what a canonical line has
-    work: Work[T], taken: T, outcome: str, reason: Reason, detail: str, seconds: float | None
+    work: Kind[T], taken: T, outcome: str, reason: Reason, detail: str, seconds: float | None
 ) -> None:
     """Write its canonical line."""
     _log.info(

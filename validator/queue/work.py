@@ -6,6 +6,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 
 from validator.protocol.reasons import Reason
 from validator.store import Transaction
+from validator.store.records import Upcoming
 from validator.telemetry import Event
 
 _FIRST_PAUSE_S: Final = 60.0
@@ -14,6 +15,10 @@ _LONGEST_PAUSE_S: Final = 3600.0
 
 class Taken(Protocol):
     """One piece of work whose try has begun."""
+
+    @property
+    def work_id(self) -> str:
+        """Its id among those of its kind."""
 
     @property
     def attempts(self) -> int:
@@ -32,6 +37,12 @@ class Queue(Protocol[T]):
     async def take(self, now: datetime) -> T | None:
         """Begin a try of what is due and next; None if nothing is."""
 
+    async def claim(self, work_id: str, attempt: int, now: datetime) -> T | None:
+        """Begin this try of this one; None if it does not wait for that try."""
+
+    async def upcoming(self, now: datetime, limit: int) -> Sequence[Upcoming]:
+        """Return what is due, fair between miners, and at most so much of it."""
+
     async def next_due(self) -> datetime | None:
         """Return when the next one that is pending is due; None where none is pending."""
 
@@ -40,6 +51,9 @@ class Queue(Protocol[T]):
 
     async def again(self, taken: T, reason: Reason, due_at: datetime, detail: str = "") -> bool:
         """Put it back until `due_at`; False if it is no longer the running one."""
+
+    async def hand_back(self, taken: T, at: datetime) -> bool:
+        """Put it back as if the try had not begun; False if it is no longer the running one."""
 
     async def give_up(self, taken: T, reason: Reason, at: datetime, detail: str = "") -> bool:
         """End it without a result; False if it is no longer the running one."""
@@ -87,8 +101,8 @@ class Words(NamedTuple):
     failed: Event
 
 
-class Work(Protocol[T]):
-    """A kind of waiting work.
+class Kind(Protocol[T]):
+    """A kind of waiting work, for those who do none of it.
 
     Attributes:
         name: of the kind: one lower-case word.
@@ -106,14 +120,18 @@ class Work(Protocol[T]):
     def queue(self, tx: Transaction) -> Queue[T]:
         """Return its table."""
 
-    async def attempt(self, taken: T) -> Outcome:
-        """Do the work once. Writes nothing; what it raises is a fault of ours, and postpones it."""
-
     def gives_up(self, taken: T, reason: Reason) -> bool:
         """Whether a try that failed for this reason of ours was the last."""
 
     def named(self, taken: T) -> Mapping[str, str]:
         """Return what every line of the log about it names it by."""
+
+
+class Work(Kind[T], Protocol[T]):
+    """A kind of waiting work, with what doing it takes."""
+
+    async def attempt(self, taken: T) -> Outcome:
+        """Do the work once. Writes nothing; what it raises is a fault of ours, and postpones it."""
 
 
 def pause_after(attempts: int) -> float:

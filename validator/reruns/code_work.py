@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from validator.conditions import Board
 from validator.protocol.code_report import CodeReport
@@ -23,7 +23,6 @@ from validator.store.repositories.code_checks import CodeChecks
 from validator.telemetry import Event
 
 MOST_TRIES: Final = 12  # that end in an error of this program
-_WORDS: Final = Words(Event.CODE_CHECKED, Event.CODE_POSTPONED, Event.CODE_FAILED)
 
 
 class _Needs(NamedTuple):
@@ -35,23 +34,15 @@ class _Needs(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class CodeWork:
-    """Code of plans that is run with its task's tests in the sandbox; what it is worth enters the next round.
+class WaitingCode:
+    """Code of plans that waits to be judged.
 
     Whatever the code does is a result. A failure of the engine is tried again for as long as it takes: no planner goes
     unpaid for it. Only an error of this program ends a check inconclusive, after `MOST_TRIES`.
-
-    Args:
-        store, sandbox, clock: what it works with.
-        board: told while code waits for the sandbox.
     """
 
-    store: Store
-    sandbox: CodeSandbox
-    clock: Clock
-    board: Board
-    name: str = "code"
-    words: Words = _WORDS
+    name: ClassVar[str] = "code"
+    words: ClassVar[Words] = Words(Event.CODE_CHECKED, Event.CODE_POSTPONED, Event.CODE_FAILED)
 
     def queue(self, tx: Transaction) -> CodeChecks:
         """Return the table of checks."""
@@ -70,6 +61,21 @@ class CodeWork:
             "skill_type": str(SkillType.WORKFLOW),
             "hotkey": taken.key.hotkey,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class CodeWork(WaitingCode):
+    """The same, run with its task's tests in the sandbox; what it is worth enters the next round.
+
+    Args:
+        store, sandbox, clock: what it works with.
+        board: told while code waits for the sandbox.
+    """
+
+    store: Store
+    sandbox: CodeSandbox
+    clock: Clock
+    board: Board
 
     async def attempt(self, taken: CodeCheck) -> Outcome:
         """Run the task's tests against the plan's code once."""

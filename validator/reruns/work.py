@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from validator.conditions import Board
 from validator.protocol.probes import probe_values
@@ -23,7 +23,6 @@ from validator.workers.interface import TooCostlyError, Whose, Workers, WorkersE
 MOST_WAITING: Final = 500
 """Reruns that may wait in the store. A round whose reruns do not fit queues none: nothing piles up for ever."""
 MOST_TRIES: Final = 12
-_WORDS: Final = Words(Event.RERUN_ENDED, Event.RERUN_POSTPONED, Event.RERUNS_FAILED)
 
 
 class _Needs(NamedTuple):
@@ -35,23 +34,15 @@ class _Needs(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class RerunWork:
-    """Answers that are run again in the sandbox, and what their images do compared with what their miners claim.
+class WaitingReruns:
+    """Answers that wait to be run again.
 
     A failure of the engine, of a pull or of ours is tried again later and after `MOST_TRIES` ends the rerun
     inconclusive: it never counts against a miner.
-
-    Args:
-        store, sandbox, workers: what it works with.
-        board: told when the engine is away.
     """
 
-    store: Store
-    sandbox: Sandbox
-    workers: Workers
-    board: Board
-    name: str = "reruns"
-    words: Words = _WORDS
+    name: ClassVar[str] = "reruns"
+    words: ClassVar[Words] = Words(Event.RERUN_ENDED, Event.RERUN_POSTPONED, Event.RERUNS_FAILED)
 
     def queue(self, tx: Transaction) -> Reruns:
         """Return the table of reruns."""
@@ -70,6 +61,21 @@ class RerunWork:
             "skill_type": str(taken.skill_type),
             "hotkey": taken.key.hotkey,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class RerunWork(WaitingReruns):
+    """The same, run in the sandbox; what their images do is compared with what their miners claim.
+
+    Args:
+        store, sandbox, workers: what it works with.
+        board: told when the engine is away.
+    """
+
+    store: Store
+    sandbox: Sandbox
+    workers: Workers
+    board: Board
 
     async def attempt(self, taken: Rerun) -> Outcome:
         """Run the answer's image once and compare."""

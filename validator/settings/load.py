@@ -159,9 +159,15 @@ def _conflicts(values: Values) -> list[str]:
     simulated = given("chain.kind") == "simulated"
     server = given("tasks.server_url") is not None
     open_port = beyond_this_machine(given("health.host"))
+    url = given("store.url")
+    on_sqlite = url is None or str(url).startswith("sqlite")
     rules = (
         (given("wallet.uri") is not None and not simulated, 'wallet.uri: allowed only with chain.kind = "simulated"'),
         (simulated and given("chain.state") is None, 'chain.state: required with chain.kind = "simulated"'),
+        (
+            given("queue.backend") == "postgres" and on_sqlite,
+            'queue.backend: "postgres" needs a postgresql:// store.url',
+        ),
         (server and given("tasks.server_hotkey") is None, "tasks.server_hotkey: required with tasks.server_url"),
         (open_port and given("health.token") is None and given("health.expose") is not True, _EXPOSED),
     )

@@ -253,6 +253,16 @@ class SandboxSettings(Section):
     )
 
 
+class QueueSettings(Section):
+    """Who does the work that waits in the store, such as reruns: this process, or `validator worker` on any machine."""
+
+    backend: Literal["embedded", "postgres"] = _key(
+        "embedded",
+        "embedded: the validator itself, two at a time. postgres: worker processes, by a queue in the store's Postgres"
+        " database; needs the extra `scale`.",
+    )
+
+
 class LogSettings(Section):
     """What is logged and in which form."""
 
@@ -302,6 +312,7 @@ class Settings(Section):
     miners: MinersSettings = MinersSettings()
     weights: WeightsSettings = WeightsSettings()
     sandbox: SandboxSettings = SandboxSettings()
+    queue: QueueSettings = QueueSettings()
     log: LogSettings = LogSettings()
     health: HealthSettings = HealthSettings()
 

@@ -19,6 +19,7 @@ from validator.store.urls import StoreUrl
 
 BUSY_MS: Final = 10_000  # longest wait for another program's write transaction
 CONNECT_S: Final = 10
+GUEST_IDLE_MS: Final = 5_000  # half of what the validator's write transactions wait for another's
 _WAL_RETRY_S: Final = 0.02
 WRITE: Final = "store_write"
 # Serialises write transactions on Postgres, as BEGIN IMMEDIATE does on SQLite. "SSSA" and a purpose.
@@ -30,7 +31,12 @@ AsyncCreator = Callable[..., Awaitable[Any]]
 
 
 def make_engine(
-    url: StoreUrl, *, async_creator_fn: AsyncCreator | None = None, foreign_keys: bool = True, pooled: bool = True
+    url: StoreUrl,
+    *,
+    async_creator_fn: AsyncCreator | None = None,
+    foreign_keys: bool = True,
+    pooled: bool = True,
+    connections: int | None = None,
 ) -> AsyncEngine:
     """Return an engine; nothing is connected yet.
 
@@ -40,6 +46,8 @@ def make_engine(
             one that runs sqlite3 in the loop's own thread, which virtual time needs.
         foreign_keys: False only while SQLite tables are rebuilt by a migration.
         pooled: False for a few connections that are closed at once.
+        connections: of one of many processes on a Postgres database: at most so many, and a transaction of one that
+            stands still is ended before it holds up the validator's.
     """
     options: dict[str, Any] = {"hide_parameters": True}
     if not pooled:
@@ -48,6 +56,10 @@ def make_engine(
         if async_creator_fn is not None:
             raise StoreUrlError("`async_creator_fn` is for SQLite only")
         arguments = {"connect_timeout": CONNECT_S, "application_name": "validator", "client_encoding": "utf8"}
+        if connections is not None:
+            given = url.url.query.get("options", "")
+            arguments["options"] = f"{given} -c idle_in_transaction_session_timeout={GUEST_IDLE_MS}".strip()
+            options |= {"pool_size": connections, "max_overflow": 0}
         return create_async_engine(url.url, connect_args=arguments, pool_pre_ping=pooled, **options)
     # aiosqlite writes every statement's parameters to its debug log: salts and bodies do not belong there.
     logging.getLogger("aiosqlite").setLevel(logging.INFO)

@@ -205,11 +205,20 @@ def _bytes_of(path: Path) -> int:
 class Opening:
     """What `open_store` returns: `store = await …` (then close it), or `async with … as store`."""
 
-    def __init__(self, url: str, *, writer: bool, create: bool, async_creator_fn: AsyncCreator | None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        writer: bool,
+        create: bool,
+        async_creator_fn: AsyncCreator | None,
+        connections: int | None,
+    ) -> None:
         self._url = url
         self._writer = writer
         self._create = create
         self._creator = async_creator_fn
+        self._connections = connections
         self._store: Store | None = None
 
     def __await__(self) -> Generator[object, None, Store]:
@@ -235,7 +244,7 @@ class Opening:
                 await self._settle_schema(url)
                 if self._writer:
                     await use_wal(url)
-                engine = make_engine(url, async_creator_fn=self._creator)
+                engine = make_engine(url, async_creator_fn=self._creator, connections=self._connections)
                 stack.push_async_callback(engine.dispose)
                 place = Place(url.path) if self._writer and url.path is not None else None
                 if place is not None:
@@ -266,7 +275,12 @@ _ADVICE: dict[SchemaState, str] = {
 
 
 def open_store(
-    url: str, *, writer: bool = False, create: bool = False, async_creator_fn: AsyncCreator | None = None
+    url: str,
+    *,
+    writer: bool = False,
+    create: bool = False,
+    async_creator_fn: AsyncCreator | None = None,
+    connections: int | None = None,
 ) -> Opening:
     """Return an opening: `async with` it, or `await` it and close the store yourself.
 
@@ -277,6 +291,7 @@ def open_store(
         create: make the tables of an empty database.
         async_creator_fn: SQLite only; makes connections that do not use threads, for virtual time. Large documents
             then stay on the loop's thread too.
+        connections: Postgres only; of one of many processes: at most so many.
 
     Raises:
         StoreUrlError: not such a url.
@@ -284,4 +299,4 @@ def open_store(
         StoreLockedError: `writer` was asked for and another process is it.
         SchemaStateError: the tables are missing, behind or ahead; the message says what to do.
     """
-    return Opening(url, writer=writer, create=create, async_creator_fn=async_creator_fn)
+    return Opening(url, writer=writer, create=create, async_creator_fn=async_creator_fn, connections=connections)

@@ -164,6 +164,27 @@ class Event(StrEnum):
         "An error of the validator in a rerun, which is tried again; said once per change.",
         "reason repeats exception",
     )
+    WORK_HANDED_BACK = (
+        "work_handed_back",
+        "A worker had to stop in the middle of a try: it is as if the try had not begun.",
+        f"rerun_id {_ROUND} task_id skill_type hotkey attempts",
+    )
+    QUEUE_FAILED = (
+        "queue_failed",
+        "An error of the validator over the jobs of waiting work; said once per change.",
+        "reason repeats exception",
+    )
+    WORKER_STARTED = (
+        "worker_started",
+        "A worker process takes jobs from now on.",
+        "version name queues concurrency",
+    )
+    WORKER_ALIVE = (
+        "worker_alive",
+        "What a worker process does and has done so far; every minute.",
+        "name queues ready running done",
+    )
+    WORKER_STOPPED = "worker_stopped", "A worker process ends.", "name done seconds"
 
     # Code of plans
     CODE_CHECKED = (

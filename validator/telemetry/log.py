@@ -19,7 +19,9 @@ from validator.protocol.text import printable
 
 LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 SDK: Final = "bittensor"
-NOISY: Final = ("aiohttp", "aiosqlite", "alembic", "asyncio", SDK, "sqlalchemy", "websockets")
+NOISY: Final = ("aiohttp", "aiosqlite", "alembic", "asyncio", SDK, "psycopg", "sqlalchemy", "websockets")
+# It writes what it is given to do; our own events say what matters.
+QUEUE: Final = "procrastinate"
 MAX_TEXT: Final = 2_000  # code points
 MAX_ITEMS: Final = 1_024
 MAX_DEPTH: Final = 8
@@ -73,6 +75,7 @@ def configure_logging(
         logging.getLogger(name).setLevel(max(logging.WARNING, LEVELS[level]))
     # It warns at every attempt to reach a node that is gone, and may name endpoints whole; our own events say it.
     logging.getLogger(SDK).setLevel(logging.ERROR)
+    logging.getLogger(QUEUE).setLevel(logging.CRITICAL)
 
 
 def harmless(_logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:

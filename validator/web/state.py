@@ -33,7 +33,7 @@ class QueueSeen(NamedTuple):
     Attributes:
         states: how many there are in each state.
         oldest: when the oldest that is pending or running was queued; None without any.
-        at_once: how many tries this process makes at a time; 0: none.
+        at_once: how many tries are made at a time, by this process or by its workers; 0: none.
     """
 
     states: Mapping[str, int]

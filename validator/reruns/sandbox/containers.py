@@ -88,6 +88,8 @@ class ContainerSandbox:
         except ImageRefusedError as error:
             return error.failure
         except EngineError as error:
+            if isinstance(error, EngineAwayError):
+                self._clean = False  # look again whether it is fit, and what it kept
             return _ours(error)
 
     async def close(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 from sqlalchemy import Column, ColumnElement, Row, Table, and_, func, select, update
 
 from validator.protocol.reasons import Reason
+from validator.store.records import Upcoming
 from validator.store.repositories.base import Repository
 
 _UNENDED: Final = ("pending", "running")
@@ -64,6 +65,25 @@ class WaitingWork(Repository, Generic[T]):
         await self._changed(update(self._table).where(self._id == work_id, c.state == "pending").values(begun))
         return await self.get(work_id)
 
+    async def claim(self, work_id: str, attempt: int, now: datetime) -> T | None:
+        """Begin this try of this one; None if it does not wait for that try."""
+        mine = and_(self._id == work_id, self._table.c.state == "pending", self._table.c.attempts == attempt - 1)
+        begun = {"state": "running", "attempts": attempt, "started_at": now}
+        return await self.get(work_id) if await self._changed(update(self._table).where(mine).values(begun)) else None
+
+    async def upcoming(self, now: datetime, limit: int) -> tuple[Upcoming, ...]:
+        """Return what is due, fair between miners: everybody's first, then everybody's second, at most `limit`.
+
+        What a miner has running counts as those before its first.
+        """
+        c, theirs = self._table.c, self._table.alias("theirs")
+        running = select(func.count()).where(theirs.c.hotkey == c.hotkey, theirs.c.state == "running")
+        place = func.row_number().over(partition_by=c.hotkey, order_by=self._id) - 1
+        turn = (place + running.correlate(self._table).scalar_subquery()).label("turn")
+        due = select(self._id.label("work_id"), c.attempts, turn).where(c.state == "pending", c.due_at <= now)
+        found = await self._all(due.order_by(turn, self._id).limit(limit))
+        return tuple(Upcoming(row.work_id, row.attempts + 1, row.turn) for row in found)
+
     async def next_due(self) -> datetime | None:
         """Return when the next pending one is due; None where none is pending."""
         c = self._table.c
@@ -75,6 +95,10 @@ class WaitingWork(Repository, Generic[T]):
         return await self._end(
             taken, {"state": "pending", "reason": reason, "due_at": due_at, "detail": detail or None}
         )
+
+    async def hand_back(self, taken: T, at: datetime) -> bool:
+        """Put a try back as if it had not begun; False if it is no longer the running one."""
+        return await self._end(taken, {"state": "pending", "attempts": taken.attempts - 1, "due_at": at})
 
     async def give_up(self, taken: T, reason: Reason, at: datetime, detail: str = "") -> bool:
         """End the try, and the work without a result; False if it is no longer the running one."""

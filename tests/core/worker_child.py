@@ -1,0 +1,39 @@
+"""A worker process over a scripted sandbox: everything of `validator worker` but the container engine."""
+
+import asyncio
+import sys
+
+from builders import trace_files
+
+from validator.daemon.signals import Signals
+from validator.daemon.worker import Outfit, own_name, serve
+from validator.protocol.errors import ValidatorError
+from validator.reruns.sandbox.job import SandboxJob
+from validator.reruns.sandbox.scripted import ScriptedRun, ScriptedSandbox
+from validator.sources import SystemClock
+from validator.telemetry import configure_logging
+
+
+def main() -> None:
+    """Arguments: the store's url, so many at the same time, the seconds of a run."""
+    url, concurrency, seconds = sys.argv[1:]
+
+    def image(job: SandboxJob) -> ScriptedRun:
+        return ScriptedRun(trace_files(job.skill_type, job.nonce), seconds=float(seconds))
+
+    signals = Signals()
+    signals.listen()
+    configure_logging("info", "json")
+    sandbox = ScriptedSandbox(image, SystemClock())
+    try:
+        sys.exit(
+            asyncio.run(
+                serve(Outfit(own_name(), url, ("reruns",), int(concurrency), sandbox, heartbeat_s=0.5), signals)
+            )
+        )
+    except ValidatorError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

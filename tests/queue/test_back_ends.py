@@ -1,0 +1,216 @@
+"""The same behaviour whoever does the work: the validator's own process, on both databases, or workers by a queue."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from rerun_world import ended, honest_image, one_round, until, world_of
+from sqlalchemy import delete, update
+from world import World
+
+from validator.protocol.reasons import Reason
+from validator.queue.embedded import EmbeddedWorker
+from validator.queue.jobs import open_jobs
+from validator.queue.sweep import Sweep
+from validator.queue.work import pause_after
+from validator.queue.worker import QueueWorker
+from validator.reruns.sandbox.job import Sandbox, SandboxFailure, SandboxJob
+from validator.reruns.sandbox.scripted import ScriptedRun, ScriptedSandbox
+from validator.reruns.watch import SandboxWatch
+from validator.reruns.work import MOST_TRIES, RerunWork, WaitingReruns
+from validator.store import Store, open_store
+from validator.store.tables import bundles, reruns
+from validator.workers.interface import Here
+
+Working = Callable[..., AbstractAsyncContextManager[None]]
+
+
+@asynccontextmanager
+async def embedded(world: World, sandbox: Sandbox, at_once: int = 2) -> AsyncIterator[None]:
+    work = RerunWork(world.store, sandbox, Here(), world.board)
+    services = (
+        SandboxWatch(sandbox, world.clock, world.board),
+        EmbeddedWorker(world.store, world.clock, (work,), at_once),
+    )
+    tasks = [asyncio.create_task(service.run()) for service in services]
+    yield
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def queued(url: str) -> Working:
+    """The validator's sweep and a worker with connections of its own; the world's clock is the only one."""
+
+    @asynccontextmanager
+    async def working(world: World, sandbox: Sandbox, at_once: int = 2) -> AsyncIterator[None]:
+        async with (
+            open_jobs(url, make=True) as mine,
+            open_store(url, connections=2) as store,
+            open_jobs(url, make=False, connections=2) as theirs,
+        ):
+            sweep = Sweep(world.store, world.clock, mine, (WaitingReruns(),), world.board)
+            work = RerunWork(store, sandbox, Here(), world.board)
+            fit = SandboxWatch(sandbox, world.clock, world.board).fit
+            able = lambda: not world.board.stands("sandbox_away")  # noqa: E731 - as the program has it
+            worker = QueueWorker(store, world.clock, theirs, (work,), "a", at_once, fit, able)
+            stop = asyncio.Event()
+            sweeping, taking = asyncio.create_task(sweep.run()), asyncio.create_task(worker.run(stop))
+            yield
+            stop.set()
+            await taking
+            sweeping.cancel()
+            await asyncio.gather(sweeping, return_exceptions=True)
+
+    return working
+
+
+@pytest.fixture(params=["embedded on sqlite", "embedded on postgres", "queue"])
+def back_end(request: pytest.FixtureRequest) -> tuple[str, Working]:
+    url: str = request.getfixturevalue("sqlite_url" if "sqlite" in request.param else "postgres_url")
+    return url, queued(url) if request.param == "queue" else embedded
+
+
+@pytest.fixture
+async def store(back_end: tuple[str, Working]) -> AsyncIterator[Store]:
+    async with open_store(back_end[0]) as opened:
+        yield opened
+
+
+@pytest.fixture
+def working(back_end: tuple[str, Working]) -> Working:
+    return back_end[1]
+
+
+async def test_what_an_image_does_is_written_down_once(store: Store, working: Working) -> None:
+    world = world_of(store)
+    await one_round(world)
+    async with working(world, ScriptedSandbox(honest_image, world.clock)):
+        found = await until(world, ended)
+    assert {(one.state, one.event, one.reason, one.attempts) for one in found} == {
+        ("done", "rerun_pass", "rerun_same", 1)
+    }
+    await one_round(world)
+    async with store.read() as tx:
+        assert [record.event.kind for record in await tx.reputations.of_round(1)][:2] == ["rerun_pass"] * 2
+        assert await tx.reruns.results() == ()
+
+
+async def test_failures_of_ours_are_tried_again_later_and_at_last_given_up(store: Store, working: Working) -> None:
+    world = world_of(store)
+    tries: dict[str, list[float]] = {}
+
+    def away(job: SandboxJob) -> SandboxFailure:
+        tries.setdefault(job.nonce, []).append(world.clock.monotonic())
+        return SandboxFailure(Reason.SANDBOX_PULL, "no route")
+
+    await one_round(world)
+    async with working(world, ScriptedSandbox(away, world.clock)):
+        found = await until(world, ended)
+    assert {(one.state, one.event, one.reason, one.attempts, one.detail) for one in found} == {
+        ("inconclusive", None, "sandbox_pull", MOST_TRIES, "no route")
+    }
+    for moments in tries.values():
+        pauses = [later - earlier for earlier, later in pairwise(moments)]
+        assert len(pauses) == MOST_TRIES - 1
+        assert all(pause >= pause_after(number) for number, pause in enumerate(pauses, 1))
+
+
+async def test_an_engine_that_comes_back_finds_its_jobs(store: Store, working: Working) -> None:
+    world = world_of(store)
+    away = True
+
+    def sometimes(job: SandboxJob) -> ScriptedRun | SandboxFailure:
+        return SandboxFailure(Reason.SANDBOX_NO_ENGINE, "no socket") if away else honest_image(job)
+
+    await one_round(world)
+    async with working(world, ScriptedSandbox(sometimes, world.clock)):
+        await until(world, lambda found: all(one.attempts == 2 and one.state == "pending" for one in found))
+        away = False
+        found = await until(world, ended)
+    assert not world.board.stands("sandbox_away")
+    assert {(one.event, one.attempts) for one in found} == {("rerun_pass", 3)}
+
+
+async def test_nothing_is_taken_while_the_engine_is_not_there(store: Store, working: Working) -> None:
+    class Away(ScriptedSandbox):
+        fit = False
+
+        async def start(self) -> SandboxFailure | None:
+            return None if self.fit else SandboxFailure(Reason.SANDBOX_NO_ENGINE, "no socket")
+
+    world = world_of(store)
+    sandbox = Away(honest_image, world.clock)
+    async with working(world, sandbox):
+        for _ in range(2_000):
+            if world.board.stands("sandbox_away"):
+                break
+            await world.clock.advance(1.0)
+            await asyncio.sleep(0.001)
+        assert world.board.stands("sandbox_away")
+        sandbox.fit = True
+        await one_round(world)
+        assert {one.event for one in await until(world, ended)} == {"rerun_pass"}
+    assert not world.board.stands("sandbox_away")
+
+
+async def test_a_fault_of_ours_ends_no_worker(store: Store, working: Working) -> None:
+    world = world_of(store)
+    broken = True
+
+    def image(job: SandboxJob) -> ScriptedRun:
+        if broken:
+            raise RuntimeError("a fault of ours")
+        return honest_image(job)
+
+    await one_round(world)
+    async with working(world, ScriptedSandbox(image, world.clock)):
+        found = await until(world, lambda found: all(one.attempts and one.state == "pending" for one in found))
+        assert {(one.reason, one.detail) for one in found} == {("bug_internal", "RuntimeError: a fault of ours")}
+        broken = False
+        assert {one.event for one in await until(world, ended)} == {"rerun_pass"}
+
+
+async def test_what_is_gone_is_given_up_at_once(store: Store, working: Working) -> None:
+    world = world_of(store)
+    await one_round(world)
+    async with store.begin() as tx:
+        await tx.connection.execute(delete(bundles))
+    async with working(world, ScriptedSandbox(honest_image, world.clock)):
+        found = await until(world, ended)
+    assert {(one.state, one.reason) for one in found} == {("inconclusive", "rerun_lost")}
+
+
+async def test_a_miner_with_one_answer_does_not_wait_for_one_with_many(store: Store, working: Working) -> None:
+    """Both wait from the beginning, one miner with seven answers, another one with its newest alone."""
+    world = world_of(store, miners=2)
+    for _ in range(10):
+        await one_round(world)
+    async with store.read() as tx:
+        every = [one for round_id in range(10) for one in await tx.reruns.of_round(round_id)]
+        tasks = {task.nonce: task.task_id for round_id in range(10) for task in await tx.tasks.of_round(round_id)}
+    alone = every[-1]
+    many = [one for one in every if one.key.hotkey != alone.key.hotkey][:7]
+    assert len(many) == 7
+    others = [one.rerun_id for one in every if one not in {alone, *many}]
+    async with store.begin() as tx:
+        ends = {"state": "inconclusive", "ended_at": world.clock.now()}
+        await tx.connection.execute(update(reruns).where(reruns.c.rerun_id.in_(others)).values(ends))
+    order: list[str] = []
+
+    def image(job: SandboxJob) -> ScriptedRun:
+        order.append(tasks[job.nonce])
+        return replace(honest_image(job), seconds=1.0)
+
+    async with working(world, ScriptedSandbox(image, world.clock), at_once=1):
+        for _ in range(20_000):
+            async with store.read() as tx:
+                if not await tx.reruns.unended():
+                    break
+            await world.clock.advance(0.2)
+            await asyncio.sleep(0.001)
+    assert sorted(order) == sorted(one.key.task_id for one in [alone, *many])
+    assert order.index(alone.key.task_id) <= 1

@@ -1,0 +1,37 @@
+"""`validator worker`: waiting work on this machine, for a validator on another."""
+
+from typing import Annotated
+
+import typer
+
+from validator.cli.options import Config
+from validator.daemon.signals import Signals
+
+_MOST: int = 64
+
+
+def worker(
+    queue: Annotated[
+        list[str] | None,
+        typer.Option("--queue", metavar="KIND", help="A kind of work to do; again for several.  [default: all]"),
+    ] = None,
+    concurrency: Annotated[int, typer.Option(min=1, max=_MOST, metavar="N", help="So many at the same time.")] = 2,
+    config: Config = None,
+) -> None:
+    """Do what waits in the store (reruns) until SIGTERM, beside a validator with `queue.backend = "postgres"`.
+
+    Runs on any number of machines, each with a container engine. It needs the database and nothing else of the
+    validator: no file, no wallet, no chain. What is in hand at SIGTERM is finished, after 180 s or at the second
+    SIGTERM handed back.
+    """
+    signals = Signals()
+    signals.listen()  # first of all: the imports below take a second
+
+    from validator.cli.configured import settings_of  # noqa: PLC0415 - see above
+    from validator.daemon.worker import KINDS, run_worker  # noqa: PLC0415 - see above
+
+    kinds = tuple(dict.fromkeys(queue or KINDS))
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown:
+        raise typer.BadParameter(f"no such kind of work: {unknown[0]!r}; there are: {', '.join(KINDS)}")
+    raise typer.Exit(run_worker(settings_of(config), kinds, concurrency, signals))

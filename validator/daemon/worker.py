@@ -1,0 +1,180 @@
+"""`validator worker`: settings in, a process that does waiting work until told to stop, an exit code out."""
+
+import asyncio
+import fcntl
+import os
+import re
+import socket
+import tempfile
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+
+from validator import __version__
+from validator.conditions import Board
+from validator.daemon.exits import Exit
+from validator.daemon.signals import Signals, StoppedAtStartError
+from validator.daemon.stop import Stop
+from validator.daemon.upkeep import BudgetService
+from validator.daemon.world import judging_workers
+from validator.queue.errors import QueueSettingsError
+from validator.queue.opening import open_queue
+from validator.queue.work import Work
+from validator.reruns.sandbox.job import Sandbox
+from validator.reruns.sandbox.opening import open_sandbox
+from validator.reruns.watch import SandboxWatch
+from validator.reruns.work import RerunWork
+from validator.settings import Settings
+from validator.sources import SystemClock
+from validator.store import Store, open_store
+from validator.store.known import require_known_version
+from validator.telemetry import Event, configure_logging
+from validator.workers.interface import Workers
+
+if TYPE_CHECKING:
+    from validator.queue.worker import QueueWorker
+
+CONNECTIONS: Final = 2
+"""That a worker has to the store; as many to the queue, and one on which it is told of jobs."""
+_SLOTS: Final = 1_000
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Outfit:
+    """One worker process.
+
+    Attributes:
+        name: as the validator shows it.
+        url: of the store.
+        kinds: of work that it does.
+        concurrency: so many tries at the same time.
+        sandbox: where strangers' images run.
+        heartbeat_s: between two signs of life; far less than the validator takes a worker for lost after.
+    """
+
+    name: str
+    url: str
+    kinds: Collection[str]
+    concurrency: int
+    sandbox: Sandbox
+    heartbeat_s: float = 10.0
+
+
+def run_worker(settings: Settings, kinds: Collection[str], concurrency: int, signals: Signals) -> int:
+    """Do waiting work until SIGTERM or SIGINT and return the exit code.
+
+    Args:
+        settings: the operator's; of the wallet and the chain nothing is used.
+        kinds: of work.
+        concurrency: so many tries at the same time.
+        signals: listening already.
+
+    Raises:
+        StoppedAtStartError: a signal came before the start was complete.
+        ValidatorError: the worker cannot start; the text says why.
+    """
+    configure_logging(settings.log.level, settings.log.format)
+    name = own_name()
+    sandbox = open_sandbox(settings.sandbox, name)
+    if sandbox is None:
+        raise QueueSettingsError(
+            f"{', '.join(kinds)} need a container engine: name it in sandbox.engine or DOCKER_HOST"
+        )
+    return asyncio.run(serve(Outfit(name, settings.store.url.reveal(), kinds, concurrency, sandbox), signals))
+
+
+async def serve(outfit: Outfit, signals: Signals) -> int:
+    """Do waiting work until a signal asks to stop; return the exit code.
+
+    Raises:
+        StoppedAtStartError, ValidatorError: as `run_worker`.
+    """
+    signals.starting()
+    clock = SystemClock()
+    began = clock.monotonic()
+    try:
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(outfit.sandbox.close)
+            judging = judging_workers()
+            stack.push_async_callback(judging.close)
+            opening = open_queue(outfit.url, make=False, connections=CONNECTIONS)
+            store = await stack.enter_async_context(open_store(outfit.url, connections=CONNECTIONS))
+            async with store.read() as tx:
+                await require_known_version(tx)
+            jobs = await stack.enter_async_context(opening)
+            from validator.queue.worker import GRACE_S, QueueWorker  # noqa: PLC0415 - of the extra `scale`
+
+            board = Board(clock)
+            worker = QueueWorker(
+                store=store,
+                clock=clock,
+                jobs=jobs,
+                works=_works(outfit, store, judging, board),
+                name=outfit.name,
+                concurrency=outfit.concurrency,
+                fit=SandboxWatch(outfit.sandbox, clock, board).fit,
+                heartbeat_s=outfit.heartbeat_s,
+                able=lambda: not board.stands("sandbox_away"),
+            )
+            signals.started(GRACE_S)
+            _log.info(
+                Event.WORKER_STARTED,
+                version=__version__,
+                name=outfit.name,
+                queues=sorted(outfit.kinds),
+                concurrency=outfit.concurrency,
+            )
+            await _until_stopped(worker, BudgetService(judging), signals.stop)
+    except asyncio.CancelledError:
+        if signals.stopped_at_start:
+            raise StoppedAtStartError from None
+        raise
+    _log.info(Event.WORKER_STOPPED, name=outfit.name, done=worker.done, seconds=round(clock.monotonic() - began, 3))
+    return Exit.FINE
+
+
+def own_name() -> str:
+    """Return a name that no other worker process of this machine has, and that the next one after this has again."""
+    host = re.sub(r"[^A-Za-z0-9.-]", "-", socket.gethostname())[:200]
+    for slot in range(_SLOTS):
+        path = Path(tempfile.gettempdir()) / f"validator-worker-{os.getuid()}-{slot}.lock"
+        file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            continue
+        return f"{host}-{slot}"  # the lock stays until the process ends
+    raise QueueSettingsError(f"{_SLOTS} workers run on this machine already")
+
+
+def _rerun_work(outfit: Outfit, store: Store, judging: Workers, board: Board) -> Work[Any]:
+    return RerunWork(store, outfit.sandbox, judging, board)
+
+
+_MAKERS: Final[Mapping[str, Callable[[Outfit, Store, Workers, Board], Work[Any]]]] = {"reruns": _rerun_work}
+KINDS: Final = tuple(_MAKERS)
+"""The kinds of work that a worker can do."""
+
+
+def _works(outfit: Outfit, store: Store, judging: Workers, board: Board) -> Sequence[Work[Any]]:
+    return [make(outfit, store, judging, board) for kind, make in _MAKERS.items() if kind in outfit.kinds]
+
+
+async def _until_stopped(worker: "QueueWorker", budget: BudgetService, stop: Stop) -> None:
+    learning = asyncio.create_task(budget.run())
+    working = asyncio.create_task(worker.run(stop.asked))
+    at_once = asyncio.create_task(stop.at_once.wait())
+    try:
+        await asyncio.wait({working, at_once}, return_when=asyncio.FIRST_COMPLETED)
+        worker.cut_off()
+        await working
+    finally:
+        for task in (learning, at_once):
+            task.cancel()
+        await asyncio.gather(learning, at_once, return_exceptions=True)

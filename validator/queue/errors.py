@@ -1,0 +1,15 @@
+"""What the queue of a database raises on purpose."""
+
+from validator.protocol.errors import ValidatorError
+
+
+class QueueError(ValidatorError):
+    """The queue cannot be used."""
+
+
+class QueueSettingsError(QueueError):
+    """The settings give the queue nothing to work with."""
+
+
+class QueueAwayError(QueueError):
+    """The queue's database does not answer."""

@@ -1,0 +1,170 @@
+"""The jobs of one store's waiting work, by Procrastinate: what is in the queue, who takes it, whose worker is lost."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final, NamedTuple
+
+from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
+from procrastinate.jobs import Job, Status
+from psycopg import OperationalError
+from psycopg_pool import PoolTimeout
+
+from validator.protocol.text import printable
+from validator.queue.errors import QueueAwayError
+from validator.queue.place import Place, make_tables, place_of, require_tables
+from validator.store.records import Upcoming
+from validator.store.urls import parse_url
+
+STALLED_S: Final = 30.0
+"""A worker that has not been heard of for so long is taken for lost."""
+_ALIVE: Final = """
+SELECT p.name, p.queues, p.concurrency, p.running, p.done,
+       extract(epoch FROM now() - w.last_heartbeat)::float8 AS silent_s
+FROM presence p JOIN procrastinate_workers w ON w.id = p.worker_id
+WHERE w.last_heartbeat > now() - make_interval(secs => %(seconds)s)
+ORDER BY p.name, p.worker_id
+"""
+_PRESENT: Final = """
+INSERT INTO presence (worker_id, name, queues, concurrency, running, done)
+SELECT id, %(name)s, %(queues)s, %(concurrency)s, %(running)s, %(done)s
+FROM procrastinate_workers WHERE id = %(worker_id)s
+ON CONFLICT (worker_id) DO UPDATE SET running = excluded.running, done = excluded.done
+RETURNING worker_id
+"""
+
+
+class Held(NamedTuple):
+    """A kind's jobs.
+
+    Attributes:
+        waiting: ids of the work that has a job nobody has taken yet.
+        taken: (id, number of the try) of the jobs that a worker has taken.
+    """
+
+    waiting: frozenset[str]
+    taken: frozenset[tuple[str, int]]
+
+
+class LiveWorker(NamedTuple):
+    """A worker process that was heard of lately.
+
+    Attributes:
+        name: its own.
+        queues: the kinds of work that it does.
+        concurrency: so many tries at the same time.
+        running, done: pieces of work.
+        silent_s: seconds since.
+    """
+
+    name: str
+    queues: tuple[str, ...]
+    concurrency: int
+    running: int
+    done: int
+    silent_s: float
+
+
+class JobQueue:
+    """The jobs in one database. Every method raises QueueAwayError while that does not answer.
+
+    Args:
+        app: opened.
+        shown: what may stand in a message.
+    """
+
+    def __init__(self, app: App, shown: str) -> None:
+        self.app = app
+        self._shown = shown
+
+    async def defer(self, kind: str, upcoming: Sequence[Upcoming]) -> None:
+        """Put a job for each into the queue; those who come first in a miner's own row come first."""
+        jobs = [
+            Job(
+                id=None,
+                queue=kind,
+                lock=None,
+                queueing_lock=f"{kind}:{one.work_id}",
+                task_name=kind,
+                priority=-one.turn,
+                task_kwargs={"work_id": one.work_id, "attempt": one.attempt},
+            )
+            for one in upcoming
+        ]
+        with suppress(AlreadyEnqueued):  # the next look sees which
+            if jobs:
+                async with self._away():
+                    await self.app.job_manager.batch_defer_jobs_async(jobs)
+
+    async def held(self, kind: str) -> Held:
+        """Return the kind's jobs."""
+        async with self._away():
+            found = list(await self.app.job_manager.list_jobs_async(queue=kind))
+        keys = {(job.status, str(job.task_kwargs["work_id"]), int(str(job.task_kwargs["attempt"]))) for job in found}
+        return Held(
+            frozenset(work_id for status, work_id, _ in keys if status == Status.TODO.value),
+            frozenset((work_id, attempt) for status, work_id, attempt in keys if status == Status.DOING.value),
+        )
+
+    async def drop_lost(self, kind: str, stalled_s: float) -> None:
+        """Take the kind's jobs from workers that have not been heard of for so long."""
+        async with self._away():
+            await self.app.job_manager.prune_stalled_workers(stalled_s)
+            lost = await self.app.job_manager.get_stalled_jobs(queue=kind, seconds_since_heartbeat=stalled_s)
+            for job in lost:
+                with suppress(ConnectorException):  # its worker was not lost, and has finished it meanwhile
+                    await self.app.job_manager.finish_job(job, status=Status.FAILED, delete_job=True)
+
+    async def live(self, stalled_s: float = STALLED_S) -> tuple[LiveWorker, ...]:
+        """Return the workers that were heard of within so long, by name."""
+        async with self._away():
+            rows = await self.app.connector.execute_query_all_async(_ALIVE, seconds=stalled_s)
+        return tuple(
+            LiveWorker(
+                row["name"], tuple(row["queues"]), row["concurrency"], row["running"], row["done"], row["silent_s"]
+            )
+            for row in rows
+        )
+
+    async def present(self, worker_id: int, worker: LiveWorker) -> bool:
+        """Let a worker show itself; False if it is not registered any more: it was taken for lost."""
+        async with self._away():
+            await self.app.job_manager.update_heartbeat(worker_id)
+            found = await self.app.connector.execute_query_all_async(
+                _PRESENT, worker_id=worker_id, **{**worker._asdict(), "queues": list(worker.queues)}
+            )
+        return bool(found)
+
+    @asynccontextmanager
+    async def _away(self) -> AsyncIterator[None]:
+        try:
+            yield
+        except (ConnectorException, OperationalError, PoolTimeout) as error:
+            cause = error.__cause__ or error
+            if isinstance(error, ConnectorException) and not isinstance(cause, OperationalError | PoolTimeout):
+                raise
+            raise QueueAwayError(f"{self._shown}: {printable(str(cause), 200)}") from None
+
+
+@asynccontextmanager
+async def open_jobs(url: str, *, make: bool, connections: int = 1) -> AsyncIterator[JobQueue]:
+    """Open the queue of a store on Postgres, close it afterwards.
+
+    Args:
+        url: of the store.
+        make: make its tables, or refuse a database without those of this version. For the store's writer alone.
+        connections: at most so many, and one more for who listens.
+
+    Raises:
+        QueueAwayError: the database does not answer.
+        QueueError: the tables cannot be made, or are not those of this version.
+    """
+    place = await place_of(parse_url(url))
+    await (make_tables if make else require_tables)(place)
+    async with _app(place, connections).open_async() as app:
+        yield JobQueue(app, place.shown)
+
+
+def _app(place: Place, connections: int) -> App:
+    options: dict[str, Any] = {"conninfo": place.conninfo, "min_size": 1, "max_size": connections, "timeout": 10.0}
+    return App(connector=PsycopgConnector(**options))

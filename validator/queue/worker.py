@@ -1,0 +1,190 @@
+"""A worker in a process of its own: takes jobs from the queue and makes the tries that they name."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import structlog
+from procrastinate.worker import Worker
+
+from validator.conditions import Once, place_of
+from validator.protocol.reasons import Reason
+from validator.queue.errors import QueueAwayError
+from validator.queue.jobs import STALLED_S, JobQueue, LiveWorker
+from validator.queue.tries import Tries
+from validator.queue.work import Work
+from validator.sources import Clock
+from validator.store import PATIENCE_S, Store
+from validator.store.errors import StoreAwayError
+from validator.store.unbroken import unbroken
+from validator.telemetry import Event
+
+GRACE_S: Final = 180.0
+"""How long tries may go on after a request to stop: longer than an image may run."""
+_POLL_S: Final = 5.0
+_LOOK_S: Final = 30.0
+_AGAIN_S: Final = 5.0
+_ALIVE_S: Final = 60.0
+_START_S: Final = 0.05
+_log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class QueueWorker:
+    """Makes tries, several at a time, as long as it can.
+
+    A try that is cut off is handed back; one of a process that dies is seen to by the validator. While the worker is
+    not fit it takes nothing.
+
+    Args:
+        store, clock, jobs, works: what it works with; the kinds have different names.
+        name: as the validator shows it.
+        concurrency: so many tries at the same time.
+        fit: looks whether it could do the work now; asked before it takes jobs.
+        able: whether nothing has shown since that it cannot; asked after each try.
+        grace_s: how long tries may go on after a request to stop.
+        heartbeat_s: between two signs of life.
+    """
+
+    store: Store
+    clock: Clock
+    jobs: JobQueue
+    works: Sequence[Work[Any]]
+    name: str
+    concurrency: int
+    fit: Callable[[], Awaitable[bool]]
+    able: Callable[[], bool]
+    grace_s: float = GRACE_S
+    heartbeat_s: float = 10.0
+    done: int = field(init=False, default=0)
+    _in_hand: set[asyncio.Task[None]] = field(init=False, default_factory=set)
+    _worker: Worker | None = field(init=False, default=None)
+    _tries: Tries = field(init=False)
+    _said: Once = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._tries = Tries(self.store, self.clock)
+        self._said = Once(self.clock)
+        for work in self.works:
+            self.jobs.app.task(name=work.name, queue=work.name)(self._task_of(work))
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until told to stop, and until what is in hand has ended then."""
+        alive = asyncio.create_task(self._tell())
+        try:
+            while not stop.is_set():
+                if not await self.fit():
+                    await self._pause(stop, _LOOK_S)
+                    continue
+                try:
+                    await self._take_jobs(stop)
+                except Exception as error:  # noqa: BLE001 - the database may come back, and the next turn do better
+                    self._say(error)
+                    await self._pause(stop, _AGAIN_S)
+        finally:
+            alive.cancel()
+
+    def cut_off(self) -> None:
+        """Hand back at once what is in hand."""
+        for task in self._in_hand:
+            task.cancel()
+
+    async def _take_jobs(self, stop: asyncio.Event) -> None:
+        """Take jobs until told to stop or no longer fit; return when all that was taken has ended."""
+        self._worker = worker = Worker(
+            self.jobs.app,
+            queues=[work.name for work in self.works],
+            name=self.name,
+            concurrency=self.concurrency,
+            fetch_job_polling_interval=_POLL_S,
+            abort_job_polling_interval=_ALIVE_S,
+            shutdown_graceful_timeout=self.grace_s,
+            delete_jobs="always",
+            install_signal_handlers=False,
+            update_heartbeat_interval=self.heartbeat_s,
+            stalled_worker_timeout=STALLED_S,
+        )
+        beside = [asyncio.create_task(self._show(worker)), asyncio.create_task(self._watch(worker, stop))]
+        try:
+            await worker.run()
+        finally:
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
+            self._worker = None
+
+    async def _watch(self, worker: Worker, stop: asyncio.Event) -> None:
+        await stop.wait()
+        worker.stop()
+
+    async def _show(self, worker: Worker) -> None:
+        """Give signs of life, beside the library's own also while it stops and while the database was away."""
+        while True:
+            if worker.worker_id is None:
+                await asyncio.sleep(_START_S)
+                continue
+            with suppress(QueueAwayError):
+                queues, running = tuple(work.name for work in self.works), len(self._in_hand)
+                shown = LiveWorker(self.name, queues, self.concurrency, running, self.done, 0.0)
+                if not await self.jobs.present(worker.worker_id, shown):
+                    worker.stop()  # taken for lost: it begins anew
+            await asyncio.sleep(self.heartbeat_s)
+
+    def _task_of(self, work: Work[Any]) -> Callable[[str, int], Awaitable[None]]:
+        async def make(work_id: str, attempt: int) -> None:
+            trying = asyncio.ensure_future(self._make(work, work_id, attempt))
+            self._in_hand.add(trying)
+            trying.add_done_callback(self._in_hand.discard)
+            await trying
+            if self._worker is not None and not self.able():
+                self._worker.stop()
+
+        return make
+
+    async def _make(self, work: Work[Any], work_id: str, attempt: int) -> None:
+        try:
+            taken = await self.store.lasting(
+                lambda tx: work.queue(tx).claim(work_id, attempt, self.clock.now()), patience_s=PATIENCE_S
+            )
+        except StoreAwayError:
+            return  # nothing was begun: there will be another job for it
+        if taken is None:
+            return
+        try:
+            await self._tries.make(work, taken)
+            self.done += 1
+        except asyncio.CancelledError:
+            with suppress(StoreAwayError):
+                await unbroken(self._tries.hand_back(work, taken))
+            raise
+        except Exception as error:  # noqa: BLE001 - it is written down, and must not end the others
+            self._say(error)
+
+    def _say(self, error: Exception) -> None:
+        if isinstance(error, QueueAwayError | StoreAwayError):
+            return
+        repeats = self._said.fresh(place_of(error))
+        if repeats is not None:
+            _log.error(Event.QUEUE_FAILED, reason=Reason.BUG_INTERNAL, repeats=repeats, exc_info=error)
+
+    async def _tell(self) -> None:
+        while True:
+            await asyncio.sleep(_ALIVE_S)
+            _log.info(
+                Event.WORKER_ALIVE,
+                name=self.name,
+                queues=[work.name for work in self.works],
+                ready=self._worker is not None,
+                running=len(self._in_hand),
+                done=self.done,
+            )
+
+    async def _pause(self, stop: asyncio.Event, seconds: float) -> None:
+        waits = [asyncio.ensure_future(stop.wait()), asyncio.ensure_future(self.clock.sleep(seconds))]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
