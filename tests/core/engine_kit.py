@@ -162,7 +162,7 @@ def running_registry(folder: Path) -> Iterator[Registry]:
             running = Registry(host)
             asyncio.run(_remove_leftovers(running))
             yield running
-            asyncio.run(_forget(host))
+            asyncio.run(forget(host))
         finally:
             process.kill()
             process.wait()
@@ -176,7 +176,7 @@ async def _remove_leftovers(registry: Registry) -> None:
         await sandbox.close()
 
 
-async def _forget(host: str) -> None:
+async def forget(host: str) -> None:
     """Remove every image that was pulled from the registry."""
     engine = Engine(os.environ["DOCKER_HOST"])
     try:

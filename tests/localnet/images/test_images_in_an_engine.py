@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from engine_kit import NOTHING, Registry, left_behind, sandbox_at
+from engine_kit import NOTHING, Registry, forget, left_behind, sandbox_at
 from sandbox_jobs import make_job
 
 from localnet.images.build import Image, python_image
@@ -34,6 +34,7 @@ async def run(served: ImageRegistry, engine: Registry, **image: Any) -> Evidence
         return await sandbox.run(make_job(**image))
     finally:
         await sandbox.close()
+        await forget(served.host)
 
 
 async def test_an_engine_pulls_it_by_digest_and_it_runs(registry: Registry) -> None:

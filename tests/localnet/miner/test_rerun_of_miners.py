@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import pytest
-from engine_kit import NOTHING, Registry, left_behind, sandbox_at
+from engine_kit import NOTHING, Registry, forget, left_behind, sandbox_at
 from miner_kit import Job, bench, job
 
 from localnet.bundles.written import written_bundles
@@ -60,6 +60,7 @@ async def rig(registry: Registry) -> AsyncIterator[Rig]:
             yield Rig(sandbox, served)
         finally:
             await sandbox.close()
+            await forget(served.host)
 
 
 def bundles() -> Bundles:
