@@ -96,7 +96,9 @@ def test_everything_about_a_task_can_be_said(skill: Path, tmp_path: Path) -> Non
 def test_an_installed_distribution_becomes_a_task(tmp_path: Path) -> None:
     found = answered("tasks", "pack", "structlog", "--type", "executable_python", cwd=tmp_path)
     assert found["path"] == "tasks/structlog"
-    assert answered("tasks", "check", "tasks", cwd=tmp_path) == {"tasks": [{"path": "tasks/structlog", "problems": []}]}
+    assert answered("tasks", "check", "tasks", cwd=tmp_path) == {
+        "tasks": [{"path": "tasks/structlog", "problems": [], "notes": []}]
+    }
 
 
 @pytest.mark.parametrize(
@@ -204,6 +206,20 @@ def test_what_cannot_be_served(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout) == (code, ""), words
         assert fault in done.stderr
         assert "mnemonic" not in done.stderr
+
+
+def test_a_task_whose_code_is_run_is_noted_and_no_problem(tmp_path: Path) -> None:
+    for kind in ("code", "rag"):
+        (tmp_path / kind).mkdir()
+        (tmp_path / kind / "workflow.json").write_text(json.dumps(task_document(kind)))
+    done = called("tasks", "check", ".", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    note, total = done.stdout.splitlines()
+    assert note.startswith("code/workflow.json: note: its plans' code is judged by running its tests")
+    assert "container engine" in note
+    assert total == "2 tasks, 0 problems"
+    found = answered("tasks", "check", ".", cwd=tmp_path)["tasks"]
+    assert [len(one["notes"]) for one in found] == [1, 0]
 
 
 def test_a_workflow_is_checked_like_any_task(tmp_path: Path) -> None:

@@ -81,15 +81,19 @@ def check(
     ],
     as_json: Json = False,
 ) -> None:
-    """Check tasks: one line per problem. Exit 1 if there is any."""
+    """Check tasks: one line per problem. Exit 1 if there is any. A note names each that needs a container engine."""
     checked = [task for root in directories for task in check_tasks(root)]
     problems = sum(len(task.problems) for task in checked)
     if as_json:
-        print_json({"tasks": [{"path": str(task.path), "problems": task.problems} for task in checked]})
+        print_json(
+            {"tasks": [{"path": str(one.path), "problems": one.problems, "notes": one.notes} for one in checked]}
+        )
     else:
         for task in checked:
             for problem in task.problems:
                 print_line(f"{task.path}: {problem}")
+            for note in task.notes:
+                print_line(f"{task.path}: note: {note}")
         print_line(f"{len(checked)} tasks, {problems} problems")
     if problems:
         raise typer.Exit(EXIT_NO)

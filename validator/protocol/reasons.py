@@ -265,6 +265,7 @@ class Reason(StrEnum):
         "The result is code, which is judged in a sandbox after its round has settled.",
     )
 
+    # Why code can never be judged (SPEC 12)
     CODE_LOST = "code_lost", "The plan, its run or its task can no longer be read: nothing can be judged."
 
     # Weights

@@ -1,7 +1,7 @@
 """Looking through task folders for an operator: `validator tasks check`."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from validator.protocol.archives import ArchiveError
 from validator.protocol.bundles import read_bundle
@@ -16,12 +16,18 @@ from validator.tasks.folder import TASK_NAME, WORKFLOW_NAME, find_tasks, label, 
 from validator.tasks.goals import find_goals, read_goal
 from validator.tasks.source import TaskError
 
+_NEEDS_SANDBOX: Final = (
+    "its plans' code is judged by running its tests: a validator needs a container engine for it (`sandbox`), "
+    "and lets the plans wait without one"
+)
+
 
 class CheckedTask(NamedTuple):
-    """A task folder or archive, and what is wrong with it: one text per fault, with its field."""
+    """A task folder or archive: what is wrong with it, one text per fault, with its field; and what it asks for."""
 
     path: Path
     problems: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 class Problem(NamedTuple):
@@ -52,7 +58,7 @@ def check_tasks(root: Path) -> list[CheckedTask]:
     """
     seen: dict[tuple[str, str], str] = {}
     checks = dict.fromkeys(find_tasks(root), _check_task) | dict.fromkeys(find_goals(root), _check_goal)
-    checked = [CheckedTask(path, tuple(checks[path](path, _shown(path, root), seen))) for path in sorted(checks)]
+    checked = [checks[path](path, _shown(path, root), seen) for path in sorted(checks)]
     return checked or [CheckedTask(root, (f"holds no {TASK_NAME}, no task archive and no {WORKFLOW_NAME}",))]
 
 
@@ -60,30 +66,31 @@ def _shown(path: Path, root: Path) -> str:
     return label(path) if path == root else printable(path.relative_to(root).as_posix())
 
 
-def _check_task(path: Path, name: str, seen: dict[tuple[str, str], str]) -> list[str]:
+def _check_task(path: Path, name: str, seen: dict[tuple[str, str], str]) -> CheckedTask:
     try:
         data, bundle = read_parts(path)
         task = parse_task(data)
     except TaskError as error:
-        return [error.detail]
+        return CheckedTask(path, (error.detail,))
     except JsonError as error:
-        return [f"{TASK_NAME}: {error.detail}"]
+        return CheckedTask(path, (f"{TASK_NAME}: {error.detail}",))
     found = list(faults(task, bundle))
     if not found:
         found = _unmeetable(task, bundle)
     first = seen.setdefault((task.skill_type, task.bundle_sha256.lower()), name)
     if first != name:
         found.append(f"the same bundle as `{first}`: it is never served - at `bundle_sha256`")
-    return found
+    return CheckedTask(path, tuple(found))
 
 
-def _check_goal(path: Path, name: str, seen: dict[tuple[str, str], str]) -> list[str]:
+def _check_goal(path: Path, name: str, seen: dict[tuple[str, str], str]) -> CheckedTask:
     try:
         task = read_goal(path)
     except TaskError as error:
-        return [error.detail]
+        return CheckedTask(path, (error.detail,))
     first = seen.setdefault((SkillType.WORKFLOW, task_sha256(task)), name)
-    return [] if first == name else [f"the same task as `{first}`: it is never served"]
+    problems = () if first == name else (f"the same task as `{first}`: it is never served",)
+    return CheckedTask(path, problems, (_NEEDS_SANDBOX,) if task.type == "code" else ())
 
 
 def _unmeetable(task: Task, bundle: bytes) -> list[str]:
