@@ -105,3 +105,37 @@ def test_a_check_says_what_was_looked_at_and_how_it_ends(own: Example) -> None:
     done = called("db", "check", *where)
     assert done.returncode == Exit.STORE_DAMAGED
     assert "malformed" in done.stderr
+
+
+def test_pruning_shows_before_and_after(own: Example) -> None:
+    where = ["--config", str(own.config)]
+    with closing(sqlite3.connect(own.database)) as connection:
+        connection.execute("UPDATE answers SET stored_at = '2000-01-01 00:00:00'")
+        connection.execute("UPDATE bundles SET stored_at = '2100-01-01 00:00:00'")
+        (answers,), (bundles,) = (
+            connection.execute(f"SELECT count(*) FROM {table}").fetchone() for table in ("answers", "bundles")
+        )
+        connection.commit()
+    said = answered("db", "prune", *where)
+    found = {row["table"]: row for row in said["tables"]}
+    assert (found["answers"]["removed"], found["answers"]["rows_before"]) == (60, answers)
+    assert found["answers"]["rows_after"] == answers - 60
+    assert found["answers"]["bytes_after"] < found["answers"]["bytes_before"]
+    assert (found["bundles"]["removed"], found["bundles"]["rows_after"]) == (0, bundles)
+    assert said["store"]["reusable"] > 0
+    shown = called("db", "prune", *where)
+    assert (shown.returncode, shown.stderr) == (Exit.FINE, "")
+    assert "free to be filled again" in shown.stdout
+
+
+def test_a_forecast_is_a_table_and_sums(own: Example) -> None:
+    where = ["--config", str(own.config)]
+    said = answered("db", "forecast", *where)
+    assert said["rounds"] == {"rounds": 2, "days": said["rounds"]["days"], "per_day": None}
+    assert {one["name"]: one["kept_days"] for one in said["tables"] if one["kept_days"]} == {
+        "answers": 30,
+        "bundles": 30,
+    }
+    shown = called("db", "forecast", *where)
+    assert (shown.returncode, shown.stderr) == (Exit.FINE, "")
+    assert shown.stdout.splitlines()[-2].endswith("days, too few to tell a pace")

@@ -172,6 +172,16 @@ DB: Final = Group(
             "validator.cli.db:copy",
         ),
         Lazy(
+            "prune",
+            "Remove now what the settings no longer keep: raw answers and bundles.",
+            "validator.cli.db_size:prune_",
+        ),
+        Lazy(
+            "forecast",
+            "Say how large the store is, what a round adds to each table, and what a year of rounds comes to.",
+            "validator.cli.db_size:forecast_",
+        ),
+        Lazy(
             "check",
             "Look for damage: pages, tables, references, digests, the log.",
             "validator.cli.db_check:check",

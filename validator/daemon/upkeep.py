@@ -14,12 +14,12 @@ from validator.protocol.text import printable
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError
+from validator.store.pruning import prune
 from validator.telemetry import Event, Metrics
 from validator.web.state import HealthState
 from validator.workers.interface import TooCostlyError, Whose, Workers, WorkersError
 
 _PRUNE_EVERY_S: Final = 3600.0
-_PRUNE_ROWS: Final = 200
 _LAG_EVERY_S: Final = 0.02  # often enough to see what blocks for longer than that
 _LAG_SHOWN_S: Final = 0.5
 _HEAD_EVERY_S: Final = 10.0
@@ -55,20 +55,13 @@ class RetentionService:
     async def prune(self) -> None:
         """Remove everything that is past its time."""
         now = self.clock.now()
-        answers = bundles = 0
-        while True:
-            async with self.store.begin() as tx:
-                pruned = await tx.retention.prune(
-                    answers_before=now - timedelta(days=self.raw_days),
-                    bundles_before=now - timedelta(days=self.bundles_days),
-                    limit=_PRUNE_ROWS,
-                )
-            answers += pruned.answers
-            bundles += pruned.bundles
-            if max(pruned) < _PRUNE_ROWS:
-                break
-        if answers or bundles:
-            _log.info(Event.RETENTION_PRUNED, answers=answers, bundles=bundles)
+        pruned = await prune(
+            self.store,
+            answers_before=now - timedelta(days=self.raw_days),
+            bundles_before=now - timedelta(days=self.bundles_days),
+        )
+        if any(pruned):
+            _log.info(Event.RETENTION_PRUNED, answers=pruned.answers, bundles=pruned.bundles)
 
 
 @dataclass(frozen=True, slots=True)

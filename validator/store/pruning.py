@@ -1,0 +1,29 @@
+"""Removing all that is past its retention, in short transactions."""
+
+from datetime import datetime
+from typing import Final
+
+from validator.store.engine import Store
+from validator.store.records import Pruned
+
+_ROWS: Final = 200  # of each kind in a transaction
+
+
+async def prune(store: Store, *, answers_before: datetime, bundles_before: datetime) -> Pruned:
+    """Remove raw bodies and bundles stored before these moments; a validator may be running.
+
+    What open rounds and waiting reruns need stays.
+
+    Returns:
+        How many rows went.
+
+    Raises:
+        StoreError: the store cannot be written; what was removed until then stays removed.
+    """
+    answers = bundles = 0
+    while True:
+        async with store.begin() as tx:
+            pruned = await tx.retention.prune(answers_before=answers_before, bundles_before=bundles_before, limit=_ROWS)
+        answers, bundles = answers + pruned.answers, bundles + pruned.bundles
+        if max(pruned) < _ROWS:
+            return Pruned(answers, bundles)
