@@ -30,6 +30,7 @@ NO_ENGINE: Final = f"no container engine: neither sandbox.engine nor DOCKER_HOST
 NOT_WANTED: Final = "--no-reruns"
 _MIB: Final = 1024 * 1024
 _ROOM: Final = 2_048 * _MIB
+_PULL_S: Final = 60.0  # of an image on this machine
 _TRIAL: Final = {"main.sh": b"true\n"}
 _NONCE: Final = "00" * 32
 
@@ -58,7 +59,7 @@ class Reruns:
 async def reruns_here(settings: Settings, *, wanted: bool = True) -> AsyncIterator[Reruns]:
     """Yield how answers are run again on this machine; a machine that cannot is no error.
 
-    Whoever takes the sandbox closes it. Afterwards the images that it pulled are gone from the engine.
+    Afterwards the sandbox is closed, and the images that it pulled are gone from the engine.
 
     Args:
         settings: the local network's; of `sandbox` the engine and the runtime count.
@@ -78,12 +79,9 @@ async def reruns_here(settings: Settings, *, wanted: bool = True) -> AsyncIterat
         sandbox = _sandbox(settings, address, registry.host)
         try:
             why_not = await _trial(sandbox, declared)
-            if why_not:
-                await sandbox.close()
-                yield Reruns.none(why_not)
-            else:
-                yield Reruns(sandbox, lambda _: declared)
+            yield Reruns.none(why_not) if why_not else Reruns(sandbox, lambda _: declared)
         finally:
+            await sandbox.close()
             await _forget(address, declared)
 
 
@@ -97,7 +95,12 @@ def _sandbox(settings: Settings, address: str, registry: str) -> ContainerSandbo
     # The store can be open once: a run after a crash finds what the crashed one left in the engine, and no other's.
     owner = f"devnet-{sha256_hex(settings.store.url.reveal().encode())[:12]}"
     return ContainerSandbox(
-        Engine(address), Owner(owner), registries=[registry], room=_ROOM, runtime=settings.sandbox.runtime
+        Engine(address),
+        Owner(owner),
+        registries=[registry],
+        room=_ROOM,
+        runtime=settings.sandbox.runtime,
+        pull_s=_PULL_S,
     )
 
 

@@ -1,4 +1,4 @@
-"""What the hostile images run: each conduct is a function, named by the program's argument.
+"""What the hostile images run: each conduct is a function, and the image's SSSA_CONDUCT names one.
 
 Lies about the run: `copied`, `no_probes`, `other_writes`. Attacks on the machine: the others; those leave traces only
 of what they reach, so that an attack that fails leaves nothing to compare.
@@ -6,7 +6,6 @@ of what they reach, so that an attack that fails leaves nothing to compare.
 
 import os
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
@@ -168,4 +167,4 @@ def _readable(path: str) -> bool:
 
 
 if __name__ == "__main__":
-    CONDUCTS[sys.argv[1]]()
+    CONDUCTS[os.environ["SSSA_CONDUCT"]]()

@@ -10,8 +10,9 @@ import pytest
 from package_files import ROOT
 
 from localnet.bundles.written import written_bundles
+from localnet.images.hostile.image import hostile_files
 from localnet.images.tracer.image import ENTRYPOINT, FOLDER, PACKAGES, program_files
-from localnet.images.tree import File
+from localnet.images.tree import File, Tree
 from localnet.tracing.records import pack_traces
 from localnet.tracing.run import trace_bundle
 from validator.protocol.archives import pack
@@ -82,29 +83,41 @@ async def test_the_program_leaves_what_a_miner_traces(app: Path, skill_type: Ski
     assert len(found.signatures["fs"]) > 1  # the probe's and the skill's own
 
 
-def instructions() -> list[tuple[str, str]]:
-    text = (ROOT / "localnet/images/tracer/Dockerfile").read_text().replace("\\\n", " ")
+def instructions(name: str = "tracer") -> list[tuple[str, str]]:
+    text = (ROOT / f"localnet/images/{name}/Dockerfile").read_text().replace("\\\n", " ")
     lines = [line.partition(" ") for line in text.splitlines() if line.strip() and not line.startswith("#")]
     return [(word, rest) for word, _, rest in lines]
 
 
-def test_the_dockerfile_carries_the_same_program_files() -> None:
-    copied: dict[str, Path] = {}
-    for word, rest in instructions():
+def copied(name: str) -> dict[str, Path]:
+    """Every file of the project that a Dockerfile puts into its image, by its path there."""
+    found: dict[str, Path] = {}
+    for word, rest in instructions(name):
         if word != "COPY" or rest.startswith("requirements/"):
             continue
         source, target = rest.split()
         place = ROOT / source
-        found = sorted(place.rglob("*.py")) if source.endswith("/") else [place]
-        for path in found:
+        for path in sorted(place.rglob("*.py")) if source.endswith("/") else [place]:
             below = str(path.relative_to(place)) if source.endswith("/") else path.name
-            copied[(f"{target}{below}" if target.endswith("/") else target).lstrip("/")] = path
-    own = {
-        name: entry.content
-        for name, entry in program_files().items()
-        if isinstance(entry, File) and name.split("/")[1] not in PACKAGES
-    }
-    assert copied == own
+            found[(f"{target}{below}" if target.endswith("/") else target).lstrip("/")] = path
+    return found
+
+
+def own(tree: Tree) -> dict[str, object]:
+    """Of a tree what is the project's."""
+    files = {name: entry.content for name, entry in tree.items() if isinstance(entry, File)}
+    return {name: content for name, content in files.items() if name.split("/")[1] not in PACKAGES}
+
+
+def test_the_dockerfiles_carry_the_same_program_files() -> None:
+    assert copied("tracer") == own(program_files())
+    assert copied("tracer") | copied("hostile") == own(hostile_files())
+
+
+def test_the_hostile_dockerfile_is_the_tracers_with_a_conduct() -> None:
+    found = dict(instructions("hostile"))
+    assert (found["FROM"], found["ENV"]) == ("${TRACER}", "SSSA_CONDUCT=${CONDUCT}")
+    assert found.keys() <= {"ARG", "FROM", "COPY", "ENV"}
 
 
 def test_the_dockerfile_installs_what_the_program_imports_by_hash_in_the_validators_versions() -> None:

@@ -14,7 +14,7 @@ from localnet.images.build import Image
 from localnet.images.hostile.image import hostile_image
 from localnet.images.hostile.program import CONDUCTS
 from localnet.images.registry import ImageRegistry
-from localnet.images.tracer.image import tracer_image
+from localnet.images.tracer.image import ENTRYPOINT, tracer_image
 from localnet.miner.behaviours import Behaviour
 from localnet.miner.honest import Thorough
 from validator.protocol.bundles import read_bundle
@@ -146,7 +146,7 @@ async def test_what_a_dishonest_image_comes_to(registry: Registry, honest_answer
     assert (found.reason if isinstance(found, SandboxFailure) else found[:2]) == EXPECTED[conduct]
     left = await left_behind()
     assert [left[name] for name in ("containers", "volumes")] == [NOTHING["containers"], NOTHING["volumes"]]
-    assert not [program for program in left["programs"] if conduct in program]
+    assert not [program for program in left["programs"] if " ".join(ENTRYPOINT) in program]
 
 
 async def test_an_image_that_the_registry_does_not_have_is_a_wrong_digest(
