@@ -1,6 +1,8 @@
 """Rounds of one code task whose plans' code is judged after them."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,6 +18,10 @@ from validator.protocol.signatures import Signer
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import WorkflowTask
+from validator.queue.embedded import AT_ONCE, EmbeddedWorker
+from validator.reruns.code_work import CodeWork
+from validator.reruns.sandbox.code import CodeSandbox
+from validator.reruns.watch import SandboxWatch
 from validator.scoring import Schedule, version
 from validator.store import Store
 from validator.store.code_check import CodeCheck
@@ -106,6 +112,42 @@ async def three_rounds(store: Store) -> World:
     await one_round(world)
     await one_round(world)
     return world
+
+
+@asynccontextmanager
+async def working(world: World, sandbox: CodeSandbox, at_once: int = AT_ONCE) -> AsyncIterator[None]:
+    """The services at work on the world's store; the world's clock is the only one."""
+    services = (
+        SandboxWatch(sandbox, world.clock, world.board, "code_waits"),
+        EmbeddedWorker(world.store, world.clock, (CodeWork(world.store, sandbox, world.clock, world.board),), at_once),
+    )
+    tasks = [asyncio.create_task(service.run()) for service in services]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+Holds = Callable[[tuple[CodeCheck, ...]], bool]
+
+
+async def until(world: World, holds: Holds, round_id: int = 0) -> tuple[CodeCheck, ...]:
+    """Let time pass until it holds of a round's checks; while all of them wait, it jumps."""
+    for _ in range(5_000):
+        found = await checks_of(world.store, round_id)
+        if holds(found):
+            return found
+        waits = min((one.due_at - world.clock.now()).total_seconds() for one in found)
+        pending = all(one.state == "pending" for one in found)
+        await world.clock.advance(max(1.0, waits) if pending else 1.0)
+        await asyncio.sleep(0.001)
+    raise AssertionError(found)
+
+
+def ended(found: tuple[CodeCheck, ...]) -> bool:
+    return all(one.state in {"done", "inconclusive"} for one in found)
 
 
 Change = Callable[[dict[str, Any]], object]

@@ -1,11 +1,10 @@
 """Code that waits is judged by the embedded worker over a scripted sandbox, on virtual time and both databases."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from itertools import cycle, pairwise
 
-from code_world import CODE, TASK, WHOLE, checks_of, code_world, entries, frozen_of, one_round, worth
+import structlog
+from code_world import CODE, TASK, WHOLE, code_world, ended, entries, frozen_of, one_round, until, working, worth
 from replays import replayed
 from sqlalchemy import delete
 from workflow_builders import make_workflow
@@ -15,53 +14,15 @@ from validator.conditions import Board
 from validator.daemon.unjudged import UnjudgedWatch
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
-from validator.queue.embedded import AT_ONCE, EmbeddedWorker
 from validator.queue.work import pause_after
-from validator.reruns.code_work import MOST_TRIES, CodeWork
-from validator.reruns.sandbox.code import CodeJob, CodeSandbox
+from validator.reruns.code_work import MOST_TRIES
+from validator.reruns.sandbox.code import CodeJob
 from validator.reruns.sandbox.job import OURS, SandboxFailure
 from validator.reruns.sandbox.scripted_code import CodeScript, ScriptedCheck, ScriptedCodeSandbox
-from validator.reruns.watch import SandboxWatch
 from validator.store import Store
 from validator.store.code_check import CodeCheck
 from validator.store.tables import workflow_runs
 from validator.tasks.goals import MemoryGoals
-
-
-@asynccontextmanager
-async def working(world: World, sandbox: CodeSandbox, at_once: int = AT_ONCE) -> AsyncIterator[None]:
-    """The services at work on the world's store; the world's clock is the only one."""
-    services = (
-        SandboxWatch(sandbox, world.clock, world.board, "code_waits"),
-        EmbeddedWorker(world.store, world.clock, (CodeWork(world.store, sandbox, world.clock, world.board),), at_once),
-    )
-    tasks = [asyncio.create_task(service.run()) for service in services]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-Holds = Callable[[tuple[CodeCheck, ...]], bool]
-
-
-async def until(world: World, holds: Holds, round_id: int = 0) -> tuple[CodeCheck, ...]:
-    """Let time pass until it holds of a round's checks; while all of them wait, it jumps."""
-    for _ in range(5_000):
-        found = await checks_of(world.store, round_id)
-        if holds(found):
-            return found
-        waits = min((one.due_at - world.clock.now()).total_seconds() for one in found)
-        pending = all(one.state == "pending" for one in found)
-        await world.clock.advance(max(1.0, waits) if pending else 1.0)
-        await asyncio.sleep(0.001)
-    raise AssertionError(found)
-
-
-def ended(found: tuple[CodeCheck, ...]) -> bool:
-    return all(one.state in {"done", "inconclusive"} for one in found)
 
 
 async def comes_to(world: World, script: CodeScript) -> tuple[CodeCheck, ...]:
@@ -141,8 +102,12 @@ async def test_an_error_of_ours_is_given_up_at_last_and_can_be_tried_anew(store:
     def broken(_job: CodeJob) -> ScriptedCheck:
         raise RuntimeError("a fault of ours")
 
-    (found,) = await comes_to(world, broken)
+    with structlog.testing.capture_logs() as lines:
+        (found,) = await comes_to(world, broken)
     assert (found.state, found.reason, found.attempts) == ("inconclusive", "bug_internal", MOST_TRIES)
+    assert [line["outcome"] for line in lines if line["event"] == "code_checked"] == ["inconclusive"]
+    assert sum(line["event"] == "code_postponed" for line in lines) == MOST_TRIES - 1
+    assert any(line["event"] == "code_failed" for line in lines)
     async with store.begin() as tx:
         assert await tx.code_checks.reopen(found.check_id, world.clock.now())
     async with working(world, ScriptedCodeSandbox(lambda _: ScriptedCheck(WHOLE), world.clock)):
