@@ -5,7 +5,7 @@ import signal
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -83,13 +83,20 @@ async def test_a_signal_while_the_store_takes_no_write_ends_it_before_its_time_o
 
 async def test_a_signal_while_no_chain_answers(miners: Miners, sqlite_url: str, tmp_path: Path) -> None:
     asked = asyncio.Event()
+    connections: list[asyncio.Task[None]] = []
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked.set()
-        await reader.read()
+        with suppress(ConnectionError):
+            await reader.read()
         writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
 
-    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(asyncio.ensure_future(silent(reader, writer)))
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0)
     site = Site(tmp_path, sqlite_url, miners, WINDOWS)
     write_hotkey(tmp_path / "wallets", VALIDATOR)
     endpoint = f'kind = "bittensor"\nendpoints = ["ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"]'
@@ -101,6 +108,8 @@ async def test_a_signal_while_no_chain_answers(miners: Miners, sqlite_url: str, 
         process.send_signal(signal.SIGTERM)
         await stopped_at_start(process, site)
     server.close()
+    await server.wait_closed()
+    await asyncio.gather(*connections)
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ import aiohttp
 import structlog
 from sqlalchemy.pool import QueuePool
 from subtensor_node import Node
+from threads import CountingExecutor, counted_threads
 from world import VALIDATOR, tasks_of_all_types
 
 from validator.chain.base import Chain
@@ -51,9 +52,10 @@ class Running:
     metrics: Metrics
     log: list[MutableMapping[str, Any]]
     task: asyncio.Task[bool]
+    threads: CountingExecutor
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Let time pass until the thing is there; never while the daemon waits for its database."""
+        """Let time pass until the thing is there; never while the daemon waits for its database or a thread."""
         async with asyncio.timeout(120):
             while not condition():
                 assert not self.task.done(), self.task
@@ -63,7 +65,7 @@ class Running:
     async def _calm(self) -> None:
         quiet = 0
         while quiet < QUIET:
-            busy = cast("QueuePool", self.daemon.store._engine.pool).checkedout()
+            busy = self.threads.busy or cast("QueuePool", self.daemon.store._engine.pool).checkedout()
             await asyncio.sleep(0.001 if busy else 0)
             quiet = 0 if busy else quiet + 1
 
@@ -181,7 +183,7 @@ async def _running(  # noqa: PLR0913, PLR0917 - what tests vary
         canary=None,
         workers=Here(),
     )
-    metrics = Metrics(clock, "0")
+    metrics, threads = Metrics(clock, "0"), counted_threads()
 
     def observe(_logger: Any, _level: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         metrics.observe(event["event"], event)
@@ -192,7 +194,7 @@ async def _running(  # noqa: PLR0913, PLR0917 - what tests vary
             await _give_scores(daemon, subnet)
             task = asyncio.create_task(daemon.run(stop := Stop()))
             try:
-                yield Running(clock, subnet, chain, daemon, metrics, log, task)
+                yield Running(clock, subnet, chain, daemon, metrics, log, task, threads)
                 stop.request()
                 stop.request()
                 await asyncio.wait_for(task, 30)

@@ -13,10 +13,11 @@ from validator.store.known import require_known_version
 
 
 async def test_a_round_is_frozen_under_the_version_of_its_epoch(store: Store) -> None:
-    world = World(store)
+    world = World(store, tempo=5_000)  # virtual time runs on while a round is prepared
+    await world.clock.advance(5_001.0)
     epoch = (await world.chain.snapshot()).epoch
     for starts, name in (({"1.0.0": 0, "1.1.0": epoch + 1}, "1.0.0"), ({"1.0.0": 0, "1.1.0": epoch}, "1.1.0")):
-        world.preparer = replace(world.preparer, schedule=Schedule(starts if epoch else {name: 0}))
+        world.preparer = replace(world.preparer, schedule=Schedule(starts))
         round_ = await prepared(world)
         assert isinstance(round_, Prepared)
         assert (round_.frozen.snapshot.epoch, round_.frozen.scoring_version) == (epoch, name)
