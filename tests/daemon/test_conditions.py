@@ -1,5 +1,6 @@
 """A daemon whose rounds come to nothing says so, on virtual time; its health is asked over HTTP."""
 
+import pytest
 from daemon_kit import running
 
 from validator.conditions.board import LASTING_S
@@ -37,3 +38,31 @@ async def test_a_round_that_fails_again_and_again_is_one_traceback_and_unhealthy
         daemon.daemon.rounds.preparer = real
         await daemon.until(lambda: bool(daemon.events("condition_cleared")))
         assert (await daemon.health())["status"] == "ok"
+
+
+async def test_weights_that_fail_again_and_again_are_one_traceback_and_unhealthy_until_some_go(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("no weights\n")
+
+    async with running(sqlite_url) as daemon:
+        with monkeypatch.context() as patch:
+            patch.setattr("validator.weights.service.plan_vector", broken)
+            await daemon.until(lambda: daemon.daemon.board.stands("weights_failing"))
+            failed, rounds = daemon.clock.monotonic(), len(daemon.events("round_started"))
+            await daemon.until(lambda: daemon.clock.monotonic() > failed + 100)  # the next epoch has begun
+            report = await daemon.health()
+            assert report["status"] == "unhealthy"
+            (condition, _) = report["conditions"]
+            assert (condition["name"], condition["detail"]) == (
+                "weights_failing",
+                "ZeroDivisionError: no weights\\u000a",
+            )
+            assert len(daemon.events("weights_failed")) == 1
+            assert len(daemon.events("round_started")) > rounds  # rounds go on
+            assert b'validator_errors_total{event="weights_failed"} 1.0' in daemon.metrics.render()
+            assert await daemon.weights() == []
+        await daemon.until(lambda: not daemon.daemon.board.stands("weights_failing"))
+        assert (await daemon.health())["status"] == "ok"
+        assert [record.state for record in await daemon.weights()] == ["confirmed"]

@@ -92,6 +92,7 @@ class WeightService:
         self._done_epoch: int | None = None
         self._computed_epoch: int | None = None
         self._looked = False
+        self._trying = False  # since the last attempt that ended without an error
         self._blocked: Reason | None = None
         self._lost_at = 0.0
         self._last_update: int | None = None
@@ -143,7 +144,7 @@ class WeightService:
         if self._blocked == Reason.WEIGHTS_STORE_AWAY:
             _log.info(Event.WEIGHTS_UNBLOCKED, **self._identity)
             self._blocked = None
-        if self._board is not None:
+        if self._board is not None and not self._trying:  # an epoch that ends unserved mends nothing
             self._board.clear("weights_failing")
 
     async def step(self) -> None:
@@ -184,6 +185,15 @@ class WeightService:
         soon = snapshot.block + 1
         if snapshot.epoch != head.epoch or (head.epoch_end is not None and snapshot.block >= head.epoch_end):
             return soon  # too late: sent now, they would land in the next epoch
+        self._trying = True
+        again = await self._serve(head, sight)
+        self._trying = False
+        return again
+
+    async def _serve(self, head: Head, sight: Sight) -> int:
+        """Compute and send; return the block at which to look again."""
+        snapshot = sight.snapshot
+        soon = snapshot.block + 1
         vector = await self._payable(sight)
         if isinstance(vector, Hindrance):
             self._block(snapshot, vector.reason, vector.detail)
