@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_store import called
+from cli_store import called, write_config
 
 from validator.cli.lazy import JOINED, Lazy, loaded
 from validator.cli.reference import pages
@@ -71,6 +71,13 @@ def test_listing_commands_have_json_and_settings() -> None:
 )
 def test_what_explains_itself_loads_no_room_that_it_does_not_need(command: str, absent: set[str]) -> None:
     absent |= {"localnet", "sqlalchemy", "alembic", "aiohttp", "bittensor"}
+    lines = told_of_modules(command.split(), absent)
+    assert lines[0].startswith("Usage: ")
+    assert lines[-1] == "0 []"
+
+
+def told_of_modules(command: list[str], absent: set[str]) -> list[str]:
+    """What a command prints, then its exit code and which of these modules it loaded."""
     code = f"""import sys
 from validator.cli import main
 try:
@@ -78,9 +85,16 @@ try:
 except SystemExit as end:
     print(end.code, sorted({absent!r} & set(sys.modules)))
 """
-    done = subprocess.run([sys.executable, "-c", code, *command.split()], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("Usage: ")
-    assert (done.stdout.splitlines()[-1], done.stderr) == ("0 []", "")
+    done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("command", ["rounds list", "miners list", "flags list", "reruns list", "db state"])
+def test_a_listing_loads_no_more_than_it_needs(command: str, sqlite_url: str, tmp_path: Path) -> None:
+    config = write_config(tmp_path, sqlite_url)
+    heavy = {"alembic", "mako", "aiohttp", "aiodocker", "bittensor", "psycopg", "sqlalchemy.dialects.postgresql"}
+    assert told_of_modules([*command.split(), "--config", str(config)], heavy)[-1] == "0 []"
 
 
 @pytest.mark.parametrize("path", EVERY, ids=" ".join)

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 from store_migrating import migrate_to
 
@@ -10,7 +11,7 @@ from validator.protocol.skill_types import SkillType
 from validator.store import Store, open_store, schema_state, upgrade
 from validator.store.connect import create_file, make_engine, writing
 from validator.store.errors import StoreLockedError, StoreUnreachableError
-from validator.store.schema import VERSION_TABLE
+from validator.store.schema import MIGRATIONS, VERSION_TABLE, revisions
 from validator.store.tables import metadata
 from validator.store.urls import parse_url
 
@@ -18,6 +19,12 @@ from validator.store.urls import parse_url
 def _differences(connection: Connection) -> list[Any]:
     options = {"compare_type": True, "compare_server_default": True, "version_table": VERSION_TABLE}
     return list(compare_metadata(MigrationContext.configure(connection, opts=options), metadata))
+
+
+def test_the_revisions_are_those_that_alembic_finds_and_their_names_are_in_order() -> None:
+    scripts = ScriptDirectory(str(MIGRATIONS))
+    assert tuple(scripts.get_heads()) == revisions()[-1:]
+    assert tuple(script.revision for script in scripts.walk_revisions()) == revisions()[::-1]
 
 
 async def test_the_migrations_make_the_tables_of_the_program(store: Store) -> None:

@@ -1,6 +1,8 @@
 """A tree of commands that are names and lines of help until somebody enters one: only then its module is imported."""
 
-from collections.abc import Sequence
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final
 
@@ -66,16 +68,28 @@ def loaded(command: Any) -> Any:
     return command.load() if isinstance(command, Lazy) else command
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Look for no garbage meanwhile: imports make many objects, all to stay, and a look at them costs a quarter."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def _found(place: str) -> Any:
     module, _, function = place.partition(":")
-    return getattr(import_module(module), function)
+    with _uncollected():
+        return getattr(import_module(module), function)
 
 
 def _joined(name: str) -> Any:
     from importlib.metadata import entry_points  # noqa: PLC0415 - takes longer than to list all commands
 
     for entry in entry_points(group=JOINED, name=name):
-        return entry.load()
+        with _uncollected():
+            return entry.load()
     raise NotInstalledError(
         f"`validator {name}` comes with {DISTRIBUTION}: run `make setup` in a clone, or install requirements/"
         "localnet.txt and localnet/ beside the validator"

@@ -1,14 +1,17 @@
 """What all repositories share: a connection inside a transaction, and the few statements both databases spell apart."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Executable, Insert, Row, Table, func, insert, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import CursorResult
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.store.packing import Packing
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 _PARTITION = 2_000  # rows handled at a time
 
@@ -84,9 +87,12 @@ class Repository:
         largest = await self._scalar(select(func.max(table.c[column])))
         return 0 if largest is None else int(largest) + 1
 
-    def _dialect_insert(self, table: Table) -> postgresql.Insert | sqlite.Insert:
-        on_postgres = self._connection.dialect.name == "postgresql"
-        return postgresql.insert(table) if on_postgres else sqlite.insert(table)
+    def _dialect_insert(self, table: Table) -> "postgresql.Insert | sqlite.Insert":
+        if self._connection.dialect.name != "postgresql":
+            return sqlite.insert(table)
+        from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - a listing on SQLite has no use for it
+
+        return postgresql.insert(table)
 
 
 def inserted_id(table: Table) -> Insert:
