@@ -1,12 +1,13 @@
 """Set-ups with one fault each, table-driven: `validator doctor` names fault and fix. Settings, wallet, tasks."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from bittensor_core import encrypt_keyfile_data
-from doctor_kit import ME, Place, findings
+from doctor_kit import ME, QUICK, Place, findings
 from wallet_files import write_hotkey
 
 from validator.doctor import diagnose
@@ -129,6 +130,21 @@ async def test_the_alternatives_to_a_missing_hotkey_are_named(tmp_path: Path) ->
     other_hotkey(place)
     (fault,) = findings(await place.examined("wallet"))
     assert fault.advice.endswith("there is: second")
+
+
+async def test_a_hotkey_that_cannot_be_read_in_time_holds_up_nothing(tmp_path: Path) -> None:
+    place = Place.made(tmp_path)
+    key_file(place).unlink()
+    os.mkfifo(key_file(place))
+    try:
+        examined = await place.examined("wallet", "settings", limits=QUICK._replace(wallet=0.2, whole=0.5))
+    finally:
+        for _ in range(2):  # what still reads it goes on
+            os.close(os.open(key_file(place), os.O_WRONLY))
+    (fault,) = [one for one in findings(examined) if one.status == "fault"]
+    assert (fault.about, fault.seen) == ("wallet", "no end within 0.5 s")
+    assert "the hotkey must be a plain file" in fault.advice
+    assert examined.cut_off
 
 
 async def test_no_settings_at_all_lead_to_init(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

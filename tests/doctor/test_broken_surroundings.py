@@ -149,9 +149,18 @@ async def test_a_port_that_another_program_has(tmp_path: Path) -> None:
     async with listening(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello") as port:
         place.settings["health"] = {"port": port}
         (fault,) = told(await place.examined("process"), "fault")
-    assert fault.seen == f"http://127.0.0.1:{port}: another program listens there"
+    assert fault.seen == f"http://127.0.0.1:{port}: no health report there"
     assert "set health.host and health.port" in fault.advice
     assert told(await place.examined("process"), "fault") == []
+
+
+async def test_a_port_that_says_nothing(tmp_path: Path) -> None:
+    place = Place.made(tmp_path)
+    async with listening(b"") as port:
+        place.settings["health"] = {"port": port}
+        (fault,) = told(await place.examined("process"), "fault")
+    assert fault.seen == f"http://127.0.0.1:{port}: another program listens there"
+    assert "set health.host and health.port to a free address" in fault.advice
 
 
 @contextmanager

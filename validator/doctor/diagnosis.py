@@ -1,5 +1,6 @@
 """The whole examination: from settings that may be broken to what is to be told."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -13,11 +14,21 @@ from validator.doctor.running import examine
 from validator.doctor.settings import refused
 from validator.doctor.site import LIMITS, Limits, Site
 from validator.protocol.errors import ValidatorError
-from validator.settings import SettingsError, load_settings
+from validator.protocol.signatures import Signer
+from validator.settings import Settings, SettingsError, load_settings
 from validator.settings.load import settings_file
 from validator.sources import SystemClock
 
 NAMES: Final = tuple(check.name for check in CHECKS)
+
+
+async def _signer(settings: Settings, limit_s: float) -> Signer | None:
+    """Return the hotkey, None where it cannot be read, or not in time: the check of the wallet tells why."""
+    try:
+        async with asyncio.timeout(limit_s):
+            return await asyncio.to_thread(load_signer, settings.wallet)
+    except (WalletError, TimeoutError):
+        return None
 
 
 class UnknownCheckError(ValidatorError):
@@ -66,9 +77,6 @@ async def diagnose(
     except SettingsError as error:
         rest = Examined("others", (unknown("all else", "needs the settings, which cannot be used"),), 0.0)
         return Diagnosis((Examined(NAMES[0], tuple(refused(error)), 0.0), rest))
-    try:
-        signer = load_signer(settings.wallet)
-    except WalletError:
-        signer = None
+    signer = await _signer(settings, limits.wallet)
     site = Site(settings, settings_file(config, environ), signer, environ, SystemClock(), limits)
     return Diagnosis(await examine(site, [check for check in CHECKS if not only or check.name in only]))

@@ -15,7 +15,7 @@ from validator.conditions import CONDITIONS
 from validator.daemon.assembly import schedule_of
 from validator.daemon.ready import checks
 from validator.doctor.finding import Check, Finding, NotLookedAtError, fault, ok, unknown, warning
-from validator.doctor.site import Site
+from validator.doctor.site import LIMITS, Site
 from validator.doctor.subnet import seen_subnet
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MIB
@@ -99,6 +99,6 @@ CHECK: Final = Check(
     "machine",
     "Versions, memory for the workers, file descriptors and disk space for a round on this subnet.",
     "look at the machine's load and disks",
-    26.0,
+    LIMITS.whole,
     _look,
 )

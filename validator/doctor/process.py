@@ -9,8 +9,8 @@ from typing import Final
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from validator.doctor.finding import Check, Finding, fault, note, ok, warning
-from validator.doctor.site import Site
+from validator.doctor.finding import Check, Finding, fault, note, ok, unknown, warning
+from validator.doctor.site import LIMITS, Site
 from validator.protocol.text import printable
 from validator.settings import HealthSettings
 from validator.store.connect import LOCK_CLASS, LOCK_WRITE, make_engine
@@ -21,12 +21,19 @@ from validator.web.asking import ask_health
 _ASK_S: Final = 3.0
 _LOCKS: Final = Path("/proc/locks")
 _HEALTH: Final = "`validator health` has its conditions, each with advice"
+_NO_ANSWER: Final = "no answer"
+_OTHER: Final = "if a validator of yours runs there, set its health.token; else set health.host and health.port"
 _ONE: Final = "find it: only one validator may write to a store; if it is meant to run, this is as it should be"
 
 
 async def _look(site: Site) -> list[Finding]:
-    answers, health = await asyncio.to_thread(_health, site.settings.health)
-    return [health, *await _writer(site, answers=answers)]
+    (answers, health), who = await asyncio.gather(
+        asyncio.to_thread(_health, site.settings.health), _writer(site, site.limits.database)
+    )
+    if isinstance(who, Finding) or not who:
+        return [health, who or ok("writer", "no validator writes to the store")]
+    alone = warning("writer", f"{who}, and no health report answers here", _ONE)
+    return [health, ok("writer", who) if answers else alone]
 
 
 def _health(settings: HealthSettings) -> tuple[bool, Finding]:
@@ -40,6 +47,8 @@ def _health(settings: HealthSettings) -> tuple[bool, Finding]:
             return True, fault("running", said, _HEALTH)
         fine = answer.report.get("status") == "ok"
         return True, ok("running", said) if fine else warning("running", said, _HEALTH)
+    if not answer.status.startswith(_NO_ANSWER):
+        return False, fault("health port", f"{answer.address}: {answer.status}", _OTHER)
     problem = _taken(settings)
     if problem is None:
         return False, ok("health port", f"{answer.address} is free: no validator runs with these settings here")
@@ -62,18 +71,19 @@ def _taken(settings: HealthSettings) -> str | None:
     return None
 
 
-async def _writer(site: Site, *, answers: bool) -> list[Finding]:
+async def _writer(site: Site, limit_s: float) -> str | Finding:
+    """Return who writes to the store, empty for nobody; a finding where that cannot be told."""
     try:
         url = parse_url(site.settings.store.url.reveal())
-    except StoreError:
-        return []  # the check of the database tells it
-    who = await (asyncio.to_thread(_file_writer, url.path) if url.path is not None else _session(url))
-    if who is None:
-        return [ok("writer", "no validator writes to the store")]
-    return [ok("writer", who)] if answers else [warning("writer", f"{who}, and no health report answers here", _ONE)]
+        if url.path is not None:
+            return await asyncio.to_thread(_file_writer, url.path)
+        async with asyncio.timeout(limit_s):
+            return await _session(url)
+    except (StoreError, DBAPIError, TimeoutError):
+        return unknown("writer", "needs the database, which does not answer")
 
 
-def _file_writer(path: Path) -> str | None:
+def _file_writer(path: Path) -> str:
     """Return who holds the lock beside the file, without touching it: the kernel lists all locks."""
     lock = path.with_name(f"{path.name}.lock")
     try:
@@ -81,13 +91,13 @@ def _file_writer(path: Path) -> str | None:
         held = [line.split() for line in _LOCKS.read_text(encoding="ascii").splitlines() if "FLOCK" in line]
         holder = lock.read_text(encoding="ascii", errors="replace").partition("\n")[0]
     except OSError:
-        return None
+        return ""
     if not any(fields[5].rpartition(":")[2] == str(inode) for fields in held):
-        return None
+        return ""
     return f"process {holder} writes to it" if holder.isdecimal() else "a process writes to it"
 
 
-async def _session(url: StoreUrl) -> str | None:
+async def _session(url: StoreUrl) -> str:
     engine = make_engine(url, pooled=False)
     try:
         async with engine.connect() as connection:
@@ -101,21 +111,17 @@ async def _session(url: StoreUrl) -> str | None:
                     {"class": LOCK_CLASS, "write": LOCK_WRITE},
                 )
             ).first()
-    except DBAPIError:
-        return None
     finally:
         await engine.dispose()
-    return (
-        None
-        if found is None
-        else f"session {found.pid} from {printable(found.host or 'this machine', 60)} writes to it"
-    )
+    if found is None:
+        return ""
+    return f"session {found.pid} from {printable(found.host or 'this machine', 60)} writes to it"
 
 
 CHECK: Final = Check(
     "process",
     "Whether a validator runs with these settings and how it is, its port, who writes to the store.",
     "look at the machine's load",
-    10.0,
+    LIMITS.database + 2.0,
     _look,
 )

@@ -11,6 +11,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.settings import Settings, SettingsError
 from validator.settings.misnamed import strangers
+from validator.settings.urls import without_password
 
 _FIX: Final = "correct it; config/validator.toml shows every key, `validator init` writes a new file"
 _OTHERS: Final = stat.S_IRGRP | stat.S_IROTH
@@ -41,7 +42,7 @@ def _readable(site: Site) -> Iterator[Finding]:
     try:
         mode = site.file.stat().st_mode
         with site.file.open(encoding="utf-8", errors="replace") as stream:
-            there = "@" in url.reveal() and url.reveal() in stream.read(_MOST)
+            there = without_password(url.reveal()) != url.reveal() and url.reveal() in stream.read(_MOST)
     except OSError:
         return
     if there and mode & _OTHERS:

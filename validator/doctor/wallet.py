@@ -105,7 +105,7 @@ def user_name(number: int) -> str:
 CHECK: Final = Check(
     "wallet",
     "The hotkey's file: whose hotkey, readable by this user alone, not encrypted, the coldkey not beside it.",
-    "look at [wallet] and at the disk that the wallet lies on",
+    "look at the disk that the wallet lies on; the hotkey must be a plain file",
     5.0,
     _look,
 )
