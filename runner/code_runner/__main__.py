@@ -4,7 +4,6 @@ import hashlib
 import hmac
 import json
 import os
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -36,14 +35,21 @@ def in_sandbox() -> None:
     budget = Budget(float(os.environ["SSSA_SECONDS"]) * _SHARE, _MEMORY)
     judged = judge_code(code, str(bundle / "solution.py"), tests, budget)
     kill_all_others()
-    for one in evidence.iterdir():
-        if one.is_dir() and not one.is_symlink():
-            shutil.rmtree(one, ignore_errors=True)
-        else:
-            one.unlink()
+    _clear(evidence)
     report = json.dumps(judged.report()).encode()
     (evidence / "report.json").write_bytes(report)
     (evidence / "report.mac").write_text(hmac.digest(key, report, "sha256").hex(), encoding="ascii")
+
+
+def _clear(folder: Path) -> None:
+    """Remove what strangers left there, whatever its mode."""
+    for one in folder.iterdir():
+        if one.is_dir() and not one.is_symlink():
+            one.chmod(0o700)
+            _clear(one)
+            one.rmdir()
+        else:
+            one.unlink()
 
 
 def for_authors(solution: str, tests: str) -> int:

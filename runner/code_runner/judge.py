@@ -1,7 +1,7 @@
 """The judge: the process that a task's tests run in, and nothing of a stranger's.
 
 `python -m code_runner.judge DESCRIPTOR` reads an order from its input and writes a JSON line to the descriptor for
-everything that happens: ["tests", KEYS] or ["fault", TEXT] of an order that asks what tests there are; else
+everything that happens: ["tests", KEYS], ["fault", TEXT] or ["late"] of an order that asks what tests there are; else
 ["begin", KEY] and ["end", KEY, PASSED] for each test, and ["done"]. It ends after a test that hangs or that took the
 module's process with it: the keeper starts another one for the tests that are left.
 """
@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,15 +63,20 @@ class Judging:
         self._failed = False
         self._passed = False
         self._now: str | None = None
+        self._began = time.process_time()
 
     def tell(self, *what: Any) -> None:
         """Write a line to the keeper."""
         os.write(self._descriptor, json.dumps(what).encode() + b"\n")
 
     def late(self, _signal: int, _frame: FrameType | None) -> None:
-        """End, because this test or the import took too long."""
+        """End, because this test or the import took too long; one that did not work meanwhile was kept from it."""
         if self._now is not None:
             self.tell("end", self._now, False)
+        elif self._order.keys is None and time.process_time() - self._began > self._order.test_s / 10:
+            self.tell("fault", f"importing the tests takes more than {self._order.test_s:g} s")
+        elif self._order.keys is None:
+            self.tell("late")
         os._exit(0)
 
     def prepare(self) -> None:

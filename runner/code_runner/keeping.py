@@ -16,6 +16,8 @@ from code_runner.starting import Order, environment, python
 
 TEST_S: Final = 10.0
 _SLACK_S: Final = 3.0  # for a judge to say that a test took too long, before it is taken for dead
+_LOOK_S: Final = 0.5
+_STILL_S: Final = 3.0  # far more than the strangers' processes, which give way, can delay this one
 _MOST_LINE: Final = 1024 * 1024
 
 
@@ -34,6 +36,10 @@ class Budget:
     test_s: float = TEST_S
 
 
+class StoodStillError(Exception):
+    """The machine did not run this process for a while, and so perhaps not the tests."""
+
+
 @dataclass(slots=True)
 class Judged:
     """What judging came to.
@@ -43,15 +49,19 @@ class Judged:
         passed: those that passed.
         findings: of the linter.
         fault: why the tests judge nothing; empty if they do.
+        late: whether the machine stood still, or was too slow for the tests to be found.
     """
 
     keys: list[str] = field(default_factory=list)
     passed: set[str] = field(default_factory=set)
     findings: int = 0
     fault: str = ""
+    late: bool = False
 
     def report(self) -> dict[str, Any]:
         """Return the report as the validator reads it."""
+        if self.late:
+            return {"late": True}
         if self.fault:
             return {"fault": self.fault}
         return {"passed": len(self.passed), "total": len(self.keys), "findings": self.findings}
@@ -59,16 +69,25 @@ class Judged:
 
 def judge_code(code: bytes, file: str, tests: str, budget: Budget) -> Judged:
     """Return what the tests and the linter say of the code, which also lies in the file."""
+    try:
+        return _judged(code, file, tests, budget)
+    except StoodStillError:
+        return Judged(late=True)
+
+
+def _judged(code: bytes, file: str, tests: str, budget: Budget) -> Judged:
     deadline = time.monotonic() + budget.seconds
     judged = Judged(findings=findings(code))
-    with _judge(Order(tests, None, file, budget.memory, budget.test_s), deadline) as lines:
+    with _judge(Order(tests, None, file, budget.memory, budget.test_s), deadline) as (process, lines):
         match next(lines, None):
             case ["tests", list(keys)]:
                 judged.keys = keys
             case ["fault", str(fault)]:
                 judged.fault = fault
+            case None if time.monotonic() < deadline and process.wait() >= 0:  # nobody but the kernel kills it here
+                judged.fault = "importing the tests ends the interpreter"
             case _:
-                judged.fault = f"importing the tests takes more than {budget.test_s:g} s, or ends the interpreter"
+                judged.late = True
     left = list(judged.keys)
     while left and time.monotonic() < deadline:
         if not _round(judged, left, Order(tests, [*left], file, budget.memory, budget.test_s), deadline):
@@ -79,7 +98,7 @@ def judge_code(code: bytes, file: str, tests: str, budget: Budget) -> Judged:
 def _round(judged: Judged, left: list[str], order: Order, deadline: float) -> bool:
     """Run the tests that are left in one judge; return whether another judge may get on with the rest."""
     begun = None
-    with _judge(order, deadline) as lines:
+    with _judge(order, deadline) as (_, lines):
         for line in lines:
             match line:
                 case ["begin", str(key)]:
@@ -98,8 +117,8 @@ def _round(judged: Judged, left: list[str], order: Order, deadline: float) -> bo
 
 
 @contextmanager
-def _judge(order: Order, deadline: float) -> Iterator[Iterator[Any]]:
-    """Start a judge and yield what it tells; when it has ended or been killed, nothing that it started is left."""
+def _judge(order: Order, deadline: float) -> Iterator[tuple[subprocess.Popen[bytes], Iterator[Any]]]:
+    """Start a judge; yield it and what it tells. When it has ended or been killed, nothing that it started is left."""
     out, into = os.pipe()
     try:
         process = subprocess.Popen(
@@ -114,18 +133,30 @@ def _judge(order: Order, deadline: float) -> Iterator[Iterator[Any]]:
         if process.stdin is not None:
             with process.stdin as stdin:
                 stdin.write(order.encoded())
-        yield _lines(out, order.test_s + _SLACK_S, deadline)
+        yield process, _lines(out, order.test_s + _SLACK_S, deadline)
     finally:
         os.close(out)
         kill_all_others()
 
 
 def _lines(out: int, patience_s: float, deadline: float) -> Iterator[Any]:
-    """Yield what a judge tells, until it ends, is silent for too long or the time is over."""
+    """Yield what a judge tells, until it ends, is silent for too long or the time is over.
+
+    Raises:
+        StoodStillError: this process stood still meanwhile.
+    """
     kept = bytearray()
+    heard = looked = time.monotonic()
     with selectors.DefaultSelector() as waiting:
         waiting.register(out, selectors.EVENT_READ)
-        while waiting.select(max(0.0, min(patience_s, deadline - time.monotonic()))):
+        while looked < min(deadline, heard + patience_s):
+            ready = waiting.select(_LOOK_S)
+            before, looked = looked, time.monotonic()
+            if looked - before > _LOOK_S + _STILL_S:
+                raise StoodStillError
+            if not ready:
+                continue
+            heard = looked
             piece = os.read(out, 65_536)
             if not piece or len(kept) > _MOST_LINE:
                 return

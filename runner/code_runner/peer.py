@@ -93,7 +93,7 @@ class Peer:
         except WireError:
             raise
         except BaseException as error:
-            how, value = "raise", error
+            how, value = "raise", error.with_traceback(None)  # or its frames would keep what they hold
         method = operation == "get" and how == "return" and getattr(value, "__self__", None) is self._given[handle]
         # what could not be read whole has more containers than snapshots
         pairs = [(i, one, was) for i, (one, was) in enumerate(zip(reader.shared, before, strict=False))]

@@ -38,20 +38,36 @@ def environment(**more: str) -> dict[str, str]:
     }
 
 
-def judged(folder: Path, code: str, tests: str, *, seconds: float = 60, test_s: float = 20) -> Ran:
-    """Judge the code by the tests in processes of their own."""
+def judging(folder: Path, code: str, tests: str, *, seconds: float = 60, test_s: float = 20) -> subprocess.Popen[str]:
+    """Begin to judge the code by the tests in processes of their own."""
     file = folder / "solution.py"
     file.write_text(dedent(code))
     order = {"file": str(file), "tests": dedent(tests), "seconds": seconds, "test_s": test_s}
-    done = subprocess.run(
+    keeper = subprocess.Popen(
         [sys.executable, "-c", _DRIVER],
-        input=json.dumps(order),
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         env=environment(TMPDIR=str(folder)),
-        check=False,
     )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    assert keeper.stdin is not None
+    keeper.stdin.write(json.dumps(order))
+    keeper.stdin.flush()
+    keeper.stdin.close()
+    keeper.stdin = None
+    return keeper
+
+
+def judged(folder: Path, code: str, tests: str, **budget: float) -> Ran:
+    """Judge the code by the tests in processes of their own."""
+    return ended(judging(folder, code, tests, **budget))
+
+
+def ended(keeper: "subprocess.Popen[str]") -> Ran:
+    """Return what the keeper came to."""
+    out, errors = keeper.communicate()
+    assert keeper.returncode == 0, errors
+    found = json.loads(out)
     keys, passed = found.pop("keys"), set(found.pop("good"))
     return Ran([key.removesuffix("#0") for key in keys], {key.removesuffix("#0") for key in passed}, found)

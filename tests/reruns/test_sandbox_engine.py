@@ -17,7 +17,7 @@ from validator.reruns.sandbox.containers import ContainerSandbox
 from validator.reruns.sandbox.engine import Engine
 from validator.reruns.sandbox.fitness import lacks
 from validator.reruns.sandbox.holder import program
-from validator.reruns.sandbox.job import SandboxFailure
+from validator.reruns.sandbox.job import SandboxFailure, SandboxLimits
 from validator.reruns.sandbox.labels import OWNER, Owner
 from validator.reruns.sandbox.opening import open_sandbox
 from validator.settings import SandboxSettings
@@ -57,11 +57,12 @@ def test_an_engine_that_cannot_hold_a_limit_is_unfit(changed: Any, runtime: str 
 
 def test_an_images_labels_and_health_check_are_emptied() -> None:
     theirs = {"Id": DIGEST, "Config": {"Labels": {"com.docker.compose.project": "validator", OWNER: "them"}}}
-    made = recipe.run(theirs, "sssa-run-0", make_job(), {OWNER: "us"}, "runsc")
+    run = recipe.Run(b"", {}, SandboxLimits())
+    made = recipe.container(theirs, "sssa-run-0", run, {OWNER: "us"}, "runsc")
     assert made["Labels"] == {"com.docker.compose.project": "", OWNER: "us"}
     assert made["Healthcheck"] == {"Test": ["NONE"]}
     assert (made["Image"], made["HostConfig"]["Runtime"]) == (DIGEST, "runsc")
-    assert "Runtime" not in recipe.run(theirs, "sssa-run-0", make_job(), {}, None)["HostConfig"]
+    assert "Runtime" not in recipe.container(theirs, "sssa-run-0", run, {}, None)["HostConfig"]
 
 
 def test_the_holders_program_waits_until_it_is_killed(tmp_path: Path) -> None:

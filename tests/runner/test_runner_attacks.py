@@ -1,9 +1,12 @@
 """Modules that want to pass tests without passing them, in processes without an engine."""
 
+import os
+import signal
+import time
 from pathlib import Path
 
 import pytest
-from runner_kit import judged
+from runner_kit import ended, judged, judging
 
 pytestmark = pytest.mark.attack
 
@@ -381,3 +384,16 @@ def test_the_tests_are_neither_read_nor_changed(tmp_path: Path) -> None:
     found = judged(tmp_path, PRYING, AGAINST_PRYING, seconds=120)
     assert found.passed == set()
     assert len(found.keys) == 13
+
+
+def test_a_machine_that_stands_still_judges_nobody(tmp_path: Path) -> None:
+    code = (
+        f"from pathlib import Path\nimport time\ndef slow():\n    Path('{tmp_path}/here').touch()\n    time.sleep(30)\n"
+    )
+    keeper = judging(tmp_path, code, "import solution\ndef test_a():\n    solution.slow()\n")
+    while not (tmp_path / "here").exists():
+        assert keeper.poll() is None
+    os.kill(keeper.pid, signal.SIGSTOP)
+    time.sleep(4)  # that it stands still for so long is what is tried
+    os.kill(keeper.pid, signal.SIGCONT)
+    assert ended(keeper).report == {"late": True}

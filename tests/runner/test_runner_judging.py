@@ -300,7 +300,7 @@ def test_the_number_of_tests_is_the_tasks(honest: Ran, tmp_path: Path) -> None:
         ("raise SystemExit(3)\ndef test_a(): pass", "ends the interpreter"),
         ("def helper(): 'def test'", "there is no test"),
         ("import pytest\n@pytest.mark.parametrize('x', range(1001))\ndef test_a(x): pass", "there are 1001 tests"),
-        ("while True: pass\ndef test_a(): pass", "takes more than 1 s"),
+        ("while True: pass\ndef test_a(): pass", "importing the tests takes more than 1 s"),
     ],
 )
 def test_tests_that_judge_nobodys_code_are_named(tmp_path: Path, tests: str, fault: str) -> None:
@@ -347,6 +347,7 @@ def test_in_a_sandbox_the_report_is_all_that_is_left_and_carries_the_keys_mac(tm
     bundle, evidence, key = tmp_path / "bundle", tmp_path / "evidence", bytes(range(32))
     bundle.mkdir()
     (evidence / "folder" / "deep").mkdir(parents=True)
+    (evidence / "folder").chmod(0)
     (evidence / "report.json").symlink_to("/etc/passwd")
     (bundle / "solution.py").write_text("def one():\n    return 1\n")
     tests = b"from solution import one\ndef test_one():\n    assert one() == 1\n"

@@ -38,6 +38,9 @@ EngineAddress = Annotated[
 RuntimeName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Token = Annotated[str, Field(pattern=r"^[A-Za-z0-9._~+/-]{16,128}={0,64}$")]
 RegistryHost = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:[0-9]{1,5})?$")]
+PinnedImageName = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,254}@sha256:[0-9a-f]{64}$", max_length=400)
+]
 Epoch = Annotated[int, Field(ge=0, le=MAX_SAFE_INTEGER)]
 
 _SECRETS = frozenset({"uri", "token"})
@@ -243,6 +246,13 @@ class SandboxSettings(Section):
         allowed="a list of 1 to 32 host names, each with a port if it needs one",
         min_length=1,
         max_length=32,
+    )
+    runner: PinnedImageName | None = _key(
+        None,
+        "The image that judges the code of plans, built of runner/ in the project. Not set: no code is judged, plans "
+        "for code tasks wait.",
+        allowed="REPOSITORY@sha256:DIGEST, on any registry",
+        example="registry.example/sssa-runner@sha256:" + "ab" * 32,
     )
     room_gib: int = _key(
         20,

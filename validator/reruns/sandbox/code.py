@@ -10,7 +10,7 @@ from validator.reruns.sandbox.job import SandboxFailure, SandboxLimits
 
 def code_limits() -> SandboxLimits:
     """Return the bounds on judging one plan's code; docs/miner-protocol.md promises them to planners."""
-    return SandboxLimits(wall_s=60.0, memory=512 * MIB, processes=64, scratch=64 * MIB, evidence=MIB)
+    return SandboxLimits(wall_s=60.0, memory=512 * MIB, scratch=64 * MIB, evidence=MIB)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A sandbox that runs images in containers of an engine (SPEC 15)."""
+"""Images in containers of an engine, each run in one of its own; the sandbox for images of miners (SPEC 15)."""
 
 import asyncio
 import secrets
@@ -9,7 +9,7 @@ from validator.protocol.archives import ArchiveError, pack_tar, tar_bound, unpac
 from validator.protocol.bundles import read_bundle
 from validator.protocol.reasons import Reason
 from validator.reruns.sandbox import recipe
-from validator.reruns.sandbox.contract import BUNDLE, EVIDENCE
+from validator.reruns.sandbox.contract import BUNDLE, EVIDENCE, environment
 from validator.reruns.sandbox.engine import (
     Engine,
     EngineAwayError,
@@ -24,37 +24,29 @@ from validator.reruns.sandbox.image import ImageReferenceError, PinnedImage
 from validator.reruns.sandbox.images import ImageRefusedError, Images
 from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure, SandboxJob
 from validator.reruns.sandbox.labels import OWNER, PULLED, Owner
+from validator.reruns.sandbox.recipe import Run
 from validator.store.unbroken import unbroken
 
 _FOLDER: Final = EVIDENCE.rpartition("/")[2]
 _END_S: Final = 60.0  # how long a killed container may take to end
 
 
-class ContainerSandbox:
-    """A `Sandbox` over a container engine. An engine that is away when it starts may come later.
+class Containers:
+    """Containers of one engine. An engine that is away when it starts may come later.
 
     Args:
         engine: where images run.
         owner: of what is made there.
-        registries: hosts that images may be pulled from.
         room: bytes that the images which are kept may take together.
         runtime: the OCI runtime that images run in, `runsc` for gVisor; None for the engine's own.
         pull_s: how long pulling one image may take.
     """
 
-    def __init__(  # noqa: PLR0913 - what an operator may decide, each by name
-        self,
-        engine: Engine,
-        owner: Owner,
-        *,
-        registries: Collection[str],
-        room: int,
-        runtime: str | None = None,
-        pull_s: float = 600.0,
+    def __init__(
+        self, engine: Engine, owner: Owner, *, room: int, runtime: str | None = None, pull_s: float = 600.0
     ) -> None:
         self._engine = engine
         self._owner = owner
-        self._registries = frozenset(registries)
         self._runtime = runtime
         self._images = Images(engine, owner, room=room, pull_s=pull_s)
         self._live: set[str] = set()
@@ -65,26 +57,20 @@ class ContainerSandbox:
         """Look whether the engine is fit, and remove what an earlier process left there.
 
         Returns:
-            What keeps images from being run; None if nothing does. `run` asks again until nothing does.
+            What keeps images from being run; None if nothing does. Every run asks again until nothing does.
         """
         try:
             return await self._start()
         except EngineError as error:
             return _ours(error)
 
-    async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
+    async def execute(self, image: PinnedImage, run: Run) -> Evidence | SandboxFailure:
         """Return what the run left behind, or why there was none; nothing of it remains afterwards."""
-        try:
-            image = PinnedImage.parse(job.image, job.digest)
-        except ImageReferenceError as error:
-            return SandboxFailure(Reason.DIGEST_MISMATCH, error.detail)
-        if image.registry not in self._registries:
-            return SandboxFailure(Reason.SANDBOX_REGISTRY, image.registry)
         try:
             if (unfit := await self._start()) is not None:
                 return unfit
-            async with self._images.use(image, job.limits.image) as found:
-                return await self._run(found, job)
+            async with self._images.use(image, run.limits.image) as found:
+                return await self._run(found, run)
         except ImageRefusedError as error:
             return error.failure
         except EngineError as error:
@@ -119,35 +105,34 @@ class ContainerSandbox:
     def _left(self, name: str, labels: Mapping[str, str]) -> bool:
         return not any(name.startswith(live) for live in self._live) and self._owner.may_remove(labels)
 
-    async def _run(self, image: Mapping[str, Any], job: SandboxJob) -> Evidence | SandboxFailure:
+    async def _run(self, image: Mapping[str, Any], run: Run) -> Evidence | SandboxFailure:
         name = f"sssa-run-{secrets.token_hex(8)}"
         self._live.add(name)
         try:
-            await self._hold(name, job)
-            return await self._watched(name, image, job)
+            await self._hold(name, run)
+            return await self._watched(name, image, run)
         finally:
             await unbroken(self._remove(name))
 
-    async def _hold(self, name: str, job: SandboxJob) -> None:
+    async def _hold(self, name: str, run: Run) -> None:
         """Make the two volumes, keep them, and put the bundle into its own."""
-        files = await asyncio.to_thread(lambda: pack_tar(read_bundle(job.bundle)))
-        labels = self._labels(job)
+        labels = self._labels(run)
         await self._engine.make_volume(f"{name}-bundle", labels, recipe.bundle_options())
-        await self._engine.make_volume(f"{name}-evidence", labels, recipe.evidence_options(job.limits))
+        await self._engine.make_volume(f"{name}-evidence", labels, recipe.evidence_options(run.limits))
         image = await holder_image(self._engine)
         await self._engine.make_container(f"{name}-holder", recipe.holder(image, name, labels))
         await self._engine.start(f"{name}-holder")
-        await self._engine.put(f"{name}-holder", BUNDLE, files)
+        await self._engine.put(f"{name}-holder", BUNDLE, run.bundle)
 
-    async def _watched(self, name: str, image: Mapping[str, Any], job: SandboxJob) -> Evidence | SandboxFailure:
+    async def _watched(self, name: str, image: Mapping[str, Any], run: Run) -> Evidence | SandboxFailure:
         runner = f"{name}-image"
-        await self._engine.make_container(runner, recipe.run(image, name, job, self._labels(job), self._runtime))
+        await self._engine.make_container(runner, recipe.container(image, name, run, self._labels(run), self._runtime))
         started = self._owner.clock.monotonic()
         try:
             await self._engine.start(runner)
         except RefusedError as error:
             return SandboxFailure(Reason.SANDBOX_NOT_STARTED, error.detail)
-        in_time = await self._engine.ended(runner, job.limits.wall_s)
+        in_time = await self._engine.ended(runner, run.limits.wall_s)
         seconds = self._owner.clock.monotonic() - started
         if not in_time:
             await self._engine.kill(runner)
@@ -155,21 +140,21 @@ class ContainerSandbox:
                 raise EngineSlowError("a killed container did not end")
         state = (await self._engine.container(runner))["State"]
         try:
-            files = await self._evidence(name, job)
+            files = await self._evidence(name, run)
         except (ArchiveError, TooLargeError) as error:
             return SandboxFailure(Reason.SANDBOX_EVIDENCE, error.detail)
         ended = Ended.OUT_OF_MEMORY if state["OOMKilled"] else Ended.BY_ITSELF
-        log = await self._engine.log(runner, job.limits.log)
+        log = await self._engine.log(runner, run.limits.log)
         return Evidence(files, ended if in_time else Ended.OUT_OF_TIME, state["ExitCode"], seconds, log)
 
-    async def _evidence(self, name: str, job: SandboxJob) -> dict[str, bytes]:
+    async def _evidence(self, name: str, run: Run) -> dict[str, bytes]:
         """Return the evidence folder's files; its archive is a stranger's as far as names, kinds and contents go."""
-        most = tar_bound(job.limits.evidence, job.limits.entries)
+        most = tar_bound(run.limits.evidence, run.limits.entries)
         data = await self._engine.get(f"{name}-holder", EVIDENCE, most)
 
         def read() -> dict[str, bytes]:
             found = unpack_tar(
-                data, expanded=job.limits.evidence, file_size=job.limits.evidence, entries=job.limits.entries
+                data, expanded=run.limits.evidence, file_size=run.limits.evidence, entries=run.limits.entries
             )
             return {path.removeprefix(f"{_FOLDER}/"): content for path, content in found}
 
@@ -186,8 +171,32 @@ class ContainerSandbox:
         finally:
             self._live.discard(name)
 
-    def _labels(self, job: SandboxJob) -> dict[str, str]:
-        return self._owner.labels(job.limits.wall_s)
+    def _labels(self, run: Run) -> dict[str, str]:
+        return self._owner.labels(run.limits.wall_s)
+
+
+class ContainerSandbox(Containers):
+    """A `Sandbox` over a container engine.
+
+    Args:
+        engine, owner, more: see `Containers`.
+        registries: hosts that images may be pulled from.
+    """
+
+    def __init__(self, engine: Engine, owner: Owner, *, registries: Collection[str], **more: Any) -> None:
+        super().__init__(engine, owner, **more)
+        self._registries = frozenset(registries)
+
+    async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
+        """Return what the run left behind, or why there was none; nothing of it remains afterwards."""
+        try:
+            image = PinnedImage.parse(job.image, job.digest)
+        except ImageReferenceError as error:
+            return SandboxFailure(Reason.DIGEST_MISMATCH, error.detail)
+        if image.registry not in self._registries:
+            return SandboxFailure(Reason.SANDBOX_REGISTRY, image.registry)
+        bundle = await asyncio.to_thread(lambda: pack_tar(read_bundle(job.bundle)))
+        return await self.execute(image, Run(bundle, environment(job), job.limits))
 
 
 def _ours(error: EngineError) -> SandboxFailure:

@@ -1,10 +1,12 @@
-"""The sandbox that the settings ask for."""
+"""The sandboxes that the settings ask for."""
 
 import os
 
 from validator.protocol.limits import MIB
-from validator.reruns.sandbox.containers import ContainerSandbox
+from validator.reruns.sandbox.code_containers import ContainerCodeSandbox
+from validator.reruns.sandbox.containers import Containers, ContainerSandbox
 from validator.reruns.sandbox.engine import Engine
+from validator.reruns.sandbox.image import ImageReferenceError, PinnedImage
 from validator.reruns.sandbox.labels import Owner
 from validator.settings import SandboxSettings
 
@@ -30,3 +32,22 @@ def open_sandbox(settings: SandboxSettings, owner: str) -> ContainerSandbox | No
         room=settings.room_gib * _GIB,
         runtime=settings.runtime,
     )
+
+
+def open_code_sandbox(settings: SandboxSettings, containers: Containers | None) -> ContainerCodeSandbox | None:
+    """Return the sandbox for code over the containers of the other one; None without them or without a runner.
+
+    Args:
+        settings: the operator's.
+        containers: where the runner's image runs; closed by whom they belong to.
+
+    Raises:
+        ImageReferenceError: the settings name no image.
+    """
+    if containers is None or settings.runner is None:
+        return None
+    image, _, digest = settings.runner.partition("@")
+    try:
+        return ContainerCodeSandbox(containers, PinnedImage.parse(image, digest))
+    except ImageReferenceError as error:
+        raise ImageReferenceError(f"sandbox.runner: {error.detail}") from None

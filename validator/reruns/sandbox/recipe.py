@@ -1,17 +1,33 @@
 """What an engine is told to make for a run: volumes and containers in which every limit holds."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from validator.protocol.limits import MAX_BUNDLE_ENTRIES, MAX_BUNDLE_EXPANDED, MIB
-from validator.reruns.sandbox.contract import BUNDLE, EVIDENCE, SCRATCH, USER, environment
+from validator.reruns.sandbox.contract import BUNDLE, EVIDENCE, SCRATCH, USER
 from validator.reruns.sandbox.holder import PROGRAM
-from validator.reruns.sandbox.job import SandboxJob, SandboxLimits
+from validator.reruns.sandbox.job import SandboxLimits
 
 _PAGE: Final = 4_096
 _HOLDER: Final = SandboxLimits(memory=64 * MIB, processes=64, open_files=256)  # what starts it needs more than it does
 _SHARED: Final = 64 * MIB  # /dev/shm, which counts as memory
 _SCRATCH_ENTRIES: Final = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of an image, whatever it is for.
+
+    Attributes:
+        bundle: tar of what the image finds in its bundle folder.
+        variables: beside those of the image.
+        limits: of the run.
+    """
+
+    bundle: bytes
+    variables: Mapping[str, str]
+    limits: SandboxLimits
 
 
 def bundle_options() -> dict[str, str]:
@@ -32,22 +48,22 @@ def holder(image: str, name: str, labels: Mapping[str, str]) -> dict[str, Any]:
     return config
 
 
-def run(image: Mapping[str, Any], name: str, job: SandboxJob, labels: Mapping[str, str], runtime: str | None) -> Any:
+def container(image: Mapping[str, Any], name: str, run: Run, labels: Mapping[str, str], runtime: str | None) -> Any:
     """Return the container of the image's program.
 
     Args:
         image: as the engine knows it.
         name: prefix of the volumes' names.
-        job: what runs.
+        run: what runs.
         labels: ours; those of the image are emptied, so that no other program on this engine acts on them.
         runtime: the OCI runtime; None for the engine's own.
     """
     theirs = dict.fromkeys(image["Config"].get("Labels") or {}, "")
-    config = _sealed(image["Id"], job.limits, theirs | dict(labels), runtime)
-    config["Env"] = [f"{key}={value}" for key, value in environment(job).items()]
+    config = _sealed(image["Id"], run.limits, theirs | dict(labels), runtime)
+    config["Env"] = [f"{key}={value}" for key, value in run.variables.items()]
     host = config["HostConfig"]
     host["Mounts"] = [_volume(f"{name}-bundle", BUNDLE, read_only=True), _volume(f"{name}-evidence", EVIDENCE)]
-    size = f"size={job.limits.scratch},nr_inodes={_SCRATCH_ENTRIES}"
+    size = f"size={run.limits.scratch},nr_inodes={_SCRATCH_ENTRIES}"
     host["Tmpfs"] = {SCRATCH: f"rw,exec,nosuid,nodev,mode=1777,{size}"}
     return config
 

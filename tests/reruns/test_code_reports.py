@@ -1,0 +1,188 @@
+"""What the sandbox for code makes of a runner that comes back with anything at all; its containers are none."""
+
+import hmac
+from collections.abc import Callable
+
+import pytest
+
+from validator.protocol.code_report import MAX_LINT_FINDINGS, CodeReport
+from validator.protocol.reasons import Reason
+from validator.reruns.sandbox.code import CodeJob
+from validator.reruns.sandbox.code_containers import TRIAL, ContainerCodeSandbox, sealed
+from validator.reruns.sandbox.containers import Containers
+from validator.reruns.sandbox.engine import Engine
+from validator.reruns.sandbox.image import ImageReferenceError, PinnedImage
+from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure
+from validator.reruns.sandbox.labels import Owner
+from validator.reruns.sandbox.opening import open_code_sandbox
+from validator.reruns.sandbox.recipe import Run
+from validator.settings import SandboxSettings
+
+RUNNER = PinnedImage.parse("registry.example/runner", "sha256:" + "ab" * 32)
+JOB = CodeJob("def add(a, b): return a + b", "from solution import add\ndef test_add(): assert add(1, 2) == 3")
+WELL = b'{"passed": 1, "total": 1, "findings": 0}'
+CODES_DOING = CodeReport(0, 0, MAX_LINT_FINDINGS)
+Outcome = Evidence | SandboxFailure
+Runner = Callable[[bytes, bytes], Outcome]
+
+
+def left(report: bytes, key: bytes, ended: Ended = Ended.BY_ITSELF, code: int = 0) -> Evidence:
+    mac = hmac.digest(key, report, "sha256").hex().encode()
+    return Evidence({"report.json": report, "report.mac": mac}, ended, code, 1.0, b"")
+
+
+class Scripted(Containers):
+    """Containers in which known code is judged as it should be, and other code as the script says."""
+
+    def __init__(self, script: Runner, trial: Runner | None = None) -> None:
+        super().__init__(Engine("unix:///nowhere"), Owner("test"), room=1)
+        self.script = script
+        self.trial = trial or (lambda _, key: left(WELL, key))
+        self.runs: list[Run] = []
+        self.trials = 0
+
+    async def start(self) -> SandboxFailure | None:
+        return None
+
+    async def execute(self, image: PinnedImage, run: Run) -> Outcome:
+        assert image == RUNNER
+        self.runs.append(run)
+        key = bytes.fromhex(run.variables["SSSA_KEY"])
+        known = sealed(key, TRIAL.tests.encode()) in run.bundle
+        self.trials += known
+        return (self.trial if known else self.script)(run.bundle, key)
+
+
+async def comes_to(script: Runner, trial: Runner | None = None) -> CodeReport | SandboxFailure:
+    return await ContainerCodeSandbox(Scripted(script, trial), RUNNER).check(JOB)
+
+
+async def test_a_report_under_the_runs_own_key_is_taken() -> None:
+    report = b'{"passed": 2, "total": 3, "findings": 4}'
+    assert await comes_to(lambda _, key: left(report, key)) == CodeReport(2, 3, 4)
+
+
+async def test_tests_reach_the_runner_sealed_by_a_key_of_the_run() -> None:
+    containers = Scripted(lambda _, key: left(WELL, key))
+    sandbox = ContainerCodeSandbox(containers, RUNNER)
+    for _ in range(2):
+        await sandbox.check(JOB)
+    assert containers.trials == 1
+    runs = [run for run in containers.runs if JOB.code.encode() in run.bundle]
+    keys = [bytes.fromhex(run.variables["SSSA_KEY"]) for run in runs]
+    assert len(set(keys)) == 2
+    for run, key in zip(runs, keys, strict=True):
+        assert JOB.tests.encode() not in run.bundle
+        assert sealed(key, JOB.tests.encode()) in run.bundle
+        assert sealed(key, sealed(key, JOB.tests.encode())) == JOB.tests.encode()
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        lambda _, key: Evidence({}, Ended.BY_ITSELF, 0, 1.0, b""),
+        lambda _, key: left(WELL, b"another key"),
+        lambda _, key: Evidence({"report.json": WELL}, Ended.BY_ITSELF, 0, 1.0, b""),
+        lambda _, key: Evidence({"report.json": WELL, "report.mac": b"\xff" * 64}, Ended.BY_ITSELF, 0, 1.0, b""),
+        lambda _, key: Evidence({}, Ended.OUT_OF_TIME, 137, 60.0, b""),
+        lambda _, key: Evidence({}, Ended.OUT_OF_MEMORY, 137, 1.0, b""),
+        lambda _, key: SandboxFailure(Reason.SANDBOX_EVIDENCE, "links"),
+    ],
+    ids=["nothing", "forged", "unsigned", "odd", "out of time", "out of memory", "odd evidence"],
+)
+async def test_a_run_without_a_report_is_the_codes_doing_where_known_code_is_judged(script: Runner) -> None:
+    containers = Scripted(script)
+    assert await ContainerCodeSandbox(containers, RUNNER).check(JOB) == CODES_DOING
+    assert containers.trials == 2  # before the first, and after it
+
+
+async def test_a_run_without_a_report_is_ours_where_known_code_is_not_judged_either() -> None:
+    trials = iter([WELL])
+
+    def trial(_: bytes, key: bytes) -> Outcome:
+        return left(next(trials, b"{}"), key)
+
+    found = await comes_to(lambda _, key: Evidence({}, Ended.BY_ITSELF, 1, 1.0, b""), trial)
+    assert isinstance(found, SandboxFailure)
+    assert (found.reason, found.ours) == (Reason.SANDBOX_UNFIT, True)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        b"{}",
+        b"",
+        b"[1]",
+        b'{"passed": 4, "total": 3, "findings": 0}',
+        b'{"passed": 1, "total": 3, "findings": 0, "more": 1}',
+        WELL + b" " * 2_000,
+        b'{"fault": 3}',
+        b'{"late": false}',
+        b'{"fault": "' + b"x" * 5_000 + b'"}',
+    ],
+)
+async def test_a_runner_of_another_version_is_ours(report: bytes) -> None:
+    found = await comes_to(lambda _, key: left(report, key))
+    assert isinstance(found, SandboxFailure)
+    assert (found.reason, found.ours) == (Reason.SANDBOX_UNFIT, True)
+    assert "sandbox.runner" in found.detail
+
+
+async def test_tests_that_judge_nobodys_code_are_the_tasks_fault() -> None:
+    found = await comes_to(lambda _, key: left(b'{"fault": "there is no \\u001b[2Jtest"}', key))
+    assert found == SandboxFailure(Reason.SANDBOX_TESTS, "there is no \\u001b[2Jtest")
+    assert not found.ours
+
+
+async def test_a_machine_that_stood_still_is_ours() -> None:
+    found = await comes_to(lambda _, key: left(b'{"late": true}', key))
+    assert isinstance(found, SandboxFailure)
+    assert (found.reason, found.ours) == (Reason.SANDBOX_SLOW, True)
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [
+        (SandboxFailure(Reason.SANDBOX_NO_ENGINE, "away"), Reason.SANDBOX_NO_ENGINE),
+        (SandboxFailure(Reason.SANDBOX_PULL, "no route"), Reason.SANDBOX_PULL),
+        (SandboxFailure(Reason.DIGEST_MISMATCH, "no such image"), Reason.SANDBOX_UNFIT),
+        (SandboxFailure(Reason.SANDBOX_IMAGE_REFUSED, "for another machine"), Reason.SANDBOX_UNFIT),
+        (SandboxFailure(Reason.SANDBOX_NOT_STARTED, "no such program"), Reason.SANDBOX_UNFIT),
+    ],
+)
+async def test_what_keeps_our_own_image_from_running_is_ours(failure: SandboxFailure, reason: Reason) -> None:
+    for trial in (lambda _, key: failure, None):
+        found = await comes_to(lambda _, key: failure, trial)
+        assert isinstance(found, SandboxFailure)
+        assert (found.reason, found.ours) == (reason, True)
+
+
+async def test_a_runner_that_is_killed_from_outside_is_ours() -> None:
+    found = await comes_to(lambda _, key: Evidence({}, Ended.BY_ITSELF, 137, 1.0, b""))
+    assert isinstance(found, SandboxFailure)
+    assert (found.reason, found.ours) == (Reason.SANDBOX_ENGINE, True)
+
+
+async def test_an_engine_that_is_away_is_ours() -> None:
+    containers = Containers(Engine("unix:///nowhere/engine.sock"), Owner("test"), room=1)
+    sandbox = ContainerCodeSandbox(containers, RUNNER)
+    found = await sandbox.check(JOB)
+    assert await sandbox.start() == found
+    await containers.close()
+    assert isinstance(found, SandboxFailure)
+    assert (found.reason, found.ours) == (Reason.SANDBOX_NO_ENGINE, True)
+
+
+def test_the_settings_name_the_runner_by_digest() -> None:
+    containers = Containers(Engine("unix:///nowhere"), Owner("test"), room=1)
+    named = SandboxSettings(runner=RUNNER.reference)
+    opened = open_code_sandbox(named, containers)
+    assert opened is not None
+    assert opened._runner == RUNNER
+    assert open_code_sandbox(named, None) is None
+    assert open_code_sandbox(SandboxSettings(), containers) is None
+    for wrong in ("registry.example/runner", "registry.example/runner:1", "runner@sha256:12", "@sha256:" + "ab" * 32):
+        with pytest.raises(ValueError, match="runner"):
+            SandboxSettings(runner=wrong)
+    with pytest.raises(ImageReferenceError, match=r"sandbox\.runner"):
+        open_code_sandbox(SandboxSettings(runner=f"a//b@{RUNNER.digest}"), containers)
