@@ -42,8 +42,9 @@ kill-test: setup  ## 20 kills -9 at random moments of whole rounds on each datab
 rerun-kills: setup  ## 20 kills -9 among reruns in real containers, on each database; prints the figures
 	RERUN_KILLS=$(or $(KILLS),20) SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/reruns/test_rerun_kills.py -s --timeout 3600
 
-bench-sandbox: setup  ## What one run in the sandbox costs of its own, on the engine that DOCKER_HOST names
+bench-sandbox: setup  ## What one run in the sandbox and one judging of code cost of their own, on the engine that DOCKER_HOST names
 	$(BIN)/python benchmarks/sandbox_cycle.py
+	$(BIN)/python benchmarks/code_cycle.py
 
 hostile: setup  ## Every kind of hostility against a running daemon, round after round; prints memory, lateness and loop lag
 	HOSTILE_ROUNDS=$(or $(HOSTILE_ROUNDS),16) $(BIN)/pytest tests/acceptance/test_hostile_answers.py -s --timeout 3600

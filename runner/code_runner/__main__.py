@@ -4,12 +4,13 @@ import hashlib
 import hmac
 import json
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
 from typing import Final
 
-from code_runner.confine import keep_others_out, kill_all_others
+from code_runner.confine import keep_others_out, kill_all_others, take_variable
 from code_runner.keeping import Budget, judge_code
 
 _KEY: Final = "SSSA_KEY"
@@ -28,7 +29,9 @@ def sealed(key: bytes, data: bytes) -> bytes:
 def in_sandbox() -> None:
     """Judge what lies in the bundle, and leave the report in the evidence folder when nobody else is left."""
     keep_others_out()
-    key = bytes.fromhex(os.environ.pop(_KEY))
+    # The kernel keeps every signal from process 1 that it does not handle, and Python handles this one.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    key = bytes.fromhex(take_variable(_KEY))
     bundle, evidence = Path(os.environ["SSSA_BUNDLE"]), Path(os.environ["SSSA_EVIDENCE"])
     code = (bundle / "solution.py").read_bytes()
     tests = sealed(key, (bundle / "tests.sealed").read_bytes()).decode()

@@ -14,6 +14,17 @@ _SET_DUMPABLE: Final = 4
 _libc: Final = ctypes.CDLL(None, use_errno=True)
 
 
+def _addresses() -> list[int]:
+    listed = ctypes.POINTER(ctypes.c_void_p).in_dll(_libc, "environ")
+    found: list[int] = []
+    while address := listed[len(found)]:
+        found.append(address)
+    return found
+
+
+_listed: Final = _addresses()
+
+
 class OpenToOthersError(Exception):
     """The kernel does not keep other processes of the user out of this one."""
 
@@ -27,6 +38,16 @@ def keep_others_out() -> None:
     _libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
     if _libc.prctl(_GET_DUMPABLE, 0, 0, 0, 0) != 0:
         raise OpenToOthersError
+
+
+def take_variable(name: str) -> str:
+    """Return a variable, and wipe it out where /proc shows it: not every kernel keeps others from there."""
+    value = os.environ.pop(name)  # libc then no longer lists it, but it is still where it was
+    start = f"{name}={value}".encode()
+    for address in _listed:
+        if ctypes.string_at(address) == start:
+            ctypes.memset(address, 0, len(start))
+    return value
 
 
 def end_with_parent() -> None:

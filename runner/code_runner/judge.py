@@ -1,6 +1,6 @@
 """The judge: the process that a task's tests run in, and nothing of a stranger's.
 
-`python -m code_runner.judge DESCRIPTOR` reads an order from its input and writes a JSON line to the descriptor for
+`python -m code_runner.judge DESCRIPTOR` reads an order from the socket and writes a JSON line to it for
 everything that happens: ["tests", KEYS], ["fault", TEXT] or ["late"] of an order that asks what tests there are; else
 ["begin", KEY] and ["end", KEY, PASSED] for each test, and ["done"]. It ends after a test that hangs or that took the
 module's process with it: the keeper starts another one for the tests that are left.
@@ -156,8 +156,12 @@ def main(descriptor: str) -> None:
     """Do what the order on the input says."""
     end_with_parent()
     keep_others_out()
-    judging = Judging(Order.decoded(sys.stdin.buffer.read()), int(descriptor))
-    os.set_inheritable(int(descriptor), False)
+    keeper = int(descriptor)
+    os.set_inheritable(keeper, False)
+    told = b""
+    while piece := os.read(keeper, 65_536):
+        told += piece
+    judging = Judging(Order.decoded(told), keeper)
     judging.prepare()
     options = ["--noconftest", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--capture=sys", "--tb=line", "-q"]
     places = ["-c", str(_FOLDER / "pytest.ini"), "--rootdir", str(_FOLDER), str(_FOLDER / f"{TESTS}.py")]

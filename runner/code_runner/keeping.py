@@ -1,12 +1,12 @@
 """Judging a stranger's module: the linter, the number of tests, and every test in the time that there is."""
 
 import json
-import os
 import selectors
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -119,27 +119,27 @@ def _round(judged: Judged, left: list[str], order: Order, deadline: float) -> bo
 @contextmanager
 def _judge(order: Order, deadline: float) -> Iterator[tuple[subprocess.Popen[bytes], Iterator[Any]]]:
     """Start a judge; yield it and what it tells. When it has ended or been killed, nothing that it started is left."""
-    out, into = os.pipe()
-    try:
+    here, there = socket.socketpair()  # which, unlike a pipe, nobody can open by /proc
+    with here:
         process = subprocess.Popen(
-            python("code_runner.judge", str(into)),
-            pass_fds=[into],
-            stdin=subprocess.PIPE,
+            python("code_runner.judge", str(there.fileno())),
+            pass_fds=[there.fileno()],
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env=environment(),
         )
-        os.close(into)
-        if process.stdin is not None:
-            with process.stdin as stdin:
-                stdin.write(order.encoded())
-        yield process, _lines(out, order.test_s + _SLACK_S, deadline)
-    finally:
-        os.close(out)
-        kill_all_others()
+        there.close()
+        try:
+            with suppress(OSError):  # it has ended before it was told
+                here.sendall(order.encoded())
+                here.shutdown(socket.SHUT_WR)
+            yield process, _lines(here, order.test_s + _SLACK_S, deadline)
+        finally:
+            kill_all_others()
 
 
-def _lines(out: int, patience_s: float, deadline: float) -> Iterator[Any]:
+def _lines(out: socket.socket, patience_s: float, deadline: float) -> Iterator[Any]:
     """Yield what a judge tells, until it ends, is silent for too long or the time is over.
 
     Raises:
@@ -157,7 +157,7 @@ def _lines(out: int, patience_s: float, deadline: float) -> Iterator[Any]:
             if not ready:
                 continue
             heard = looked
-            piece = os.read(out, 65_536)
+            piece = out.recv(65_536)
             if not piece or len(kept) > _MOST_LINE:
                 return
             kept += piece

@@ -16,7 +16,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.reruns.sandbox.code import CodeSandbox
 from validator.reruns.sandbox.job import Sandbox
-from validator.reruns.sandbox.opening import open_sandbox
+from validator.reruns.sandbox.opening import open_code_sandbox, open_sandbox
 from validator.settings import Settings
 from validator.sources import Clock, RandomBytes, SystemClock, SystemRandom
 from validator.tasks.canary import make_canary
@@ -78,6 +78,8 @@ def build_world(settings: Settings) -> World:
     clock, random = SystemClock(), SystemRandom()
     signer = load_signer(settings.wallet)
     workers = judging_workers()
+    embedded = settings.queue.backend != "postgres"
+    sandbox = open_sandbox(settings.sandbox, signer.hotkey) if embedded else None
     return World(
         chain=_chain(settings, signer, clock),
         source=_source(settings, signer, clock, workers),
@@ -87,7 +89,8 @@ def build_world(settings: Settings) -> World:
         random=random,
         canary=partial(make_canary, random=random) if settings.tasks.canaries else None,
         workers=workers,
-        sandbox=None if settings.queue.backend == "postgres" else open_sandbox(settings.sandbox, signer.hotkey),
+        sandbox=sandbox,
+        code=open_code_sandbox(settings.sandbox, sandbox),
     )
 
 

@@ -18,7 +18,7 @@ from validator.reruns.sandbox.code import CodeJob
 from validator.reruns.sandbox.containers import Containers
 from validator.reruns.sandbox.contract import BUNDLE, EVIDENCE, SCRATCH
 from validator.reruns.sandbox.image import PinnedImage
-from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure
+from validator.reruns.sandbox.job import Evidence, SandboxFailure
 from validator.reruns.sandbox.recipe import Run
 
 NOTHING: Final = CodeReport(0, 0, MAX_LINT_FINDINGS)
@@ -28,7 +28,7 @@ TRIAL: Final = CodeJob(
 )
 _TRIED: Final = CodeReport(1, 1, 0)
 _KEY: Final = 32  # bytes
-_KILLED: Final = 137
+_RUNS: Final = 2  # of code whose judging comes to no report
 _MAX_FAULT: Final = 4_096  # bytes of a report that names what is wrong with the tests
 _TOLD: Final = 300
 
@@ -44,8 +44,8 @@ class _Late(Document, frozen=True):
 class ContainerCodeSandbox:
     """A `CodeSandbox` over containers that it shares: they are closed by whom they belong to.
 
-    Whose fault a run without a report is, is told by trying code that is known right after it: where that is judged,
-    the runner and the engine are well, and the code that was judged before kept them from it.
+    Whose fault a run without a report is, is told by trying code that is known right after it, and then the same again:
+    where known code is judged and this comes to nothing twice, the code keeps its judging from an end.
 
     Args:
         containers: where the runner runs.
@@ -69,11 +69,15 @@ class ContainerCodeSandbox:
         """Return what the tests and the linter found; see `CodeSandbox.check`."""
         if (failure := await self.start()) is not None:
             return failure
-        found = await self._once(job)
-        if found is not None:
-            return found
-        async with self._trying:
-            return await self._try() or NOTHING
+        for _ in range(_RUNS):
+            found = await self._once(job)
+            if found is not None:
+                return found
+            async with self._trying:
+                failure = await self._try()
+            if failure is not None:
+                return failure
+        return NOTHING
 
     async def close(self) -> None:
         """Do nothing: the containers belong to somebody else."""
@@ -123,8 +127,6 @@ def _read(evidence: Evidence, key: bytes) -> CodeReport | SandboxFailure | None:
     """Return the report of a runner that had the key; None without one."""
     report, mac = evidence.files.get("report.json", b""), evidence.files.get("report.mac", b"")
     if not hmac.compare_digest(mac, hmac.digest(key, report, "sha256").hex().encode()):
-        if evidence.exit_code == _KILLED and evidence.ended is Ended.BY_ITSELF:  # nobody inside can do this
-            return SandboxFailure(Reason.SANDBOX_ENGINE, "the runner was killed from outside")
         return None
     try:
         if report.startswith(b'{"fault"'):

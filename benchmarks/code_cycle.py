@@ -1,0 +1,51 @@
+"""What one judging of code costs of its own: everything but the code's and the tests' work.
+
+Run `make bench-sandbox` beside a container engine (DOCKER_HOST), docker-registry and busybox. One test of one function;
+the image is in the cache. What is measured is a run in the sandbox (`sandbox_cycle.py`), an interpreter that judges,
+twice pytest, the linter and the interpreter of the code. Prints the median, the least and the most of ten.
+"""
+
+import asyncio
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "core"))
+
+from code_kit import code_sandbox, served_runner
+from engine_kit import Registry, running_registry
+
+from validator.protocol.code_report import CodeReport
+from validator.reruns.sandbox.code_containers import TRIAL
+
+RUNS: Final = 10
+
+
+async def measure(registry: Registry) -> list[float]:
+    """Return the seconds of each check; the runner has been tried before."""
+    found = []
+    async with served_runner() as runner, code_sandbox(registry, runner, owner="benchmark") as (_, sandbox):
+        if failure := await sandbox.start():
+            sys.exit(f"no runner: {failure}")
+        for _ in range(RUNS):
+            before = time.perf_counter()
+            report = await sandbox.check(TRIAL)
+            found.append(time.perf_counter() - before)
+            if report != CodeReport(1, 1, 0):
+                sys.exit(f"not judged: {report}")
+    return found
+
+
+def main() -> None:
+    """Measure and print."""
+    with tempfile.TemporaryDirectory() as folder, running_registry(Path(folder)) as registry:
+        times = asyncio.run(measure(registry))
+    middle = statistics.median(times)
+    print(f"one check of code: median {middle:.3f} s of {RUNS}, {min(times):.3f} to {max(times):.3f} s")
+
+
+if __name__ == "__main__":
+    main()
