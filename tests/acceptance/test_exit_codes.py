@@ -52,6 +52,11 @@ def refused(config: Path, code: Exit, *command_words: str) -> str:
     assert "Traceback" not in done.stderr + done.stdout
     lines = done.stderr.splitlines()
     assert len(lines) == 1, done.stderr
+    if not command_words:
+        last = json.loads(done.stdout.splitlines()[-1])
+        assert (last["event"], last["exit_code"], last["level"]) == ("daemon_failed", code, "error")
+        assert last["reason"] == lines[0]
+        assert "exception" not in last
     return lines[0]
 
 

@@ -162,6 +162,7 @@ allow_private_axons = true
 port = {health_port}
 [log]
 format = "json"
+level = "debug"
 """
         )
 

@@ -26,14 +26,17 @@ class Call(NamedTuple):
 def logged() -> Iterator[Call]:
     for file in FILES:
         for node in ast.walk(ast.parse(file.read_text())):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+            if not (isinstance(node, ast.Call) and node.args):
                 continue
-            owner = node.func.value
+            func = node.func.body if isinstance(node.func, ast.IfExp) else node.func  # one of two levels
+            if not isinstance(func, ast.Attribute):
+                continue
+            owner = func.value
             name = owner.id if isinstance(owner, ast.Name) else owner.attr if isinstance(owner, ast.Attribute) else ""
-            if name in LOGGERS and node.func.attr in LEVELS:
+            if name in LOGGERS and func.attr in LEVELS:
                 yield Call(
                     f"{file.relative_to(ROOT)}:{node.lineno}",
-                    node.func.attr,
+                    func.attr,
                     frozenset(_names(node.args[0])),
                     frozenset(_FIELDS.get(keyword.arg, keyword.arg) for keyword in node.keywords if keyword.arg),
                 )

@@ -6,7 +6,7 @@ A test holds them; `make reference` is the short way.
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from inspect import getsource
 from itertools import groupby
 from pathlib import Path
@@ -96,12 +96,16 @@ def _events() -> Iterator[str]:
         "Every line of the log is one event: its name stands in `event`, beside `level` and `timestamp` (UTC).",
         "In JSON the fields are keys; `reason` is a [reason code](reasons.md).",
         "Libraries' own records have other names in `event`.",
+        "What to do about one: [At three in the morning](../operators.md#at-three-in-the-morning).",
+        "Lines of an event that folds are written once an hour where those fields are the same;",
+        "`repeats` counts the rest.",
     )
-    rows = [
-        [f"`{event}`", event.meaning, ", ".join(f"`{name}`" for name in sorted(event.fields)) or "none"]
-        for event in Event
-    ]
-    yield _table(["event", "meaning", "fields"], rows)
+    rows = [[f"`{event}`", event.meaning, _code(sorted(event.fields)), _code(event.folds or ())] for event in Event]
+    yield _table(["event", "meaning", "fields", "folds by"], rows)
+
+
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "none"
 
 
 def _settings() -> Iterator[str]:

@@ -4,8 +4,10 @@ from typing import Annotated
 
 import typer
 
+from validator.cli.errors import EXIT_NO, exit_code
 from validator.cli.options import Config
-from validator.daemon.signals import Signals
+from validator.daemon.signals import Signals, StoppedAtStartError
+from validator.protocol.errors import ValidatorError
 
 
 def run(
@@ -19,7 +21,17 @@ def run(
     signals.listen()  # first of all: the imports below take a second
 
     from validator.cli.configured import settings_of  # noqa: PLC0415 - see above
-    from validator.daemon.main import run_daemon  # noqa: PLC0415 - see above
+    from validator.daemon.main import run_daemon, tell_failure  # noqa: PLC0415 - see above
 
-    settings = settings_of(config)
-    raise typer.Exit(run_daemon(settings.without_signing() if dry_run else settings, signals))
+    try:
+        settings = settings_of(config)
+        code = run_daemon(settings.without_signing() if dry_run else settings, signals)
+    except StoppedAtStartError:
+        raise
+    except (ValidatorError, OSError) as error:
+        tell_failure(error, exit_code(error))
+        raise
+    except Exception as error:
+        tell_failure(error, EXIT_NO)
+        raise
+    raise typer.Exit(code)

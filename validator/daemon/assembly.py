@@ -154,6 +154,7 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
         standing=standing,
         readiness=ready,
         board=watch.board,
+        unpaid=watch.metrics.unpaid_windows,
         most_reruns=most_reruns(settings, world),
         listeners=(watch, *listeners),
     )

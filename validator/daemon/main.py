@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 import platform
+import sys
 
 import structlog
 
@@ -12,10 +13,27 @@ from validator.daemon.exits import Exit
 from validator.daemon.preconditions import check_start
 from validator.daemon.signals import Signals, StoppedAtStartError
 from validator.daemon.world import World, build_world
+from validator.protocol.errors import ValidatorError
 from validator.settings import Settings
+from validator.sources import SystemClock
 from validator.telemetry import Event, Metrics, configure_logging
 
 _log = structlog.get_logger()
+
+
+def tell_failure(error: Exception, code: int) -> None:
+    """Write in the log's own form why the process ends; on a terminal the line on standard error is enough.
+
+    Args:
+        error: one that was raised on purpose is told in its words, any other with its traceback.
+        code: what the process ends with.
+    """
+    if sys.stdout.isatty():
+        return
+    if not structlog.is_configured():
+        configure_logging("info", "auto")
+    unforeseen = None if isinstance(error, ValidatorError | OSError) else error
+    _log.error(Event.DAEMON_FAILED, reason=str(error) or type(error).__name__, exit_code=code, exc_info=unforeseen)
 
 
 def run_daemon(settings: Settings, signals: Signals) -> int:
@@ -31,9 +49,9 @@ def run_daemon(settings: Settings, signals: Signals) -> int:
     """
     # A second's worth of imports: now, not in the event loop at the first request.
     importlib.import_module("bittensor.http_auth")
+    metrics = Metrics(SystemClock(), __version__)
+    configure_logging(settings.log.level, settings.log.format, observe=metrics.observe, rooms=settings.log.rooms)
     world = build_world(settings)
-    metrics = Metrics(world.clock, __version__)
-    configure_logging(settings.log.level, settings.log.format, observe=metrics.observe)
     return asyncio.run(_run(settings, world, metrics, signals))
 
 

@@ -4,8 +4,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
-from validator.conditions import Board, Declared, SeenRound
+from validator.conditions import Board, Declared
 from validator.protocol.reasons import Reason
+from validator.rounds.line import seen_of
 from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.sources import Clock
@@ -76,27 +77,9 @@ class RoundWatch:
         """Note its end."""
         prepared, self._prepared = self._prepared, None
         self.health.round_ended(end.round_id)
-        seen = _seen(end, prepared, self._declared)
+        seen = seen_of(end, prepared, self._declared)
         self._without = 0 if seen.dispatches else self._without + 1
         self.health.saw("dispatches", last_round=seen.dispatches, rounds_without=self._without)
         if seen.dispatches:
             self.health.saw("answers", sent=seen.dispatches, passed=seen.passed, early=seen.early)
         self.board.saw_round(seen)
-
-
-def _seen(end: EndedRound, prepared: Prepared | None, declared: Declared | None) -> SeenRound:
-    if prepared is None or prepared.frozen.round_id != end.round_id:
-        return SeenRound(end.reason, end.seconds, declared=declared)
-    judged = end.returned.judged if end.returned else {}
-    tasks = {task.task_id: task for task in prepared.frozen.tasks}
-    early = {task_id for (task_id, _), one in judged.items() if one.reason == Reason.ACCEPTED_EARLY}
-    return SeenRound(
-        reason=end.reason,
-        seconds=end.seconds,
-        tasks=sum(not task.made_here for task in tasks.values()),
-        miners=len(prepared.frozen.miners),
-        dispatches=sum(len(group.members) for group in prepared.plan.groups),
-        answers=Counter(one.reason for one in judged.values()),
-        t_min={str(tasks[task_id].skill_type): tasks[task_id].windows.of("primary").t_min for task_id in sorted(early)},
-        declared=declared,
-    )

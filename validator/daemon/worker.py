@@ -78,7 +78,7 @@ def run_worker(settings: Settings, kinds: Collection[str], concurrency: int, sig
         StoppedAtStartError: a signal came before the start was complete.
         ValidatorError: the worker cannot start; the text says why.
     """
-    configure_logging(settings.log.level, settings.log.format)
+    configure_logging(settings.log.level, settings.log.format, rooms=settings.log.rooms)
     name = own_name()
     sandbox = open_sandbox(settings.sandbox, name)
     if sandbox is None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import structlog
 
+from validator.conditions.seen import PASSED
 from validator.kinds.interface import Request
 from validator.kinds.judging import Expected
 from validator.kinds.registry import kind_of
@@ -13,6 +14,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundTask
 from validator.rounds.prepare import Prepared
 from validator.store.dispatch import DispatchKey
+from validator.telemetry import Event
 
 _log = structlog.get_logger()
 
@@ -51,9 +53,9 @@ def call_of(frozen: RoundInput, expected: Expected[RoundTask], request: Request)
 def log_dispatch(
     frozen: RoundInput, expected: Expected[RoundTask], reply: Reply | None, reason: Reason, detail: str = ""
 ) -> None:
-    """Write the dispatch's canonical line."""
-    _log.info(
-        "dispatch",
+    """Write the dispatch's canonical line: what went well is for those who look closely."""
+    (_log.debug if reason in PASSED else _log.info)(
+        Event.DISPATCH,
         round_id=frozen.round_id,
         task_id=expected.task.task_id,
         skill_type=str(expected.task.skill_type),

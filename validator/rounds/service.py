@@ -1,8 +1,7 @@
 """The round loop: prepare, dispatch, gates, settle; one round after the other until told to stop."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,6 +15,7 @@ from validator.protocol.round import MetagraphSnapshot, RoundOutcome
 from validator.protocol.signatures import Signer
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
+from validator.rounds.line import round_line
 from validator.rounds.listening import EndedRound, RoundListener
 from validator.rounds.prepare import Prepared, Preparer, Skipped
 from validator.rounds.readiness import Missing, Readiness, RoundsWaitError
@@ -28,6 +28,7 @@ from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
 from validator.store.unbroken import unbroken
 from validator.tasks.source import TaskSource
+from validator.telemetry import Event
 
 _RETRY_S = 5.0
 _TOLD: Final[Mapping[type[ChainError], str]] = {NoSubnetError: "subnet_gone", OtherChainError: "other_chain"}
@@ -48,6 +49,7 @@ class RoundService:
         standing: looks at every snapshot before a round begins on it.
         readiness: asked before a round starts.
         board: told when the subnet is gone and when rounds fail.
+        unpaid: tells how many windows the newest vectors do not pay; None before the first.
         most_reruns: so many answers may wait to be run again; 0 without a sandbox.
         listeners: told when rounds start and end.
 
@@ -69,6 +71,7 @@ class RoundService:
     standing: Standing
     readiness: Readiness
     board: Board
+    unpaid: Callable[[], int | None] = lambda: None
     most_reruns: int = 0
     listeners: Sequence[RoundListener] = ()
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -149,7 +152,7 @@ class RoundService:
         await self._refresh_capabilities(snapshot)
         prepared = await self.preparer.prepare(snapshot)
         if isinstance(prepared, Skipped):
-            return self._end(EndedRound(prepared.round_id, prepared.reason, self._since(started)))
+            return self._end(EndedRound(prepared.round_id, prepared.reason, self._since(started)), None)
         _log.info(
             "round_started",
             round_id=prepared.frozen.round_id,
@@ -177,7 +180,8 @@ class RoundService:
     async def _finish(self, prepared: Prepared, returned: Returned, started: float, *, offline: bool) -> EndedRound:
         reason, outcome = await self._settle(prepared, returned, offline=offline)
         self.in_hand = False
-        return self._end(EndedRound(prepared.frozen.round_id, reason, self._since(started), outcome, returned))
+        end = EndedRound(prepared.frozen.round_id, reason, self._since(started), outcome, returned)
+        return self._end(end, prepared)
 
     async def _settle(
         self, prepared: Prepared, returned: Returned, *, offline: bool
@@ -236,20 +240,13 @@ class RoundService:
     def _since(self, started: float) -> float:
         return self.clock.monotonic() - started
 
-    def _end(self, end: EndedRound) -> EndedRound:
+    def _end(self, end: EndedRound, prepared: Prepared | None) -> EndedRound:
         """Write the round's canonical line and tell the listener."""
-        returned = end.returned
-        reasons = Counter(returned.reasons) if returned else Counter()
-        _log.info(
-            "round_settled" if end.outcome else "round_ended",
-            round_id=end.round_id,
-            reason=end.reason,
-            seconds=round(end.seconds, 3),
-            dispatches=dict(sorted(reasons.items())),
-            most_open=returned.most_open if returned else 0,
-            void_tasks=len(returned.void) if returned else 0,
-            flags=[flag.hotkey for flag in end.outcome.flags] if end.outcome else [],
-        )
+        fields = round_line(end, prepared, self.unpaid())
+        if end.outcome:
+            _log.info(Event.ROUND_SETTLED, **fields)
+        else:
+            _log.info(Event.ROUND_ENDED, **fields)
         for flag in end.outcome.flags if end.outcome else ():
             _log.warning(
                 "flag_raised",

@@ -9,11 +9,33 @@ from validator.protocol.limits import MAX_SAFE_INTEGER
 from validator.protocol.signatures import is_hotkey
 from validator.settings.urls import SecretUrl, check_endpoint, check_server_url, check_store_url
 
+ROOMS = (
+    "chain",
+    "conditions",
+    "daemon",
+    "incoming",
+    "kinds",
+    "miners",
+    "queue",
+    "reruns",
+    "rounds",
+    "tasks",
+    "weights",
+    "workers",
+)
+"""The rooms of the program that log."""
+
 
 def _path(path: Path) -> Path:
     if not str(path).isprintable():
         raise ValueError("holds control characters")
     return path
+
+
+def _room(text: str) -> str:
+    if text not in ROOMS:
+        raise ValueError("no room that logs")
+    return text
 
 
 def _hotkey(text: str) -> str:
@@ -37,6 +59,7 @@ EngineAddress = Annotated[
 ]
 RuntimeName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Token = Annotated[str, Field(pattern=r"^[A-Za-z0-9._~+/-]{16,128}={0,64}$")]
+Room = Annotated[str, AfterValidator(_room)]
 RegistryHost = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:[0-9]{1,5})?$")]
 PinnedImageName = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,254}@sha256:[0-9a-f]{64}$", max_length=400)
@@ -278,6 +301,12 @@ class LogSettings(Section):
 
     level: Literal["debug", "info", "warning", "error"] = _key("info", "The least important events that are logged.")
     format: Literal["auto", "json", "console"] = _key("auto", "auto: JSON unless standard output is a terminal.")
+    rooms: dict[Room, Literal["debug", "info", "warning", "error"]] | None = _key(
+        None,
+        "Other levels for what single rooms of the program log.",
+        allowed="a table of level by room: " + ", ".join(ROOMS),
+        example={"rounds": "debug", "weights": "debug"},
+    )
 
 
 class HealthSettings(Section):

@@ -46,7 +46,7 @@ class OutcomeRows:
 def rows_of(version: Version, frozen: RoundInput, outcome: RoundOutcome) -> OutcomeRows:
     """Return the rows of a settled round; `version` is its own."""
     return OutcomeRows(
-        summary=_summary(outcome.members),
+        summary=summary_of(outcome.members),
         task_ends=tuple(TaskEnd(group.task_id, task_state(group.reason), group.reason) for group in outcome.groups),
         group_ends=outcome.groups,
         scores=outcome.members,
@@ -63,7 +63,8 @@ def rows_of(version: Version, frozen: RoundInput, outcome: RoundOutcome) -> Outc
     )
 
 
-def _summary(members: tuple[MemberOutcome, ...]) -> RoundSummary:
+def summary_of(members: tuple[MemberOutcome, ...]) -> RoundSummary:
+    """Return how many answers passed and failed, and the means of those with a value."""
     failed = sum(isinstance(member, FailedMember) for member in members)
     assessed = [member for member in members if isinstance(member, AssessedMember)]
     qualities = [member.emission.quality for member in assessed if member.emission is not None]

@@ -7,20 +7,31 @@ from enum import StrEnum
 from typing import Self
 
 _ROUND = "round_id"
+_SCORES = "mean_quality mean_consensus flags unpaid"
+_LINE = f"{_ROUND} reason seconds beyond_s tasks dispatches most_open void_tasks advice {_SCORES}"
 
 
 class Event(StrEnum):
-    """An event's name; `event.meaning` is one line, `event.fields` what it may carry beside time and level."""
+    """An event's name.
+
+    Attributes:
+        meaning: one line.
+        fields: what it may carry beside time and level.
+        folds: the fields that tell one from another where a line that comes again is counted, not written; None for
+            events of which every line counts. Such a line may carry `repeats`.
+    """
 
     meaning: str
     fields: frozenset[str]
+    folds: tuple[str, ...] | None
 
-    def __new__(cls, name: str, meaning: str = "", fields: str = "") -> Self:
+    def __new__(cls, name: str, meaning: str = "", fields: str = "", folds: str | None = None) -> Self:
         """Make a member from its name, meaning and space-separated fields."""
         member = str.__new__(cls, name)
         member._value_ = name
         member.meaning = meaning
-        member.fields = frozenset(fields.split())
+        member.folds = None if folds is None else tuple(folds.split())
+        member.fields = frozenset(fields.split() + ([] if folds is None else ["repeats"]))
         return member
 
     # The process
@@ -31,6 +42,11 @@ class Event(StrEnum):
         "Asked to drain: the round in hand finishes, however long it takes, no other begins.",
     )
     DAEMON_STOPPED = "daemon_stopped", "Everything is closed.", "finished seconds"
+    DAEMON_FAILED = (
+        "daemon_failed",
+        "The validator ends because it cannot go on; `exit_code` is what its process ends with.",
+        "reason exit_code exception",
+    )
     DAEMON_CUT_OFF = (
         "daemon_cut_off",
         "The time to stop is over: the process ends where it stands, and the next start takes up what was open.",
@@ -95,21 +111,25 @@ class Event(StrEnum):
         "dispatch",
         "What one dispatch came to: the canonical line of a (round, task, miner).",
         f"{_ROUND} task_id skill_type hotkey role reason gate seconds http_status detail",
+        "hotkey reason",
     )
     WORKFLOW_RAN = (
         "workflow_ran",
         "A miner's plan was run on the step services; the quality is absent while it is deferred.",
         f"{_ROUND} task_id hotkey run_id reason quality steps completed cost_tao seconds timeouts hard_failures",
+        "hotkey reason",
     )
     DISPATCH_VOIDED = (
         "dispatch_voided",
         "A dispatch that was charged to its miner is void after all: the validator stood still before its deadline.",
         f"{_ROUND} task_id hotkey reason detail",
+        "reason",
     )
     DISPATCH_FAILED = (
         "dispatch_failed",
         "An error of the validator: the dispatch is void.",
         f"{_ROUND} task_id hotkey exception",
+        "exception",
     )
     JUDGING_BUDGET = (
         "judging_budget",
@@ -120,6 +140,7 @@ class Event(StrEnum):
         "worker_ended",
         "A worker died, or ran out of what one answer may cost; the call is made `again` once, then given up.",
         "task_id hotkey reached detail again cpu_s memory",
+        "hotkey reached",
     )
     WORKERS_UNAVAILABLE = (
         "workers_unavailable",
@@ -129,12 +150,12 @@ class Event(StrEnum):
     ROUND_SETTLED = (
         "round_settled",
         "A round is scored and stored: its canonical line.",
-        f"{_ROUND} reason seconds dispatches most_open void_tasks flags",
+        _LINE,
     )
     ROUND_ENDED = (
         "round_ended",
         "A round ended without scores: skipped or void, the reason says which.",
-        f"{_ROUND} reason seconds dispatches most_open void_tasks flags",
+        _LINE,
     )
     ROUND_RESUMED = (
         "round_resumed",
@@ -205,7 +226,12 @@ class Event(StrEnum):
 
     # Tasks and miners
     TASK_REFUSED = "task_refused", "A task is not used.", "task bundle_sha256 reason"
-    TASK_SOURCE_FAILED = "task_source_failed", "A task source gave nothing.", "source skill_type reason"
+    TASK_SOURCE_FAILED = (
+        "task_source_failed",
+        "A task source gave nothing.",
+        "source skill_type reason",
+        "source reason",
+    )
     CAPABILITIES_REFRESHED = (
         "capabilities_refreshed",
         "The miners were asked what they can do.",

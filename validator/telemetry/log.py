@@ -16,9 +16,13 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from validator.protocol.text import printable
+from validator.sources import SystemClock
+from validator.telemetry.folding import Folding, LibraryFolding
 
 LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+Level = Literal["debug", "info", "warning", "error"]
 SDK: Final = "bittensor"
+_OURS: Final = "validator."
 NOISY: Final = ("aiohttp", "aiosqlite", "alembic", "asyncio", SDK, "psycopg", "sqlalchemy", "websockets")
 # It writes what it is given to do; our own events say what matters.
 QUEUE: Final = "procrastinate"
@@ -32,10 +36,11 @@ Observer = Callable[[str, Mapping[str, Any]], None]
 
 
 def configure_logging(
-    level: Literal["debug", "info", "warning", "error"],
+    level: Level,
     form: Literal["auto", "json", "console"],
     stream: TextIO | None = None,
     observe: Observer | None = None,
+    rooms: Mapping[str, Level] | None = None,
 ) -> None:
     """Send everything that is logged, here and in libraries, to one stream. Calling it again replaces the set-up.
 
@@ -44,6 +49,7 @@ def configure_logging(
         form: auto is console on a terminal, else json.
         stream: standard output if None. Commands whose output is data give standard error.
         observe: called with the name and fields of every event of ours, whatever the level (`Metrics.observe`).
+        rooms: other levels for what single rooms of the program log.
     """
     out = stream or sys.stdout
     console = form == "console" or (form == "auto" and out.isatty())
@@ -55,6 +61,7 @@ def configure_logging(
         processors=[
             *([_watcher(observe)] if observe else []),
             structlog.stdlib.filter_by_level,
+            Folding(SystemClock()),
             *shared,
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
@@ -62,6 +69,7 @@ def configure_logging(
         wrapper_class=structlog.stdlib.BoundLogger,
     )
     handler = logging.StreamHandler(out)
+    handler.addFilter(LibraryFolding(SystemClock()))
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
@@ -71,6 +79,10 @@ def configure_logging(
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(LEVELS[level])
+    for name in [name for name in root.manager.loggerDict if name.startswith(_OURS) and name.count(".") == 1]:
+        logging.getLogger(name).setLevel(logging.NOTSET)
+    for room, of_room in (rooms or {}).items():
+        logging.getLogger(_OURS + room).setLevel(LEVELS[of_room])
     for name in NOISY:
         logging.getLogger(name).setLevel(max(logging.WARNING, LEVELS[level]))
     # It warns at every attempt to reach a node that is gone, and may name endpoints whole; our own events say it.

@@ -59,6 +59,7 @@ class Metrics:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter: of no use
         self.registry = CollectorRegistry()
         self._clock = clock
+        self._unpaid: dict[int, int] = {}
         ProcessCollector(registry=self.registry)
         self.build_info = self._gauge("build_info", "1, with the versions as labels.", "version", "scoring_version")
         self.build_info.labels(version, CURRENT).set(1)
@@ -169,8 +170,13 @@ class Metrics:
 
     def pays(self, mechid: int, unpaid: Collection[str]) -> None:
         """Note why each unpaid window of a mechanism's vector is (SPEC 16, D-23)."""
+        self._unpaid[mechid] = len(unpaid)
         for reason in UNPAID:
             self.unpaid.labels(str(mechid), str(reason)).set(sum(one == reason for one in unpaid))
+
+    def unpaid_windows(self) -> int | None:
+        """Return how many windows the newest vectors do not pay, over all mechanisms; None before the first."""
+        return sum(self._unpaid.values()) if self._unpaid else None
 
     def render(self) -> bytes:
         """Return the metrics in Prometheus' text form, CONTENT_TYPE."""

@@ -13,6 +13,7 @@ from validator.protocol.round import GoalTask, WorkflowSubmission
 from validator.protocol.workflow_run import run_id_of
 from validator.scoring import version
 from validator.sources import Clock
+from validator.telemetry import Event
 from validator.workers.interface import Here, Workers
 
 _log = structlog.get_logger()
@@ -55,8 +56,8 @@ class PlanRunner:
         )
         quality = judge_output(scored_by, task, scored_by.result_of(plan, run))
         measured = scored_by.measure(task, plan, run, 0.0)
-        _log.info(
-            "workflow_ran",
+        (_log.debug if measured.steps_completed == measured.total_steps else _log.info)(
+            Event.WORKFLOW_RAN,
             round_id=round_id,
             task_id=expected.task.task_id,
             hotkey=expected.hotkey,
