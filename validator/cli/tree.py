@@ -187,6 +187,11 @@ DB: Final = Group(
             "validator.cli.db_check:check",
         ),
         Lazy(
+            "export",
+            "Write the store's tables as Parquet files into a new folder, without anybody's bytes.",
+            "validator.cli.db_export:export",
+        ),
+        Lazy(
             "backup",
             "Write the store into a new SQLite file that its owner alone can read; a validator may be running.",
             "validator.cli.db_backup:backup",

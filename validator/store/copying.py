@@ -118,11 +118,11 @@ async def _count(connection: AsyncConnection, found: Table) -> int:
 
 
 async def _copy(reader: AsyncConnection, writer: AsyncConnection, found: Table, progress: Progress) -> CopiedTable:
-    plain = _plain(found)
+    raw = plain(found)
     copied, total = 0, 0
-    result = await reader.stream(select(plain))
+    result = await reader.stream(select(raw))
     async for rows in result.partitions(_batch(found)):
-        await writer.execute(insert(plain), [row._asdict() for row in rows])
+        await writer.execute(insert(raw), [row._asdict() for row in rows])
         copied, total = copied + len(rows), (total + sum(map(_number, rows))) % _MODULUS
         progress(found.name, len(rows))
     await _go_on_counting(writer, found)
@@ -136,7 +136,7 @@ async def _copy(reader: AsyncConnection, writer: AsyncConnection, found: Table, 
 
 async def _read_back(connection: AsyncConnection, found: Table) -> CopiedTable:
     many, total = 0, 0
-    result = await connection.stream(select(_plain(found)))
+    result = await connection.stream(select(plain(found)))
     async for rows in result.partitions(_batch(found)):
         many, total = many + len(rows), (total + sum(map(_number, rows))) % _MODULUS
     return CopiedTable(found.name, many, f"{total:064x}")
@@ -156,7 +156,7 @@ async def _go_on_counting(writer: AsyncConnection, found: Table) -> None:
         )
 
 
-def _plain(found: Table) -> TableClause:
+def plain(found: Table) -> TableClause:
     """Return the table with its texts as they lie there: what a type would make of them is not the copy's business."""
     return table(found.name, *(column(c.name, Text() if _is_text(c) else c.type) for c in found.columns))
 
