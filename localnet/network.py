@@ -153,6 +153,7 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
             canary=_canary_maker(random, canaries) if settings.tasks.canaries else None,
             workers=judging_workers(),
             sandbox=reruns.sandbox,
+            code=reruns.code,
         )
         director = _Director(population, options.rounds)
         daemon = await stack.enter_async_context(assembled(settings, world, listeners=(watcher, director)))

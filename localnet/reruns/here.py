@@ -10,6 +10,7 @@ from typing import Final, Self
 
 from localnet.images.machine import ImageError
 from localnet.images.registry import ImageRegistry
+from localnet.images.runner.image import runner_image
 from localnet.images.tracer.image import tracer_image
 from localnet.miner.declaration import Images, stand_in
 from validator.protocol.archives import pack
@@ -18,8 +19,11 @@ from validator.protocol.capabilities import SandboxImage
 from validator.protocol.probes import probe_values
 from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.text import printable
+from validator.reruns.sandbox.code import CodeSandbox
+from validator.reruns.sandbox.code_containers import ContainerCodeSandbox
 from validator.reruns.sandbox.containers import ContainerSandbox
 from validator.reruns.sandbox.engine import Engine, EngineError
+from validator.reruns.sandbox.image import PinnedImage
 from validator.reruns.sandbox.images import REPOSITORY
 from validator.reruns.sandbox.job import Sandbox, SandboxFailure, SandboxJob
 from validator.reruns.sandbox.labels import Owner
@@ -43,11 +47,13 @@ class Reruns:
         sandbox: where; None if nothing is run again.
         images: what the miners declare.
         why_not: in a line, why nothing is run again; empty if it is.
+        code: where code of plans is judged; None if none is.
     """
 
     sandbox: Sandbox | None
     images: Images
     why_not: str = ""
+    code: CodeSandbox | None = None
 
     @classmethod
     def none(cls, why_not: str) -> Self:
@@ -70,19 +76,30 @@ async def reruns_here(settings: Settings, *, wanted: bool = True) -> AsyncIterat
         yield Reruns.none(NO_ENGINE if wanted else NOT_WANTED)
         return
     try:
-        image = await asyncio.to_thread(tracer_image)
+        tracer = await asyncio.to_thread(tracer_image)
     except (ImageError, OSError) as error:
         yield Reruns.none(printable(str(error)))
         return
     async with ImageRegistry() as registry:
-        declared = registry.put("sssa/tracer", image)
+        declared = registry.put("sssa/tracer", tracer)
         sandbox = _sandbox(settings, address, registry.host)
+        runner = await _runner(registry)
+        code = ContainerCodeSandbox(sandbox, PinnedImage.parse(runner.image, runner.digest)) if runner else None
         try:
             why_not = await _trial(sandbox, declared)
-            yield Reruns.none(why_not) if why_not else Reruns(sandbox, lambda _: declared)
+            yield Reruns.none(why_not) if why_not else Reruns(sandbox, lambda _: declared, code=code)
         finally:
             await sandbox.close()
-            await _forget(address, declared)
+            for image in filter(None, (declared, runner)):
+                await _forget(address, image)
+
+
+async def _runner(registry: ImageRegistry) -> SandboxImage | None:
+    """Return the image that judges code, served; None where it cannot be made: outside of a clone of the project."""
+    try:
+        return registry.put("sssa/runner", await asyncio.to_thread(runner_image))
+    except (ImageError, OSError):
+        return None
 
 
 def engine_address(settings: Settings) -> str | None:

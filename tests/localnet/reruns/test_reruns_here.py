@@ -9,7 +9,9 @@ from engine_kit import NOTHING, Registry, left_behind
 from localnet.miner.declaration import stand_in
 from localnet.reruns import here
 from localnet.reruns.here import NO_ENGINE, NOT_WANTED, engine_address, reruns_here
+from validator.protocol.code_report import CodeReport
 from validator.protocol.skill_types import SkillType
+from validator.reruns.sandbox.code_containers import TRIAL, ContainerCodeSandbox
 from validator.reruns.sandbox.engine import Engine
 from validator.settings import SandboxSettings, Settings, load_settings
 
@@ -69,7 +71,7 @@ async def test_a_machine_that_can_make_no_image_is_no_error(monkeypatch: pytest.
 
 
 @pytest.mark.engine
-async def test_with_an_engine_miners_declare_what_it_runs_and_nothing_is_left(
+async def test_with_an_engine_miners_declare_what_it_runs_code_is_judged_and_nothing_is_left(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with reruns_here(settings()) as found:
@@ -77,10 +79,15 @@ async def test_with_an_engine_miners_declare_what_it_runs_and_nothing_is_left(
         assert found.sandbox is not None
         image = found.images(SCRIPT)
         assert image == found.images(SkillType.MCP_SERVER) != stand_in(SCRIPT)
+        assert isinstance(found.code, ContainerCodeSandbox)
+        runner = found.code._runner
+        assert await found.code.check(TRIAL) == CodeReport(1, 1, 0)
         await found.sandbox.close()
     engine = Engine(str(engine_address(settings())))
     assert await engine.image(f"{image.image}@{image.digest}") is None
-    assert await engine.images(f"sssa-sandbox/image:{image.digest.replace(':', '-')}") == []
+    assert await engine.image(runner.reference) is None
+    for digest in (image.digest, runner.digest):
+        assert await engine.images(f"sssa-sandbox/image:{digest.replace(':', '-')}") == []
     await engine.close()
     left = await left_behind()
     assert (left["containers"], left["volumes"]) == (NOTHING["containers"], NOTHING["volumes"])
