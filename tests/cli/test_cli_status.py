@@ -20,10 +20,12 @@ from validator.protocol.round import Neuron
 from validator.settings import Settings
 from validator.status import OnChain, OnChainWeights, Overview, Running, Stored
 from validator.status.disk import Disk, disk_of
+from validator.status.overview import _standing
 from validator.status.stored import Miners, stored
 from validator.store import Store
 from validator.store.records import WeightsRecord
 from validator.store.repositories.weights import PlannedWeights
+from validator.web.asking import HealthAnswer
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 ME = Neuron("5Me", 3, 1000.0, True, None)
@@ -176,6 +178,13 @@ def test_what_somebody_should_look_at_comes_last() -> None:
         f"  weights are locked: {EVIL_SHOWN}; see `validator weights unlock --help`",
         "  disk: room for 5 days at this pace",
     ]
+
+
+def test_a_note_of_the_validators_is_nothing_to_look_at() -> None:
+    listed = [{"name": "reruns_off", "severity": "note"}, {"name": "local_disk", "severity": "unhealthy"}]
+    answer = HealthAnswer(True, "http://x", "ok", {"conditions": listed}, ("reruns_off: …", "local_disk: …"))
+    assert _standing(answer) == ("local_disk: …",)
+    assert _standing(answer._replace(report=None, conditions=())) == ()
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,7 @@ async def test_a_store_of_another_chain(  # noqa: PLR0913, PLR0917 - the columns
 async def test_a_store_that_knows_another_chain(
     genesis: str, netuid: int, of: str, tmp_path: Path, store_url: str
 ) -> None:
+    await _round_at(store_url, 900, f"{900:064x}")  # a block that both chains have
     async with open_store(store_url) as store, store.begin() as tx:
         await tx.chain.adopt(genesis, netuid, NOW)
     place = Place.made(tmp_path)
