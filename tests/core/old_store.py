@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from validator.audit.explain import explain_round
+from validator.audit.explain.window import Entry, TypeWindow
 from validator.kinds.assessment.explain.page import AssessmentExplanation
 from validator.kinds.explained.page import TaskExplanation
 from validator.kinds.workflow.explain.page import WorkflowExplanation
@@ -49,7 +50,8 @@ async def explained(store: Store, round_id: int) -> str:
         for miner in stored.input.miners:
             found = await explain_round(tx, round_id, miner.hotkey)
             assert all(task.as_stored for task in found.tasks)
-            told = [list(map(_numbers, found.tasks)), found.reputation, found.collusion, found.windows, found.weights]
+            windows = list(map(_window, found.windows))
+            told = [list(map(_numbers, found.tasks)), found.reputation, found.collusion, windows, found.weights]
             numbers.update(msgspec.json.encode(told))
     return numbers.hexdigest()
 
@@ -63,3 +65,16 @@ def _numbers(task: TaskExplanation) -> list[object]:
     numbers += [consensus and (consensus.score, [(part.value, part.weight) for part in consensus.components])]
     numbers += [quality and (quality.quality, quality.epsilon, [(axis.value, axis.weight) for axis in quality.axes])]
     return [*numbers, emission and [factor.value for factor in emission.factors]]
+
+
+def _window(window: TypeWindow) -> dict[str, object]:
+    told: dict[str, object] = msgspec.to_builtins(window)
+    told["entries"] = list(map(_entry, window.entries))
+    return told
+
+
+def _entry(entry: Entry) -> dict[str, object]:
+    assert entry.answered_in is None  # nothing was judged late where no table was for it
+    told: dict[str, object] = msgspec.to_builtins(entry)
+    del told["answered_in"]
+    return told
