@@ -63,7 +63,7 @@ class Screen:
     def stage(self, text: str) -> None:
         """Say what is being done now."""
         self._progress.update(self._task, description=text)
-        self._console.print(Text(f"{text} …", style="dim"))
+        self._console.print(Text(f"{text} …", style="dim"), soft_wrap=True)
 
     def started(self, prepared: Prepared) -> None:
         """Say which round is in hand."""

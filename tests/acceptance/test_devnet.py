@@ -66,6 +66,7 @@ def test_the_demo_keeps_its_promises(demo: tuple[dict[str, Any], str]) -> None:
     assert len(miners) >= 12
     assert (result["rounds"], result["settled"], result["tasks"]) == (12, 12, 168)
     assert result["full_groups"] == 168
+    assert (result["reruns"]["why_not"], result["reruns"]["queued"]) == ("--no-reruns", 0)
 
     vector = result["submission"]["vector"]
     assert math.isclose(math.fsum(vector.values()) + result["submission"]["unallocated"], 1, abs_tol=1e-9)

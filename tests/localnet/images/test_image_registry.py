@@ -52,7 +52,7 @@ async def test_an_image_is_served_by_its_digests(
         ("sssa/runtime/manifests/sha256:" + "00" * 32, "MANIFEST_UNKNOWN"),
         ("other/manifests/DIGEST", "MANIFEST_UNKNOWN"),
         ("sssa/runtime/blobs/sha256:" + "00" * 32, "BLOB_UNKNOWN"),
-        ("other/blobs/DIGEST", "BLOB_UNKNOWN"),
+        ("other/blobs/CONFIG", "BLOB_UNKNOWN"),
         ("sssa/runtime/manifests/latest", None),
         ("sssa/runtime/tags/list", None),
         ("sssa/runtime/blobs/..%2f..%2fetc%2fpasswd", None),
@@ -62,7 +62,8 @@ async def test_what_is_not_there_is_named(
     registry: ImageRegistry, image: Image, client: aiohttp.ClientSession, path: str, code: str | None
 ) -> None:
     registry.put("sssa/runtime", image)
-    async with client.get(f"http://{registry.host}/v2/{path.replace('DIGEST', image.digest)}") as reply:
+    path = path.replace("DIGEST", image.digest).replace("CONFIG", image.config.digest)
+    async with client.get(f"http://{registry.host}/v2/{path}") as reply:
         assert reply.status == 404
         if code is not None:
             assert [error["code"] for error in (await reply.json())["errors"]] == [code]

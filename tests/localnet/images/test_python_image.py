@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from localnet.images.build import Blob, Image, cache_folder, python_image
+from localnet.images.build import Blob, Image, _kept_layer, cache_folder, python_image
 from localnet.images.bytecode import compiled
 from localnet.images.machine import PYTHON, ImageError, interpreter, libraries, programs, require_support
 from localnet.images.tree import File, Link, Tree, write_tar
@@ -79,6 +79,21 @@ def test_the_interpreters_layer_is_kept_for_the_next_image(image: Image, cache: 
     inode = kept.stat().st_ino
     again = python_image({}, [PYTHON], tools=["env"], cache=cache)
     assert (again.layers[0].digest, kept.stat().st_ino) == (image.layers[0].digest, inode)
+
+
+def test_a_file_that_changed_makes_another_layer(tmp_path: Path) -> None:
+    file, cache = tmp_path / "program", tmp_path / "cache"
+    kept = []
+    for content, mode, time in ((b"one", 0o755, 1), (b"one", 0o755, 1), (b"two", 0o755, 2), (b"two", 0o644, 2)):
+        file.write_bytes(content)
+        os.utime(file, (time, time))
+        kept.append(_kept_layer({"program": File(file, mode)}, cache))
+    assert kept[0] == kept[1]
+    assert len(set(kept)) == 3
+    with tarfile.open(kept[2]) as tar:
+        member = tar.extractfile("program")
+        assert member is not None
+        assert member.read() == b"two"
 
 
 def test_of_kept_layers_only_the_newest_stay(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ async def one_round(service: RoundService, world: World) -> None:
 
 
 async def test_it_is_read_from_the_store(store: Store) -> None:
-    tasks = [task for task in tasks_of_all_types() if task.task.skill_type is PYTHON]
+    tasks = [task for task in tasks_of_all_types() if task.task.skill_type in {PYTHON, SkillType.DECLARATIVE}]
     world = World(store, miners=3, source=MemorySource(tasks))
     world.service.most_reruns = 100
     residents = {
@@ -48,7 +48,8 @@ async def test_it_is_read_from_the_store(store: Store) -> None:
     await one_round(world.service, world)
     async with store.read() as tx:
         story = await rerun_story(tx, residents, "")
-        entries = [e.value for i in range(2) for e in await tx.windows.of_round(i) if e.hotkey == failed]
+        every = [entry for round_id in range(2) for entry in await tx.windows.of_round(round_id)]
+        entries = [entry.value for entry in every if (entry.hotkey, entry.skill_type) == (failed, PYTHON)]
         standing = await tx.reputations.all()
     assert [miner.name for miner in story.miners] == ["thorough-1", "partial-1", "inventing-1"]
     assert story.queued == 4
