@@ -2,12 +2,17 @@
 
 import hmac
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from code_runner import __main__ as runner
+from code_runner.judge import MOST_TESTS
+from code_runner.keeping import TEST_S
 
 from validator.protocol.code_report import MAX_LINT_FINDINGS, CodeReport
+from validator.protocol.limits import MIB
 from validator.protocol.reasons import Reason
-from validator.reruns.sandbox.code import CodeJob
+from validator.reruns.sandbox.code import CodeJob, code_limits
 from validator.reruns.sandbox.code_containers import TRIAL, ContainerCodeSandbox, sealed
 from validator.reruns.sandbox.containers import Containers
 from validator.reruns.sandbox.engine import Engine
@@ -170,6 +175,26 @@ async def test_an_engine_that_is_away_is_ours() -> None:
     await containers.close()
     assert isinstance(found, SandboxFailure)
     assert (found.reason, found.ours) == (Reason.SANDBOX_NO_ENGINE, True)
+
+
+def test_operators_and_planners_are_told_the_limits() -> None:
+    limits, docs = code_limits(), Path(__file__).parents[2] / "docs"
+    share, memory = runner._SHARE, runner._MEMORY // MIB
+    assert (limits.wall_s, runner._SECONDS, TEST_S, limits.cpus) == (60, 60, 10, 1)
+    told = f"at most {limits.wall_s:g} s, of which the tests have {limits.wall_s * share:g} and each of them {TEST_S:g}"
+    assert f"{told}; {limits.memory // MIB} MiB; one processor; {limits.processes} processes" in page(
+        docs / "operators.md"
+    )
+    planners = page(docs / "miner-protocol.md")
+    assert (
+        f"({limits.scratch // MIB} MiB), {memory} MiB of memory for a process, {TEST_S:g} s for each test" in planners
+    )
+    assert f"{limits.wall_s * share:g} s for all tests" in planners
+    assert f"most {MOST_TESTS:,}" in page(docs / "workflows.md")
+
+
+def page(file: Path) -> str:
+    return " ".join(file.read_text().split())
 
 
 def test_the_settings_name_the_runner_by_digest() -> None:
