@@ -22,12 +22,17 @@ def rules() -> list[dict[str, Any]]:
     return [rule for group in groups for rule in group["rules"]]
 
 
-def promtool(*words: str, given: bytes | None = None) -> str:
-    """Run it, and return what it prints; it has to succeed. Skipped without it, unless it is promised."""
-    if shutil.which("promtool") is None:
+def need(program: str) -> None:
+    """Skip the test without a program of Prometheus'; fail where it is promised."""
+    if shutil.which(program) is None:
         if os.environ.get("SSSA_NEED_PROMTOOL") == "1":
-            pytest.fail("SSSA_NEED_PROMTOOL=1, but promtool is not installed")
-        pytest.skip("promtool is not installed: it comes with Debian's package prometheus")
+            pytest.fail(f"SSSA_NEED_PROMTOOL=1, but {program} is not installed")
+        pytest.skip(f"{program} is not installed: it comes with Debian's package prometheus")
+
+
+def promtool(*words: str, given: bytes | None = None) -> str:
+    """Run it, and return what it prints; it has to succeed."""
+    need("promtool")
     done = subprocess.run(["promtool", *words], input=given, capture_output=True, check=False, timeout=60)
     said = (done.stdout + done.stderr).decode()
     assert done.returncode == 0, said
