@@ -5,7 +5,21 @@ from pathlib import Path
 
 import pytest
 from audit_file import export
-from code_world import RAG, TASK, WHOLE, checks_of, code_world, entries, frozen_of, judge_all, one_round, worth
+from code_world import (
+    RAG,
+    TASK,
+    WHOLE,
+    checks_of,
+    code_world,
+    ended,
+    entries,
+    frozen_of,
+    judge_all,
+    one_round,
+    until,
+    working,
+    worth,
+)
 from replays import replayed
 from toy_version import TOY, known
 from world import VALIDATOR, on_virtual_time, online, prepared
@@ -14,6 +28,7 @@ from validator.audit.log import verify_file
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
+from validator.reruns.sandbox.scripted_code import ScriptedCheck, ScriptedCodeSandbox
 from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
 from validator.scoring import Schedule
@@ -89,12 +104,14 @@ async def test_an_answer_is_scored_by_its_own_rounds_version(store: Store) -> No
         world = code_world(store, TOY.name)
         await one_round(world)
         world.preparer = world.service.preparer = replace(world.preparer, schedule=Schedule({"1.1.0": 0}))
-        await judge_all(world, lambda _: HALF)
+        async with working(world, ScriptedCodeSandbox(lambda _: ScriptedCheck(HALF), world.clock)):
+            await until(world, ended)
         await one_round(world)
         filled = (await frozen_of(store, 1)).filled
         await all_equal(store, 2)
     assert {one.score > 0.65 for one in filled} == {True}
-    await judge_all(world, lambda _: HALF)
+    async with working(world, ScriptedCodeSandbox(lambda _: ScriptedCheck(HALF), world.clock)):
+        await until(world, ended, 1)
     await one_round(world)
     assert {one.score > 0.65 for one in (await frozen_of(store, 2)).filled} == {False}
 
