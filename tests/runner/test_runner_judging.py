@@ -300,11 +300,11 @@ def test_the_number_of_tests_is_the_tasks(honest: Ran, tmp_path: Path) -> None:
         ("raise SystemExit(3)\ndef test_a(): pass", "ends the interpreter"),
         ("def helper(): 'def test'", "there is no test"),
         ("import pytest\n@pytest.mark.parametrize('x', range(1001))\ndef test_a(x): pass", "there are 1001 tests"),
-        ("while True: pass\ndef test_a(): pass", "importing the tests takes more than 1 s"),
+        ("while True: pass\ndef test_a(): pass", "importing the tests takes more than 3 s"),
     ],
 )
 def test_tests_that_judge_nobodys_code_are_named(tmp_path: Path, tests: str, fault: str) -> None:
-    found = judged(tmp_path, "x = 1\n", tests, test_s=1)
+    found = judged(tmp_path, "x = 1\n", tests, test_s=3)
     assert list(found.report) == ["fault"]
     assert fault in found.report["fault"]
 
