@@ -107,6 +107,7 @@ async def figures(url: str, version: str) -> tuple[dict[str, Stand], float]:
 async def test_inventing_leaves_less_than_half_of_an_honest_entry_and_the_lowest_reputation(sqlite_url: str) -> None:
     found, honest = await figures(sqlite_url, "1.1.0")
     assert found[INVENTING].entry < honest / 2
+    assert found[CARELESS].entry > honest / 2  # the same report, of a run that was
     assert found[INVENTING].reputation == min(stand.reputation for stand in found.values())
     assert found[PRETENDING].entry < honest
 

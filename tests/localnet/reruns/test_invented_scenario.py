@@ -1,6 +1,7 @@
 """`validator devnet --scenario invented` with real containers: who invents traces is caught, and nobody else.
 
-`INVENTED_ROUNDS` sets its length, 8 by default; 20 take some minutes.
+`INVENTED_ROUNDS` sets its length, 10 by default. That D-30 makes the difference, and not the inventor's report, is
+shown without an engine in tests/reruns/test_invented_traces.py.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from validator.reruns.sandbox.engine import Engine
 pytestmark = pytest.mark.engine
 
 CONFIG = Path(__file__).parents[3] / "config" / "demo.toml"
-ROUNDS = int(os.environ.get("INVENTED_ROUNDS", "8"))
+ROUNDS = int(os.environ.get("INVENTED_ROUNDS", "10"))
 
 
 def devnet(folder: Path) -> dict[str, Any]:
@@ -65,7 +66,6 @@ async def test_inventing_is_worth_less_than_half_of_honest_work(registry: Regist
     assert (inventing["passed"], pretending["passed"]) == (0, 0)
     assert set(inventing["reasons"]) == {"rerun_fs"}
     assert inventing["mean_entry"] < entry / 2
-    assert inventing["mean_entry"] < sloppy["mean_entry"]  # the same report, of a run that was
     assert inventing["reputation"] == min(miner["reputation"] for miner in story["miners"])
     left = await left_behind()
     assert (left["containers"], left["volumes"]) == ([], [])
