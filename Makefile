@@ -6,7 +6,7 @@ UV := $(BIN)/uv
 ROUNDS ?= 18
 PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test attack faults bench bench-sandbox hostile kill-test rerun-kills engine-test crash-test replay-test random-rounds test-chain lint format reference lock clean
+.PHONY: help setup demo test attack faults bench bench-sandbox bench-workers hostile kill-test rerun-kills engine-test worker-test crash-test replay-test random-rounds test-chain lint format reference lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -28,7 +28,7 @@ test: setup  ## Run every test but those of make attack and make faults, on SQLi
 	$(PARALLEL) -m "not attack and not faults"
 
 attack: setup  ## Every kind of hostility once, a cohort that turns, code that cheats its tests, and a few kills -9 at random moments
-	$(PARALLEL) -m attack tests/acceptance tests/weights/test_crashes.py tests/runner
+	$(PARALLEL) -m attack tests/acceptance tests/weights/test_crashes.py tests/queue tests/runner
 
 engine-test: setup  ## Real containers: hostile images in the sandbox, on the engine that DOCKER_HOST names
 	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/reruns tests/localnet
@@ -36,11 +36,17 @@ engine-test: setup  ## Real containers: hostile images in the sandbox, on the en
 crash-test: setup  ## 200 kills around the submission of weights on each database, ten processes in a race; prints the figures
 	CRASH_KILLS=200 CRASH_RACERS=10 $(BIN)/pytest tests/weights/test_crashes.py -s --timeout 3600
 
+worker-test: setup  ## 1,000 reruns, four worker processes, a kill -9 of one of them every two seconds; prints the figures
+	WORKER_JOBS=$(or $(WORKER_JOBS),1000) $(BIN)/pytest tests/queue/test_worker_processes.py -s --timeout 3600
+
 kill-test: setup  ## 20 kills -9 at random moments of whole rounds on each database; prints the figures
 	KILLS=$(or $(KILLS),20) $(BIN)/pytest tests/acceptance/test_kills.py -s --timeout 3600
 
 rerun-kills: setup  ## 20 kills -9 among reruns in real containers, on each database; prints the figures
 	RERUN_KILLS=$(or $(KILLS),20) SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/reruns/test_rerun_kills.py -s --timeout 3600
+
+bench-workers: setup  ## What a worker process costs per job; what two of them do against one
+	$(BIN)/python benchmarks/worker_throughput.py
 
 bench-sandbox: setup  ## What one run in the sandbox and one judging of code cost of their own, on the engine that DOCKER_HOST names
 	$(BIN)/python benchmarks/sandbox_cycle.py

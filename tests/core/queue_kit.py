@@ -43,10 +43,11 @@ class WorkerProcesses:
         url: of the store.
         folder: for their logs.
         seconds: that a run takes.
+        kinds: of work.
     """
 
-    def __init__(self, url: str, folder: Path, seconds: float) -> None:
-        self._arguments = (url, "2", str(seconds))
+    def __init__(self, url: str, folder: Path, seconds: float, kinds: tuple[str, ...]) -> None:
+        self._arguments = (url, "2", str(seconds), *kinds)
         self._folder = folder
         self.every: list[WorkerProcess] = []
 
@@ -73,8 +74,10 @@ class WorkerProcesses:
 
 
 @asynccontextmanager
-async def worker_processes(url: str, folder: Path, seconds: float = 0.05) -> AsyncIterator[WorkerProcesses]:
-    workers = WorkerProcesses(url, folder, seconds)
+async def worker_processes(
+    url: str, folder: Path, seconds: float = 0.05, kinds: tuple[str, ...] = ("reruns",)
+) -> AsyncIterator[WorkerProcesses]:
+    workers = WorkerProcesses(url, folder, seconds, kinds)
     try:
         yield workers
     finally:

@@ -15,8 +15,8 @@ from validator.telemetry import configure_logging
 
 
 def main() -> None:
-    """Arguments: the store's url, so many at the same time, the seconds of a run."""
-    url, concurrency, seconds = sys.argv[1:]
+    """Arguments: the store's url, so many at the same time, the seconds of a run, the kinds of work."""
+    url, concurrency, seconds, *kinds = sys.argv[1:]
 
     def image(job: SandboxJob) -> ScriptedRun:
         return ScriptedRun(trace_files(job.skill_type, job.nonce), seconds=float(seconds))
@@ -28,7 +28,7 @@ def main() -> None:
     try:
         sys.exit(
             asyncio.run(
-                serve(Outfit(own_name(), url, ("reruns",), int(concurrency), sandbox, heartbeat_s=0.5), signals)
+                serve(Outfit(own_name(), url, tuple(kinds), int(concurrency), sandbox, heartbeat_s=0.5), signals)
             )
         )
     except ValidatorError as error:

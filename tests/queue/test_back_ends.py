@@ -56,7 +56,7 @@ def queued(url: str) -> Working:
             work = RerunWork(store, sandbox, Here(), world.board)
             fit = SandboxWatch(sandbox, world.clock, world.board).fit
             able = lambda: not world.board.stands("sandbox_away")  # noqa: E731 - as the program has it
-            worker = QueueWorker(store, world.clock, theirs, (work,), "a", at_once, fit, able)
+            worker = QueueWorker(store, world.clock, theirs, "a", at_once, (work,), fit=fit, able=able)
             stop = asyncio.Event()
             sweeping, taking = asyncio.create_task(sweep.run()), asyncio.create_task(worker.run(stop))
             yield

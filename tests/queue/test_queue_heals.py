@@ -23,6 +23,7 @@ from validator.reruns.sandbox.job import Evidence, SandboxFailure, SandboxJob
 from validator.reruns.sandbox.scripted import ScriptedSandbox
 from validator.reruns.work import RerunWork, WaitingReruns
 from validator.store import Store, open_store
+from validator.store.records import Upcoming
 from validator.store.rerun import Rerun
 from validator.store.tables import reruns
 from validator.workers.interface import Here
@@ -53,11 +54,7 @@ async def parts(postgres_url: str) -> AsyncIterator[Parts]:
 async def a_worker(parts: Parts, url: str, sandbox: object, **how: float) -> AsyncIterator[QueueWorker]:
     async with open_jobs(url, make=False, connections=2) as jobs, open_store(url, connections=2) as store:
         work = RerunWork(store, sandbox, Here(), parts.world.board)  # type: ignore[arg-type]
-
-        async def fit() -> bool:
-            return True
-
-        worker = QueueWorker(store, parts.world.clock, jobs, (work,), "a", 2, fit, lambda: True, **how)
+        worker = QueueWorker(store, parts.world.clock, jobs, "a", 2, (work,), **how)  # type: ignore[arg-type]
         stop = asyncio.Event()
         task = asyncio.create_task(worker.run(stop))
         try:
@@ -311,3 +308,12 @@ async def test_jobs_stay_bounded(parts: Parts, monkeypatch: pytest.MonkeyPatch) 
     assert len((await parts.jobs.held("reruns")).waiting) == 1
     async with parts.store.read() as tx:
         assert [one.turn for one in await tx.reruns.upcoming(parts.world.clock.now(), 5)] == [0, 1]
+
+
+async def test_who_has_few_answers_waiting_comes_before_who_has_many_in_the_queue_already(parts: Parts) -> None:
+    manager = parts.jobs.app.job_manager
+    await parts.jobs.defer("reruns", [Upcoming(name, 1, turn) for turn, name in enumerate(("a0", "a1", "a2"))])
+    await parts.jobs.defer("reruns", [Upcoming("b0", 1, 0)])
+    number = await manager.register_worker()
+    fetched = [await manager.fetch_job(["reruns"], number) for _ in range(4)]
+    assert [job.task_kwargs["work_id"] for job in fetched if job is not None] == ["a0", "b0", "a1", "a2"]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from validator.audit.replay import replay_rounds, round_ids
+from validator.audit.replay import replay_elsewhere, replay_rounds, round_ids
 from validator.cli.configured import settings_of
 from validator.cli.errors import EXIT_NO
 from validator.cli.options import Config
@@ -25,6 +25,10 @@ def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All rounds.")] = False,
     jobs: Annotated[int, typer.Option(min=1, max=MAX_JOBS, help="Processes.")] = 1,
+    distributed: Annotated[
+        bool,
+        typer.Option("--distributed", help="Let the workers of the queue do it (`validator worker --queue replay`)."),
+    ] = False,
     config: Config = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a JSON document per round, one a line: digests, to compare two runs.")
@@ -42,10 +46,12 @@ def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
         ids = tuple(found for found in ids if found == round_id)
     if not ids and not everything:
         raise typer.BadParameter(f"there is no round {first} in the store; `validator rounds list` shows them")
+    if distributed and jobs != 1:
+        raise typer.BadParameter("--jobs is of this machine, --distributed of others: say one of them")
     summary = Summary()
     url = settings_of(config).store.url.get_secret_value()
     with progress("replaying", len(ids)) as advance:
-        for replayed in replay_rounds(url, ids, jobs):
+        for replayed in replay_elsewhere(url, ids) if distributed else replay_rounds(url, ids, jobs):
             print_replay(replayed, as_json=as_json)
             summary.add(replayed)
             advance()

@@ -224,7 +224,7 @@ TREE: Final = Group(
         ),
         Lazy(
             "worker",
-            'Do what waits in the store (reruns) until SIGTERM, beside a validator with `queue.backend = "postgres"`.',
+            "Do what waits in the queue (reruns, replay) until SIGTERM, on any machine that reaches the database.",
             "validator.cli.worker:worker",
         ),
         Lazy(

@@ -18,11 +18,10 @@ def worker(
     concurrency: Annotated[int, typer.Option(min=1, max=_MOST, metavar="N", help="So many at the same time.")] = 2,
     config: Config = None,
 ) -> None:
-    """Do what waits in the store (reruns) until SIGTERM, beside a validator with `queue.backend = "postgres"`.
+    """Do what waits in the queue (reruns, replay) until SIGTERM, on any machine that reaches the database.
 
-    Runs on any number of machines, each with a container engine. It needs the database and nothing else of the
-    validator: no file, no wallet, no chain. What is in hand at SIGTERM is finished, after 180 s or at the second
-    SIGTERM handed back.
+    The validator has `queue.backend = "postgres"`. A worker needs nothing else of it: no file, no wallet, no chain; for
+    reruns a container engine. What is in hand at SIGTERM is finished, after 180 s or at the second SIGTERM handed back.
     """
     signals = Signals()
     signals.listen()  # first of all: the imports below take a second

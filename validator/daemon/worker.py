@@ -9,12 +9,15 @@ import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
 from validator import __version__
+from validator.audit.replay.elsewhere import KIND as REPLAY
+from validator.audit.replay.elsewhere import ReplayErrand
 from validator.conditions import Board
 from validator.daemon.exits import Exit
 from validator.daemon.signals import Signals, StoppedAtStartError
@@ -23,19 +26,21 @@ from validator.daemon.upkeep import BudgetService
 from validator.daemon.world import judging_workers
 from validator.queue.errors import QueueSettingsError
 from validator.queue.opening import open_queue
+from validator.queue.results import Results
 from validator.queue.work import Work
 from validator.reruns.sandbox.job import Sandbox
 from validator.reruns.sandbox.opening import open_sandbox
 from validator.reruns.watch import SandboxWatch
 from validator.reruns.work import RerunWork
 from validator.settings import Settings
-from validator.sources import SystemClock
+from validator.sources import Clock, SystemClock
 from validator.store import Store, open_store
 from validator.store.known import require_known_version
 from validator.telemetry import Event, configure_logging
 from validator.workers.interface import Workers
 
 if TYPE_CHECKING:
+    from validator.queue.jobs import JobQueue
     from validator.queue.worker import QueueWorker
 
 CONNECTIONS: Final = 2
@@ -53,7 +58,7 @@ class Outfit:
         url: of the store.
         kinds: of work that it does.
         concurrency: so many tries at the same time.
-        sandbox: where strangers' images run.
+        sandbox: where strangers' images run; None where no kind needs it.
         heartbeat_s: between two signs of life; far less than the validator takes a worker for lost after.
     """
 
@@ -61,7 +66,7 @@ class Outfit:
     url: str
     kinds: Collection[str]
     concurrency: int
-    sandbox: Sandbox
+    sandbox: Sandbox | None
     heartbeat_s: float = 10.0
 
 
@@ -80,10 +85,11 @@ def run_worker(settings: Settings, kinds: Collection[str], concurrency: int, sig
     """
     configure_logging(settings.log.level, settings.log.format, rooms=settings.log.rooms)
     name = own_name()
-    sandbox = open_sandbox(settings.sandbox, name)
-    if sandbox is None:
+    sandboxed = [kind for kind in kinds if kind in _MAKERS]
+    sandbox = open_sandbox(settings.sandbox, name) if sandboxed else None
+    if sandboxed and sandbox is None:
         raise QueueSettingsError(
-            f"{', '.join(kinds)} need a container engine: name it in sandbox.engine or DOCKER_HOST"
+            f"{', '.join(sandboxed)} need a container engine: name it in sandbox.engine or DOCKER_HOST"
         )
     return asyncio.run(serve(Outfit(name, settings.store.url.reveal(), kinds, concurrency, sandbox), signals))
 
@@ -99,7 +105,8 @@ async def serve(outfit: Outfit, signals: Signals) -> int:
     began = clock.monotonic()
     try:
         async with AsyncExitStack() as stack:
-            stack.push_async_callback(outfit.sandbox.close)
+            if outfit.sandbox is not None:
+                stack.push_async_callback(outfit.sandbox.close)
             judging = judging_workers()
             stack.push_async_callback(judging.close)
             opening = open_queue(outfit.url, make=False, connections=CONNECTIONS)
@@ -107,20 +114,9 @@ async def serve(outfit: Outfit, signals: Signals) -> int:
             async with store.read() as tx:
                 await require_known_version(tx)
             jobs = await stack.enter_async_context(opening)
-            from validator.queue.worker import GRACE_S, QueueWorker  # noqa: PLC0415 - of the extra `scale`
+            from validator.queue.worker import GRACE_S  # noqa: PLC0415 - of the extra `scale`
 
-            board = Board(clock)
-            worker = QueueWorker(
-                store=store,
-                clock=clock,
-                jobs=jobs,
-                works=_works(outfit, store, judging, board),
-                name=outfit.name,
-                concurrency=outfit.concurrency,
-                fit=SandboxWatch(outfit.sandbox, clock, board).fit,
-                heartbeat_s=outfit.heartbeat_s,
-                able=lambda: not board.stands("sandbox_away"),
-            )
+            workers = _workers(outfit, store, clock, jobs, judging, stack)
             signals.started(GRACE_S)
             _log.info(
                 Event.WORKER_STARTED,
@@ -129,12 +125,17 @@ async def serve(outfit: Outfit, signals: Signals) -> int:
                 queues=sorted(outfit.kinds),
                 concurrency=outfit.concurrency,
             )
-            await _until_stopped(worker, BudgetService(judging), signals.stop)
+            await _until_stopped(workers, BudgetService(judging), signals.stop)
     except asyncio.CancelledError:
         if signals.stopped_at_start:
             raise StoppedAtStartError from None
         raise
-    _log.info(Event.WORKER_STOPPED, name=outfit.name, done=worker.done, seconds=round(clock.monotonic() - began, 3))
+    _log.info(
+        Event.WORKER_STOPPED,
+        name=outfit.name,
+        done=sum(one.done for one in workers),
+        seconds=round(clock.monotonic() - began, 3),
+    )
     return Exit.FINE
 
 
@@ -153,27 +154,53 @@ def own_name() -> str:
     raise QueueSettingsError(f"{_SLOTS} workers run on this machine already")
 
 
-def _rerun_work(outfit: Outfit, store: Store, judging: Workers, board: Board) -> Work[Any]:
-    return RerunWork(store, outfit.sandbox, judging, board)
+def _rerun_work(store: Store, sandbox: Sandbox, judging: Workers, board: Board) -> Work[Any]:
+    return RerunWork(store, sandbox, judging, board)
 
 
-_MAKERS: Final[Mapping[str, Callable[[Outfit, Store, Workers, Board], Work[Any]]]] = {"reruns": _rerun_work}
-KINDS: Final = tuple(_MAKERS)
+_MAKERS: Final[Mapping[str, Callable[[Store, Sandbox, Workers, Board], Work[Any]]]] = {"reruns": _rerun_work}
+KINDS: Final = (*_MAKERS, REPLAY)
 """The kinds of work that a worker can do."""
 
 
-def _works(outfit: Outfit, store: Store, judging: Workers, board: Board) -> Sequence[Work[Any]]:
-    return [make(outfit, store, judging, board) for kind, make in _MAKERS.items() if kind in outfit.kinds]
+def _workers(  # noqa: PLR0913, PLR0917 - the parts of which they are made
+    outfit: Outfit, store: Store, clock: Clock, jobs: "JobQueue", judging: Workers, stack: AsyncExitStack
+) -> "Sequence[QueueWorker]":
+    """Return a worker for what needs the sandbox, and one for what does not: that goes on while the engine is away."""
+    from validator.queue.worker import QueueWorker  # noqa: PLC0415 - of the extra `scale`
+
+    make = partial(
+        QueueWorker,
+        store=store,
+        clock=clock,
+        jobs=jobs,
+        name=outfit.name,
+        concurrency=outfit.concurrency,
+        heartbeat_s=outfit.heartbeat_s,
+    )
+    board, found = Board(clock), []
+    if outfit.sandbox is not None:
+        works = [
+            maker(store, outfit.sandbox, judging, board) for kind, maker in _MAKERS.items() if kind in outfit.kinds
+        ]
+        fit = SandboxWatch(outfit.sandbox, clock, board).fit
+        found.append(make(works=works, fit=fit, able=lambda: not board.stands("sandbox_away")))
+    if REPLAY in outfit.kinds:
+        errand = ReplayErrand(outfit.url, Results(jobs, REPLAY), outfit.concurrency)
+        stack.callback(errand.close)
+        found.append(make(errands=[errand]))
+    return found
 
 
-async def _until_stopped(worker: "QueueWorker", budget: BudgetService, stop: Stop) -> None:
+async def _until_stopped(workers: "Sequence[QueueWorker]", budget: BudgetService, stop: Stop) -> None:
     learning = asyncio.create_task(budget.run())
-    working = asyncio.create_task(worker.run(stop.asked))
+    working = [asyncio.create_task(worker.run(stop.asked)) for worker in workers]
     at_once = asyncio.create_task(stop.at_once.wait())
     try:
-        await asyncio.wait({working, at_once}, return_when=asyncio.FIRST_COMPLETED)
-        worker.cut_off()
-        await working
+        await asyncio.wait({*working, at_once}, return_when=asyncio.FIRST_COMPLETED)
+        for worker in workers:
+            worker.cut_off()
+        await asyncio.gather(*working)
     finally:
         for task in (learning, at_once):
             task.cancel()

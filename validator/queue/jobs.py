@@ -1,8 +1,8 @@
 """The jobs of one store's waiting work, by Procrastinate: what is in the queue, who takes it, whose worker is lost."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, LiteralString, NamedTuple
 
 from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
@@ -79,22 +79,35 @@ class JobQueue:
 
     async def defer(self, kind: str, upcoming: Sequence[Upcoming]) -> None:
         """Put a job for each into the queue; those who come first in a miner's own row come first."""
+        await self.put(kind, [(one.work_id, one.attempt, -one.turn, {}) for one in upcoming])
+
+    async def put(self, kind: str, wanted: Sequence[tuple[str, int, int, Mapping[str, Any]]]) -> None:
+        """Put jobs into the queue: work's id, number of the try, priority, and what else the worker is given."""
         jobs = [
             Job(
                 id=None,
                 queue=kind,
                 lock=None,
-                queueing_lock=f"{kind}:{one.work_id}",
+                queueing_lock=f"{kind}:{work_id}",
                 task_name=kind,
-                priority=-one.turn,
-                task_kwargs={"work_id": one.work_id, "attempt": one.attempt},
+                priority=priority,
+                task_kwargs={"work_id": work_id, "attempt": attempt, **more},
             )
-            for one in upcoming
+            for work_id, attempt, priority, more in wanted
         ]
         with suppress(AlreadyEnqueued):  # the next look sees which
             if jobs:
                 async with self._away():
                     await self.app.job_manager.batch_defer_jobs_async(jobs)
+
+    async def execute(self, statement: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
+        """Run one statement in the queue's schema; return its rows, none of one that has none."""
+        async with self._away(), self.app.connector.pool.connection() as connection:  # type: ignore[attr-defined]
+            cursor = await connection.execute(statement, parameters)
+            if cursor.description is None:
+                return []
+            names = [column.name for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in await cursor.fetchall()]
 
     async def held(self, kind: str) -> Held:
         """Return the kind's jobs."""

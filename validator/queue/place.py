@@ -16,7 +16,7 @@ from validator.store.connect import CONNECT_S
 from validator.store.urls import StoreUrl
 
 _OURS: Final = "sssa-validator: jobs of waiting work, "
-_PRESENCE: Final = """
+_OWN_TABLES: Final = """
 CREATE TABLE presence (
     worker_id bigint PRIMARY KEY REFERENCES procrastinate_workers (id) ON DELETE CASCADE,
     name text NOT NULL,
@@ -24,6 +24,11 @@ CREATE TABLE presence (
     concurrency integer NOT NULL,
     running integer NOT NULL,
     done bigint NOT NULL
+);
+CREATE TABLE results (
+    job text PRIMARY KEY,
+    made_at timestamptz NOT NULL DEFAULT now(),
+    result bytea NOT NULL
 )
 """
 _STATEMENT_MS: Final = 30_000
@@ -91,7 +96,7 @@ async def make_tables(place: Place) -> None:
                 await connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(name))
                 await connection.execute(sql.SQL("CREATE SCHEMA {}").format(name))
                 await connection.execute(SchemaManager.get_schema())
-                await connection.execute(_PRESENCE)
+                await connection.execute(_OWN_TABLES)
                 await connection.execute(
                     sql.SQL("COMMENT ON SCHEMA {} IS {}").format(name, sql.Literal(_mark_of_this()))
                 )
@@ -123,7 +128,7 @@ async def require_tables(place: Place) -> None:
 
 
 def _mark_of_this() -> str:
-    tables = SchemaManager.get_schema() + _PRESENCE
+    tables = SchemaManager.get_schema() + _OWN_TABLES
     return _OURS + hashlib.sha256(tables.encode()).hexdigest()[:16]
 
 

@@ -1,10 +1,11 @@
 """A worker in a process of its own: takes jobs from the queue and makes the tries that they name."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, Protocol
 
 import structlog
 from procrastinate.worker import Worker
@@ -31,6 +32,21 @@ _START_S: Final = 0.05
 _log = structlog.get_logger()
 
 
+class Errand(Protocol):
+    """What is done once because somebody asks for it."""
+
+    @property
+    def name(self) -> str:
+        """Of the kind."""
+
+    async def run(self, work_id: str, **arguments: Any) -> None:
+        """Do it; what it raises is said, and who asked asks again."""
+
+
+async def _always() -> bool:
+    return True
+
+
 @dataclass(slots=True)
 class QueueWorker:
     """Makes tries, several at a time, as long as it can.
@@ -39,9 +55,11 @@ class QueueWorker:
     not fit it takes nothing.
 
     Args:
-        store, clock, jobs, works: what it works with; the kinds have different names.
+        store, clock, jobs: what it works with.
         name: as the validator shows it.
         concurrency: so many tries at the same time.
+        works: kinds of waiting work, whose names differ.
+        errands: kinds that no table waits for.
         fit: looks whether it could do the work now; asked before it takes jobs.
         able: whether nothing has shown since that it cannot; asked after each try.
         grace_s: how long tries may go on after a request to stop.
@@ -51,11 +69,12 @@ class QueueWorker:
     store: Store
     clock: Clock
     jobs: JobQueue
-    works: Sequence[Work[Any]]
     name: str
     concurrency: int
-    fit: Callable[[], Awaitable[bool]]
-    able: Callable[[], bool]
+    works: Sequence[Work[Any]] = ()
+    errands: Sequence[Errand] = ()
+    fit: Callable[[], Awaitable[bool]] = _always
+    able: Callable[[], bool] = lambda: True
     grace_s: float = GRACE_S
     heartbeat_s: float = 10.0
     done: int = field(init=False, default=0)
@@ -68,7 +87,14 @@ class QueueWorker:
         self._tries = Tries(self.store, self.clock)
         self._said = Once(self.clock)
         for work in self.works:
-            self.jobs.app.task(name=work.name, queue=work.name)(self._task_of(work))
+            self._take_on(work.name, partial(self._make, work))
+        for errand in self.errands:
+            self._take_on(errand.name, partial(self._run, errand))
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The kinds of work that it does."""
+        return (*(work.name for work in self.works), *(errand.name for errand in self.errands))
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until told to stop, and until what is in hand has ended then."""
@@ -95,7 +121,7 @@ class QueueWorker:
         """Take jobs until told to stop or no longer fit; return when all that was taken has ended."""
         self._worker = worker = Worker(
             self.jobs.app,
-            queues=[work.name for work in self.works],
+            queues=list(self.queues),
             name=self.name,
             concurrency=self.concurrency,
             fetch_job_polling_interval=_POLL_S,
@@ -126,22 +152,28 @@ class QueueWorker:
                 await asyncio.sleep(_START_S)
                 continue
             with suppress(QueueAwayError):
-                queues, running = tuple(work.name for work in self.works), len(self._in_hand)
-                shown = LiveWorker(self.name, queues, self.concurrency, running, self.done, 0.0)
+                shown = LiveWorker(self.name, self.queues, self.concurrency, len(self._in_hand), self.done, 0.0)
                 if not await self.jobs.present(worker.worker_id, shown):
                     worker.stop()  # taken for lost: it begins anew
             await asyncio.sleep(self.heartbeat_s)
 
-    def _task_of(self, work: Work[Any]) -> Callable[[str, int], Awaitable[None]]:
-        async def make(work_id: str, attempt: int) -> None:
-            trying = asyncio.ensure_future(self._make(work, work_id, attempt))
+    def _take_on(self, kind: str, do: Callable[..., Coroutine[Any, Any, None]]) -> None:
+        async def make(**arguments: Any) -> None:
+            trying = asyncio.create_task(do(**arguments))
             self._in_hand.add(trying)
             trying.add_done_callback(self._in_hand.discard)
             await trying
             if self._worker is not None and not self.able():
                 self._worker.stop()
 
-        return make
+        self.jobs.app.task(name=kind, queue=kind)(make)
+
+    async def _run(self, errand: Errand, *, work_id: str, attempt: int, **arguments: Any) -> None:  # noqa: ARG002 - of every job
+        try:
+            await errand.run(work_id, **arguments)
+            self.done += 1
+        except Exception as error:  # noqa: BLE001 - who asked will ask again
+            self._say(error)
 
     async def _make(self, work: Work[Any], work_id: str, attempt: int) -> None:
         try:
@@ -175,7 +207,7 @@ class QueueWorker:
             _log.info(
                 Event.WORKER_ALIVE,
                 name=self.name,
-                queues=[work.name for work in self.works],
+                queues=self.queues,
                 ready=self._worker is not None,
                 running=len(self._in_hand),
                 done=self.done,

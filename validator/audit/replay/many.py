@@ -35,7 +35,7 @@ def replay_rounds(url: str, ids: Sequence[int], jobs: int = 1) -> Iterator[Round
     Raises:
         StoreError: the store cannot be used.
     """
-    batches = [ids[i : i + _BATCH] for i in range(0, len(ids), _BATCH)]
+    batches = batches_of(ids)
     if jobs == 1:
         for batch in batches:
             yield from replay_batch(url, batch)
@@ -48,6 +48,11 @@ def replay_rounds(url: str, ids: Sequence[int], jobs: int = 1) -> Iterator[Round
                 yield from future.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def batches_of(ids: Sequence[int]) -> list[Sequence[int]]:
+    """Return the rounds in the parts that one process does at a time."""
+    return [ids[i : i + _BATCH] for i in range(0, len(ids), _BATCH)]
 
 
 def replay_batch(url: str, ids: Sequence[int]) -> list[RoundReplay]:
