@@ -1,21 +1,28 @@
 """Where jobs lie: made by the validator beside its tables, in a schema of their own; who may use them, and how."""
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
 
 import psycopg
 import pytest
+from code_world import code_world
+from code_world import one_round as code_round
 from rerun_world import ended, honest_image, one_round, until, world_of
 from test_queue_heals import Parts, a_worker
 
 from validator.daemon.exits import Exit
+from validator.protocol.code_report import CodeReport
 from validator.queue.errors import QueueError
 from validator.queue.jobs import open_jobs
 from validator.queue.sweep import Sweep
+from validator.queue.worker import QueueWorker
+from validator.reruns.code_work import CodeWork, WaitingCode
 from validator.reruns.sandbox.scripted import ScriptedSandbox
+from validator.reruns.sandbox.scripted_code import ScriptedCheck, ScriptedCodeSandbox
 from validator.reruns.work import WaitingReruns
-from validator.store import open_store, schema_state
+from validator.store import Store, open_store, schema_state
 from validator.store.copying import copy_store
 
 PROGRAM = (sys.executable, "-c", "from validator.cli import main; main()")
@@ -103,6 +110,38 @@ async def test_a_role_that_may_do_no_more_than_a_worker_does_is_enough(postgres_
             asked(postgres_url, f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
+async def test_that_role_is_enough_for_code(postgres_url: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "operators.md").read_text()
+    grants = page.partition("<!-- grants -->\n```sql\n")[2].partition("```")[0]
+    role = f"worker_{postgres_url.partition('test_')[2].partition('?')[0]}"
+    async with open_store(postgres_url) as store, open_jobs(postgres_url, make=True) as jobs:
+        asked(postgres_url, grants.replace("sssa_worker", role).replace("'…'", "'secret'"))
+        try:
+            world = code_world(store)
+            await code_round(world)
+            await Sweep(store, world.clock, jobs, (WaitingCode(),), world.board).look()
+            theirs = f"{postgres_url}&options=-crole%3D{role}"
+            sandbox = ScriptedCodeSandbox(lambda _: ScriptedCheck(CodeReport(3, 4, 1)), world.clock)
+            async with open_jobs(theirs, make=False, connections=2) as mine, open_store(theirs, connections=2) as same:
+                work = CodeWork(same, sandbox, world.clock, world.board)
+                worker, stop = QueueWorker(same, world.clock, mine, "a", 2, (work,)), asyncio.Event()
+                task = asyncio.create_task(worker.run(stop))
+                async with asyncio.timeout(60):
+                    while await unjudged(store):  # noqa: ASYNC110 - what it looks at is in a database
+                        await asyncio.sleep(0.02)
+                stop.set()
+                await task
+            async with store.read() as tx:
+                assert set(await tx.code_checks.counts()) == {"done"}
+        finally:
+            asked(postgres_url, f"DROP OWNED BY {role}; DROP ROLE {role}")
+
+
+async def unjudged(store: Store) -> int:
+    async with store.read() as tx:
+        return await tx.code_checks.unended()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "line"),
     [
@@ -118,6 +157,11 @@ def test_what_is_not_there_is_said(
 
 
 ENGINE = '[sandbox]\nengine = "unix:///nowhere/engine.sock"\n'
+
+
+def test_a_worker_for_code_without_its_image_says_so(postgres_url: str, tmp_path: Path) -> None:
+    arguments = ["worker", "--queue", "code"]
+    assert_says(PROGRAM, tmp_path, postgres_url, ENGINE, arguments, Exit.INPUT, "name it in sandbox.runner")
 
 
 def test_a_worker_of_a_sqlite_store_says_what_it_needs(sqlite_url: str, tmp_path: Path) -> None:

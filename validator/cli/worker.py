@@ -18,19 +18,21 @@ def worker(
     concurrency: Annotated[int, typer.Option(min=1, max=_MOST, metavar="N", help="So many at the same time.")] = 2,
     config: Config = None,
 ) -> None:
-    """Do what waits in the queue (reruns, replay) until SIGTERM, on any machine that reaches the database.
+    """Do what waits in the queue (reruns, code, replay) until SIGTERM, on any machine that reaches the database.
 
     The validator has `queue.backend = "postgres"`. A worker needs nothing else of it: no file, no wallet, no chain; for
-    reruns a container engine. What is in hand at SIGTERM is finished, after 180 s or at the second SIGTERM handed back.
+    reruns and code a container engine, for code `sandbox.runner`. What is in hand at SIGTERM is finished, after 180 s
+    or at the second SIGTERM handed back.
     """
     signals = Signals()
     signals.listen()  # first of all: the imports below take a second
 
     from validator.cli.configured import settings_of  # noqa: PLC0415 - see above
-    from validator.daemon.worker import KINDS, run_worker  # noqa: PLC0415 - see above
+    from validator.daemon.worker import KINDS, run_worker, usual_kinds  # noqa: PLC0415 - see above
 
-    kinds = tuple(dict.fromkeys(queue or KINDS))
-    unknown = [kind for kind in kinds if kind not in KINDS]
+    unknown = [kind for kind in queue or () if kind not in KINDS]
     if unknown:
         raise typer.BadParameter(f"no such kind of work: {unknown[0]!r}; there are: {', '.join(KINDS)}")
-    raise typer.Exit(run_worker(settings_of(config), kinds, concurrency, signals))
+    settings = settings_of(config)
+    kinds = tuple(dict.fromkeys(queue or usual_kinds(settings)))
+    raise typer.Exit(run_worker(settings, kinds, concurrency, signals))

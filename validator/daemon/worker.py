@@ -28,8 +28,10 @@ from validator.queue.errors import QueueSettingsError
 from validator.queue.opening import open_queue
 from validator.queue.results import Results
 from validator.queue.work import Work
+from validator.reruns.code_work import CodeWork, WaitingCode
+from validator.reruns.sandbox.code import CodeSandbox
 from validator.reruns.sandbox.job import Sandbox
-from validator.reruns.sandbox.opening import open_sandbox
+from validator.reruns.sandbox.opening import open_code_sandbox, open_sandbox
 from validator.reruns.watch import SandboxWatch
 from validator.reruns.work import RerunWork
 from validator.settings import Settings
@@ -59,6 +61,7 @@ class Outfit:
         kinds: of work that it does.
         concurrency: so many tries at the same time.
         sandbox: where strangers' images run; None where no kind needs it.
+        code: where the code of plans is judged; None where no kind needs it.
         heartbeat_s: between two signs of life; far less than the validator takes a worker for lost after.
     """
 
@@ -68,6 +71,7 @@ class Outfit:
     concurrency: int
     sandbox: Sandbox | None
     heartbeat_s: float = 10.0
+    code: CodeSandbox | None = None
 
 
 def run_worker(settings: Settings, kinds: Collection[str], concurrency: int, signals: Signals) -> int:
@@ -85,13 +89,22 @@ def run_worker(settings: Settings, kinds: Collection[str], concurrency: int, sig
     """
     configure_logging(settings.log.level, settings.log.format, rooms=settings.log.rooms)
     name = own_name()
-    sandboxed = [kind for kind in kinds if kind in _MAKERS]
+    sandboxed = [kind for kind in kinds if kind in {*_MAKERS, CODE}]
     sandbox = open_sandbox(settings.sandbox, name) if sandboxed else None
     if sandboxed and sandbox is None:
         raise QueueSettingsError(
             f"{', '.join(sandboxed)} need a container engine: name it in sandbox.engine or DOCKER_HOST"
         )
-    return asyncio.run(serve(Outfit(name, settings.store.url.reveal(), kinds, concurrency, sandbox), signals))
+    code = open_code_sandbox(settings.sandbox, sandbox) if CODE in kinds else None
+    if CODE in kinds and code is None:
+        raise QueueSettingsError(f"{CODE} needs the image that judges it: name it in sandbox.runner")
+    outfit = Outfit(name, settings.store.url.reveal(), kinds, concurrency, sandbox, code=code)
+    return asyncio.run(serve(outfit, signals))
+
+
+def usual_kinds(settings: Settings) -> Sequence[str]:
+    """Return the kinds that a worker does unless it is told: code only where the settings name the image for it."""
+    return tuple(kind for kind in KINDS if kind != CODE or settings.sandbox.runner is not None)
 
 
 async def serve(outfit: Outfit, signals: Signals) -> int:
@@ -159,7 +172,8 @@ def _rerun_work(store: Store, sandbox: Sandbox, judging: Workers, board: Board) 
 
 
 _MAKERS: Final[Mapping[str, Callable[[Store, Sandbox, Workers, Board], Work[Any]]]] = {"reruns": _rerun_work}
-KINDS: Final = (*_MAKERS, REPLAY)
+CODE: Final = WaitingCode.name
+KINDS: Final = (*_MAKERS, CODE, REPLAY)
 """The kinds of work that a worker can do."""
 
 
@@ -179,12 +193,16 @@ def _workers(  # noqa: PLR0913, PLR0917 - the parts of which they are made
         heartbeat_s=outfit.heartbeat_s,
     )
     board, found = Board(clock), []
-    if outfit.sandbox is not None:
+    if outfit.sandbox is not None and any(kind in outfit.kinds for kind in _MAKERS):
         works = [
             maker(store, outfit.sandbox, judging, board) for kind, maker in _MAKERS.items() if kind in outfit.kinds
         ]
         fit = SandboxWatch(outfit.sandbox, clock, board).fit
         found.append(make(works=works, fit=fit, able=lambda: not board.stands("sandbox_away")))
+    if outfit.code is not None:
+        fit = SandboxWatch(outfit.code, clock, board, "code_waits").fit
+        work = CodeWork(store, outfit.code, clock, board)
+        found.append(make(works=[work], fit=fit, able=lambda: not board.stands("code_waits")))
     if REPLAY in outfit.kinds:
         errand = ReplayErrand(outfit.url, Results(jobs, REPLAY), outfit.concurrency)
         stack.callback(errand.close)
