@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 from validator.daemon.signals import CLOSING_S
+from validator.queue.worker import GRACE_S
 from validator.settings.model import RoundsSettings
 
 ROOT = Path(__file__).parents[2]
@@ -15,9 +16,11 @@ def longest_stop_s() -> float:
     return float(max(documented, RoundsSettings().grace_s)) + CLOSING_S
 
 
-def test_compose_waits_for_the_round_in_hand() -> None:
+def test_compose_waits_for_the_round_in_hand_and_for_what_a_worker_has() -> None:
     minutes = re.findall(r"^ +stop_grace_period: (\d+)m", (ROOT / "docker-compose.yml").read_text(), re.MULTILINE)
-    assert [60 * int(each) > longest_stop_s() for each in minutes] == [True]
+    validator, worker = (60 * int(each) for each in minutes)
+    assert validator > longest_stop_s()
+    assert worker > GRACE_S + CLOSING_S
 
 
 def test_the_documented_systemd_unit_waits_for_the_round_in_hand() -> None:
