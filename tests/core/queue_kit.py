@@ -12,6 +12,7 @@ from typing import Any
 from validator.conditions import Board
 from validator.queue.jobs import open_jobs
 from validator.queue.sweep import Sweep
+from validator.reruns.code_work import WaitingCode
 from validator.reruns.work import WaitingReruns
 from validator.sources import SystemClock
 from validator.store import Store
@@ -90,7 +91,7 @@ async def sweeping(store: Store, url: str, stalled_s: float = 4.0) -> AsyncItera
     clock = SystemClock()
     board = Board(clock)
     async with open_jobs(url, make=True) as jobs:
-        sweep = Sweep(store, clock, jobs, (WaitingReruns(),), board, stalled_s=stalled_s, every_s=0.2)
+        sweep = Sweep(store, clock, jobs, (WaitingReruns(), WaitingCode()), board, stalled_s=stalled_s, every_s=0.2)
         task = asyncio.create_task(sweep.run())
         try:
             yield board

@@ -13,12 +13,14 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from code_world import checks_of, code_world, entries
 from daemon_process import Miners, Site, free_port, until
-from queue_kit import counted, sweeping, worker_processes
+from queue_kit import counted, eventually, sweeping, worker_processes
 from rerun_world import one_round, world_of
 from sqlalchemy import update
 from world import World
 
+from validator.protocol.code_report import CodeReport
 from validator.protocol.task import Windows
 from validator.store import Store, open_store
 from validator.store.tables import reruns
@@ -54,6 +56,22 @@ async def test_on_sigterm_a_worker_finishes_what_it_has_and_takes_nothing_more(
         assert await counted(store, lambda _: True) == {"done": 2, "pending": 4}
     ours = [line["event"] for line in worker.events() if line["event"] != "judging_budget"]
     assert ours == ["worker_started", "rerun_ended", "rerun_ended", "worker_stopped"]
+
+
+async def test_a_worker_judges_code_and_the_next_round_pays_it(store: Store, postgres_url: str, tmp_path: Path) -> None:
+    world = code_world(store)
+    await one_round(world)
+    async with sweeping(store, postgres_url), worker_processes(postgres_url, tmp_path, kinds=("code",)) as workers:
+        await workers.start()
+        await eventually(lambda: all_judged(store))
+    found = await checks_of(store)
+    assert {one.report for one in found} == {CodeReport(3, 4, 2)}
+    await one_round(world)
+    assert [value for _, _, value in await entries(store, 1)] == [one.score for one in found]
+
+
+async def all_judged(store: Store) -> bool:
+    return all(one.state == "done" for one in await checks_of(store))
 
 
 @pytest.mark.attack
