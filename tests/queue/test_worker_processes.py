@@ -159,7 +159,7 @@ async def test_a_validator_gives_its_reruns_to_a_worker_and_counts_what_comes_of
                 return any(one.entered_in is not None and one.event for one in await tx.reruns.listing(1_000))
 
         await until(entered, site)
-        async with aiohttp.request("GET", f"http://127.0.0.1:{site.health_port}/healthz") as answer:
+        async with aiohttp.request("GET", f"http://127.0.0.1:{site.health_port}/readyz") as answer:
             report = await answer.json()
     assert report["checks"]["reruns"]["at_once"] == 2
     assert "reruns_off" not in {one["name"] for one in report["conditions"]}
