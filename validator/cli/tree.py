@@ -224,7 +224,7 @@ TREE: Final = Group(
         ),
         Lazy(
             "worker",
-            "Do what waits in the queue (reruns, replay) until SIGTERM, on any machine that reaches the database.",
+            "Do what waits in the queue until SIGTERM: reruns, code, replays.",
             "validator.cli.worker:worker",
         ),
         Lazy(

@@ -18,7 +18,7 @@ def worker(
     concurrency: Annotated[int, typer.Option(min=1, max=_MOST, metavar="N", help="So many at the same time.")] = 2,
     config: Config = None,
 ) -> None:
-    """Do what waits in the queue (reruns, code, replay) until SIGTERM, on any machine that reaches the database.
+    """Do what waits in the queue until SIGTERM: reruns, code, replays.
 
     The validator has `queue.backend = "postgres"`. A worker needs nothing else of it: no file, no wallet, no chain; for
     reruns and code a container engine, for code `sandbox.runner`. What is in hand at SIGTERM is finished, after 180 s
