@@ -244,6 +244,15 @@ async def test_a_try_from_before_a_reopening_ends_nothing_of_after(parts: Parts)
         assert not await tx.reruns.done(old, "rerun_fail", Reason.RERUN_FS, None, now)
 
 
+async def test_a_job_of_a_try_that_was_made_begins_no_later_one(parts: Parts) -> None:
+    (old, _) = await taken(parts)
+    now = parts.world.clock.now()
+    async with parts.store.begin() as tx:
+        assert await tx.reruns.again(old, Reason.SANDBOX_PULL, now + timedelta(hours=1))
+        assert await tx.reruns.claim(old.rerun_id, old.attempts, now) is None
+        assert await tx.reruns.claim(old.rerun_id, old.attempts + 1, now) is not None
+
+
 async def test_a_worker_that_must_stop_at_once_hands_back_what_it_has(parts: Parts, postgres_url: str) -> None:
     sandbox = Hanging()
     await parts.sweep.look()

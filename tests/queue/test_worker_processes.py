@@ -10,6 +10,7 @@ import signal
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -158,9 +159,15 @@ async def test_a_validator_gives_its_reruns_to_a_worker_and_counts_what_comes_of
             async with store.read() as tx:
                 return any(one.entered_in is not None and one.event for one in await tx.reruns.listing(1_000))
 
+        async def report() -> dict[str, Any]:
+            async with aiohttp.request("GET", f"http://127.0.0.1:{site.health_port}/readyz") as answer:
+                found: dict[str, Any] = await answer.json()
+                return found
+
+        async def worker_is_seen() -> bool:
+            return bool((await report())["checks"]["reruns"]["at_once"] == 2)
+
         await until(entered, site)
-        async with aiohttp.request("GET", f"http://127.0.0.1:{site.health_port}/readyz") as answer:
-            report = await answer.json()
-    assert report["checks"]["reruns"]["at_once"] == 2
-    assert "reruns_off" not in {one["name"] for one in report["conditions"]}
+        await until(worker_is_seen, site)
+        assert "reruns_off" not in {one["name"] for one in (await report())["conditions"]}
     await miners.close()
