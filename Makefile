@@ -59,7 +59,7 @@ test-chain: setup  ## The contract of every chain; with SUBTENSOR_URL=ws://… o
 	$(BIN)/pytest tests/chain/test_chain_contract.py tests/chain/test_bittensor_chain.py --timeout 7200
 
 faults: setup  ## A store that fails under a running daemon (for FAULTS_S s), a daemon that is stopped (for STOPPED_S s) or out of descriptors
-	FAULTS_S=$(or $(FAULTS_S),20) STOPPED_S=$(or $(STOPPED_S),6) $(BIN)/pytest -m faults tests/acceptance --timeout 600
+	FAULTS_S=$(or $(FAULTS_S),20) STOPPED_S=$(or $(STOPPED_S),6) $(BIN)/pytest -m faults tests/acceptance tests/alerts --timeout 600
 
 bench: setup  ## What the dearest answers cost to judge; how much longer a workflow takes over HTTP than its longest path
 	$(BIN)/python benchmarks/dearest_answers.py

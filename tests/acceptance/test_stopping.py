@@ -68,17 +68,21 @@ async def test_a_signal_while_the_store_takes_no_write_ends_it_before_its_time_o
     miners: Miners, sqlite_url: str, tmp_path: Path
 ) -> None:
     site = Site(tmp_path, sqlite_url, miners, WINDOWS)
+    async with site.daemon() as process:  # from its first start on the store has a chain
+        await until(lambda: logged(site, "daemon_started") == 1, site)
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), 60) == Exit.FINE, site.log.read_text()
     file = Path(sqlite_url.removeprefix("sqlite:///"))
     other = sqlite3.connect(file, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     async with site.daemon() as process:
-        await until(lambda: logged(site, "daemon_started") == 1, site)
+        await until(lambda: logged(site, "daemon_started") == 2, site)
         process.send_signal(signal.SIGINT)
         assert await asyncio.wait_for(process.wait(), 15) == Exit.FINE, site.log.read_text()
     assert "Traceback" not in site.log.read_text()
     other.close()
     async with site.daemon() as process:
-        await until(lambda: logged(site, "daemon_started") == 1, site)
+        await until(lambda: logged(site, "daemon_started") == 3, site)
 
 
 async def test_a_signal_while_no_chain_answers(miners: Miners, sqlite_url: str, tmp_path: Path) -> None:

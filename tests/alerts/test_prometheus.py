@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from daemon_process import free_port
 from promtool import FOLDER, need
 
@@ -73,6 +74,7 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.1)
 
 
+@pytest.mark.faults
 async def test_prometheus_reads_the_validator_and_an_alert_comes_and_goes(tmp_path: Path) -> None:
     need("prometheus")
     async with listening() as (board, target):

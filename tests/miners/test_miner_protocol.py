@@ -216,7 +216,18 @@ def rows(table: str) -> list[list[str]]:
 
 def test_every_reason_that_a_miner_can_meet_is_explained() -> None:
     told = [code.strip("`") for row in rows("reasons") for code in row[0].split(", ")]
-    others = ("sample_", "weights_", "skipped_", "settled", "abandoned_", "step_", "quality_", "rerun_", "sandbox_")
+    others = (
+        "sample_",
+        "weights_",
+        "skipped_",
+        "settled",
+        "abandoned_",
+        "step_",
+        "quality_",
+        "rerun_",
+        "sandbox_",
+        "code_",
+    )
     waiting = ("local_descriptors", "local_disk", "local_clock", "local_store_damaged", "local_store_taken")
     assert sorted(told) == sorted(
         reason for reason in Reason if not reason.startswith((*others, *waiting, "digest_mismatch"))

@@ -21,7 +21,7 @@ from validator.protocol.text import printable
 from validator.settings import Settings
 from validator.sources import Clock
 from validator.store import Store
-from validator.store.belonging import adopt_chain
+from validator.store.belonging import adopt_chain, require_chain
 from validator.telemetry import Event
 from validator.weights.plan import mechanisms
 
@@ -109,6 +109,10 @@ async def settle_chain(store: Store, genesis: str, netuid: int, clock: Clock) ->
     Raises:
         OtherChainError: it belongs to another.
     """
+    async with store.read() as tx:
+        await require_chain(tx, genesis, netuid)
+        if await tx.chain.get() is not None:
+            return  # without a write, which a store in trouble would not take now
     async with store.begin() as tx:
         adopted = await adopt_chain(tx, genesis, netuid, clock.now())
     if adopted:

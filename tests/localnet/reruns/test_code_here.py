@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from code_world import checks_of, entries, frozen_of, one_round, working
-from engine_kit import NOTHING, left_behind
+from engine_kit import NOTHING, left_behind, need_engine
 from local_code import GOAL, local_code_world
 from replays import replayed
 
@@ -27,6 +27,11 @@ HANGS = (
     "def test_slugify():\n    assert slugify('A b!') == 'a-b'\n"
 )
 HANGING = msgspec.structs.replace(GOAL, reference=Reference(tests=HANGS))
+
+
+@pytest.fixture(autouse=True)
+def _engine() -> None:
+    need_engine()
 
 
 @pytest.mark.timeout(280)
