@@ -17,7 +17,7 @@ from validator.protocol.reasons import Reason
 from validator.queue.jobs import JobQueue, open_jobs
 from validator.queue.sweep import Sweep
 from validator.queue.tries import Tries
-from validator.queue.work import Ended
+from validator.queue.work import Finished
 from validator.queue.worker import QueueWorker
 from validator.reruns.sandbox.job import Evidence, SandboxFailure, SandboxJob
 from validator.reruns.sandbox.scripted import ScriptedSandbox
@@ -227,7 +227,7 @@ async def test_a_try_that_was_taken_from_its_worker_writes_nothing(parts: Parts)
         async def write(tx: object, at: object, detail: str, row: Rerun = row) -> bool:
             return await tx.reruns.done(row, "rerun_fail", Reason.RERUN_FS, None, at, detail)  # type: ignore[attr-defined,no-any-return]
 
-        await tries._enter(WaitingReruns(), row, Ended(write, "rerun_fail", Reason.RERUN_FS))  # type: ignore[arg-type]
+        await tries._enter(WaitingReruns(), row, Finished(write, "rerun_fail", Reason.RERUN_FS))  # type: ignore[arg-type]
         await tries.hand_back(WaitingReruns(), row)
     assert list(await rows(parts)) == begun
 

@@ -13,7 +13,7 @@ from validator.cli.output import cell, print_json, print_line
 from validator.cli.session import ask_store, change_store
 from validator.cli.tables import Column, print_table
 from validator.store import Transaction
-from validator.store.rerun import RerunState
+from validator.store.records import WorkState
 
 CheckId = Annotated[
     str, typer.Argument(metavar="ID", help="The check's id, as `checks list` has it.", show_default=False)
@@ -34,7 +34,7 @@ _COLUMNS = (
 def list_(
     config: Config = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="At most so many.")] = 20,
-    state: Annotated[RerunState | None, typer.Option("--state", help="Those in this state alone.")] = None,
+    state: Annotated[WorkState | None, typer.Option("--state", help="Those in this state alone.")] = None,
     as_json: Json = False,
 ) -> None:
     """List code checks, newest round first, with how many there are in each state."""

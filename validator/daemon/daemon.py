@@ -13,11 +13,11 @@ from validator.daemon.stop import Stop
 from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
 from validator.rounds.service import RoundService
-from validator.rounds.unless import unless_set
 from validator.settings import Settings
 from validator.store import Store
 from validator.store.errors import StoreDamagedError, StoreLostError
 from validator.telemetry import Event, Metrics
+from validator.unless import unless_set
 from validator.web.state import HealthState
 
 _log = structlog.get_logger()

@@ -4,19 +4,18 @@ import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, get_args
+from typing import Final
 
 from validator.reruns.work import MOST_WAITING
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError
-from validator.store.rerun import RerunState
+from validator.store.records import WORK_STATES
 from validator.telemetry import Metrics
 from validator.web.state import HealthState, QueueSeen
 
 _EVERY_S: Final = 10.0
 _OF_A_ROUND: Final = 24  # reruns at most: two tasks of each of four types, three primaries
-_STATES: Final[tuple[str, ...]] = get_args(RerunState)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ class QueueWatch:
 
     def _tell(self, kind: str, counts: Mapping[str, int], oldest: datetime | None, at_once: int) -> int:
         """Tell how one kind stands; return how many of it wait."""
-        states = {state: counts.get(state, 0) for state in _STATES}
+        states = {state: counts.get(state, 0) for state in WORK_STATES}
         waited = 0.0 if oldest is None else (self.clock.now() - oldest).total_seconds()
         self.health.saw_queue(kind, QueueSeen(states, oldest, at_once))
         self.metrics.queue(kind, states, waited, at_once)

@@ -8,7 +8,7 @@ import structlog
 
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
-from validator.queue.work import Ended, Impossible, Kind, Outcome, Postponed, T, Work, pause_after
+from validator.queue.work import Finished, Impossible, Kind, Outcome, Postponed, T, Work, pause_after
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
@@ -72,7 +72,7 @@ class Tries:
 
     async def _enter(self, work: Work[T], taken: T, outcome: Outcome) -> None:
         match outcome:
-            case Ended():
+            case Finished():
                 now, shown = self.clock.now(), printable(outcome.detail.strip(), _DETAIL)
                 if await self.store.lasting(lambda tx: outcome.write(tx, now, shown)):
                     _tell(work, taken, outcome.outcome, outcome.reason, shown, outcome.seconds)

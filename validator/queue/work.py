@@ -59,7 +59,7 @@ class Queue(Protocol[T]):
         """End it without a result; False if it is no longer the running one."""
 
 
-class Ended(NamedTuple):
+class Finished(NamedTuple):
     """A try that came to a result.
 
     Attributes:
@@ -90,7 +90,7 @@ class Impossible(NamedTuple):
     detail: str = ""
 
 
-Outcome = Ended | Postponed | Impossible
+Outcome = Finished | Postponed | Impossible
 
 
 class Words(NamedTuple):

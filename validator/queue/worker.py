@@ -21,6 +21,7 @@ from validator.store import PATIENCE_S, Store
 from validator.store.errors import StoreAwayError
 from validator.store.unbroken import unbroken
 from validator.telemetry import Event
+from validator.unless import unless_set
 
 GRACE_S: Final = 180.0
 """How long tries may go on after a request to stop: longer than an image may run."""
@@ -102,13 +103,13 @@ class QueueWorker:
         try:
             while not stop.is_set():
                 if not await self.fit():
-                    await self._pause(stop, _LOOK_S)
+                    await unless_set(stop, lambda: self.clock.sleep(_LOOK_S))
                     continue
                 try:
                     await self._take_jobs(stop)
                 except Exception as error:  # noqa: BLE001 - the database may come back, and the next turn do better
                     self._say(error)
-                    await self._pause(stop, _AGAIN_S)
+                    await unless_set(stop, lambda: self.clock.sleep(_AGAIN_S))
         finally:
             alive.cancel()
 
@@ -212,11 +213,3 @@ class QueueWorker:
                 running=len(self._in_hand),
                 done=self.done,
             )
-
-    async def _pause(self, stop: asyncio.Event, seconds: float) -> None:
-        waits = [asyncio.ensure_future(stop.wait()), asyncio.ensure_future(self.clock.sleep(seconds))]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()

@@ -11,7 +11,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import GoalTask, WorkflowSubmission
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_score import WorkflowRun
-from validator.queue.work import Ended, Impossible, Outcome, Postponed, Words
+from validator.queue.work import Finished, Impossible, Outcome, Postponed, Words
 from validator.reruns.sandbox.code import CodeJob, CodeSandbox
 from validator.reruns.sandbox.job import SandboxFailure
 from validator.scoring import Version, version
@@ -94,14 +94,14 @@ class CodeWork(WaitingCode):
         return _done(taken, needs, found, round(self.clock.monotonic() - began, 3))
 
 
-def _done(check: CodeCheck, needs: _Needs, report: CodeReport, seconds: float) -> Ended:
+def _done(check: CodeCheck, needs: _Needs, report: CodeReport, seconds: float) -> Finished:
     score = needs.version.fill_run(needs.measured, report).score.score
 
     async def write(tx: Transaction, at: datetime, detail: str) -> bool:
         return await tx.code_checks.done(check, report, score, at, detail)
 
     told = f"{report.passed} of {report.total} tests passed, {report.findings} findings of the linter"
-    return Ended(write, "judged", Reason.QUALITY_JUDGED, told, seconds)
+    return Finished(write, "judged", Reason.QUALITY_JUDGED, told, seconds)
 
 
 async def _needs(tx: Transaction, check: CodeCheck) -> _Needs | None:

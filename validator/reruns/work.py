@@ -10,7 +10,7 @@ from validator.conditions import Board
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.rerun import RerunEvent
-from validator.queue.work import Ended, Impossible, Outcome, Postponed, Words
+from validator.queue.work import Finished, Impossible, Outcome, Postponed, Words
 from validator.reruns.comparing import Verdict, compare_answer
 from validator.reruns.sandbox.job import Evidence, Sandbox, SandboxFailure, SandboxJob
 from validator.reruns.watch import note_engine
@@ -113,11 +113,11 @@ def _failed(rerun: Rerun, failure: SandboxFailure) -> Outcome:
     return _done(rerun, Verdict(event, failure.reason, None, failure.detail), None)
 
 
-def _done(rerun: Rerun, verdict: Verdict, seconds: float | None) -> Ended:
+def _done(rerun: Rerun, verdict: Verdict, seconds: float | None) -> Finished:
     async def write(tx: Transaction, at: datetime, detail: str) -> bool:
         return await tx.reruns.done(rerun, verdict.event, verdict.reason, verdict.report, at, detail)
 
-    return Ended(write, verdict.event, verdict.reason, verdict.detail, seconds)
+    return Finished(write, verdict.event, verdict.reason, verdict.detail, seconds)
 
 
 async def _needs(tx: Transaction, rerun: Rerun) -> _Needs | None:

@@ -22,13 +22,13 @@ from validator.rounds.readiness import Missing, Readiness, RoundsWaitError
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import Returned, settle_round, void_round
 from validator.rounds.standing import RoundsPausedError, Standing
-from validator.rounds.unless import unless_set
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
 from validator.store.unbroken import unbroken
 from validator.tasks.source import TaskSource
 from validator.telemetry import Event
+from validator.unless import unless_set
 
 _RETRY_S = 5.0
 _TOLD: Final[Mapping[type[ChainError], str]] = {NoSubnetError: "subnet_gone", OtherChainError: "other_chain"}

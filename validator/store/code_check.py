@@ -10,7 +10,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
 from validator.scoring import Version
 from validator.store.dispatch import DispatchKey
-from validator.store.rerun import RerunState
+from validator.store.records import WorkState
 
 
 class QueuedCheck(NamedTuple):
@@ -38,7 +38,7 @@ class CodeCheck:
 
     check_id: str
     key: DispatchKey
-    state: RerunState
+    state: WorkState
     attempts: int
     queued_at: datetime
     due_at: datetime

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from validator.protocol.capabilities import SandboxImage
 from validator.protocol.reasons import Reason
@@ -11,8 +11,7 @@ from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Version
 from validator.store.dispatch import DispatchKey
-
-RerunState = Literal["pending", "running", "done", "inconclusive"]
+from validator.store.records import WorkState
 
 
 class QueuedRerun(NamedTuple):
@@ -55,7 +54,7 @@ class Rerun:
     skill_type: SkillType
     why: Reason
     image: SandboxImage
-    state: RerunState
+    state: WorkState
     attempts: int
     queued_at: datetime
     due_at: datetime

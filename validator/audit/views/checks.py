@@ -8,7 +8,7 @@ from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.sssa import Document
 from validator.store import Transaction
 from validator.store.code_check import CodeCheck
-from validator.store.rerun import RerunState
+from validator.store.records import WorkState
 
 
 class CheckView(Document, frozen=True):
@@ -28,7 +28,7 @@ class CheckView(Document, frozen=True):
     round_id: int
     task_id: str
     hotkey: str
-    state: RerunState
+    state: WorkState
     attempts: int
     queued_at: datetime
     due_at: datetime
@@ -49,10 +49,10 @@ class CheckList(Document, frozen=True):
     checks: tuple[CheckView, ...]
 
 
-async def check_list(tx: Transaction, limit: int, state: RerunState | None = None) -> CheckList:
+async def check_list(tx: Transaction, limit: int, state: WorkState | None = None) -> CheckList:
     """Return at most `limit` checks, those in `state` alone where one is given."""
     found = await tx.code_checks.listing(limit, state)
-    return CheckList(dict(sorted((await tx.code_checks.counts()).items())), tuple(map(_view, found)))
+    return CheckList(dict(await tx.code_checks.counts()), tuple(map(_view, found)))
 
 
 async def check_of(tx: Transaction, check_id: str) -> CheckView | None:

@@ -8,7 +8,8 @@ from validator.protocol.rerun import RerunReport
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.store import Transaction
-from validator.store.rerun import Rerun, RerunState
+from validator.store.records import WorkState
+from validator.store.rerun import Rerun
 
 
 class RerunView(Document, frozen=True):
@@ -36,7 +37,7 @@ class RerunView(Document, frozen=True):
     why_meaning: str | None
     image: str
     digest: str
-    state: RerunState
+    state: WorkState
     attempts: int
     queued_at: datetime
     due_at: datetime
@@ -58,10 +59,10 @@ class RerunList(Document, frozen=True):
     reruns: tuple[RerunView, ...]
 
 
-async def rerun_list(tx: Transaction, limit: int, state: RerunState | None = None) -> RerunList:
+async def rerun_list(tx: Transaction, limit: int, state: WorkState | None = None) -> RerunList:
     """Return at most `limit` reruns, those in `state` alone where one is given."""
     found = await tx.reruns.listing(limit, state)
-    return RerunList(dict(sorted((await tx.reruns.counts()).items())), tuple(map(rerun_view, found)))
+    return RerunList(dict(await tx.reruns.counts()), tuple(map(rerun_view, found)))
 
 
 async def rerun_of(tx: Transaction, rerun_id: str) -> RerunView | None:

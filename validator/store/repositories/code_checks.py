@@ -13,7 +13,6 @@ from validator.store.code_check import CodeCheck, QueuedCheck
 from validator.store.dispatch import DispatchKey
 from validator.store.errors import MismatchError
 from validator.store.repositories.waiting import WaitingWork
-from validator.store.rerun import RerunState
 from validator.store.tables import code_checks
 
 c = code_checks.c
@@ -73,27 +72,10 @@ class CodeChecks(WaitingWork[CodeCheck]):
             if not await self._changed(update(code_checks).where(waiting).values(entered_in=round_id)):
                 raise MismatchError(f"the code check {result.check_id} does not wait to be entered")
 
-    async def of_round(self, round_id: int) -> tuple[CodeCheck, ...]:
-        """Return the checks of a round's answers, by id."""
-        found = await self._all(select(code_checks).where(c.round_id == round_id).order_by(c.check_id))
-        return tuple(map(self._read, found))
-
-    async def entered_in(self, round_id: int) -> tuple[CodeCheck, ...]:
-        """Return those whose results the round entered, by id."""
-        found = await self._all(select(code_checks).where(c.entered_in == round_id).order_by(c.check_id))
-        return tuple(map(self._read, found))
-
     async def entered_of(self, hotkey: str, round_ids: Collection[int]) -> Mapping[str, float]:
         """Return task id to score of the miner's answers in these rounds that have been entered since."""
         mine = and_(c.hotkey == hotkey, c.round_id.in_(round_ids), c.entered_in.is_not(None))
         return {row.task_id: row.score for row in await self._all(select(c.task_id, c.score).where(mine))}
-
-    async def listing(self, limit: int, state: RerunState | None = None) -> tuple[CodeCheck, ...]:
-        """Return at most `limit` checks, newest round first."""
-        statement = select(code_checks).order_by(c.check_id.desc()).limit(limit)
-        if state is not None:
-            statement = statement.where(c.state == state)
-        return tuple(map(self._read, await self._all(statement)))
 
     def _read(self, row: Row[Any]) -> CodeCheck:
         return CodeCheck(

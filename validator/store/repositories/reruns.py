@@ -14,7 +14,7 @@ from validator.scoring import StruckEntry
 from validator.store.dispatch import DispatchKey
 from validator.store.errors import MismatchError
 from validator.store.repositories.waiting import WaitingWork
-from validator.store.rerun import QueuedRerun, Rerun, RerunState
+from validator.store.rerun import QueuedRerun, Rerun
 from validator.store.tables import reruns, window_entries
 
 r = reruns.c
@@ -88,23 +88,6 @@ class Reruns(WaitingWork[Rerun]):
             key = DispatchKey(int(entry.round_id), entry.task_id, entry.hotkey)
             await self._changed(update(reruns).where(_at(key)).values(struck=0.0 if value is None else value))
             await self._changed(update(window_entries).where(mine).values(value=0.0))
-
-    async def of_round(self, round_id: int) -> tuple[Rerun, ...]:
-        """Return what is run again of a round's answers, by id."""
-        found = await self._all(select(reruns).where(r.round_id == round_id).order_by(r.rerun_id))
-        return tuple(_rerun(row) for row in found)
-
-    async def entered_in(self, round_id: int) -> tuple[Rerun, ...]:
-        """Return those whose results the round counted, by id."""
-        found = await self._all(select(reruns).where(r.entered_in == round_id).order_by(r.rerun_id))
-        return tuple(_rerun(row) for row in found)
-
-    async def listing(self, limit: int, state: RerunState | None = None) -> tuple[Rerun, ...]:
-        """Return at most `limit` reruns, newest round first."""
-        statement = select(reruns).order_by(r.rerun_id.desc()).limit(limit)
-        if state is not None:
-            statement = statement.where(r.state == state)
-        return tuple(_rerun(row) for row in await self._all(statement))
 
     def _read(self, row: Row[Any]) -> Rerun:
         return _rerun(row)

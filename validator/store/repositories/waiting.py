@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 from sqlalchemy import Column, ColumnElement, Row, Table, and_, func, select, update
 
 from validator.protocol.reasons import Reason
-from validator.store.records import Upcoming
+from validator.store.records import Upcoming, WorkState
 from validator.store.repositories.base import Repository
 
 _UNENDED: Final = ("pending", "running")
@@ -29,8 +29,8 @@ T = TypeVar("T", bound=_Taken)
 class WaitingWork(Repository, Generic[T]):
     """What all of these tables have: an id that sorts by age, a miner, and the columns of a queue.
 
-    `_table` has a text as its only primary key, and hotkey, state, attempts, queued_at, due_at, started_at, ended_at,
-    reason and detail as `reruns` has them; states are pending, running, inconclusive and its own ends.
+    `_table` has a text as its only primary key, and round_id, hotkey, state, attempts, queued_at, due_at, started_at,
+    ended_at, reason, detail and entered_in as `reruns` has them; a state is one of `WORK_STATES`.
     """
 
     _table: ClassVar[Table]
@@ -107,8 +107,7 @@ class WaitingWork(Repository, Generic[T]):
 
     async def running(self) -> tuple[T, ...]:
         """Return those that are running: at a start, what a crash left."""
-        found = await self._all(select(self._table).where(self._table.c.state == "running").order_by(self._id))
-        return tuple(self._read(row) for row in found)
+        return await self._where(self._table.c.state == "running")
 
     async def reopen(self, work_id: str, at: datetime) -> bool:
         """Let an inconclusive one be tried again from the beginning; False if it is not inconclusive."""
@@ -126,10 +125,25 @@ class WaitingWork(Repository, Generic[T]):
         row = await self._first(select(self._table).where(self._id == work_id))
         return None if row is None else self._read(row)
 
+    async def of_round(self, round_id: int) -> tuple[T, ...]:
+        """Return what belongs to a round's answers, by id."""
+        return await self._where(self._table.c.round_id == round_id)
+
+    async def entered_in(self, round_id: int) -> tuple[T, ...]:
+        """Return those whose results the round counted, by id."""
+        return await self._where(self._table.c.entered_in == round_id)
+
+    async def listing(self, limit: int, state: WorkState | None = None) -> tuple[T, ...]:
+        """Return at most `limit` of them, newest round first."""
+        statement = select(self._table).order_by(self._id.desc()).limit(limit)
+        if state is not None:
+            statement = statement.where(self._table.c.state == state)
+        return tuple(map(self._read, await self._all(statement)))
+
     async def counts(self) -> Mapping[str, int]:
-        """Return how many there are in each state that any is in."""
+        """Return how many there are in each state that any is in, by the state's name."""
         state = self._table.c.state
-        found = await self._all(select(state, func.count().label("many")).group_by(state))
+        found = await self._all(select(state, func.count().label("many")).group_by(state).order_by(state))
         return {row.state: row.many for row in found}
 
     async def oldest(self) -> datetime | None:
@@ -141,6 +155,9 @@ class WaitingWork(Repository, Generic[T]):
     async def unended(self) -> int:
         """Return how many are pending or running."""
         return int(await self._scalar(select(func.count()).where(self._table.c.state.in_(_UNENDED))))
+
+    async def _where(self, mine: ColumnElement[bool]) -> tuple[T, ...]:
+        return tuple(map(self._read, await self._all(select(self._table).where(mine).order_by(self._id))))
 
     @property
     def _id(self) -> Column[Any]:

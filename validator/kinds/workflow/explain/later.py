@@ -10,7 +10,7 @@ from validator.protocol.sssa import Document
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import Version
 from validator.store.code_check import CodeCheck
-from validator.store.rerun import RerunState
+from validator.store.records import WorkState
 
 
 class JudgedLater(Document, frozen=True):
@@ -29,7 +29,7 @@ class JudgedLater(Document, frozen=True):
     """
 
     check_id: str
-    state: RerunState
+    state: WorkState
     attempts: int
     due_at: datetime
     reason: Reason | None
