@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bittensor_core import encrypt_keyfile_data
+from wallet_files import ENCRYPTED
 
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
@@ -70,12 +70,11 @@ def test_a_missing_hotkey(tmp_path: Path) -> None:
 def test_an_encrypted_hotkey(tmp_path: Path) -> None:
     file = tmp_path / "wallets" / "cold" / "hotkeys" / "hot"
     file.parent.mkdir(parents=True)
-    plain = json.dumps({"ss58Address": ME.hotkey, "privateKey": "0x" + "11" * 64}).encode()
-    file.write_bytes(encrypt_keyfile_data(plain, "correct horse"))
+    file.write_bytes(ENCRYPTED.read_bytes())
     wallet = f'path = "{tmp_path}/wallets"\nname = "cold"\nhotkey = "hot"'
     line = refused(settings_in(tmp_path, wallet=wallet), Exit.HOTKEY_ENCRYPTED)
     assert line.startswith("The hotkey's file is encrypted: hotkey `hot` of wallet `cold` in ")
-    assert "without a password" in line
+    assert "wallet.password_file" in line
 
 
 def test_a_hotkey_that_is_not_registered(tmp_path: Path) -> None:

@@ -6,6 +6,10 @@ from bittensor_core import serialized_keypair_to_keyfile_data
 
 from validator.protocol.signatures import Signer
 
+# The hotkey //Validator as `btcli` encrypts it today (NaCl); making one takes two seconds.
+ENCRYPTED = Path(__file__).parents[1] / "fixtures" / "encrypted_hotkey"
+PASSWORD = "correct horse, bättery"
+
 
 def write_hotkey(wallets: Path, signer: Signer, name: str = "default", hotkey: str = "default") -> None:
     """Write an unencrypted hotkey file as the SDK does."""

@@ -1,14 +1,12 @@
 """Set-ups with one fault each, table-driven: `validator doctor` names fault and fix. Settings, wallet, tasks."""
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from bittensor_core import encrypt_keyfile_data
 from doctor_kit import ME, QUICK, Place, findings
-from wallet_files import write_hotkey
+from wallet_files import ENCRYPTED, write_hotkey
 
 from validator.doctor import diagnose
 
@@ -60,8 +58,19 @@ def no_wallets(place: Place) -> None:
 
 
 def encrypted(place: Place) -> None:
-    plain = json.dumps({"ss58Address": ME.hotkey, "privateKey": "0x" + "11" * 64}).encode()
-    key_file(place).write_bytes(encrypt_keyfile_data(plain, "correct horse"))
+    key_file(place).write_bytes(ENCRYPTED.read_bytes())
+
+
+def open_password(place: Place) -> None:
+    encrypted(place)
+    password = place.folder / "password"
+    password.write_text("hunter2")
+    password.chmod(0o644)
+    place.settings["wallet"]["password_file"] = str(password)
+
+
+def needless_password(place: Place) -> None:
+    place.settings["wallet"]["password_file"] = f"{place.folder}/password"
 
 
 def damaged(place: Place) -> None:
@@ -97,7 +106,9 @@ def nothing(_: Place) -> None:
         (unknown_version, "settings", "fault", "9.9.9", "install the one that does"),
         (other_hotkey, "wallet", "fault", "no such file", "set wallet.hotkey; in {folder}/wallets/default/hotkeys"),
         (no_wallets, "wallet", "fault", "no such file", "set wallet.path; no wallet is in {folder}/nowhere"),
-        (encrypted, "wallet", "fault", "encrypted", "make a hotkey without a password"),
+        (encrypted, "wallet", "fault", "encrypted", "let wallet.password_file name a file of mode 400"),
+        (open_password, "wallet", "fault", "cannot be unlocked", "a file of this user, mode 400"),
+        (needless_password, "wallet", "fault", "not encrypted", "or remove wallet.password_file"),
         (damaged, "wallet", "fault", "damaged or no keyfile", "put the hotkey's file there again"),
         (for_everybody, "wallet", "warning", "mode 644: other users may use", "chmod 600 {folder}/wallets"),
         (no_folder, "tasks", "fault", "tasks.directory: `tasks` cannot be listed", "set tasks.directory"),

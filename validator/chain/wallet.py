@@ -2,8 +2,15 @@
 
 from pathlib import Path
 
-from bittensor_core import KeyfileError, deserialize_keypair_from_keyfile_data, keyfile_data_is_encrypted
+from bittensor_core import (
+    KeyfileError,
+    WrongPasswordError,
+    decrypt_keyfile_data,
+    deserialize_keypair_from_keyfile_data,
+    keyfile_data_is_encrypted,
+)
 
+from validator.chain.password import PasswordFileError, read_password
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
@@ -22,11 +29,23 @@ class HotkeyEncryptedError(WalletError):
     """The hotkey's file is encrypted."""
 
 
+class HotkeyPasswordError(WalletError):
+    """The hotkey's file cannot be unlocked."""
+
+
+class HotkeyPlainError(WalletError):
+    """The hotkey's file is not encrypted."""
+
+
 def load_signer(settings: WalletSettings) -> Signer:
     """Return the hotkey that the settings name; the coldkey is never touched.
 
+    Unlocking an encrypted file takes some two seconds and 512 MiB of memory, as its format wills it.
+
     Raises:
         HotkeyMissingError, HotkeyEncryptedError: the text says which file and what to do.
+        HotkeyPasswordError: the password's file cannot be used, or holds another password.
+        HotkeyPlainError: there is a password, and nothing that it unlocks.
         WalletError: it is damaged, unreadable or holds no private key; likewise.
     """
     if settings.uri is not None:
@@ -40,7 +59,7 @@ def load_signer(settings: WalletSettings) -> Signer:
         raise HotkeyMissingError(f"{place}; check path, name and hotkey of [wallet] in the settings") from None
     except OSError as error:
         raise WalletError(f"{place}: {error.strerror or error}; check [wallet] in the settings") from None
-    signer = Signer(_keypair(data, place))
+    signer = Signer(_keypair(_unlocked(data, place, settings.password_file), place))
     try:
         signer.sign(b"")
     except ValueError:
@@ -48,9 +67,27 @@ def load_signer(settings: WalletSettings) -> Signer:
     return signer
 
 
+def _unlocked(data: bytes, place: str, password_file: Path | None) -> bytes:
+    """Return the file's content in the clear; the password lives no longer than this call."""
+    if not keyfile_data_is_encrypted(data):
+        if password_file is not None:
+            raise HotkeyPlainError(f"{place}; encrypt it, or remove wallet.password_file")
+        return data
+    if password_file is None:
+        raise HotkeyEncryptedError(
+            f"{place}; name a file that holds its password in wallet.password_file, or use a hotkey without a password"
+        )
+    try:
+        return bytes(decrypt_keyfile_data(data, read_password(password_file.expanduser())))
+    except PasswordFileError as error:
+        raise HotkeyPasswordError(f"{place}: {error}") from None
+    except WrongPasswordError:
+        raise HotkeyPasswordError(f"{place}: wallet.password_file holds another password") from None
+    except (KeyfileError, ValueError):
+        raise WalletError(f"{place}: the file is damaged or no keyfile") from None
+
+
 def _keypair(data: bytes, place: str) -> object:
-    if keyfile_data_is_encrypted(data):
-        raise HotkeyEncryptedError(f"{place}; a validator signs by itself and needs a hotkey without a password")
     try:
         return deserialize_keypair_from_keyfile_data(data)
     except (KeyfileError, ValueError):

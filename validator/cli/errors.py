@@ -20,6 +20,7 @@ _CODES: Final[Mapping[str, Exit]] = {
     "validator.chain.base.OtherChainError": Exit.OTHER_CHAIN,
     "validator.chain.wallet.HotkeyEncryptedError": Exit.HOTKEY_ENCRYPTED,
     "validator.chain.wallet.HotkeyMissingError": Exit.HOTKEY_MISSING,
+    "validator.chain.wallet.HotkeyPasswordError": Exit.HOTKEY_ENCRYPTED,
     "validator.chain.wallet.WalletError": Exit.NOT_READY,
     "validator.daemon.signals.StoppedAtStartError": Exit.NOT_STARTED,
     "validator.queue.errors.QueueError": Exit.NOT_READY,

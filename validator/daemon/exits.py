@@ -25,7 +25,7 @@ class Exit(IntEnum):
     LOOK = 6, "Nothing keeps it from its work, and somebody should look: warnings."
     ENDPOINT = 10, "No chain answers at `chain.endpoints`, or what answers is no subtensor."
     HOTKEY_MISSING = 11, "The hotkey's file is not there."
-    HOTKEY_ENCRYPTED = 12, "The hotkey's file is encrypted."
+    HOTKEY_ENCRYPTED = 12, "The hotkey's file is encrypted, and no password unlocks it."
     NOT_REGISTERED = 13, "The hotkey is not registered on the subnet."
     NO_SUBNET = 14, "The chain has no subnet of this netuid."
     WEIGHTS_LOCKED = 15, "Weights are locked: something else seems to send them with this hotkey."

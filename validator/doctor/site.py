@@ -18,7 +18,7 @@ class Limits(NamedTuple):
 
     Attributes:
         whole: the whole examination.
-        wallet: reading the hotkey's file.
+        wallet: reading the hotkey's file, and unlocking it.
         endpoint: an endpoint, from the first look for its name to its last answer.
         chain: a first look at the subnet.
         database: connecting, and each statement.
@@ -27,8 +27,8 @@ class Limits(NamedTuple):
         fresh_block: waiting for blocks that tell whether the clock is right.
     """
 
-    whole: float = 23.0
-    wallet: float = 3.0
+    whole: float = 22.0
+    wallet: float = 6.0
     endpoint: float = 8.0
     chain: float = 16.0
     database: float = 12.0

@@ -4,38 +4,59 @@ import asyncio
 import os
 import pwd
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from validator.chain.wallet import HotkeyEncryptedError, HotkeyMissingError, WalletError, load_signer
+from validator.chain.wallet import (
+    HotkeyEncryptedError,
+    HotkeyMissingError,
+    HotkeyPasswordError,
+    HotkeyPlainError,
+    WalletError,
+    load_signer,
+)
 from validator.doctor.finding import Check, Finding, fault, note, ok, warning
 from validator.doctor.site import Site
+from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.settings import WalletSettings
 
-_ENCRYPTED: Final = "make a hotkey without a password for this validator (`btcli wallet new-hotkey`), and register it"
+# What is put in front of an error's detail, and what to do; "": the surroundings tell.
+_REFUSED: Final[Mapping[type[WalletError], tuple[str, str]]] = {
+    HotkeyMissingError: ("no such file: ", ""),
+    HotkeyEncryptedError: (
+        "encrypted: ",
+        "let wallet.password_file name a file of mode 400 with its password; or use a hotkey without one",
+    ),
+    HotkeyPasswordError: (
+        "cannot be unlocked: ",
+        "let wallet.password_file name a file of this user, mode 400, with the password as its one line",
+    ),
+    HotkeyPlainError: ("not encrypted: ", "encrypt the hotkey's file, or remove wallet.password_file"),
+}
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _SHOWN: Final = 5
 
 
 async def _look(site: Site) -> list[Finding]:
-    return await asyncio.to_thread(_found, site.settings.wallet)
+    return await asyncio.to_thread(_found, site.settings.wallet, site.signer)
 
 
-def _found(wallet: WalletSettings) -> list[Finding]:
+def _found(wallet: WalletSettings, unlocked: Signer | None) -> list[Finding]:
     if wallet.uri is not None:
         return [note("wallet", "a development key, wallet.uri: anybody can have it")]
     file = hotkey_file(wallet)
     try:
-        signer = load_signer(wallet)
-    except HotkeyMissingError as error:
-        return [fault("wallet", f"no such file: {error.detail}", _where(file))]
-    except HotkeyEncryptedError as error:
-        return [fault("wallet", f"encrypted: {error.detail}", _ENCRYPTED)]
+        signer = unlocked or load_signer(wallet)  # unlocking takes seconds: once
     except WalletError as error:
-        return [fault("wallet", error.detail, _rights(file))]
+        seen, advice = _REFUSED.get(type(error), ("", ""))
+        return [fault("wallet", seen + error.detail, advice or _where_or_rights(error, file))]
     return [ok("wallet", f"{signer.hotkey} in {printable(str(file))}"), *_others(file), *_coldkey(file)]
+
+
+def _where_or_rights(error: WalletError, file: Path) -> str:
+    return _where(file) if isinstance(error, HotkeyMissingError) else _rights(file)
 
 
 def hotkey_file(wallet: WalletSettings) -> Path:
@@ -104,7 +125,7 @@ def user_name(number: int) -> str:
 
 CHECK: Final = Check(
     "wallet",
-    "The hotkey's file: whose hotkey, readable by this user alone, not encrypted, the coldkey not beside it.",
+    "The hotkey's file: whose hotkey, readable by this user alone, unlocked if encrypted, the coldkey not beside it.",
     "look at the disk that the wallet lies on; the hotkey must be a plain file",
     5.0,
     _look,

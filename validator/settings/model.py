@@ -114,6 +114,12 @@ class WalletSettings(Section):
     name: WalletName = _key("default", "The wallet's name.", allowed=_NAME)
     hotkey: WalletName = _key("default", "The hotkey's name in that wallet.", allowed=_NAME)
     path: PlainPath = _key(Path("~/.bittensor/wallets"), "The folder of the wallets.", allowed="a path")
+    password_file: PlainPath | None = _key(
+        None,
+        "A file that holds the password of an encrypted hotkey, one line, readable by the validator alone (mode 400).",
+        allowed="a path",
+        example="/run/secrets/hotkey_password",
+    )
     uri: Uri | None = _key(
         None,
         "A development key instead of the wallet; with the simulated chain only.",
