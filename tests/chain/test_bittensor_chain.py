@@ -67,7 +67,7 @@ async def test_a_snapshot_is_read_at_one_block_and_says_what_the_chain_says() ->
     assert seen.neurons[:2] == expected.neurons[:2]
     assert (seen.block, seen.block_hash, seen.block_time) == (15, expected.block_hash, expected.block_time)
     assert (seen.epoch, seen.tempo, seen.owner_hotkey) == (1, 9, OTHER)
-    assert (await bench.chain.head()).epoch_end == 19
+    assert (await bench.chain.head()).epoch_end == 17
 
 
 async def test_a_subnet_without_an_owner_names_nobody() -> None:
@@ -138,7 +138,7 @@ async def test_an_old_runtime_is_read_item_by_item_and_said_once() -> None:
     bench = await Bench(lacks=NEWER).ready()
     with capture_logs() as logs:
         head = await bench.chain.head()
-        assert (head.epoch, head.epoch_end) == (1, 19)
+        assert (head.epoch, head.epoch_end) == (1, 16)
         assert (await bench.chain.snapshot()).epoch == 1
         assert (await bench.chain.parameters()).mechanisms == 1
         assert await bench.chain.commits(0) == ()

@@ -114,12 +114,18 @@ async def test_waiting_ends_with_the_block_or_a_later_one(build: Build) -> None:
     assert (await world.run(world.chain.wait_for_block(first.number))).number >= later.number
 
 
-async def test_epochs_follow_each_other(build: Build) -> None:
+async def test_an_epoch_ends_in_the_block_before_a_step(build: Build) -> None:
     world = await build()
     head = await world.run(world.chain.head())
-    assert head.epoch_end is not None
-    following = await world.run(world.chain.wait_for_block(head.epoch_end + 2))
-    assert following.epoch > head.epoch
+    for _ in range(2):
+        assert head.epoch_end is not None
+        last = await world.run(world.chain.wait_for_block(head.epoch_end))
+        begun = await world.run(world.chain.wait_for_block(head.epoch_end + 1))
+        blocks = range(head.number + 1, head.epoch_end + 2)
+        assert [block for block in blocks if await world.stepped(block)] == [head.epoch_end + 1]
+        assert last.number > head.epoch_end or (last.epoch, last.epoch_end) == (head.epoch, head.epoch_end)
+        assert begun.epoch == head.epoch + 1
+        head = begun
 
 
 async def test_parameters_are_those_of_the_subnet(build: Build) -> None:

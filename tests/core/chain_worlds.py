@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Coroutine, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, Literal, Protocol, Self, TypeVar
 
+from msgspec.structs import replace
 from pump import pumped
 from subtensor_node import Node
 
@@ -13,7 +14,7 @@ from validator.chain.base import Chain
 from validator.chain.bittensor import BittensorChain
 from validator.chain.quantize import to_u16
 from validator.chain.simulated import Faults, SimulatedChain
-from validator.chain.state import SubnetRules
+from validator.chain.state import SubnetRules, WeightRow
 from validator.chain.submission import Limits
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.round import Axon
@@ -71,6 +72,9 @@ class World(Protocol):
 
     async def announce(self, uid: int, ip: str, port: int) -> None:
         """Announce an axon as the miner at `uid`."""
+
+    async def stepped(self, block: int) -> bool:
+        """Return whether the subnet stepped in `block`, a past one, by what the chain itself shows of it."""
 
     async def break_at(self, phase: Break | None) -> None:
         """Break the connection under the submissions to come, or no more."""
@@ -142,6 +146,15 @@ class SimulatedWorld(LocalWorld):
     async def announce(self, uid: int, ip: str, port: int) -> None:
         self.subnet.serve_axon(self.miners[uid], Axon(ip, port))
 
+    async def stepped(self, block: int) -> bool:
+        """Look whether a commitment of the block before is in force: what a step does in a simulated subnet."""
+        rules = replace(self.subnet.rules, reveal_epochs=1)
+        row = WeightRow(0, 0, block - 1, ((1, 1),))
+        begun = datetime.fromtimestamp(rules.genesis, UTC)
+        then = VirtualClock(begun + timedelta(seconds=rules.block_time_s * block))
+        twin = SimulatedSubnet(replace(self.subnet.state, rules=rules, weights=(), commits=(row,)), then)
+        return twin.weights(0, 0) != {}
+
     async def break_at(self, phase: Break | None) -> None:
         faults = {
             None: Faults(),
@@ -180,6 +193,9 @@ class SdkWorld(LocalWorld):
 
     async def announce(self, uid: int, ip: str, port: int) -> None:
         await self.run(self._connected(MINERS[uid - min(self.miners)]).announce_axon(ip, port))
+
+    async def stepped(self, block: int) -> bool:
+        return self.node.steps.stepped(block)
 
     async def sealed(self, weights: Mapping[int, float]) -> None:
         self.node.sealed = to_u16(weights)

@@ -13,6 +13,7 @@ from bittensor._transport.errors import StorageFunctionNotFound
 from bittensor.result import ChainError as SdkChainError
 from bittensor.result import chain_error_from_substrate_request
 from subtensor_state import announced, committed, metagraph, stored
+from subtensor_steps import Stepping, Steps
 
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.signatures import verify
@@ -52,6 +53,7 @@ class Node:
 
     Attributes:
         subnet: the subnet it knows.
+        steps: when that subnet steps; the rules of the simulated one do not decide it.
         lacks: names of storage items, runtime calls and extrinsics that its runtime does not have.
         down: connections break and new ones wait.
         silent: it takes requests and never answers.
@@ -70,6 +72,8 @@ class Node:
         self.subnet = subnet
         self.clock = clock
         self.lacks = lacks
+        rules = subnet.rules
+        self.steps = Steps(rules.netuid, rules.tempo, scheduled="SubnetEpochIndex" not in lacks)
         self.down = False
         self.silent = False
         self.fault: Phase | None = None
@@ -87,6 +91,10 @@ class Node:
     def connect(self) -> bt.Substrate:
         """Return one more connection."""
         return cast("bt.Substrate", MemorySubstrate(self))
+
+    def stepping(self) -> Stepping:
+        """Return what the newest block's state says of the subnet's steps."""
+        return self.steps.at(self.subnet.blocks.number())
 
     def hash(self, number: int) -> str:
         """Return a block's hash, as the SDK writes it."""
@@ -178,7 +186,7 @@ class MemorySubstrate:
         if (module, name, params) == ("System", "BlockHash", [0]):
             return "0x" + self.node.subnet.blocks.identity
         assert module == "SubtensorModule"
-        value = stored(self.node.subnet, name, params or [])
+        value = stored(self.node.subnet, self.node.stepping(), name, params or [])
         self.node.after_read(name)
         young = name == "LastUpdate" and self.node.young_mechanisms
         return [] if young and params != [self.node.subnet.rules.netuid] else value
@@ -203,8 +211,8 @@ class MemorySubstrate:
         self.node.pinned.append(block_hash)
         if self.node.gone or params != [self.node.subnet.rules.netuid]:
             return None
-        end = self.node.subnet.blocks.head().epoch_end or 0
-        value: Any = metagraph(self.node.subnet) if method == "get_metagraph" else end + 1
+        planned = self.node.steps.planned(self.node.subnet.blocks.number())
+        value: Any = metagraph(self.node.subnet, self.node.stepping()) if method == "get_metagraph" else planned
         self.node.after_read(method)
         return value
 

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Final
 
+from subtensor_steps import Stepping
+
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.round import Axon
 
@@ -13,9 +15,7 @@ NOBODY: Final = "5C4hrfjw9DjXZTzV3MwzrrAr9P1MJhSrvWGWqi1eSuyUpnhM"
 
 _READS: Final[dict[str, Callable[[SimulatedSubnet, list[Any]], Any]]] = {
     "BlockAtRegistration": lambda subnet, params: subnet.registered_at(params[1]),
-    "BlocksSinceLastStep": lambda subnet, _: subnet.blocks.number() % (subnet.rules.tempo + 1),
     "CommitRevealWeightsEnabled": lambda subnet, _: subnet.rules.reveal_epochs > 0,
-    "LastEpochBlock": lambda subnet, _: subnet.blocks.head().epoch * (subnet.rules.tempo + 1),
     "LastUpdate": lambda subnet, params: [
         subnet.last_update(params[0] // MAX_SUBNETS, neuron.uid) for neuron in subnet.snapshot().neurons
     ],
@@ -24,26 +24,31 @@ _READS: Final[dict[str, Callable[[SimulatedSubnet, list[Any]], Any]]] = {
     "MinAllowedWeights": lambda _, __: 0,
     "NetworkRegisteredAt": lambda _, __: 0,
     "NetworksAdded": lambda _, __: True,
-    "PendingEpochAt": lambda _, __: 0,
     "RevealPeriodEpochs": lambda subnet, _: subnet.rules.reveal_epochs,
     "SubnetEpochConsensus": lambda _, __: "Yuma",
-    "SubnetEpochIndex": lambda subnet, _: subnet.blocks.head().epoch,
     "SubnetworkN": lambda subnet, _: len(subnet.snapshot().neurons),
-    "Tempo": lambda subnet, _: subnet.rules.tempo,
     "Uids": lambda subnet, params: next((n.uid for n in subnet.snapshot().neurons if n.hotkey == params[1]), None),
     "Weights": lambda subnet, params: list(subnet.weights(params[0] // MAX_SUBNETS, params[1]).items()),
     "WeightsSetRateLimit": lambda subnet, _: subnet.rules.weights_rate_limit,
     "WeightsVersionKey": lambda subnet, _: subnet.rules.version_key,
 }
 
+_STEPPING: Final[dict[str, Callable[[Stepping], int]]] = {
+    "BlocksSinceLastStep": lambda state: state.since,
+    "LastEpochBlock": lambda state: state.last,
+    "PendingEpochAt": lambda state: state.pending,
+    "SubnetEpochIndex": lambda state: state.epoch,
+    "Tempo": lambda state: state.tempo,
+}
 
-def stored(subnet: SimulatedSubnet, name: str, params: list[Any]) -> Any:
+
+def stored(subnet: SimulatedSubnet, stepping: Stepping, name: str, params: list[Any]) -> Any:
     """Return one storage item; of other subnets there is nothing."""
     if name == "StakeThreshold":
         return int(subnet.rules.min_stake_tao * RAO)
-    if params[0] % MAX_SUBNETS != subnet.rules.netuid:
+    if (params[0] - subnet.rules.netuid) % MAX_SUBNETS:
         return False if name == "NetworksAdded" else None
-    return _READS[name](subnet, params)
+    return _STEPPING[name](stepping) if name in _STEPPING else _READS[name](subnet, params)
 
 
 def committed(subnet: SimulatedSubnet, index: int) -> list[tuple[int, list[tuple[str, int, str, int]]]]:
@@ -55,7 +60,7 @@ def committed(subnet: SimulatedSubnet, index: int) -> list[tuple[int, list[tuple
     return [(block // length, [(hotkey, block, "0x00", 1)]) for hotkey, block in reversed(rows)]
 
 
-def metagraph(subnet: SimulatedSubnet) -> dict[str, Any]:
+def metagraph(subnet: SimulatedSubnet, stepping: Stepping) -> dict[str, Any]:
     """Return the runtime's answer to get_metagraph, as far as the SDK needs it."""
     snapshot = subnet.snapshot()
     neurons = snapshot.neurons
@@ -63,9 +68,9 @@ def metagraph(subnet: SimulatedSubnet) -> dict[str, Any]:
     return {
         "netuid": snapshot.netuid,
         "block": snapshot.block,
-        "tempo": snapshot.tempo,
-        "last_step": 0,
-        "blocks_since_last_step": 0,
+        "tempo": stepping.tempo,
+        "last_step": snapshot.block - stepping.since,
+        "blocks_since_last_step": stepping.since,
         "owner_hotkey": snapshot.owner_hotkey or NOBODY,
         "owner_coldkey": NOBODY,
         "network_registered_at": 0,

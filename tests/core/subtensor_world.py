@@ -110,6 +110,11 @@ class NodeWorld:
         (miner,) = (key for key in map(self._key, MINERS) if key.hotkey == self.miners[uid])
         await self._chain(miner).announce_axon(ip, port)
 
+    async def stepped(self, block: int) -> bool:
+        """Look at the chain's own count of blocks since a step, in the state of that block."""
+        view = await self._client.at(block)
+        return int(await view.query(("SubtensorModule", "BlocksSinceLastStep"), [self.netuid])) == 0
+
     async def break_at(self, phase: Break | None) -> None:
         del phase
         self._cannot("faults")

@@ -53,7 +53,7 @@ class SubnetParameters(NamedTuple):
     """What the subnet asks of validators.
 
     Attributes:
-        tempo: blocks in an epoch, less one.
+        tempo: blocks in an epoch, less one; on runtimes with an epoch index of their own not less.
         weights_rate_limit: blocks that must lie between a neuron's last update and its next weights.
         min_stake_tao: least stake with which weights may be set, TAO.
         version_key: least version key that weights must carry.

@@ -13,6 +13,7 @@ import structlog
 
 from validator.chain.base import ChainError, Head, NoSubnetError, OtherChainError, SubnetParameters
 from validator.chain.connection import is_missing
+from validator.chain.epochs import numbered_epoch, planned_end
 from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 from validator.protocol.text import printable
 
@@ -164,16 +165,16 @@ class Reads:
 
     async def _epoch(self, view: bt.Snapshot) -> tuple[int, int | None]:
         """Return the epoch's index and its last block as now planned (D-22)."""
-        netuid = self._netuid
-        index = await self._optional("SubnetEpochIndex", view.query(_item("SubnetEpochIndex"), [netuid]), None)
+        netuid = [self._netuid]
+        index = await self._optional("SubnetEpochIndex", view.query(_item("SubnetEpochIndex"), netuid), None)
         if index is None:
-            length = int(await view.query(_item("Tempo"), [netuid])) + 1
-            start = int(await view.query(_item("NetworkRegisteredAt"), [netuid]) or 0)
-            epoch = max(0, view.block - start) // length
-            return epoch, start + (epoch + 1) * length - 1
-        planned = view.read("next_epoch_start_block", netuid=netuid)
-        begin = await self._optional("get_next_epoch_start_block", planned, None)
-        return int(index), None if begin is None else max(view.block, begin - 1)
+            tempo = int(await view.query(_item("Tempo"), netuid))
+            registered = int(await view.query(_item("NetworkRegisteredAt"), netuid) or 0)
+            return numbered_epoch(view.block, self._netuid, tempo, registered)
+        read = view.read("next_epoch_start_block", netuid=self._netuid)
+        planned = await self._optional("get_next_epoch_start_block", read, None)
+        since = int(await view.query(_item("BlocksSinceLastStep"), netuid) or 0)
+        return int(index), planned_end(view.block, planned, since)
 
     async def _optional(self, name: str, read: Awaitable[T], otherwise: T) -> T:
         try:
