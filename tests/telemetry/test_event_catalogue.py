@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from validator.queue.work import Words
+from validator.telemetry.catalogue import SUBJECTS
 from validator.telemetry.events import Event
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(file for package in ("validator", "localnet") for file in (ROOT / package).rglob("*.py"))
 LEVELS = {"debug", "info", "warning", "error", "critical", "exception", "log"}
+ALARMING = {"warning", "error", "critical", "exception"}
 LOGGERS = {"_log", "log", "_logger", "logger"}
 
 _FIELDS = {"exc_info": "exception"}  # as the log shows it
@@ -18,7 +20,7 @@ _FIELDS = {"exc_info": "exception"}  # as the log shows it
 
 class Call(NamedTuple):
     place: str
-    level: str
+    levels: frozenset[str]
     names: frozenset[str]
     fields: frozenset[str]
 
@@ -28,18 +30,25 @@ def logged() -> Iterator[Call]:
         for node in ast.walk(ast.parse(file.read_text())):
             if not (isinstance(node, ast.Call) and node.args):
                 continue
-            func = node.func.body if isinstance(node.func, ast.IfExp) else node.func  # one of two levels
-            if not isinstance(func, ast.Attribute):
-                continue
-            owner = func.value
-            name = owner.id if isinstance(owner, ast.Name) else owner.attr if isinstance(owner, ast.Attribute) else ""
-            if name in LOGGERS and func.attr in LEVELS:
+            if levels := frozenset(_levels(node.func)):
                 yield Call(
                     f"{file.relative_to(ROOT)}:{node.lineno}",
-                    func.attr,
+                    levels,
                     frozenset(_names(node.args[0])),
                     frozenset(_FIELDS.get(keyword.arg, keyword.arg) for keyword in node.keywords if keyword.arg),
                 )
+
+
+def _levels(func: ast.expr) -> Iterator[str]:
+    """The levels that a call may log at: one, or one of two."""
+    if isinstance(func, ast.IfExp):
+        yield from _levels(func.body)
+        yield from _levels(func.orelse)
+    elif isinstance(func, ast.Attribute):
+        owner = func.value
+        name = owner.id if isinstance(owner, ast.Name) else owner.attr if isinstance(owner, ast.Attribute) else ""
+        if name in LOGGERS and func.attr in LEVELS:
+            yield func.attr
 
 
 def words() -> dict[str, set[str]]:
@@ -86,3 +95,15 @@ def test_every_event_says_what_it_means() -> None:
         assert event.meaning.endswith("."), event
         assert "\n" not in event.meaning
         assert event == event.value == event.name.lower()
+
+
+def test_every_event_that_warns_says_what_to_do() -> None:
+    alarming = {name for call in logged() if call.levels & ALARMING for name in call.names}
+    assert {"daemon_failed", "flag_raised", "rerun_ended"} & alarming == {"daemon_failed", "flag_raised"}
+    assert [name for name in sorted(alarming) if not Event(name).todo] == []
+    assert all(event.todo.endswith((".", "?")) and "\n" not in event.todo for event in Event if event.todo)
+
+
+def test_every_event_has_one_entry() -> None:
+    entries = [name for subject in SUBJECTS.values() for name in subject]
+    assert entries == [str(event) for event in Event]

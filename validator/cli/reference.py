@@ -20,6 +20,7 @@ from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.scoring import CURRENT, version
 from validator.settings import KeyReference, Settings, reference
 from validator.telemetry import Event
+from validator.telemetry.catalogue import SUBJECTS
 
 FOLDER: Final = Path("docs/reference")
 _WIDTH: Final = 120
@@ -96,12 +97,25 @@ def _events() -> Iterator[str]:
         "Every line of the log is one event: its name stands in `event`, beside `level` and `timestamp` (UTC).",
         "In JSON the fields are keys; `reason` is a [reason code](reasons.md).",
         "Libraries' own records have other names in `event`.",
-        "What to do about one: [At three in the morning](../operators.md#at-three-in-the-morning).",
+        "More on what to do: [At three in the morning](../operators.md#at-three-in-the-morning).",
         "Lines of an event that folds are written once an hour where those fields are the same;",
         "`repeats` counts the rest.",
     )
-    rows = [[f"`{event}`", event.meaning, _code(sorted(event.fields)), _code(event.folds or ())] for event in Event]
-    yield _table(["event", "meaning", "fields", "folds by"], rows)
+    for title, subject in SUBJECTS.items():
+        yield f"## {title}"
+        yield _table(
+            ["event", "meaning", "what to do", "fields", "folds by"], [_event(Event(name)) for name in subject]
+        )
+
+
+def _event(event: Event) -> list[str]:
+    return [
+        f"`{event}`",
+        event.meaning,
+        event.todo or "nothing",
+        _code(sorted(event.fields)),
+        _code(event.folds or ()),
+    ]
 
 
 def _code(names: Iterable[str]) -> str:

@@ -1,0 +1,24 @@
+"""The catalogue of events: a file per subject."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from validator.telemetry.catalogue.entry import Entry, Subject
+from validator.telemetry.catalogue.miners import TASKS_AND_MINERS
+from validator.telemetry.catalogue.process import PROCESS, SERVERS
+from validator.telemetry.catalogue.rounds import ROUNDS
+from validator.telemetry.catalogue.waiting import CODE_OF_PLANS, RERUNS
+from validator.telemetry.catalogue.weights import CHAIN_AND_WEIGHTS
+
+__all__ = ["SUBJECTS", "Entry"]
+
+# By the heading that docs/reference/events.md gives them.
+SUBJECTS: Final[Mapping[str, Subject]] = {
+    "The process": PROCESS,
+    "Servers": SERVERS,
+    "Rounds": ROUNDS,
+    "Reruns": RERUNS,
+    "Code of plans": CODE_OF_PLANS,
+    "Tasks and miners": TASKS_AND_MINERS,
+    "Chain and weights": CHAIN_AND_WEIGHTS,
+}

@@ -1,0 +1,56 @@
+"""What waits beside the rounds: reruns, code of plans, and the processes that work on it."""
+
+from typing import Final
+
+from validator.telemetry.catalogue.entry import Entry, Subject
+
+_ROUND: Final = "round_id"
+
+RERUNS: Final[Subject] = {
+    "rerun_ended": Entry(
+        "What one rerun came to, the canonical line of an answer that was run again: an event, or inconclusive.",
+        f"rerun_id {_ROUND} task_id skill_type hotkey outcome reason detail attempts seconds",
+        todo="Nothing; `validator reruns show` has both sides.",
+    ),
+    "rerun_postponed": Entry(
+        "A try told nothing of the miner: it is made again after so many seconds.",
+        f"rerun_id {_ROUND} task_id skill_type hotkey reason detail attempts seconds",
+        todo="Look up `reason` in [the sandbox](../operators.md#the-sandbox) where it comes again and again.",
+    ),
+    "reruns_failed": Entry(
+        "An error of the validator in a rerun, which is tried again; said once per change.",
+        "reason repeats exception",
+        todo="Report it with the traceback; it is tried again, and counts against nobody.",
+    ),
+    "work_handed_back": Entry(
+        "A worker had to stop in the middle of a try: it is as if the try had not begun.",
+        f"rerun_id {_ROUND} task_id skill_type hotkey attempts",
+    ),
+    "queue_failed": Entry(
+        "An error of the validator over the jobs of waiting work; said once per change.",
+        "reason repeats exception",
+        todo="Look whether the database answers; with a traceback: report it. The jobs come again.",
+    ),
+    "worker_started": Entry("A worker process takes jobs from now on.", "version name queues concurrency"),
+    "worker_alive": Entry(
+        "What a worker process does and has done so far; every minute.", "name queues ready running done"
+    ),
+    "worker_stopped": Entry("A worker process ends.", "name done seconds"),
+}
+CODE_OF_PLANS: Final[Subject] = {
+    "code_checked": Entry(
+        "What judging one plan's code came to, its canonical line: judged, or inconclusive.",
+        f"check_id {_ROUND} task_id skill_type hotkey outcome reason detail attempts seconds",
+        todo="Nothing; inconclusive with `sandbox_tests`: correct the task.",
+    ),
+    "code_postponed": Entry(
+        "A try told nothing of the code: it is made again after so many seconds.",
+        f"check_id {_ROUND} task_id skill_type hotkey reason detail attempts seconds",
+        todo="Look up `reason` in [the sandbox](../operators.md#the-sandbox) where it comes again and again.",
+    ),
+    "code_failed": Entry(
+        "An error of the validator in judging code, which is tried again; said once per change.",
+        "reason repeats exception",
+        todo="Report it with the traceback; it is tried again, at no planner's cost.",
+    ),
+}
