@@ -1,6 +1,5 @@
 """`validator checks …`: code of plans that is judged after its round (SPEC 12)."""
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -9,11 +8,11 @@ from validator.audit.views import CheckView, check_list, check_of
 from validator.cli.errors import say_no
 from validator.cli.explain_page import Page
 from validator.cli.options import Config, Json
-from validator.cli.output import cell, print_json, print_line
+from validator.cli.output import print_json, print_line
 from validator.cli.session import ask_store, change_store
 from validator.cli.tables import Column, print_table
+from validator.cli.waiting_work import Limit, State, print_counts, try_now, write_tries
 from validator.store import Transaction
-from validator.store.records import WorkState
 
 CheckId = Annotated[
     str, typer.Argument(metavar="ID", help="The check's id, as `checks list` has it.", show_default=False)
@@ -33,8 +32,8 @@ _COLUMNS = (
 
 def list_(
     config: Config = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="At most so many.")] = 20,
-    state: Annotated[WorkState | None, typer.Option("--state", help="Those in this state alone.")] = None,
+    limit: Limit = 20,
+    state: State = None,
     as_json: Json = False,
 ) -> None:
     """List code checks, newest round first, with how many there are in each state."""
@@ -42,7 +41,7 @@ def list_(
     if as_json:
         print_json(found)
         return
-    print_line(", ".join(f"{name} {many}" for name, many in found.counts.items()) or "no code checks")
+    print_counts(found.counts, "no code checks")
     if found.checks:
         print_table(_COLUMNS, map(_cells, found.checks))
 
@@ -65,16 +64,7 @@ def show(check_id: CheckId, config: Config = None, as_json: Json = False) -> Non
     page = Page()
     page.title(f"Round {found.round_id}, miner {found.hotkey}")
     page.heading(f"Code of the plan for task {found.task_id}, {found.state}")
-    tries = "tried once" if found.attempts == 1 else f"tried {found.attempts} times"
-    if found.state == "pending":
-        page.line(f"{tries}; the next try is not before {cell(found.due_at)}")
-    elif found.state == "running":
-        page.line(f"{tries}; running since {cell(found.started_at)}")
-    else:
-        page.line(f"{tries}; ended at {cell(found.ended_at)}")
-    if found.reason is not None:
-        detail = f" ({found.detail})" if found.detail else ""
-        page.line(f"{found.reason}: {found.meaning or '-'}{detail}")
+    write_tries(page, found)
     if found.entered_in is not None and found.score is not None:
         page.line(f"entered its window with round {found.entered_in}: {found.score:.4f}")
     elif found.score is not None:
@@ -92,11 +82,4 @@ def retry(check_id: CheckId, config: Config = None) -> None:
 
 
 async def _retry(tx: Transaction, check_id: str) -> str | None:
-    """Make the check due; return why that cannot be."""
-    found = await check_of(tx, check_id)
-    if found is None:
-        return f"no code check has this id: {check_id}"
-    now = datetime.now(UTC)
-    if await tx.code_checks.hasten(check_id, now) or await tx.code_checks.reopen(check_id, now):
-        return None
-    return f"{check_id} is {found.state}: only what waits or ended inconclusive can be tried again"
+    return await try_now(tx.code_checks, "code check", check_id, await check_of(tx, check_id))

@@ -2,8 +2,8 @@
 
 from validator.audit.views import RerunView
 from validator.cli.explain_page import Page
-from validator.cli.output import cell
 from validator.cli.tables import Column
+from validator.cli.waiting_work import write_tries
 from validator.protocol.rerun import RerunReport
 
 
@@ -12,16 +12,7 @@ def write_rerun(page: Page, rerun: RerunView) -> None:
     page.heading(f"Run again: task {rerun.task_id} ({rerun.skill_type}), {rerun.event or rerun.state}")
     page.line(f"rerun {rerun.rerun_id}; {rerun.why}: {rerun.why_meaning or '-'}")
     page.line(f"image {rerun.image}, {rerun.digest}")
-    tries = f"tried {rerun.attempts} times" if rerun.attempts != 1 else "tried once"
-    if rerun.state == "pending":
-        page.line(f"{tries}; the next try is not before {cell(rerun.due_at)}")
-    elif rerun.state == "running":
-        page.line(f"{tries}; running since {cell(rerun.started_at)}")
-    else:
-        page.line(f"{tries}; ended at {cell(rerun.ended_at)}")
-    if rerun.reason is not None:
-        detail = f" ({rerun.detail})" if rerun.detail else ""
-        page.line(f"{rerun.reason}: {rerun.meaning or '-'}{detail}")
+    write_tries(page, rerun)
     if rerun.report is not None:
         _write_report(page, rerun.report)
     if rerun.state == "inconclusive":

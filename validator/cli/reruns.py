@@ -1,6 +1,5 @@
 """`validator reruns …`: answers that are run again (SPEC 15)."""
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -13,8 +12,8 @@ from validator.cli.output import print_json, print_line
 from validator.cli.rerun_text import write_rerun
 from validator.cli.session import ask_store, change_store
 from validator.cli.tables import Column, print_table
+from validator.cli.waiting_work import Limit, State, print_counts, try_now
 from validator.store import Transaction
-from validator.store.records import WorkState
 
 RerunId = Annotated[
     str, typer.Argument(metavar="ID", help="The rerun's id, as `reruns list` has it.", show_default=False)
@@ -23,8 +22,8 @@ RerunId = Annotated[
 
 def list_(
     config: Config = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="At most so many.")] = 20,
-    state: Annotated[WorkState | None, typer.Option("--state", help="Those in this state alone.")] = None,
+    limit: Limit = 20,
+    state: State = None,
     as_json: Json = False,
 ) -> None:
     """List reruns, newest round first, with how many there are in each state."""
@@ -32,7 +31,7 @@ def list_(
     if as_json:
         print_json(found)
         return
-    print_line(", ".join(f"{name} {many}" for name, many in found.counts.items()) or "no reruns")
+    print_counts(found.counts, "no reruns")
     if not found.reruns:
         return
     columns = (
@@ -88,11 +87,4 @@ def retry(rerun_id: RerunId, config: Config = None) -> None:
 
 
 async def _retry(tx: Transaction, rerun_id: str) -> str | None:
-    """Make the rerun due; return why that cannot be."""
-    found = await rerun_of(tx, rerun_id)
-    if found is None:
-        return f"no rerun has this id: {rerun_id}"
-    now = datetime.now(UTC)
-    if await tx.reruns.hasten(rerun_id, now) or await tx.reruns.reopen(rerun_id, now):
-        return None
-    return f"{rerun_id} is {found.state}: only what waits or ended inconclusive can be tried again"
+    return await try_now(tx.reruns, "rerun", rerun_id, await rerun_of(tx, rerun_id))

@@ -110,8 +110,7 @@ async def settle_chain(store: Store, genesis: str, netuid: int, clock: Clock) ->
         OtherChainError: it belongs to another.
     """
     async with store.read() as tx:
-        await require_chain(tx, genesis, netuid)
-        if await tx.chain.get() is not None:
+        if await require_chain(tx, genesis, netuid):
             return  # without a write, which a store in trouble would not take now
     async with store.begin() as tx:
         adopted = await adopt_chain(tx, genesis, netuid, clock.now())

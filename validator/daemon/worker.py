@@ -6,12 +6,12 @@ import os
 import re
 import socket
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -27,13 +27,12 @@ from validator.daemon.world import judging_workers
 from validator.queue.errors import QueueSettingsError
 from validator.queue.opening import open_queue
 from validator.queue.results import Results
-from validator.queue.work import Work
 from validator.reruns.code_work import CodeWork, WaitingCode
 from validator.reruns.sandbox.code import CodeSandbox
 from validator.reruns.sandbox.job import Sandbox
 from validator.reruns.sandbox.opening import open_code_sandbox, open_sandbox
 from validator.reruns.watch import SandboxWatch
-from validator.reruns.work import RerunWork
+from validator.reruns.work import RerunWork, WaitingReruns
 from validator.settings import Settings
 from validator.sources import Clock, SystemClock
 from validator.store import Store, open_store
@@ -47,6 +46,10 @@ if TYPE_CHECKING:
 
 CONNECTIONS: Final = 2
 """That a worker has to the store; as many to the queue, and one on which it is told of jobs."""
+RERUNS: Final = WaitingReruns.name
+CODE: Final = WaitingCode.name
+KINDS: Final = (RERUNS, CODE, REPLAY)
+"""The kinds of work that a worker can do."""
 _SLOTS: Final = 1_000
 _log = structlog.get_logger()
 
@@ -89,7 +92,7 @@ def run_worker(settings: Settings, kinds: Collection[str], concurrency: int, sig
     """
     configure_logging(settings.log.level, settings.log.format, rooms=settings.log.rooms)
     name = own_name()
-    sandboxed = [kind for kind in kinds if kind in {*_MAKERS, CODE}]
+    sandboxed = [kind for kind in kinds if kind != REPLAY]
     sandbox = open_sandbox(settings.sandbox, name) if sandboxed else None
     if sandboxed and sandbox is None:
         raise QueueSettingsError(
@@ -167,16 +170,6 @@ def own_name() -> str:
     raise QueueSettingsError(f"{_SLOTS} workers run on this machine already")
 
 
-def _rerun_work(store: Store, sandbox: Sandbox, judging: Workers, board: Board) -> Work[Any]:
-    return RerunWork(store, sandbox, judging, board)
-
-
-_MAKERS: Final[Mapping[str, Callable[[Store, Sandbox, Workers, Board], Work[Any]]]] = {"reruns": _rerun_work}
-CODE: Final = WaitingCode.name
-KINDS: Final = (*_MAKERS, CODE, REPLAY)
-"""The kinds of work that a worker can do."""
-
-
 def _workers(  # noqa: PLR0913, PLR0917 - the parts of which they are made
     outfit: Outfit, store: Store, clock: Clock, jobs: "JobQueue", judging: Workers, stack: AsyncExitStack
 ) -> "Sequence[QueueWorker]":
@@ -193,16 +186,14 @@ def _workers(  # noqa: PLR0913, PLR0917 - the parts of which they are made
         heartbeat_s=outfit.heartbeat_s,
     )
     board, found = Board(clock), []
-    if outfit.sandbox is not None and any(kind in outfit.kinds for kind in _MAKERS):
-        works = [
-            maker(store, outfit.sandbox, judging, board) for kind, maker in _MAKERS.items() if kind in outfit.kinds
-        ]
+    if outfit.sandbox is not None and RERUNS in outfit.kinds:
         fit = SandboxWatch(outfit.sandbox, clock, board).fit
-        found.append(make(works=works, fit=fit, able=lambda: not board.stands("sandbox_away")))
+        reruns = RerunWork(store, outfit.sandbox, judging, board)
+        found.append(make(works=[reruns], fit=fit, able=lambda: not board.stands("sandbox_away")))
     if outfit.code is not None:
         fit = SandboxWatch(outfit.code, clock, board, "code_waits").fit
-        work = CodeWork(store, outfit.code, clock, board)
-        found.append(make(works=[work], fit=fit, able=lambda: not board.stands("code_waits")))
+        code = CodeWork(store, outfit.code, clock, board)
+        found.append(make(works=[code], fit=fit, able=lambda: not board.stands("code_waits")))
     if REPLAY in outfit.kinds:
         errand = ReplayErrand(outfit.url, Results(jobs, REPLAY), outfit.concurrency)
         stack.callback(errand.close)

@@ -9,8 +9,10 @@ from validator.store.transaction import Transaction
 _FIX: Final = "correct validator.netuid or chain.endpoints, or name another database in store.url"
 
 
-async def require_chain(tx: Transaction, genesis: str, netuid: int) -> None:
-    """Refuse another chain or subnet than the store's. A store that knows none is held to its newest round's subnet.
+async def require_chain(tx: Transaction, genesis: str, netuid: int) -> bool:
+    """Refuse another chain or subnet than the store's; return whether the store knows its own.
+
+    One that knows none is held to its newest round's subnet.
 
     Raises:
         OtherChainError: naming both, and what to do.
@@ -23,6 +25,7 @@ async def require_chain(tx: Transaction, genesis: str, netuid: int) -> None:
         raise OtherChainError(
             f"the store is of the chain with genesis {known.genesis}, what answers has genesis {genesis}; {_FIX}"
         )
+    return known is not None
 
 
 async def adopt_chain(tx: Transaction, genesis: str, netuid: int, at: datetime) -> bool:

@@ -1,0 +1,77 @@
+"""What the listings of work that waits beside the rounds have in common: options, how a try stands, a try at once."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Protocol
+
+import typer
+
+from validator.cli.explain_page import Page
+from validator.cli.output import cell, print_line
+from validator.protocol.reasons import Reason
+from validator.store.records import WorkState
+
+Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="At most so many.")]
+State = Annotated[WorkState | None, typer.Option("--state", help="Those in this state alone.")]
+
+
+class _Tried(Protocol):
+    """A piece of such work, as a view shows it."""
+
+    @property
+    def state(self) -> WorkState: ...
+    @property
+    def attempts(self) -> int: ...
+    @property
+    def due_at(self) -> datetime: ...
+    @property
+    def started_at(self) -> datetime | None: ...
+    @property
+    def ended_at(self) -> datetime | None: ...
+    @property
+    def reason(self) -> Reason | None: ...
+    @property
+    def meaning(self) -> str | None: ...
+    @property
+    def detail(self) -> str | None: ...
+
+
+class _Queue(Protocol):
+    async def hasten(self, work_id: str, at: datetime) -> bool: ...
+    async def reopen(self, work_id: str, at: datetime) -> bool: ...
+
+
+def print_counts(counts: Mapping[str, int], none: str) -> None:
+    """Print how many there are in each state, or `none`."""
+    print_line(", ".join(f"{name} {many}" for name, many in counts.items()) or none)
+
+
+def write_tries(page: Page, one: _Tried) -> None:
+    """Add how often it was tried, where it stands, and why."""
+    tries = "tried once" if one.attempts == 1 else f"tried {one.attempts} times"
+    if one.state == "pending":
+        page.line(f"{tries}; the next try is not before {cell(one.due_at)}")
+    elif one.state == "running":
+        page.line(f"{tries}; running since {cell(one.started_at)}")
+    else:
+        page.line(f"{tries}; ended at {cell(one.ended_at)}")
+    if one.reason is not None:
+        detail = f" ({one.detail})" if one.detail else ""
+        page.line(f"{one.reason}: {one.meaning or '-'}{detail}")
+
+
+async def try_now(queue: _Queue, name: str, work_id: str, found: _Tried | None) -> str | None:
+    """Make a piece of work due; return why that cannot be.
+
+    Args:
+        queue: where it waits.
+        name: what it is called.
+        work_id: its id.
+        found: what the store has of it.
+    """
+    if found is None:
+        return f"no {name} has this id: {work_id}"
+    now = datetime.now(UTC)
+    if await queue.hasten(work_id, now) or await queue.reopen(work_id, now):
+        return None
+    return f"{work_id} is {found.state}: only what waits or ended inconclusive can be tried again"
