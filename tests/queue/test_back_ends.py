@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 from rerun_world import ended, honest_image, one_round, until, world_of
-from sqlalchemy import delete, update
+from sqlalchemy import Table, delete, update
 from world import World
 
 from validator.protocol.reasons import Reason
@@ -23,7 +23,7 @@ from validator.reruns.watch import SandboxWatch
 from validator.reruns.work import MOST_TRIES, RerunWork, WaitingReruns
 from validator.store import Store, open_store
 from validator.store.rerun import Rerun
-from validator.store.tables import bundles, reruns
+from validator.store.tables import answers, bundles, reruns
 from validator.workers.interface import Here
 
 Working = Callable[..., AbstractAsyncContextManager[None]]
@@ -114,10 +114,13 @@ async def test_failures_of_ours_are_tried_again_later_and_at_last_given_up(store
     assert {(one.state, one.event, one.reason, one.attempts, one.detail) for one in found} == {
         ("inconclusive", None, "sandbox_pull", MOST_TRIES, "no route")
     }
+    expected = [60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, *[3600.0] * 5]
+    assert [pause_after(attempts) for attempts in range(1, MOST_TRIES)] == expected
     for moments in tries.values():
         pauses = [later - earlier for earlier, later in pairwise(moments)]
-        assert len(pauses) == MOST_TRIES - 1
-        assert all(pause >= pause_after(number) for number, pause in enumerate(pauses, 1))
+        assert all(pause >= least for pause, least in zip(pauses, expected, strict=True))
+    async with store.read() as tx:
+        assert await tx.reruns.results() == ()
 
 
 async def test_an_engine_that_comes_back_finds_its_jobs(store: Store, working: Working) -> None:
@@ -130,6 +133,7 @@ async def test_an_engine_that_comes_back_finds_its_jobs(store: Store, working: W
     await one_round(world)
     async with working(world, ScriptedSandbox(sometimes, world.clock)):
         await until(world, lambda found: all(one.attempts == 2 and one.state == "pending" for one in found))
+        assert world.board.stands("sandbox_away")
         away = False
         found = await until(world, ended)
     assert not world.board.stands("sandbox_away")
@@ -175,11 +179,12 @@ async def test_a_fault_of_ours_ends_no_worker(store: Store, working: Working) ->
         assert {one.event for one in await until(world, ended)} == {"rerun_pass"}
 
 
-async def test_what_is_gone_is_given_up_at_once(store: Store, working: Working) -> None:
+@pytest.mark.parametrize("table", [bundles, answers])
+async def test_what_is_gone_is_given_up_at_once(store: Store, working: Working, table: Table) -> None:
     world = world_of(store)
     await one_round(world)
     async with store.begin() as tx:
-        await tx.connection.execute(delete(bundles))
+        await tx.connection.execute(delete(table))
     async with working(world, ScriptedSandbox(honest_image, world.clock)):
         found = await until(world, ended)
     assert {(one.state, one.reason) for one in found} == {("inconclusive", "rerun_lost")}

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,7 +12,6 @@ from audit_file import export
 from builders import IMAGE
 from replays import replayed
 from rerun_world import LIAR, PYTHON, ended, honest_image, inventing, one_round, until, world_of
-from sqlalchemy import delete
 from world import VALIDATOR, World
 
 from validator.audit.log import verify_file
@@ -22,7 +20,6 @@ from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.rerun import TraceReport
 from validator.queue.embedded import AT_ONCE, EmbeddedWorker
-from validator.queue.work import pause_after
 from validator.reruns.sandbox.job import Evidence, Sandbox, SandboxFailure, SandboxJob
 from validator.reruns.sandbox.scripted import Script, ScriptedRun, ScriptedSandbox
 from validator.reruns.watch import SandboxWatch
@@ -30,7 +27,6 @@ from validator.reruns.work import MOST_TRIES, RerunWork
 from validator.rounds.receipts import close_epoch
 from validator.store import Store
 from validator.store.rerun import Rerun
-from validator.store.tables import answers, bundles
 from validator.workers.interface import Here, TooCostlyError, Workers, WorkersError
 
 
@@ -146,44 +142,6 @@ async def test_what_is_the_images_own_doing_counts_against_its_miner(
     assert {(one.state, one.event, one.reason, one.attempts) for one in found} == {("done", event, reason, 1)}
 
 
-async def test_failures_of_ours_are_tried_again_later_and_at_last_given_up(store: Store) -> None:
-    world = world_of(store)
-    tries: dict[str, list[float]] = {}
-
-    def away(job: SandboxJob) -> SandboxFailure:
-        tries.setdefault(job.nonce, []).append(world.clock.monotonic())
-        return SandboxFailure(Reason.SANDBOX_PULL, "no route")
-
-    found = await comes_to(world, away)
-    assert {(one.state, one.event, one.reason, one.attempts, one.detail) for one in found} == {
-        ("inconclusive", None, "sandbox_pull", MOST_TRIES, "no route")
-    }
-    for moments in tries.values():
-        pauses = [later - earlier for earlier, later in pairwise(moments)]
-        expected = [60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, *[3600.0] * 5]
-        assert [pause_after(attempts) for attempts in range(1, MOST_TRIES)] == expected
-        assert all(pause >= least for pause, least in zip(pauses, expected, strict=True))
-    async with store.read() as tx:
-        assert await tx.reruns.results() == ()
-
-
-async def test_an_engine_that_comes_back_finds_its_jobs(store: Store) -> None:
-    world = world_of(store)
-    away = True
-
-    def sometimes(job: SandboxJob) -> ScriptedRun | SandboxFailure:
-        return SandboxFailure(Reason.SANDBOX_NO_ENGINE, "no socket") if away else honest_image(job)
-
-    await one_round(world)
-    async with working(world, ScriptedSandbox(sometimes, world.clock)):
-        await until(world, lambda found: all(one.attempts == 2 and one.state == "pending" for one in found))
-        assert world.board.stands("sandbox_away")
-        away = False
-        found = await until(world, ended)
-    assert not world.board.stands("sandbox_away")
-    assert {(one.event, one.attempts) for one in found} == {("rerun_pass", 3)}
-
-
 class Hanging:
     """A sandbox whose runs never end."""
 
@@ -202,27 +160,6 @@ async def killed_in_the_middle(world: World, times: int) -> None:
     for tries in range(1, times + 1):
         async with working(world, Hanging(), at_once=1):
             await until(world, lambda found, tries=tries: sum(one.attempts for one in found) == tries)  # type: ignore[misc]
-
-
-async def test_an_engine_that_is_away_at_the_start_is_told_before_anything_waits_and_until_it_is_there(
-    store: Store,
-) -> None:
-    class Away(Hanging):
-        fit = False
-
-        async def start(self) -> SandboxFailure | None:
-            return None if self.fit else SandboxFailure(Reason.SANDBOX_NO_ENGINE, "no socket")
-
-    world, sandbox = world_of(store), Away()
-    async with working(world, sandbox):
-        for stands in (True, False):
-            for _ in range(1_000):
-                if world.board.stands("sandbox_away") == stands:
-                    break
-                await world.clock.advance(1.0)
-                await asyncio.sleep(0.001)
-            assert world.board.stands("sandbox_away") == stands
-            sandbox.fit = True
 
 
 async def test_what_a_kill_left_running_ends_once_after_the_next_start(store: Store) -> None:
@@ -278,34 +215,6 @@ async def test_so_many_run_at_the_same_time(store: Store, at_once: int) -> None:
     async with working(world, sandbox, at_once=at_once):
         await until(world, ended)
     assert sandbox.most == at_once
-
-
-@pytest.mark.parametrize("table", [bundles, answers])
-async def test_what_is_no_longer_there_cannot_be_run_again(store: Store, table: object) -> None:
-    world = world_of(store)
-    await one_round(world)
-    async with store.begin() as tx:
-        await tx.connection.execute(delete(table))  # type: ignore[arg-type]
-    async with working(world, ScriptedSandbox(honest_image, world.clock)):
-        found = await until(world, ended)
-    assert {(one.state, one.reason) for one in found} == {("inconclusive", "rerun_lost")}
-
-
-async def test_an_error_of_the_sandbox_is_ours(store: Store) -> None:
-    world = world_of(store)
-    broken = True
-
-    def image(job: SandboxJob) -> ScriptedRun:
-        if broken:
-            raise RuntimeError("a fault of ours")
-        return honest_image(job)
-
-    await one_round(world)
-    async with working(world, ScriptedSandbox(image, world.clock)):
-        found = await until(world, lambda found: all(one.attempts and one.state == "pending" for one in found))
-        assert {(one.reason, one.detail) for one in found} == {("bug_internal", "RuntimeError: a fault of ours")}
-        broken = False
-        assert {one.event for one in await until(world, ended)} == {"rerun_pass"}
 
 
 @pytest.mark.parametrize(
