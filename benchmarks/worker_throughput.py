@@ -18,8 +18,9 @@ sys.path += [str(TESTS / "core")]
 
 from process_watch import family  # noqa: E402 - they lie beside the tests
 from queue_kit import WorkerProcess, sweeping, worker_processes  # noqa: E402
-from rerun_world import one_round, world_of  # noqa: E402
+from rerun_world import world_of  # noqa: E402
 from sqlalchemy import update  # noqa: E402
+from world import one_round  # noqa: E402
 
 from validator.sources import SystemClock  # noqa: E402
 from validator.store import Store, open_store, upgrade  # noqa: E402

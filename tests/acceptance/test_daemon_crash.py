@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 from builders import V1
-from daemon_process import Miners, Site, honest, until
+from daemon_process import Held, Miners, Site, honest, until
 
 from validator.daemon.exits import Exit
 from validator.protocol.answer import Dispatch
@@ -125,42 +125,30 @@ async def test_sigterm_lets_the_round_in_hand_finish_and_a_second_one_does_not(
     miners: Miners, sqlite_url: str, tmp_path: Path
 ) -> None:
     site = Site(tmp_path, sqlite_url, miners, Windows((0, 30), (0, 30)))
-    asked, release = asyncio.Event(), asyncio.Event()
-
-    async def slow(signer: Signer, dispatch: Dispatch, request: web.Request) -> bytes:
-        asked.set()
-        await release.wait()
-        return await honest(signer, dispatch, request)
-
-    miners.answerer = slow
+    miners.answerer = held = Held()
     async with site.daemon() as process:
-        await asyncio.wait_for(asked.wait(), 60)
+        await asyncio.wait_for(held.asked.wait(), 60)
         process.send_signal(signal.SIGTERM)
         store = await reader(sqlite_url, site)
-        await until(lambda: _logged(site, "daemon_stopping"), site)
-        release.set()
+        await until(lambda: site.logged("daemon_stopping") >= 1, site)
+        held.release.set()
         assert await asyncio.wait_for(process.wait(), 30) == 0
     first = await the_round(store, 0)
     assert first is not None
     assert first.record.state == "settled"
     assert await the_round(store, 1) is None
 
-    asked.clear()
-    release.clear()
+    miners.answerer = held = Held()
     async with site.daemon() as process:
-        await asyncio.wait_for(asked.wait(), 60)
+        await asyncio.wait_for(held.asked.wait(), 60)
         process.send_signal(signal.SIGTERM)
-        await until(lambda: _logged(site, "daemon_stopping", 2), site)
+        await until(lambda: site.logged("daemon_stopping") >= 2, site)
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 30) == 4
     second = await the_round(store, 1)
     assert second is not None
     assert second.record.state == "open"
     await store.close()
-
-
-async def _logged(site: Site, event: str, times: int = 1) -> bool:
-    return site.log.read_text().count(f'"{event}"') >= times
 
 
 async def test_two_daemons_on_one_store_the_second_says_so_and_exits(

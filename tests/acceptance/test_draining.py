@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from daemon_process import PROGRAM, Miners, Site, honest, until
+from daemon_process import PROGRAM, Held, Miners, Site, until
 
 from validator.daemon.exits import Exit
 from validator.protocol.answer import Dispatch
@@ -26,10 +26,6 @@ async def miners() -> AsyncIterator[Miners]:
     await miners.close()
 
 
-def logged(site: Site, event: str) -> int:
-    return site.log.read_text().count(f'"{event}"')
-
-
 async def draining(site: Site, *options: str) -> asyncio.subprocess.Process:
     pipe = asyncio.subprocess.PIPE
     command = [*PROGRAM, "drain", *options, "--config", str(site.config)]
@@ -46,35 +42,28 @@ async def test_a_drain_outlasts_the_grace_time_and_the_next_start_takes_no_notic
 ) -> None:
     site = Site(tmp_path, store_url, miners, Windows((0, 30), (0, 30)))
     site.config.write_text(site.config.read_text().replace("grace_s = 20.0", "grace_s = 0.0"))
-    asked, release = asyncio.Event(), asyncio.Event()
-
-    async def slow(signer: Signer, dispatch: Dispatch, request: web.Request) -> bytes:
-        asked.set()
-        await release.wait()
-        return await honest(signer, dispatch, request)
-
-    miners.answerer = slow
+    miners.answerer = held = Held()
     async with site.daemon() as daemon:
-        await asyncio.wait_for(asked.wait(), 60)
+        await asyncio.wait_for(held.asked.wait(), 60)
         impatient = await said(await draining(site, "--timeout", "1"))
         assert impatient[0] == Exit.NO
         assert impatient[2] == "not drained within 1 s; the request stays\n"
         waiting = await draining(site)
         assert waiting.stdout is not None
         assert (await asyncio.wait_for(waiting.stdout.readline(), 30)).startswith(b"asked: ")
-        await until(lambda: logged(site, "daemon_draining") == 1, site)
+        await until(lambda: site.logged("daemon_draining") == 1, site)
         assert daemon.returncode is None
-        assert logged(site, "round_settled") == 0
-        release.set()
+        assert site.logged("round_settled") == 0
+        held.release.set()
         code, out, err = await said(waiting)
         assert (code, err) == (Exit.FINE, "")
         assert out.splitlines()[-1] == "drained: the round in hand was finished, the validator has ended"
         assert await asyncio.wait_for(daemon.wait(), 30) == Exit.FINE, site.log.read_text()
-    assert (logged(site, "round_started"), logged(site, "round_settled")) == (1, 1)
+    assert (site.logged("round_started"), site.logged("round_settled")) == (1, 1)
     code, out, err = await said(await draining(site))
     assert (code, out, err) == (Exit.NO, "", "no validator runs on this store\n")
     async with site.daemon() as daemon:
-        await until(lambda: logged(site, "round_settled") > 1, site)
+        await until(lambda: site.logged("round_settled") > 1, site)
         daemon.kill()
 
 
@@ -93,7 +82,7 @@ async def test_who_waits_learns_that_the_daemon_was_killed(miners: Miners, sqlit
         waiting = await draining(site)
         assert waiting.stdout is not None
         assert (await asyncio.wait_for(waiting.stdout.readline(), 30)).startswith(b"asked: ")
-        await until(lambda: logged(site, "daemon_draining") == 1, site)
+        await until(lambda: site.logged("daemon_draining") == 1, site)
         daemon.send_signal(signal.SIGKILL)
         code, _, err = await said(waiting)
     assert code == Exit.NO

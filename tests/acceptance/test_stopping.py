@@ -10,15 +10,12 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from aiohttp import web
-from daemon_process import Miners, Site, honest, until
+from daemon_process import Held, Miners, Site, until
 from wallet_files import write_hotkey
 from world import VALIDATOR
 
 from validator.daemon.exits import Exit
 from validator.daemon.signals import StoppedAtStartError
-from validator.protocol.answer import Dispatch
-from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
 from validator.store import open_store
 from validator.store.records import StoredRound
@@ -32,10 +29,6 @@ async def miners() -> AsyncIterator[Miners]:
     await miners.start()
     yield miners
     await miners.close()
-
-
-def logged(site: Site, event: str) -> int:
-    return site.log.read_text().count(f'"{event}"')
 
 
 async def the_round(url: str, round_id: int) -> StoredRound:
@@ -69,20 +62,20 @@ async def test_a_signal_while_the_store_takes_no_write_ends_it_before_its_time_o
 ) -> None:
     site = Site(tmp_path, sqlite_url, miners, WINDOWS)
     async with site.daemon() as process:  # from its first start on the store has a chain
-        await until(lambda: logged(site, "daemon_started") == 1, site)
+        await until(lambda: site.logged("daemon_started") == 1, site)
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 60) == Exit.FINE, site.log.read_text()
     file = Path(sqlite_url.removeprefix("sqlite:///"))
     other = sqlite3.connect(file, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     async with site.daemon() as process:
-        await until(lambda: logged(site, "daemon_started") == 2, site)
+        await until(lambda: site.logged("daemon_started") == 2, site)
         process.send_signal(signal.SIGINT)
         assert await asyncio.wait_for(process.wait(), 15) == Exit.FINE, site.log.read_text()
     assert "Traceback" not in site.log.read_text()
     other.close()
     async with site.daemon() as process:
-        await until(lambda: logged(site, "daemon_started") == 3, site)
+        await until(lambda: site.logged("daemon_started") == 3, site)
 
 
 async def test_a_signal_while_no_chain_answers(miners: Miners, sqlite_url: str, tmp_path: Path) -> None:
@@ -136,28 +129,21 @@ async def test_a_second_signal_does_not_wait_for_the_store_and_the_round_is_sett
     miners: Miners, store_url: str, tmp_path: Path
 ) -> None:
     site = Site(tmp_path, store_url, miners, WINDOWS)
-    asked, release = asyncio.Event(), asyncio.Event()
-
-    async def slow(signer: Signer, dispatch: Dispatch, request: web.Request) -> bytes:
-        asked.set()
-        await release.wait()
-        return await honest(signer, dispatch, request)
-
-    miners.answerer = slow
+    miners.answerer = held = Held()
     async with site.daemon() as process:
-        await asyncio.wait_for(asked.wait(), 60)
+        await asyncio.wait_for(held.asked.wait(), 60)
         async with held_up(store_url) as waits:
             process.send_signal(signal.SIGTERM)
-            await until(lambda: logged(site, "daemon_stopping") == 1, site)
-            release.set()
+            await until(lambda: site.logged("daemon_stopping") == 1, site)
+            held.release.set()
             await until(waits, site)
             process.send_signal(signal.SIGTERM)
             assert await asyncio.wait_for(process.wait(), 30) == Exit.CUT_OFF, site.log.read_text()
-            assert logged(site, "daemon_cut_off") + logged(site, "daemon_stopped") == 1
-            assert logged(site, "round_settled") == 0
+            assert site.logged("daemon_cut_off") + site.logged("daemon_stopped") == 1
+            assert site.logged("round_settled") == 0
     assert (await the_round(store_url, 0)).record.state == "open"
     async with site.daemon() as process:
-        await until(lambda: logged(site, "round_settled") > 0, site)
+        await until(lambda: site.logged("round_settled") > 0, site)
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 30) == Exit.FINE
     resumed = await the_round(store_url, 0)
@@ -190,7 +176,7 @@ async def test_a_second_signal_does_not_wait_for_a_thread_that_computes(
             sys.executable, "-c", COMPUTING, "run", "--config", str(site.config), stdout=log, stderr=log
         )
     try:
-        await until(lambda: logged(site, "computing") == 1, site)
+        await until(lambda: site.logged("computing") == 1, site)
         for number in (signal.SIGTERM, signal.SIGINT):
             process.send_signal(number)
         assert await asyncio.wait_for(process.wait(), 30) == Exit.CUT_OFF, site.log.read_text()
@@ -198,5 +184,5 @@ async def test_a_second_signal_does_not_wait_for_a_thread_that_computes(
         if process.returncode is None:
             process.kill()
             await process.wait()
-    assert logged(site, "daemon_cut_off") == 1
+    assert site.logged("daemon_cut_off") == 1
     assert (await the_round(sqlite_url, 0)).record.state == "open"

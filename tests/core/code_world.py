@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import msgspec
 from workflow_builders import make_workflow, plan_document, step
 from workflow_world import ScriptedServices, Try
-from world import VALIDATOR, World, on_virtual_time
+from world import VALIDATOR, World, frozen_of, one_round
 
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.code_report import CodeReport
-from validator.protocol.round import RoundInput, RoundOutcome, WorkflowSubmission
+from validator.protocol.round import WorkflowSubmission
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import StepOutput
@@ -52,20 +52,6 @@ def code_world(
     world.preparer = world.service.preparer = replace(world.preparer, schedule=Schedule({scoring: 0}))
     world.run_plans_on(ScriptedServices(world.clock, {"say": [Try(1.0, 0.01, None, StepOutput(CAT, code, None))]}))
     return world
-
-
-async def one_round(world: World) -> RoundOutcome:
-    end = await on_virtual_time(world, world.service.one_round())
-    assert end.outcome is not None
-    return end.outcome
-
-
-async def frozen_of(store: Store, round_id: int) -> RoundInput:
-    async with store.read() as tx:
-        stored = await tx.rounds.get(round_id)
-    assert stored is not None
-    assert stored.input is not None
-    return stored.input
 
 
 async def checks_of(store: Store, round_id: int = 0) -> tuple[CodeCheck, ...]:

@@ -94,6 +94,19 @@ class Miners:
         return handle
 
 
+class Held:
+    """Miners that are asked and do not answer until they are let go; then they answer honestly."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.release = asyncio.Event()
+
+    async def __call__(self, signer: Signer, dispatch: Dispatch, request: web.Request) -> bytes:
+        self.asked.set()
+        await self.release.wait()
+        return await honest(signer, dispatch, request)
+
+
 class Site:
     """Everything a daemon needs on disk: settings, chain file, tasks.
 
@@ -165,6 +178,10 @@ format = "json"
 level = "debug"
 """
         )
+
+    def logged(self, event: str) -> int:
+        """How often the daemons have logged this event."""
+        return self.log.read_text().count(f'"{event}"')
 
     async def said(self, *arguments: str) -> str:
         """What a command prints about this site; it has to succeed."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import msgspec
 from builders import FILES, trace_files
-from world import WINDOWS, World, answer_to, honest, on_virtual_time
+from world import WINDOWS, World, answer_to, honest
 
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
@@ -70,10 +70,6 @@ def world_of(
     world.preparer = world.service.preparer = replace(world.preparer, schedule=Schedule({"1.1.0": 0}))
     world.service.most_reruns = 100
     return world
-
-
-async def one_round(world: World) -> None:
-    assert (await on_virtual_time(world, world.service.one_round())).outcome is not None
 
 
 async def until(world: World, holds: Callable[[tuple[Rerun, ...]], bool]) -> tuple[Rerun, ...]:

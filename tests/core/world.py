@@ -29,7 +29,7 @@ from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import Capabilities, SandboxImage
 from validator.protocol.probes import probe_values
-from validator.protocol.round import Axon
+from validator.protocol.round import Axon, RoundInput, RoundOutcome
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.sssa import (
@@ -206,6 +206,20 @@ async def on_virtual_time(world: World, work: Coroutine[Any, Any, T]) -> T:
         await asyncio.wait([running], timeout=0.001)
         await world.clock.advance(0.5)
     return await running
+
+
+async def one_round(world: World) -> RoundOutcome:
+    end = await on_virtual_time(world, world.service.one_round())
+    assert end.outcome is not None
+    return end.outcome
+
+
+async def frozen_of(store: Store, round_id: int) -> RoundInput:
+    async with store.read() as tx:
+        stored = await tx.rounds.get(round_id)
+    assert stored is not None
+    assert stored.input is not None
+    return stored.input
 
 
 async def online() -> bool:

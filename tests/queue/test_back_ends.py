@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from rerun_world import ended, honest_image, one_round, until, world_of
+from rerun_world import ended, honest_image, until, world_of
 from sqlalchemy import Table, delete, update
-from world import World
+from world import World, one_round
 
 from validator.protocol.reasons import Reason
 from validator.queue.embedded import EmbeddedWorker

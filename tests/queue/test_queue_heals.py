@@ -9,9 +9,9 @@ from typing import NamedTuple
 import psycopg
 import pytest
 from queue_kit import eventually
-from rerun_world import ended, honest_image, one_round, until, world_of
+from rerun_world import ended, honest_image, until, world_of
 from sqlalchemy import update
-from world import World
+from world import World, one_round
 
 from validator.protocol.reasons import Reason
 from validator.queue.jobs import JobQueue, open_jobs

@@ -8,9 +8,9 @@ from pathlib import Path
 import psycopg
 import pytest
 from code_world import code_world
-from code_world import one_round as code_round
-from rerun_world import ended, honest_image, one_round, until, world_of
+from rerun_world import ended, honest_image, until, world_of
 from test_queue_heals import Parts, a_worker
+from world import one_round
 
 from validator.daemon.exits import Exit
 from validator.protocol.code_report import CodeReport
@@ -118,7 +118,7 @@ async def test_that_role_is_enough_for_code(postgres_url: str) -> None:
         asked(postgres_url, grants.replace("sssa_worker", role).replace("'…'", "'secret'"))
         try:
             world = code_world(store)
-            await code_round(world)
+            await one_round(world)
             await Sweep(store, world.clock, jobs, (WaitingCode(),), world.board).look()
             theirs = f"{postgres_url}&options=-crole%3D{role}"
             sandbox = ScriptedCodeSandbox(lambda _: ScriptedCheck(CodeReport(3, 4, 1)), world.clock)

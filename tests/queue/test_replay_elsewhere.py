@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from queue_kit import eventually, worker_processes
-from rerun_world import one_round, world_of
+from rerun_world import world_of
 from sqlalchemy import update
+from world import one_round
 
 from validator.audit.replay import ReplayErrand, RoundReplay, replay_elsewhere, replay_rounds
 from validator.audit.replay.elsewhere import KIND, NobodyReplaysError

@@ -17,9 +17,9 @@ import pytest
 from code_world import checks_of, code_world, entries
 from daemon_process import Miners, Site, free_port, until
 from queue_kit import counted, eventually, sweeping, worker_processes
-from rerun_world import one_round, world_of
+from rerun_world import world_of
 from sqlalchemy import update
-from world import World
+from world import World, one_round
 
 from validator.protocol.code_report import CodeReport
 from validator.protocol.task import Windows

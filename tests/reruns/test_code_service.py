@@ -4,11 +4,11 @@ import asyncio
 from itertools import cycle, pairwise
 
 import structlog
-from code_world import CODE, TASK, WHOLE, code_world, ended, entries, frozen_of, one_round, until, working, worth
+from code_world import CODE, TASK, WHOLE, code_world, ended, entries, until, working, worth
 from replays import replayed
 from sqlalchemy import delete
 from workflow_builders import make_workflow
-from world import World
+from world import World, frozen_of, one_round
 
 from validator.conditions import Board
 from validator.daemon.unjudged import UnjudgedWatch

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import msgspec
 from builders import finding, trace_files
-from rerun_world import honest_image, one_round
+from rerun_world import honest_image
 from test_rerun_service import working
-from world import VALIDATOR, World, answer_to, tasks_of_all_types
+from world import VALIDATOR, World, answer_to, one_round, tasks_of_all_types
 
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Answer, Dispatch

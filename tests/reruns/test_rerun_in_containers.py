@@ -2,9 +2,9 @@
 
 import pytest
 from engine_kit import TRACED, Registry, sandbox_at
-from rerun_world import LIAR, inventing, one_round, world_of
+from rerun_world import LIAR, inventing, world_of
 from sqlalchemy import update
-from world import honest
+from world import honest, one_round
 
 from validator.protocol.capabilities import SandboxImage
 from validator.queue.embedded import EmbeddedWorker

@@ -11,8 +11,8 @@ import pytest
 from audit_file import export
 from builders import IMAGE
 from replays import replayed
-from rerun_world import LIAR, PYTHON, ended, honest_image, inventing, one_round, until, world_of
-from world import VALIDATOR, World
+from rerun_world import LIAR, PYTHON, ended, honest_image, inventing, until, world_of
+from world import VALIDATOR, World, one_round
 
 from validator.audit.log import verify_file
 from validator.protocol.canonical import sha256_hex

@@ -5,24 +5,10 @@ from pathlib import Path
 
 import pytest
 from audit_file import export
-from code_world import (
-    RAG,
-    TASK,
-    WHOLE,
-    checks_of,
-    code_world,
-    ended,
-    entries,
-    frozen_of,
-    judge_all,
-    one_round,
-    until,
-    working,
-    worth,
-)
+from code_world import RAG, TASK, WHOLE, checks_of, code_world, ended, entries, judge_all, until, working, worth
 from replays import replayed
 from toy_version import TOY, known
-from world import VALIDATOR, on_virtual_time, online, prepared
+from world import VALIDATOR, frozen_of, on_virtual_time, one_round, online, prepared
 
 from validator.audit.log import verify_file
 from validator.miners.scripted import ScriptedReply

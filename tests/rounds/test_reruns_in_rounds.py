@@ -9,7 +9,7 @@ from audit_file import export
 from builders import finding
 from replays import executed, replayed, replayed_after
 from sqlalchemy import update
-from world import VALIDATOR, WINDOWS, World, answer_to, honest, on_virtual_time, online, prepared
+from world import VALIDATOR, WINDOWS, World, answer_to, frozen_of, honest, on_virtual_time, one_round, online, prepared
 
 from validator.audit.log import verify_file
 from validator.miners.scripted import ScriptedReply
@@ -17,7 +17,6 @@ from validator.protocol.answer import Dispatch
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundInput, RoundOutcome
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.strict_json import decode_plain
@@ -58,20 +57,6 @@ def world_of(store: Store, most: int = 100, scoring: str = "1.1.0") -> World:
     world.preparer = world.service.preparer = replace(world.preparer, schedule=Schedule({scoring: 0}))
     world.service.most_reruns = most
     return world
-
-
-async def one_round(world: World) -> RoundOutcome:
-    end = await on_virtual_time(world, world.service.one_round())
-    assert end.outcome is not None
-    return end.outcome
-
-
-async def frozen_of(store: Store, round_id: int) -> RoundInput:
-    async with store.read() as tx:
-        stored = await tx.rounds.get(round_id)
-    assert stored is not None
-    assert stored.input is not None
-    return stored.input
 
 
 async def reruns_of(store: Store, round_id: int = 0) -> tuple[Rerun, ...]:

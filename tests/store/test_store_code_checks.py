@@ -2,9 +2,10 @@
 
 import msgspec
 import pytest
-from code_world import WHOLE, checks_of, code_world, judge_all, one_round
+from code_world import WHOLE, checks_of, code_world, judge_all
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
+from world import one_round
 
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from code_world import checks_of, entries, frozen_of, one_round, working
+from code_world import checks_of, entries, working
 from engine_kit import NOTHING, left_behind, need_engine
 from local_code import GOAL, local_code_world
 from replays import replayed
+from world import frozen_of, one_round
 
 from localnet.reruns.here import reruns_here
 from validator.protocol.code_report import CodeReport
