@@ -6,7 +6,7 @@ UV := $(BIN)/uv
 ROUNDS ?= 18
 PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test attack faults bench bench-sandbox bench-workers hostile kill-test rerun-kills engine-test worker-test crash-test replay-test random-rounds test-chain lint format reference lock clean
+.PHONY: help setup demo test attack faults bench bench-sandbox bench-workers hostile soak kill-test rerun-kills engine-test worker-test crash-test replay-test random-rounds test-chain lint format reference lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -55,6 +55,9 @@ bench-sandbox: setup  ## What one run in the sandbox and one judging of code cos
 hostile: setup  ## Every kind of hostility against a running daemon, round after round; prints memory, lateness and loop lag
 	HOSTILE_ROUNDS=$(or $(HOSTILE_ROUNDS),16) $(BIN)/pytest tests/acceptance/test_hostile_answers.py -s --timeout 3600
 
+soak: setup  ## The local network at 20 times normal speed for SOAK_S=3600 seconds; prints memory, log, store and loop lag
+	PYTHONPATH=benchmarks:tests/core $(BIN)/python -m soak --seconds $(or $(SOAK_S),3600)
+
 test-chain: setup  ## The contract of every chain; with SUBTENSOR_URL=ws://… on a subnet of its own on that node, too
 	$(BIN)/pytest tests/chain/test_chain_contract.py tests/chain/test_bittensor_chain.py --timeout 7200
 
@@ -92,4 +95,4 @@ lock: setup  ## Lock requirements/*.in again, with hashes and without an index h
 	    requirements/$$name.in -o requirements/$$name.txt; done
 
 clean:  ## Remove what setup and demo made
-	rm -rf $(VENV) demo.sqlite* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo.sqlite* soak.json .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

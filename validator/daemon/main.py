@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import platform
 import sys
+from collections.abc import Callable
 
 import structlog
 
@@ -36,12 +37,13 @@ def tell_failure(error: Exception, code: int) -> None:
     _log.error(Event.DAEMON_FAILED, reason=str(error) or type(error).__name__, exit_code=code, exc_info=unforeseen)
 
 
-def run_daemon(settings: Settings, signals: Signals) -> int:
+def run_daemon(settings: Settings, signals: Signals, build: Callable[[Settings], World] = build_world) -> int:
     """Run the validator until SIGTERM or SIGINT and return the exit code.
 
     Args:
         settings: the operator's.
         signals: listening already.
+        build: makes the world of the settings; the soak has its canaries timed as its other tasks.
 
     Raises:
         StoppedAtStartError: a signal came before the start was complete.
@@ -51,7 +53,7 @@ def run_daemon(settings: Settings, signals: Signals) -> int:
     importlib.import_module("bittensor.http_auth")
     metrics = Metrics(SystemClock(), __version__)
     configure_logging(settings.log.level, settings.log.format, observe=metrics.observe, rooms=settings.log.rooms)
-    world = build_world(settings)
+    world = build(settings)
     return asyncio.run(_run(settings, world, metrics, signals))
 
 

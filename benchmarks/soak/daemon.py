@@ -1,0 +1,39 @@
+"""`python -m soak.daemon CONFIG`: `validator run`, but canaries have the windows of the soak's other tasks."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from localnet.library import WINDOWS
+from soak.site import Site
+from validator.cli.configured import settings_of
+from validator.daemon.main import run_daemon
+from validator.daemon.signals import Signals
+from validator.daemon.world import World, build_world
+from validator.protocol.skill_types import SkillType
+from validator.settings import Settings
+from validator.tasks.canary import make_canary
+from validator.tasks.source import SourcedTask
+
+
+def main(config: Path) -> int:
+    """Run the daemon; return its exit code."""
+    signals, site = Signals(), Site(config.parent)
+    signals.listen()
+
+    def build(settings: Settings) -> World:
+        world = build_world(settings)
+
+        def make(skill_type: SkillType) -> SourcedTask:
+            made = make_canary(skill_type, world.random, WINDOWS)
+            with site.canaries.open("a") as file:
+                file.write(f"{made.task.bundle_sha256}\n")
+            return made
+
+        return replace(world, canary=make)
+
+    return run_daemon(settings_of(config), signals, build)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,71 @@
+"""Everything around the validator in a process of its own: chain file, tasks, miners, planners, step services.
+
+`python -m soak.network FOLDER` writes what the validator needs, prints `ready` and serves until its standard input
+ends.
+"""
+
+import asyncio
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import msgspec
+
+from localnet.goals import local_goals
+from localnet.library import WINDOWS, Library, build_library
+from localnet.miner.analyses import AnalysisPool
+from localnet.population import Population
+from localnet.roster import demo_roster
+from localnet.services.local import LocalServices
+from localnet.tracing.policy import RunPolicy, Tracer
+from soak.site import SEED, Site, rules
+from validator.chain.subnet import SimulatedSubnet
+from validator.protocol.bundles import read_bundle
+from validator.protocol.signatures import Signer
+from validator.sources import SystemClock
+from validator.tasks.packing import write_task
+from validator.telemetry import configure_logging
+
+_STAKE_TAO = 10_000.0
+
+
+async def serve(site: Site) -> None:
+    """Write the site, serve until standard input ends."""
+    async with AsyncExitStack() as stack:
+        clock, validator = SystemClock(), Signer.from_uri("//Validator").hotkey
+        library = await asyncio.to_thread(build_library, WINDOWS)
+        subnet = SimulatedSubnet.create(rules(int(clock.now().timestamp())), clock, site.chain)
+        subnet.register(validator, stake_tao=_STAKE_TAO, validator_permit=True)
+        analyses = AnalysisPool()
+        stack.push_async_callback(analyses.close)
+        made = RunPolicy(library.own, lambda sha256: sha256 in site.canaries.read_text().split())
+        population = Population(demo_roster(), subnet, clock, SEED, validator, analyses, Tracer(made))
+        stack.push_async_callback(population.close)
+        await population.start()
+        services = LocalServices(SEED, validator, clock)
+        stack.push_async_callback(services.close)
+        goals = local_goals(await services.start(), WINDOWS)
+        population.register(0)
+        await _analysed(library, analyses)
+        site.canaries.touch()
+        for number, sourced in enumerate(library.tasks):
+            write_task(sourced, site.tasks / f"{number:02}")
+        for number, goal in enumerate(goals):
+            folder = site.tasks / f"goal-{number}"
+            folder.mkdir()
+            (folder / "workflow.json").write_bytes(msgspec.json.encode(goal))
+        print("ready", flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+
+
+async def _analysed(library: Library, analyses: AnalysisPool) -> None:
+    """Analyse what carries no marker beforehand: short windows leave no time for a first look."""
+    plain = [sourced for sourced in library.tasks if sourced.task.canary is None]
+    await asyncio.gather(
+        *(analyses.analyse(s.task.bundle_sha256, read_bundle(s.bundle), s.task.skill_type, None) for s in plain)
+    )
+
+
+if __name__ == "__main__":
+    configure_logging("error", "json")
+    asyncio.run(serve(Site(Path(sys.argv[1]))))
