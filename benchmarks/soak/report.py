@@ -71,6 +71,8 @@ def report(samples: Sequence[Sample], log: LogTail, epochs: float, faults: Seque
         "store_bytes_per_round": _per(last.store_bytes - first.store_bytes, settled),
         "round_s": {"p50": quantile(log.seconds, 0.5), "max": max(log.seconds, default=None)},
         "beyond_s": {"p50": quantile(log.beyond, 0.5), "max": max(log.beyond, default=None)},
+        "descriptors": _fewest([one.descriptors for one in after]),
+        "threads": _fewest([one.threads for one in after]),
         "epochs": epochs,
         "weights": dict(log.weights),
         "loud": {f"{level} {event}": many for (level, event), many in sorted(log.loud.items())},
@@ -97,6 +99,12 @@ def _late(plain: Mapping[str, Any]) -> list[str]:
         f"machine does that: its thread waited {waited:.1f} s of {seconds:.0f} for a processor"
     )
     return [says]
+
+
+def _fewest(counts: Sequence[int]) -> tuple[int, int]:
+    """Return the least of the first and of the last quarter: while a round is open there are more."""
+    quarter = max(1, len(counts) // 4)
+    return min(counts[:quarter]), min(counts[-quarter:])
 
 
 def _lag(after: Sequence[Sample]) -> dict[float, int]:
@@ -136,8 +144,8 @@ def _figures(  # noqa: PLR0913, PLR0917 - what the lines are made of
     ):
         rows[shown] = f"{kb / _KIB_MIB:.1f} MiB at the end, {_slope(memory[name])}"
     rows |= {
-        "descriptors, threads": f"{first.descriptors}, {first.threads} after the warm-up; "
-        f"{last.descriptors}, {last.threads} at the end",
+        "descriptors between rounds": f"{plain['descriptors'][0]} at first, {plain['descriptors'][1]} at the end",
+        "threads": f"{plain['threads'][0]} at first, {plain['threads'][1]} at the end",
         "lag of the event loop": f"p50 {_ms(lag['p50'])}, p99 {_ms(lag['p99'])}, none over "
         f"{_ms(lag['at_most']) if lag['at_most'] else '5 s or more'}, {plain['timers']} timers",
         "thread of the event loop": f"ran {plain['loop_ran_s'] / seconds:.1%} of the time, waited for a processor "

@@ -7,6 +7,7 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from soak.site import Site
 
@@ -23,7 +24,7 @@ async def network(site: Site) -> AsyncIterator[Process]:
     """
     with (site.folder / "network.log").open("ab") as log:
         command = (sys.executable, "-m", "soak.network", str(site.folder))
-        process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=log)
+        process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=log, env=_env())
     try:
         if process.stdout is None:
             raise RuntimeError("the network has no output")
@@ -42,9 +43,7 @@ async def daemon(site: Site) -> AsyncIterator[Process]:
     """Run the validator until the block ends, which asks it to stop if nobody did."""
     with site.log.open("ab") as log:
         command = (sys.executable, "-m", "soak.daemon", str(site.config))
-        # A shell's settings are not the soak's; the miners declare no images that could be run again.
-        env = {name: value for name, value in os.environ.items() if not name.startswith(("VALIDATOR_", "DOCKER_"))}
-        process = await asyncio.create_subprocess_exec(*command, stdout=log, stderr=log, env=env)
+        process = await asyncio.create_subprocess_exec(*command, stdout=log, stderr=log, env=_env())
     try:
         yield process
     finally:
@@ -67,9 +66,15 @@ async def verified(site: Site) -> str:
 
 async def _said(*arguments: str) -> str:
     program = (sys.executable, "-c", "from validator.cli import main; main()", *arguments)
-    process = await asyncio.create_subprocess_exec(*program, stdout=PIPE, stderr=PIPE)
+    process = await asyncio.create_subprocess_exec(*program, stdout=PIPE, stderr=PIPE, env=_env())
     out, err = await process.communicate()
     return "" if process.returncode == 0 else f"exit {process.returncode}: {(out + err).decode()[-2000:]}"
+
+
+def _env() -> dict[str, str]:
+    """Return the environment without a shell's settings and engine: the miners' images are not to be had."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("VALIDATOR_", "DOCKER_"))}
+    return kept | {"PYTHONPATH": str(Path(__file__).parents[1])}
 
 
 async def _ended(process: Process) -> int:
