@@ -5,7 +5,9 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from audit_file import forged
 from cli_store import Example, called, copied, example_in, validator
+from msgspec.structs import replace
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +89,29 @@ def test_an_export_of_a_damaged_store_names_the_round_and_leaves_no_file(example
     assert done.returncode == 3
     assert "round 0: the stored plan is not what its receipt was written for" in done.stderr
     assert list(tmp_path.glob("log*")) == []
+
+
+def test_two_exports_are_compared(exported: Path, example: Example, tmp_path: Path) -> None:
+    part = tmp_path / "part.jsonl"
+    assert (
+        called("audit", "export", "--config", str(example.config), "--since", "0", "--out", str(part)).returncode == 0
+    )
+    done = called("audit", "compare", str(exported), str(part))
+    assert done.returncode == 0
+    assert done.stdout.startswith("one history, to the same end: log of 5")
+    first = tmp_path / "first.jsonl"
+    first.write_bytes(exported.read_bytes().splitlines(keepends=True)[0])
+    done = called("audit", "compare", str(first), str(exported))
+    assert (done.returncode, f"{exported} goes on where the other one ends" in done.stdout) == (0, True)
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(forged(exported.read_bytes(), 1, lambda one: replace(one, issued_at="2031-01-01T00:00:00Z")))
+    done = called("audit", "compare", str(part), str(other), "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["ok"], found["relation"], found["common"]) == (1, False, "forked", 0)
+    assert (found["a"]["last"]["round_id"], found["b"]["last"]["issued_at"]) == ("0", "2031-01-01T00:00:00Z")
+    damaged = tmp_path / "damaged.jsonl"
+    damaged.write_bytes(exported.read_bytes()[:-1])
+    done = called("audit", "compare", str(exported), str(damaged))
+    assert (done.returncode, done.stdout.startswith(f"{damaged}: The audit file does not hold: line ")) == (1, True)
+    damaged.write_text("{}\n")
+    assert called("audit", "compare", str(exported), str(damaged)).returncode == 2

@@ -49,15 +49,18 @@ def lines_of(data: bytes) -> list[bytes]:
 
 def forged(whole: bytes, number: int, change: Callable[[Receipt], Receipt]) -> bytes:
     """A log in which the validator itself wrote another receipt, and all later ones after it."""
-    lines, previous = [], receipt_of(lines_of(whole)[0][:-1]).previous
+    lines, previous = [], ""
     sequence = -1
     for data in lines_of(whole):
         if not data.startswith(b'{"receipt":'):
             lines.append(data)
             continue
         sequence += 1
-        receipt = msgspec.structs.replace(receipt_of(data[:-1]), previous=previous)
-        signed = signed_again(change(receipt) if sequence == number else receipt, VALIDATOR)
+        signed = data[:-1]
+        if sequence >= number:
+            receipt = receipt_of(signed)
+            receipt = change(receipt) if sequence == number else msgspec.structs.replace(receipt, previous=previous)
+            signed = signed_again(receipt, VALIDATOR)
         previous = sha256_hex(signed)
         lines.append(signed + b"\n")
     return b"".join(lines)

@@ -1,12 +1,13 @@
 """`validator audit …`: the signed log of all rounds, as a file that anybody can check (docs/audit.md)."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from validator.audit.log import FaultError, verify_file
-from validator.cli.audit_text import Sink, print_fault, print_verified, write_log
+from validator.audit.log import FaultError, InFileError, compare_files, verify_file
+from validator.cli.audit_text import Sink, print_compared, print_fault, print_verified, write_log
 from validator.cli.cases import require_regular
 from validator.cli.errors import EXIT_NO, say_no
 from validator.cli.options import Config, Json
@@ -52,16 +53,43 @@ def verify(
     require_regular(file)
     size = file.stat().st_size
     with progress("verifying", size) as advance:
-        done = 0
-
-        def advanced(offset: int) -> None:
-            nonlocal done
-            advance(offset - done)
-            done = offset
-
         try:
-            found = verify_file(file, hotkey, advanced)
+            found = verify_file(file, hotkey, _up_to(advance))
         except FaultError as fault:
             print_fault(fault, as_json=as_json)
             raise typer.Exit(EXIT_NO) from None
     print_verified(found, as_json=as_json)
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="From `audit export`.")],
+    b: Annotated[Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="Another one of that log.")],
+    as_json: Json = False,
+) -> None:
+    """Say whether two exports tell one history. Exit 1: they do not, and where they part; 2: one is no such file.
+
+    Receipts alone are compared: they name everything else. `audit verify` says whether a file holds to its receipts.
+    """
+    for file in (a, b):
+        require_regular(file)
+    with progress("comparing", a.stat().st_size + b.stat().st_size) as advance:
+        try:
+            found = compare_files(a, b, _up_to(advance))
+        except InFileError as fault:
+            print_fault(fault, as_json=as_json, file=fault.file)
+            raise typer.Exit(EXIT_NO) from None
+    print_compared(found, (a, b), as_json=as_json)
+    if not found.one_history:
+        raise typer.Exit(EXIT_NO)
+
+
+def _up_to(advance: Callable[[int], None]) -> Callable[[int], None]:
+    """Return what takes how much is done for a bar that takes steps."""
+    done = 0
+
+    def advanced(offset: int) -> None:
+        nonlocal done
+        advance(offset - done)
+        done = offset
+
+    return advanced

@@ -1,16 +1,25 @@
 """What `validator audit` writes."""
 
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO, Final, Self
 
-from validator.audit.log import FaultError, Verified, audit_lines, first_sequence
+from validator.audit.log import Compared, FaultError, Verified, audit_lines, first_sequence
+from validator.audit.log.comparing import Relation
 from validator.cli.output import print_json, print_line
 from validator.cli.progress import progress
 from validator.store import Transaction
+
+_SAID: Final[Mapping[Relation, str]] = {
+    "same": "one history, to the same end",
+    "prefix": "one history",
+    "forked": "two histories, both signed",
+    "apart": "no receipt in common, nor does one begin where the other ends: nothing can be said",
+}
 
 
 class Sink:
@@ -60,13 +69,34 @@ async def write_log(tx: Transaction, since: int | None, sink: Sink) -> bool:
     return True
 
 
-def print_fault(fault: FaultError, *, as_json: bool) -> None:
-    """Print what does not hold, and where."""
+def print_fault(fault: FaultError, *, as_json: bool, file: Path | None = None) -> None:
+    """Print what does not hold, and where; `file` names it where there are two."""
     if as_json:
         place = {"line": fault.line, "kind": fault.kind, "round_id": fault.round_id, "path": fault.path}
-        print_json({"ok": False, "fault": {**place, "what": fault.what}})
+        of_two = {} if file is None else {"file": str(file)}
+        print_json({"ok": False, "fault": {**of_two, **place, "what": fault.what}})
     else:
-        print_line(str(fault))
+        print_line(str(fault) if file is None else f"{file}: {fault}")
+
+
+def print_compared(found: Compared, files: tuple[Path, Path], *, as_json: bool) -> None:
+    """Print how two files stand to each other."""
+    if as_json:
+        named = zip("ab", files, found.first, found.last, strict=True)
+        sides = {
+            side: {"file": str(path), "first": one._asdict(), "last": end._asdict()} for side, path, one, end in named
+        }
+        told = {"relation": found.relation, "longer": found.longer, "hotkey": found.hotkey, "common": found.common}
+        print_json({"ok": found.one_history, **told, **sides})
+        return
+    print_line(f"{_SAID[found.relation]}: log of {found.hotkey}")
+    print_line(f"receipts that both have: {found.common}")
+    for path, first, last in zip(files, found.first, found.last, strict=True):
+        span = "parts with" if found.relation == "forked" else f"receipts {first.sequence} to"
+        of_round = "" if last.round_id is None else f", round {last.round_id}"
+        print_line(f"{path}: {span} {last.sequence} ({last.kind}{of_round}, {last.issued_at}), digest {last.digest}")
+    if found.longer is not None:
+        print_line(f"{files['ab'.index(found.longer)]} goes on where the other one ends")
 
 
 def print_verified(found: Verified, *, as_json: bool) -> None:

@@ -110,6 +110,7 @@ AUDIT: Final = Group(
             "validator.cli.audit:export",
         ),
         Lazy("verify", "Check an export with nothing but the file.", "validator.cli.audit:verify"),
+        Lazy("compare", "Say whether two exports tell one history.", "validator.cli.audit:compare"),
     ],
 )
 SCORE: Final = Group(

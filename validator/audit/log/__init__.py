@@ -1,8 +1,20 @@
 """The log of receipts as a file of lines: written from a store, verified without one (docs/audit.md)."""
 
+from validator.audit.log.comparing import Compared, InFileError, Place, compare_files
 from validator.audit.log.export import audit_lines, first_sequence
 from validator.audit.log.faults import FaultError, NotAnAuditFileError
 from validator.audit.log.report import Verified
 from validator.audit.log.verify import verify_file
 
-__all__ = ["FaultError", "NotAnAuditFileError", "Verified", "audit_lines", "first_sequence", "verify_file"]
+__all__ = [
+    "Compared",
+    "FaultError",
+    "InFileError",
+    "NotAnAuditFileError",
+    "Place",
+    "Verified",
+    "audit_lines",
+    "compare_files",
+    "first_sequence",
+    "verify_file",
+]

@@ -1,0 +1,167 @@
+"""Two audit files side by side: one history, one that goes on where the other ends, or two."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Literal, NamedTuple
+
+from validator.audit.log.chain import Chain
+from validator.audit.log.faults import FaultError
+from validator.audit.log.lines import LineReader, require_audit_file
+
+Relation = Literal["same", "prefix", "forked", "apart"]
+Side = Literal["a", "b"]
+Progress = Callable[[int], None]
+
+
+class InFileError(FaultError):
+    """The audit file does not hold.
+
+    Args:
+        file: which of two it is.
+        fault: what is wrong with it.
+    """
+
+    def __init__(self, file: Path, fault: FaultError) -> None:
+        super().__init__(fault.line, fault.kind, fault.round_id, fault.what, fault.path)
+        self.file = file
+
+
+class Place(NamedTuple):
+    """A receipt in a file.
+
+    Attributes:
+        line: its number in the file, from 1.
+        sequence: its number in the log.
+        digest: of its line.
+        previous: the digest that it names of the receipt before it.
+        kind: of receipt.
+        round_id: whose end it tells; None where it tells none.
+        issued_at: as it says.
+    """
+
+    line: int
+    sequence: int
+    digest: str
+    previous: str | None
+    kind: str
+    round_id: str | None
+    issued_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How two files stand to each other.
+
+    Attributes:
+        relation: `same`: both end with the same receipt. `prefix`: one history, and one of them ends earlier.
+            `forked`: the validator signed two histories. `apart`: they have no receipt in common, nor does one begin
+            where the other ends, so that nothing can be said.
+        hotkey: whose logs they are.
+        common: receipts that both have.
+        first: of each file.
+        last: of each file; where they are forked, the first that the other one contradicts.
+        longer: of a prefix: which one goes on.
+    """
+
+    relation: Relation
+    hotkey: str
+    common: int
+    first: tuple[Place, Place]
+    last: tuple[Place, Place]
+    longer: Side | None = None
+
+    @property
+    def one_history(self) -> bool:
+        """Whether both tell the same, as far as both tell it."""
+        return self.relation in {"same", "prefix"}
+
+
+def compare_files(a: Path, b: Path, progress: Progress = lambda _: None) -> Compared:
+    """Compare the receipts of two files, in memory that does not grow with them.
+
+    Receipts are held to be signed and linked, as `verify_file` has it; the lines that they name are not looked at.
+
+    Args:
+        a: one file.
+        b: the other one.
+        progress: told how many bytes of both are done, after each receipt.
+
+    Raises:
+        NotAnAuditFileError: one of them is something else.
+        InFileError: the receipts of one do not follow from each other, or it is not the log of the other's validator.
+        OSError: one of them cannot be read.
+    """
+    with a.open("rb") as first, b.open("rb") as second:
+        one, other = _Receipts(a, first), _Receipts(b, second)
+        return _compare(one, other, lambda: progress(one.reader.offset + other.reader.offset))
+
+
+@dataclass(slots=True)
+class _Receipts:
+    """The receipts of one file. `at` is the one read last, None once there is no more; `last` is then the last."""
+
+    path: Path
+    file: BinaryIO
+    chain: Chain = field(default_factory=Chain)
+    reader: LineReader = field(init=False)
+    first: Place = field(init=False)
+    last: Place = field(init=False)
+    at: Place | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        require_audit_file(self.file)
+        self.reader = LineReader(self.file)
+        found = self._read()
+        if found is None:
+            raise InFileError(self.path, FaultError(1, "receipt", None, "the file has no receipt"))
+        self.first = self.last = self.at = found
+
+    def go_on(self) -> None:
+        """Read the next receipt."""
+        self.at = self._read()
+        self.last = self.at or self.last
+
+    def _read(self) -> Place | None:
+        try:
+            return next(self._places(), None)
+        except FaultError as fault:
+            raise InFileError(self.path, fault) from None
+
+    def _places(self) -> Iterator[Place]:
+        while (line := self.reader.next("line", None)) is not None:
+            if line.kind == "receipt":
+                receipt = self.chain.add(line)
+                round_id = None if receipt.round is None else receipt.round.round_id
+                told = (receipt.previous, receipt.kind, round_id, receipt.issued_at)
+                yield Place(line.number, receipt.sequence, line.digest, *told)
+
+
+def _compare(a: _Receipts, b: _Receipts, done: Callable[[], None]) -> Compared:
+    if a.chain.hotkey != b.chain.hotkey:
+        what = f"is {b.chain.hotkey}; the other file is the log of {a.chain.hotkey}"
+        raise InFileError(b.path, FaultError(b.first.line, "receipt", None, what, "validator_hotkey"))
+
+    def compared(relation: Relation, longer: Side | None = None) -> Compared:
+        return Compared(relation, a.chain.hotkey or "", common, (a.first, b.first), (a.last, b.last), longer)
+
+    common = 0
+    early, late = (a, b) if a.first.sequence <= b.first.sequence else (b, a)
+    while early.at is not None and early.at.sequence < late.first.sequence:
+        early.go_on()
+        done()
+    if early.at is None and late.first.previous != early.last.digest:
+        return compared("apart")
+    while a.at is not None and b.at is not None:
+        if a.at.digest != b.at.digest:
+            return compared("forked")
+        common += 1
+        a.go_on()
+        b.go_on()
+        done()
+    longer: Side | None = "a" if a.at is not None else "b" if b.at is not None else None
+    for rest in (a, b):
+        while rest.at is not None:
+            rest.go_on()
+            done()
+    return compared("same" if longer is None else "prefix", longer)
