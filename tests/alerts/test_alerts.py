@@ -55,6 +55,7 @@ CASES: Final = [
     Case("ValidatorDown", {DOWN: "1x40"}, 40, None),
     Case("ValidatorRestarts", {of(START): "0x5 300x5 600x5 900x5 1200x20"}, 40, ALIVE),
     Case("ValidatorRestarts", {of(START): "0x5 300x5 600x5 900x40"}, 40, None),
+    *condition("ValidatorParked", "parked", 5),
     *condition("ValidatorStuck", "rounds_silent", 2),
     *condition("ValidatorStuck", "loop_stuck", 2),
     *condition("ValidatorFailing", "rounds_failing", 10),

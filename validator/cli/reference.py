@@ -150,6 +150,11 @@ def _commands() -> Iterator[str]:
         "`YYYY-MM-DDTHH:MM:SSZ`.",
     )
     yield _table(["exit code", "meaning"], [[str(int(code)), code.meaning] for code in Exit])
+    parked = [str(int(code)) for code in Exit if code.advice]
+    yield _prose(
+        f"With {', '.join(parked[:-1])} or {parked[-1]} a restart would end the same way:",
+        "[the image's entry point waits](../operators.md#when-the-container-waits-for-you).",
+    )
     with TREE.make_context("validator", [next(iter(TREE.commands))], resilient_parsing=True) as context:
         yield from _walk(TREE, context, "validator", "##")
 

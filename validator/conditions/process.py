@@ -6,6 +6,12 @@ from validator.conditions.condition import Condition
 
 PROCESS: Final = (
     Condition(
+        "parked",
+        "unhealthy",
+        "The validator ended, a restart would end the same way, and its container waits.",
+        "`daemon_parked` in the log says what to do; start the container again then.",
+    ),
+    Condition(
         "rounds_silent",
         "unhealthy",
         "No round began or ended for longer than one may take.",

@@ -40,6 +40,7 @@ class Event(StrEnum):
     DAEMON_DRAINING = auto()
     DAEMON_STOPPED = auto()
     DAEMON_FAILED = auto()
+    DAEMON_PARKED = auto()
     DAEMON_CUT_OFF = auto()
     PRECONDITION = auto()
     STORE_CHAIN_ADOPTED = auto()

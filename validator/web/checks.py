@@ -21,7 +21,7 @@ class Check(NamedTuple):
 
 
 CHECKS: Final[Mapping[str, Check]] = {
-    "rounds": Check("Rounds begin and end.", ("rounds_silent", "rounds_failing"), known=True),
+    "rounds": Check("Rounds begin and end.", ("rounds_silent", "rounds_failing", "parked"), known=True),
     "dispatches": Check(
         "Rounds send requests to miners.", ("rounds_no_tasks", "rounds_no_miners", "rounds_no_dispatches")
     ),

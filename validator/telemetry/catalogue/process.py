@@ -14,6 +14,11 @@ PROCESS: Final[Subject] = {
         "reason exit_code exception",
         todo="Look up `exit_code` in [exit codes](../operators.md#exit-codes); with `exception`: report it.",
     ),
+    "daemon_parked": Entry(
+        "In a container: the program ended and a restart would end the same way, so it waits; said once an hour.",
+        "exit_code reason advice",
+        todo="What `advice` in the line says: [the container waits](../operators.md#when-the-container-waits-for-you).",
+    ),
     "daemon_cut_off": Entry(
         "The time to stop is over: the process ends where it stands, and the next start takes up what was open.",
         "requests",

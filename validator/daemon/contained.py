@@ -1,0 +1,99 @@
+"""The image's entry point: `python -m validator.daemon.contained run …`.
+
+An engine restarts what ends and cannot tell exit codes apart. Here a program that would end in the same way again
+(`Exit.advice`) stays instead, unhealthy, until it is asked to stop. Whatever else it ends with is passed on.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import IO, Final
+
+from validator.daemon.exits import Exit
+
+_LASTING: Final = ("run", "worker")  # what an engine restarts; other commands are somebody's at a terminal
+_PARKED: Final = frozenset(int(code) for code in Exit if code.advice)
+_CHUNK: Final = 4096
+_MOST_REASON: Final = 2_000  # bytes
+_READ_S: Final = 1.0
+
+
+class Program:
+    """A program in a process of its own, to which SIGTERM and SIGINT are handed on.
+
+    It has a process group of its own: a terminal's Ctrl-C would else reach it twice, which means at once.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def run(self, command: Sequence[str]) -> tuple[int, str]:
+        """Return the exit code, 128 and the signal's number for one that a signal ended, and the last it said.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._take)
+        self._process = subprocess.Popen(  # noqa: S603 - this program
+            command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, process_group=0
+        )
+        if self.asked:
+            self._process.terminate()
+        said = _Copy(self._process.stderr)
+        said.start()
+        code = self._process.wait()
+        said.join(_READ_S)  # what it started may hold its standard error open
+        return (code if code >= 0 else 128 - code), said.last()
+
+    def _take(self, number: int, _frame: FrameType | None) -> None:
+        self.asked = True
+        if self._process is not None:
+            self._process.send_signal(number)
+
+
+class _Copy(threading.Thread):
+    """Copies a stream to standard error and keeps its end. A thread: who reads standard error may stand still."""
+
+    def __init__(self, stream: IO[bytes] | None) -> None:
+        super().__init__(name="stderr", daemon=True)
+        self._stream = stream
+        self._last = b""
+
+    def run(self) -> None:
+        while self._stream is not None and (chunk := os.read(self._stream.fileno(), _CHUNK)):
+            self._last = (self._last + chunk)[-_MOST_REASON:]
+            sys.stderr.buffer.write(chunk)
+            sys.stderr.buffer.flush()
+
+    def last(self) -> str:
+        return "; ".join(line.strip() for line in self._last.decode(errors="replace").splitlines() if line.strip())
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run `validator` with these arguments and return what to end with.
+
+    Raises:
+        OSError: the program is not beside this interpreter.
+    """
+    command = [str(Path(sys.executable).with_name("validator")), *arguments]
+    if not arguments or arguments[0] not in _LASTING:
+        os.execv(command[0], command)  # noqa: S606 - the arguments are the operator's own
+    program = Program()
+    code, reason = program.run(command)
+    if program.asked or code not in _PARKED:
+        return code
+
+    from validator.daemon.parked import park  # noqa: PLC0415 - half of the program, in vain where nothing goes wrong
+
+    return park(Exit(code), reason, arguments, lambda: program.asked)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

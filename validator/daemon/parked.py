@@ -1,0 +1,112 @@
+"""A container whose program ended and would end in the same way again: it waits for somebody, and says for what."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from validator import __version__
+from validator.conditions import Board
+from validator.daemon.exits import Exit
+from validator.settings import Settings, SettingsError, load_settings
+from validator.sources import Clock, SystemClock
+from validator.telemetry import Event, Metrics, configure_logging
+from validator.web.health import HealthEndpointError, HealthService
+from validator.web.state import HealthState
+
+LINE_EVERY_S: Final = 3600.0
+_LOOK_S: Final = 60.0
+_THEN: Final = "Then start the container again."
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """Says once an hour what it waits for, and shows it where health is asked for.
+
+    Args:
+        code: what the program ended with.
+        reason: its last words.
+        clock: what is waited by.
+        health: made unhealthy by this.
+    """
+
+    code: Exit
+    reason: str
+    clock: Clock
+    health: HealthState
+
+    async def run(self) -> None:
+        """Wait until cancelled."""
+        self.health.board.raise_("parked", f"exit code {int(self.code)}: {self.reason}")
+        while True:
+            _log.error(
+                Event.DAEMON_PARKED,
+                exit_code=int(self.code),
+                reason=self.reason,
+                advice=f"{self.code.advice} {_THEN}",
+            )
+            for _ in range(int(LINE_EVERY_S / _LOOK_S)):
+                self.health.waits()
+                await self.clock.sleep(_LOOK_S)
+
+
+def park(code: Exit, reason: str, arguments: Sequence[str], asked: Callable[[], bool]) -> int:
+    """Wait for SIGTERM or SIGINT and return the code. What asks for health is answered, if the settings can be read.
+
+    Args:
+        code: what the program ended with.
+        reason: its last words; what the code means, where it said none.
+        arguments: of the program: its command, and maybe its settings' file.
+        asked: whether there was a signal before this could take any.
+    """
+    try:
+        settings = load_settings(_config(arguments), os.environ)
+    except SettingsError:
+        settings = None
+    return asyncio.run(_wait(code, reason or code.meaning, settings, arguments[0] == "run", asked))
+
+
+async def _wait(code: Exit, reason: str, settings: Settings | None, listens: bool, asked: Callable[[], bool]) -> int:
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    if asked():
+        return code
+    clock = SystemClock()
+    metrics = Metrics(clock, __version__)
+    level, form = (settings.log.level, settings.log.format) if settings else ("info", "auto")
+    configure_logging(level, form, observe=metrics.observe)
+    interval_s = settings.rounds.interval_s if settings else 0.0
+    health = HealthState(clock, interval_s, __version__, Board(clock, metrics.condition))
+    work = [asyncio.create_task(Parked(code, reason, clock, health).run())]
+    async with AsyncExitStack() as stack:
+        if settings is not None and listens:
+            service = HealthService(settings.health, health, metrics)
+            try:
+                await service.start()
+            except HealthEndpointError:
+                pass  # without an answer `validator health` is as red
+            else:
+                stack.push_async_callback(service.close)
+                work.append(asyncio.create_task(service.run()))
+        await stop.wait()
+        for task in work:
+            task.cancel()
+        await asyncio.gather(*work, return_exceptions=True)
+    return code
+
+
+def _config(arguments: Sequence[str]) -> Path | None:
+    """Return what `--config` names."""
+    for number, word in enumerate(arguments):
+        name, equals, value = word.partition("=")
+        if name == "--config":
+            return Path(value) if equals else Path(arguments[number + 1]) if number + 1 < len(arguments) else None
+    return None
