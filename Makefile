@@ -90,7 +90,7 @@ reference: setup  ## Write docs/reference and config/validator.toml again from t
 	PYTHONPATH=tests/core $(BIN)/python -m hostile.table
 
 lock: setup  ## Lock requirements/*.in again, with hashes and without an index host
-	for name in setup build runtime scale analysis localnet tracer dev runner; do \
+	for name in setup build sbom runtime scale analysis localnet tracer dev runner; do \
 	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	    requirements/$$name.in -o requirements/$$name.txt; done
 

@@ -58,22 +58,39 @@ def test_every_key_stands_in_it_with_its_comment(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("password", ["hunter2", "it's $(odd)@#"])
-def test_a_password_stands_in_the_environment_file_alone(password: str, tmp_path: Path) -> None:
+def test_a_password_stands_in_a_file_of_its_own_alone(
+    password: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     url = f"postgresql://validator:{password}@db.example/v"
     config, env = begun(tmp_path, "--netuid", "1", "--database", url)
-    assert password not in config.read_text()
+    assert password not in config.read_text() + env.read_text()
     assert load_settings(config, {}).store.url.reveal() == "postgresql://validator@db.example/v"
     given = variables(env)
-    assert given["STORE_URL"] == given["VALIDATOR_STORE__URL"] == url.replace("'", "%27").replace("$", "%24")
-    assert load_settings(config, {"VALIDATOR_STORE__URL": given["VALIDATOR_STORE__URL"]}).store.url.reveal()
-    assert stat.S_IMODE(env.stat().st_mode) == 0o600
+    assert given["STORE_URL_FILE"] == given["VALIDATOR_STORE__URL_FILE"] == "./secrets/store_url"
+    assert "COMPOSE_PROFILES" not in given
+    assert (
+        load_settings(config, {"VALIDATOR_STORE__URL_FILE": given["VALIDATOR_STORE__URL_FILE"]}).store.url.reveal()
+        == url
+    )
+    # A container's user reads it where it is mounted; here nobody else enters its folder.
+    secret = tmp_path / "secrets" / "store_url"
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (secret, secret.parent, env)] == [0o444, 0o700, 0o600]
+    assert [path.name for path in secret.parent.iterdir()] == ["store_url"]
+
+
+def test_the_password_of_composes_own_postgres_is_written_for_it_too(tmp_path: Path) -> None:
+    _, env = begun(tmp_path, "--netuid", "1", "--database", "postgresql://validator:a%20b@postgres/validator")
+    assert (tmp_path / "secrets" / "postgres_password").read_text() == "a b\n"
+    given = variables(env)
+    assert (given["COMPOSE_PROFILES"], given["POSTGRES_PASSWORD_FILE"]) == ("postgres", "./secrets/postgres_password")
 
 
 def test_compose_reads_every_variable_that_is_written_for_it(tmp_path: Path) -> None:
-    _, env = begun(tmp_path, "--netuid", "1", "--database", "postgresql://v:p@db/v")
-    used = set(re.findall(r"\$\{(\w+)", (ROOT / "docker-compose.yml").read_text()))
-    names = {entry.variable for entry in reference().values()}
-    assert {name for name in variables(env) if name not in used} == {"VALIDATOR_STORE__URL"} <= names
+    _, env = begun(tmp_path, "--netuid", "1", "--database", "postgresql://v:p@postgres/v")
+    used = set(re.findall(r"\$\{(\w+)", (ROOT / "docker-compose.yml").read_text())) | {"COMPOSE_PROFILES"}
+    names = {f"{entry.variable}_FILE" for entry in reference().values()}
+    assert {name for name in variables(env) if name not in used} == {"VALIDATOR_STORE__URL_FILE"} <= names
 
 
 @pytest.mark.parametrize("there", ["validator.toml", ".env"])

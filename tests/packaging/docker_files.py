@@ -36,6 +36,8 @@ def stages() -> dict[str, Stage]:
         if not line.strip() or line.startswith("#"):
             continue
         word, _, rest = line.partition(" ")
+        if word == "ARG" and not found:
+            continue  # of the FROM lines
         if word == "FROM":
             match = re.fullmatch(r"(\S+) AS (\S+)", rest)
             assert match, line

@@ -94,7 +94,7 @@ def test_strangers_are_what_sets_nothing_and_is_no_platforms() -> None:
     assert strangers(dict.fromkeys((*names, "OTHER"), "")) == ["VALIDATOR_HOME", "VALIDATOR_STORE_URL"]
 
 
-@pytest.mark.parametrize("data", [b"\xff", b"a\nb", b"x" * 70_000])
+@pytest.mark.parametrize("data", [b"\xff", b"a\nb", b"x" * 70_000, b" \n"])
 def test_a_secret_file_that_cannot_be_used_is_told_without_its_content(
     write: Write, tmp_path: Path, data: bytes
 ) -> None:
@@ -103,6 +103,17 @@ def test_a_secret_file_that_cannot_be_used_is_told_without_its_content(
     (line,) = problems(write(MINIMAL), {"VALIDATOR_STORE__URL_FILE": str(secret)})
     assert line.startswith("VALIDATOR_STORE__URL_FILE: store.url: the file it names cannot be used: ")
     assert "xx" not in line
+
+
+def test_a_secret_file_that_is_not_there_is_told_with_its_place_and_who_wanted_it(write: Write) -> None:
+    (line,) = problems(write(MINIMAL), {"VALIDATOR_STORE__URL_FILE": "/nowhere/url"})
+    assert line.endswith(f"cannot be used: No such file or directory: /nowhere/url (as user {os.getuid()})")
+
+
+def test_a_url_in_the_place_of_its_file_is_told_and_not_shown(write: Write) -> None:
+    (line,) = problems(write(MINIMAL), {"VALIDATOR_STORE__URL_FILE": "postgresql://v:hunter2@db/v"})
+    assert line.endswith("this is a url, not a file's name; write the url into a file and name that")
+    assert "hunter2" not in line
 
 
 def test_value_and_file_for_one_key_contradict_each_other(write: Write, tmp_path: Path) -> None:

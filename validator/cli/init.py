@@ -11,7 +11,6 @@ from validator.cli.output import print_line
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.settings.beginning import Beginning, begin
-from validator.settings.urls import without_password
 
 T = TypeVar("T")
 _WALLETS: Final = "~/.bittensor/wallets"
@@ -23,7 +22,7 @@ class NotSaidError(ValidatorError):
 
 
 def init(  # noqa: PLR0913, PLR0917 - each is an option
-    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where both files are written.")] = Path(),
+    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where the files are written.")] = Path(),
     network: Annotated[
         str | None,
         typer.Option(
@@ -54,10 +53,10 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option
     keys = _inside(path.expanduser() / wallet / "hotkeys")
     hotkey = _said(hotkey, asked, f"Hotkey{_choice(keys)}", keys[0] if len(keys) == 1 else "default")
     database = _said(database, asked, "Database (sqlite:///FILE or postgresql://…)", "sqlite:///validator.sqlite")
-    settings, environment = begin(folder, Beginning(network, netuid, path, wallet, hotkey, database))
-    print_line(f"wrote {settings} and {environment}")
-    if database != without_password(database):
-        print_line(f"the database's password stands in {environment} alone: set -a; . {environment}; set +a")
+    settings, environment, *secrets = begin(folder, Beginning(network, netuid, path, wallet, hotkey, database))
+    print_line(f"wrote {', '.join(map(str, (settings, environment, *secrets)))}")
+    if secrets:
+        print_line(f"the database's url stands in {secrets[0]} alone: set -a; . {environment}; set +a")
     print_line(f"next: validator doctor --config {settings}")
     print_line(f"then: validator run --config {settings}, or docker-compose up -d in the folder of docker-compose.yml")
 

@@ -1,4 +1,4 @@
-"""A new operator's files: `validator.toml` with a comment for every key, and `.env`. Neither ever replaces one."""
+"""A new operator's files: `validator.toml` with a comment for every key, `.env`, secrets. None ever replaces one."""
 
 import os
 import tempfile
@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
@@ -15,12 +16,15 @@ from validator.settings.load import DEFAULT_FILE, SettingsError, load_settings
 from validator.settings.urls import without_password
 
 ENV_FILE: Final = Path(".env")
+URL_FILE: Final = Path("secrets", "store_url")
+PASSWORD_FILE: Final = Path("secrets", "postgres_password")
 SIMULATED: Final = "simulated"
 LOCAL: Final = "local"
 _LOCAL_NODE: Final = "ws://127.0.0.1:9944"
+_POSTGRES: Final = "postgres"  # the service in docker-compose.yml
 _HEAD: Final = """\
-# docker-compose reads this file by itself. Elsewhere: EnvironmentFile= in a systemd unit, or set -a; . ./.env; set +a
-# It may hold a password: keep it readable by its owner alone, and out of git.
+# docker-compose reads this file by itself; .env.example explains every variable. Elsewhere: EnvironmentFile= in a
+# systemd unit, or set -a; . ./.env; set +a
 
 # Mounted into the container: the settings, the wallets (NAME/hotkeys/HOTKEY is read, nothing else), the tasks.
 SETTINGS={settings}
@@ -28,13 +32,15 @@ WALLETS={wallets}
 TASKS={tasks}
 """
 _DATABASE: Final = """
-# The database, for the container and for a validator outside of it; it wins over store.url in the settings.
-STORE_URL={url}
-VALIDATOR_STORE__URL={url}
+# The file with the database's url, for the container and for a validator outside of it; it wins over store.url in the
+# settings. Only who may enter its folder can read it. Outside the container it is looked for in the working folder.
+STORE_URL_FILE={url_file}
+VALIDATOR_STORE__URL_FILE={url_file}
 """
-_NO_DATABASE: Final = """
-# The database of the container; without it the SQLite file in its volume.
-# STORE_URL='postgresql://validator:PASSWORD@postgres/validator'
+_OWN_POSTGRES: Final = """
+# Postgres beside the validator, and the file with its password.
+COMPOSE_PROFILES=postgres
+POSTGRES_PASSWORD_FILE={password_file}
 """
 
 
@@ -51,7 +57,7 @@ class Beginning:
         netuid: the subnet.
         wallets: folder of the wallets.
         wallet, hotkey: names.
-        database: a url; its password goes into `.env` alone.
+        database: a url; its password goes into a file of its own alone.
     """
 
     network: str
@@ -75,26 +81,28 @@ class Beginning:
         return given | {"chain.endpoints": [_LOCAL_NODE if self.network == LOCAL else self.network]}
 
 
-def begin(folder: Path, beginning: Beginning) -> tuple[Path, Path]:
-    """Write `validator.toml` and `.env` into a folder and return where they are; both, or neither.
+def begin(folder: Path, beginning: Beginning) -> tuple[Path, ...]:
+    """Write `validator.toml` and `.env` into a folder, for Postgres secrets as well, and return where: all, or none.
 
     Raises:
         SettingsError: what was decided cannot be; a line for each fault.
-        AlreadyThereError: one of the two is there.
+        AlreadyThereError: one of them is there.
         OSError: the folder takes no file.
     """
-    files = folder / DEFAULT_FILE, folder / ENV_FILE
-    texts = example_toml(beginning.settings()), _environment(beginning)
-    _check(texts[0], beginning, files[0])
-    for file in files:
-        if os.path.lexists(file):
-            raise AlreadyThereError(f"{printable(str(file))} is there; name another folder, or move it away")
+    texts = {DEFAULT_FILE: (example_toml(beginning.settings()), 0o644), ENV_FILE: (_environment(beginning), 0o600)}
+    # Docker mounts a secret with the rights that it has here, for another user: the folder keeps others out.
+    texts |= {name: (f"{text}\n", 0o444) for name, text in _secrets(beginning.database).items()}
+    _check(texts[DEFAULT_FILE][0], beginning, folder / DEFAULT_FILE)
+    for file in texts:
+        if os.path.lexists(folder / file):
+            raise AlreadyThereError(f"{printable(str(folder / file))} is there; name another folder, or move it away")
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     try:
-        for file, text, mode in zip(files, texts, (0o644, 0o600), strict=True):
-            _write(file, text, mode)
-            written.append(file)
+        for file, (text, mode) in texts.items():
+            (folder / file).parent.mkdir(mode=0o700, exist_ok=True)
+            _write(folder / file, text, mode)
+            written.append(folder / file)
     except OSError as error:
         for file in written:
             with suppress(OSError):
@@ -102,7 +110,29 @@ def begin(folder: Path, beginning: Beginning) -> tuple[Path, Path]:
         if isinstance(error, FileExistsError):
             raise AlreadyThereError(f"{printable(str(error.filename))} is there; name another folder") from None
         raise
-    return files
+    return tuple(written)
+
+
+def _secrets(database: str) -> dict[Path, str]:
+    """Return the files that hold a database's secrets, by what stands in each; none for SQLite."""
+    if not _on_postgres(database):
+        return {}
+    found = {URL_FILE: database}
+    if _runs_beside(database) and (password := urlsplit(database).password) is not None:
+        found[PASSWORD_FILE] = unquote(password)
+    return found
+
+
+def _on_postgres(database: str) -> bool:
+    return database.startswith("postgresql")
+
+
+def _runs_beside(database: str) -> bool:
+    """Whether it is the database that docker-compose.yml brings."""
+    try:
+        return _on_postgres(database) and urlsplit(database).hostname == _POSTGRES
+    except ValueError:
+        return False
 
 
 def _write(file: Path, text: str, mode: int) -> None:
@@ -124,10 +154,12 @@ def _check(text: str, beginning: Beginning, file: Path) -> None:
 def _environment(beginning: Beginning) -> str:
     named = str(beginning.wallets)
     wallets = named if named.startswith("~") else str(beginning.wallets.absolute())  # compose knows the home, too
-    head = _HEAD.format(settings=_quoted(f"./{DEFAULT_FILE}"), wallets=_quoted(wallets), tasks=_quoted("./tasks"))
-    if beginning.database == without_password(beginning.database):
-        return head + _NO_DATABASE
-    return head + _DATABASE.format(url=_quoted(beginning.database.replace("'", "%27").replace("$", "%24")))
+    text = _HEAD.format(settings=_quoted(f"./{DEFAULT_FILE}"), wallets=_quoted(wallets), tasks=_quoted("./tasks"))
+    if _on_postgres(beginning.database):
+        text += _DATABASE.format(url_file=_quoted(f"./{URL_FILE}"))
+    if PASSWORD_FILE in _secrets(beginning.database):
+        text += _OWN_POSTGRES.format(password_file=_quoted(f"./{PASSWORD_FILE}"))
+    return text
 
 
 def _quoted(text: str) -> str:

@@ -1,6 +1,7 @@
 """Settings from the environment: `VALIDATOR_SECTION__KEY`; with `_FILE` behind it, the name of a file that holds it."""
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -46,12 +47,18 @@ def read_environment(environ: Mapping[str, str]) -> tuple[dict[str, Override], l
             try:
                 found[entry.dotted] = (shown, _convert(_read_secret(environ[variable]), entry))
             except (OSError, ValueError) as error:
-                reason = error.strerror if isinstance(error, OSError) else str(error)
+                reason = _unusable(environ[variable], error) if isinstance(error, OSError) else str(error)
                 problems.append(f"{shown}: {entry.dotted}: the file it names cannot be used: {reason}")
     return found, problems
 
 
+def _unusable(name: str, error: OSError) -> str:
+    return f"{error.strerror}: {printable(name)} (as user {os.getuid()})"
+
+
 def _read_secret(name: str) -> str:
+    if "://" in name:  # it may hold a password
+        raise ValueError("this is a url, not a file's name; write the url into a file and name that")
     with Path(name).open("rb") as stream:
         data = stream.read(_MAX_SECRET + 1)
     if len(data) > _MAX_SECRET:
@@ -60,6 +67,8 @@ def _read_secret(name: str) -> str:
         text = data.decode().strip()
     except UnicodeDecodeError:
         raise ValueError("not UTF-8") from None
+    if not text:
+        raise ValueError("it is empty")
     if not text.isprintable():
         raise ValueError("holds control characters or several lines")
     return text
