@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, settings
 from validator.store import Store, open_store, upgrade
 
 if TYPE_CHECKING:
+    from chain_worlds import Build
     from engine_kit import Registry
 
 # How long an example takes says more about the machine than about the code; one that fails can be run again as it was.
@@ -133,6 +134,19 @@ def empty_store_url(request: pytest.FixtureRequest) -> str:
 async def store(store_url: str) -> AsyncIterator[Store]:
     async with open_store(store_url) as opened:
         yield opened
+
+
+@pytest.fixture(params=["simulated", "sdk", pytest.param("served", marks=pytest.mark.faults), "node"])
+async def build(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> "AsyncIterator[Build]":
+    """Make worlds of each kind for the contract of every `Chain`; a served node's time is real."""
+    from chain_kinds import worlds_of  # noqa: PLC0415 - only tests of chains pay for the SDK
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
+    async with worlds_of(request.param) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

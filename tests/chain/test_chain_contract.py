@@ -1,15 +1,13 @@
-"""What every chain keeps: the simulated one, the real SDK over a node in memory, and a real node if there is one."""
+"""What every chain keeps: simulated, the SDK over a node in memory, the same on a socket, and a real node if any."""
 
-import os
 import random
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import get_args
 
 import pytest
-from chain_worlds import Ability, Break, SdkWorld, SimulatedWorld, World
-from subtensor_world import NodeWorld
+from chain_worlds import Break, Build, World
 
 from validator.chain.base import ChainError, ChainUnreachableError, WeightsResult
 from validator.chain.quantize import to_u16
@@ -17,39 +15,7 @@ from validator.chain.within import within
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 
-NODE = os.environ.get("SUBTENSOR_URL")
 NEWCOMER = Signer.from_uri("//Newcomer").hotkey
-KINDS: Mapping[str, type[SimulatedWorld | SdkWorld | NodeWorld]] = {
-    "simulated": SimulatedWorld,
-    "sdk": SdkWorld,
-    "node": NodeWorld,
-}
-Build = Callable[..., Awaitable[World]]
-
-
-@pytest.fixture(params=list(KINDS))
-async def build(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> AsyncIterator[Build]:
-    """Make worlds of each kind; the rules given are those of a simulated subnet."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
-    worlds: list[World] = []
-
-    async def made(*needs: Ability, **rules: object) -> World:
-        if request.param == "node" and NODE is None:
-            pytest.skip("SUBTENSOR_URL is not set: no real node")
-        kind = KINDS[request.param]
-        for need in needs:
-            if need in kind.cannot:
-                pytest.skip(kind.cannot[need])
-        world = await kind.open(NODE or "", rules)
-        worlds.append(world)
-        return world
-
-    yield made
-    for world in worlds:
-        await world.close()
 
 
 async def rested(world: World) -> None:
@@ -121,10 +87,10 @@ async def test_an_epoch_ends_in_the_block_before_a_step(build: Build) -> None:
         assert head.epoch_end is not None
         last = await world.run(world.chain.wait_for_block(head.epoch_end))
         begun = await world.run(world.chain.wait_for_block(head.epoch_end + 1))
-        blocks = range(head.number + 1, head.epoch_end + 2)
-        assert [block for block in blocks if await world.stepped(block)] == [head.epoch_end + 1]
+        steps = [block for block in range(head.number + 1, begun.number + 1) if await world.stepped(block)]
+        assert steps[0] == head.epoch_end + 1
         assert last.number > head.epoch_end or (last.epoch, last.epoch_end) == (head.epoch, head.epoch_end)
-        assert begun.epoch == head.epoch + 1
+        assert begun.epoch == head.epoch + len(steps)
         head = begun
 
 
@@ -298,7 +264,10 @@ async def test_a_node_that_goes_away_and_comes_back_serves_again(build: Build) -
     with pytest.raises(ChainUnreachableError):
         await send(world, rising(world))
     await world.reachable(True)
-    back = await world.run(world.chain.wait_for_block(before.number + 1))
+    back = None
+    while back is None:
+        with suppress(ChainUnreachableError):  # the SDK waits longer and longer between two attempts
+            back = await world.run(world.chain.wait_for_block(before.number + 1))
     assert back.number > before.number
     await rested(world)
     assert (await send(world, rising(world))).accepted

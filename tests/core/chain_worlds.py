@@ -1,7 +1,7 @@
 """Worlds for the contract that every `Chain` keeps: the simulated chain, and the real SDK over a node in memory."""
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, Literal, Protocol, Self, TypeVar
@@ -29,7 +29,7 @@ MINERS: Final = tuple(Signer.from_uri(f"//Miner{i}") for i in range(1, 4))
 # Where the connection breaks under a submission; "lost": signed, and no pool ever has it.
 Break = Literal["unsigned", "lost", "pooled", "included", "silent"]
 # What a kind of world may not be able to do; a test that needs it is skipped there.
-Ability = Literal["faults", "outage", "slots", "rules"]
+Ability = Literal["faults", "outage", "slots", "rules", "proxy"]
 
 
 class World(Protocol):
@@ -86,35 +86,23 @@ class World(Protocol):
         """Leave nothing open."""
 
 
-class LocalWorld:
-    """What both worlds in this process share: a simulated subnet on virtual time."""
+Build = Callable[..., Awaitable[World]]
 
-    clock: Clock
-    me: str
+
+class LocalWorld:
+    """What the worlds in this process share: a simulated subnet."""
+
     miners: Mapping[int, str]
     cannot: Mapping[Ability, str] = MappingProxyType({})
 
-    def __init__(self, **rules: object) -> None:
-        self.time = VirtualClock(START)
-        self.clock = self.time
+    def __init__(self, clock: Clock, **rules: object) -> None:
+        self.clock = clock
         given = {"tempo": 9, "block_time_s": 2.0, "weights_rate_limit": 5, "immunity_period": 0, **rules}
-        made = SubnetRules(seed="c", genesis=int(START.timestamp()), **given)  # type: ignore[arg-type]
-        self.subnet = SimulatedSubnet.create(made, self.time)
+        made = SubnetRules(seed="c", genesis=int(clock.now().timestamp()), **given)  # type: ignore[arg-type]
+        self.subnet = SimulatedSubnet.create(made, clock)
         self.me = ME.hotkey
         self.subnet.register(self.me, stake_tao=100.0, validator_permit=True)
         self.miners = {self.subnet.register(miner.hotkey): miner.hotkey for miner in MINERS}
-
-    @classmethod
-    async def open(cls, url: str, rules: Mapping[str, object]) -> Self:
-        """Return a world of its own; there is no url to it."""
-        del url
-        return cls(**rules)
-
-    async def run(self, call: Coroutine[Any, Any, T]) -> T:
-        return await pumped(self.time, call)
-
-    async def pass_blocks(self, count: int) -> None:
-        await self.run(self.subnet.blocks.wait_for(self.subnet.blocks.number() + count))
 
     async def sealed(self, weights: Mapping[int, float]) -> None:
         del weights
@@ -135,8 +123,30 @@ class LocalWorld:
         self.subnet.register(Signer.from_uri("//Stand-in").hotkey)
 
 
-class SimulatedWorld(LocalWorld):
+class VirtualWorld(LocalWorld):
+    """A simulated subnet on virtual time."""
+
+    def __init__(self, **rules: object) -> None:
+        self.time = VirtualClock(START)
+        super().__init__(self.time, **rules)
+
+    @classmethod
+    async def open(cls, url: str, rules: Mapping[str, object]) -> Self:
+        """Return a world of its own; there is no url to it."""
+        del url
+        return cls(**rules)
+
+    async def run(self, call: Coroutine[Any, Any, T]) -> T:
+        return await pumped(self.time, call)
+
+    async def pass_blocks(self, count: int) -> None:
+        await self.run(self.subnet.blocks.wait_for(self.subnet.blocks.number() + count))
+
+
+class SimulatedWorld(VirtualWorld):
     """The simulated chain."""
+
+    cannot: Mapping[Ability, str] = MappingProxyType({"proxy": "no socket leads to it"})
 
     def __init__(self, **rules: object) -> None:
         super().__init__(**rules)
@@ -173,8 +183,10 @@ class SimulatedWorld(LocalWorld):
         await self.chain.close()
 
 
-class SdkWorld(LocalWorld):
-    """The real SDK over a node in memory."""
+class SdkWorld(VirtualWorld):
+    """The real SDK over a node in memory, in place of its transport."""
+
+    cannot: Mapping[Ability, str] = MappingProxyType({"proxy": "no socket leads to it"})
 
     def __init__(self, **rules: object) -> None:
         super().__init__(**rules)

@@ -17,7 +17,7 @@ from subtensor_steps import Stepping, Steps
 
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.signatures import verify
-from validator.sources import VirtualClock
+from validator.sources import Clock
 
 FINALITY: Final = 2  # blocks between a block and its finality
 LOST: Final = "Connection lost while waiting for a subscription response. The transaction may already be on chain."
@@ -68,7 +68,7 @@ class Node:
         young_mechanisms: all mechanisms but the first are younger than the neurons.
     """
 
-    def __init__(self, subnet: SimulatedSubnet, clock: VirtualClock, *, lacks: frozenset[str] = frozenset()) -> None:
+    def __init__(self, subnet: SimulatedSubnet, clock: Clock, *, lacks: frozenset[str] = frozenset()) -> None:
         self.subnet = subnet
         self.clock = clock
         self.lacks = lacks

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeVar, cast
 
 import bittensor as bt
 from chain_worlds import Ability, Break
+from rpc_proxy import RpcProxy
 
 from validator.chain.base import Chain
 from validator.chain.bittensor import BittensorChain
@@ -42,8 +43,6 @@ class NodeWorld:
     """One validator with stake and a permit, and three miners, on a new subnet of a real node."""
 
     cannot: Mapping[Ability, str] = {
-        "faults": _NOT_HERE.format("its connections are its own"),
-        "outage": _NOT_HERE.format("it is not this test's to stop"),
         "slots": _NOT_HERE.format("who leaves a subnet is the chain's decision"),
         "rules": _NOT_HERE.format("its subnets are made in one way"),
     }
@@ -52,13 +51,13 @@ class NodeWorld:
         self.clock: Clock = SystemClock()
         self.netuid = place.netuid
         self.miners: Mapping[int, str] = {}
-        self._url = url
+        self.proxy = RpcProxy(url)
         self._client = client
         self._seed = place.seed
         self._signer = self._key("validator")
         self.me = self._signer.hotkey
         self._chains: list[BittensorChain] = []
-        self.chain: Chain = self._chain(self._signer)
+        self.chain: Chain
 
     @classmethod
     async def open(cls, url: str, rules: Mapping[str, object]) -> "NodeWorld":
@@ -67,6 +66,8 @@ class NodeWorld:
         reveal_epochs = int(str(rules.get("reveal_epochs", 0)))
         place = _places.get((url, reveal_epochs))
         world = cls(url, client, place or await _new_subnet(client))
+        await world.proxy.__aenter__()
+        world.chain = world._chain(world._signer)
         if place is None:
             await world._prepare(reveal_epochs)
             _places[url, reveal_epochs] = Place(world.netuid, world._seed)
@@ -116,16 +117,15 @@ class NodeWorld:
         return int(await view.query(("SubtensorModule", "BlocksSinceLastStep"), [self.netuid])) == 0
 
     async def break_at(self, phase: Break | None) -> None:
-        del phase
-        self._cannot("faults")
+        self.proxy.break_at(phase)
 
     async def reachable(self, yes: bool) -> None:
-        del yes
-        self._cannot("outage")
+        self.proxy.reachable(yes)
 
     async def close(self) -> None:
         for chain in self._chains:
             await chain.close()
+        await self.proxy.__aexit__()
         await self._client.close()
 
     async def _prepare(self, reveal_epochs: int) -> None:
@@ -180,7 +180,7 @@ class NodeWorld:
 
     def _chain(self, signer: Signer) -> BittensorChain:
         chain = BittensorChain(
-            endpoints=(self._url,),
+            endpoints=(self.proxy.url,),
             netuid=self.netuid,
             signer=signer,
             clock=self.clock,

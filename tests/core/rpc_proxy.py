@@ -1,0 +1,243 @@
+"""A WebSocket proxy on loopback between a JSON-RPC client and a node, which holds, drops, cuts and delays by rules.
+
+It looks at methods alone, so that it stands before any node: requests by their own, answers by that of their request,
+notifications by that of the subscription that they belong to.
+"""
+
+import asyncio
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, Self
+
+from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType, web
+from chain_worlds import Break
+
+SUBMIT: Final = "author_submitAndWatchExtrinsic"
+HEADS: Final = "chain_subscribeNewHeads"
+NONCE: Final = "account_nextIndex"  # the last question before a signature
+ANY: Final = "*"
+
+Kind = Literal["request", "answer", "notice"]
+# cut: the connection breaks in place of the message; cut_after: once the message was passed on; hold: the message waits
+# until the rule is taken away; drop: it never arrives; delay: it comes `seconds` later, in order.
+Action = Literal["cut", "cut_after", "hold", "drop", "delay"]
+
+
+class Seen(NamedTuple):
+    """One message.
+
+    Attributes:
+        kind: from the client, the answer to that, or a notification.
+        method: of the request, or of the request that subscribed.
+        status: what a watched extrinsic became: "ready", "inBlock", "finalized"; else empty.
+    """
+
+    kind: Kind
+    method: str
+    status: str = ""
+
+
+@dataclass(slots=True)
+class Rule:
+    """What happens to the next messages that fit; `status` "" fits every one."""
+
+    action: Action
+    kind: Kind
+    method: str = ANY
+    status: str = ""
+    seconds: float = 0.0
+    times: int = 1_000_000
+    hits: int = 0
+
+    def fits(self, seen: Seen) -> bool:
+        method = self.method in (ANY, seen.method)
+        return self.kind == seen.kind and method and self.status in ("", seen.status) and self.hits < self.times
+
+
+class RpcProxy:
+    """A proxy before `target`; `async with` gives it a port.
+
+    Attributes:
+        url: where it listens.
+        seen: every message, in the order of their arrival here.
+        refusing: new connections are refused.
+        connections: those that are open.
+    """
+
+    def __init__(self, target: str) -> None:
+        self.url = ""
+        self.seen: list[Seen] = []
+        self.refusing = False
+        self.connections: set[_Link] = set()
+        self._target = target
+        self._rules: list[Rule] = []
+        self._lifted = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._runner: web.AppRunner | None = None
+        self._session: ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        self._session = ClientSession()
+        app = web.Application()
+        app.router.add_get("/", self._served)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        self.url = f"ws://127.0.0.1:{self._runner.addresses[0][1]}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._runner is not None
+        assert self._session is not None
+        self.mend()
+        self.cut()
+        await self._runner.cleanup()
+        await self._session.close()
+
+    def rule(self, action: Action, kind: Kind, method: str = ANY, **more: Any) -> Rule:
+        """Let something happen to the messages to come; of two rules that fit the older one counts."""
+        made = Rule(action, kind, method, **more)
+        self._rules.append(made)
+        return made
+
+    def mend(self) -> None:
+        """Take every rule away; what was held goes on."""
+        self._rules.clear()
+        self.refusing = False
+        self._lifted.set()
+        self._lifted = asyncio.Event()
+
+    def cut(self) -> None:
+        """Break every connection, without the word that ends one."""
+        for link in list(self.connections):
+            link.cut()
+
+    def reachable(self, yes: bool) -> None:
+        """Take the node away, or bring it back."""
+        self.refusing = not yes
+        if not yes:
+            self.cut()
+
+    def break_at(self, phase: Break | None) -> None:
+        """Break the connection under the submissions to come, or no more."""
+        self.mend()
+        if phase == "unsigned":
+            self.rule("cut", "request", NONCE)
+        elif phase == "lost":
+            self.rule("cut", "request", SUBMIT)
+        elif phase == "pooled":
+            self.rule("cut", "answer", SUBMIT)
+        elif phase == "included":
+            self.rule("cut", "notice", SUBMIT, status="inBlock")
+        elif phase == "silent":
+            self.rule("drop", "notice", SUBMIT)
+
+    async def hit(self, rule: Rule, times: int = 1) -> None:
+        """Return once so many messages have met the rule."""
+        while rule.hits < times:
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def passes(self, seen: Seen, link: "_Link") -> bool:
+        """Do what the rules say; return whether the message goes on."""
+        self.seen.append(seen)
+        rule = next((rule for rule in self._rules if rule.fits(seen)), None)
+        if rule is None:
+            return True
+        rule.hits += 1
+        self._changed.set()
+        if rule.action == "cut":
+            link.cut()
+        elif rule.action == "cut_after":
+            link.last = True
+            return True
+        elif rule.action == "hold":
+            await self._lifted.wait()
+            return True
+        elif rule.action == "delay":
+            await asyncio.sleep(rule.seconds)
+            return True
+        return False
+
+    async def _served(self, request: web.Request) -> web.StreamResponse:
+        assert self._session is not None
+        if self.refusing:
+            return web.Response(status=503, text="no more connections")
+        near = web.WebSocketResponse(max_msg_size=0)
+        await near.prepare(request)
+        assert request.transport is not None
+        async with self._session.ws_connect(self._target, max_msg_size=0) as far:
+            link = _Link(self, request.transport, near, far)
+            self.connections.add(link)
+            try:
+                await link.run()
+            finally:
+                self.connections.discard(link)
+        return near
+
+
+class _Link:
+    """One client's connection and its twin to the node."""
+
+    def __init__(
+        self, proxy: RpcProxy, transport: asyncio.Transport, near: web.WebSocketResponse, far: ClientWebSocketResponse
+    ) -> None:
+        self.last = False
+        self._proxy = proxy
+        self._transport = transport
+        self._near = near
+        self._far = far
+        self._methods: dict[Any, str] = {}  # by the id of the request
+        self._subscribed: dict[str, str] = {}  # by the subscription's
+
+    def cut(self) -> None:
+        self._transport.abort()
+
+    async def run(self) -> None:
+        """Pass messages on, each way in order, until one side is gone."""
+        ways = [
+            asyncio.create_task(self._way(self._near, self._far)),
+            asyncio.create_task(self._way(self._far, self._near)),
+        ]
+        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        for way in ways:
+            way.cancel()
+        await asyncio.gather(*ways, return_exceptions=True)
+        with suppress(ConnectionError, RuntimeError):
+            await self._far.close()
+            await self._near.close()
+
+    async def _way(self, source: Any, sink: Any) -> None:
+        async for frame in source:
+            if frame.type is not WSMsgType.TEXT:
+                continue
+            messages = json.loads(frame.data)
+            seen = [self._named(message) for message in (messages if isinstance(messages, list) else [messages])]
+            if not await self._all_pass(seen):
+                continue
+            with suppress(ConnectionError, RuntimeError):
+                await sink.send_str(frame.data)
+            if self.last:
+                self.cut()
+                return
+
+    async def _all_pass(self, seen: Iterable[Seen]) -> bool:
+        return all([await self._proxy.passes(one, self) for one in seen])
+
+    def _named(self, message: dict[str, Any]) -> Seen:
+        params = message.get("params")
+        if "method" in message and "id" in message:
+            self._methods[message["id"]] = message["method"]
+            return Seen("request", message["method"])
+        if "method" in message:
+            assert isinstance(params, dict)
+            result = params["result"]
+            watched = self._subscribed.get(str(params["subscription"]), message["method"])
+            status = result if isinstance(result, str) else next(iter(result)) if watched == SUBMIT else ""
+            return Seen("notice", watched, status)
+        method = self._methods.pop(message["id"], "")
+        if "result" in message and isinstance(message["result"], str | int):
+            self._subscribed[str(message["result"])] = method
+        return Seen("answer", method)
