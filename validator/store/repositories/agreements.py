@@ -4,12 +4,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Row, func, select, update
+from sqlalchemy import Row, and_, select, update
 
 from validator.protocol.round import AgreementPair, AgreementSample
 from validator.protocol.skill_types import SkillType
 from validator.store.records import SampleRecord
 from validator.store.repositories.base import Repository
+from validator.store.repositories.newest import newest_of_each
 from validator.store.tables import agreements
 
 
@@ -37,11 +38,11 @@ class Agreements(Repository):
     async def windows(self, most: int) -> Mapping[tuple[str, SkillType], tuple[AgreementPair, ...]]:
         """Return (hotkey, skill_type) -> the newest `most` counted samples since the last flag, oldest first."""
         a = agreements.c
-        age = func.row_number().over(partition_by=(a.hotkey, a.skill_type), order_by=a.round_id.desc())
-        open_ones = select(agreements, age.label("age")).where(a.counted, a.consumed_by.is_(None)).subquery()
-        newest = select(open_ones).where(open_ones.c.age <= most).order_by(open_ones.c.round_id)
+        open_ones = and_(a.counted, a.consumed_by.is_(None))
+        columns = (a.hotkey, a.skill_type, a.round_id, a.with_primaries, a.with_auditors)
+        newest = newest_of_each(self._dialect, agreements, columns, a.round_id, most, where=open_ones)
         found: dict[tuple[str, SkillType], list[AgreementPair]] = defaultdict(list)
-        for row in await self._all(newest):
+        for row in await self._all(select(newest).order_by(newest.c.round_id)):
             pair = AgreementPair(row.with_primaries, row.with_auditors)
             found[row.hotkey, SkillType(row.skill_type)].append(pair)
         return {pair: tuple(samples) for pair, samples in found.items()}

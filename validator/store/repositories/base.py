@@ -28,6 +28,10 @@ class Repository:
         self._connection = connection
         self._packing = packing
 
+    @property
+    def _dialect(self) -> str:
+        return self._connection.dialect.name
+
     async def _all(self, statement: Executable, parameters: Mapping[str, Any] | None = None) -> Sequence[Row[Any]]:
         return (await self._connection.execute(statement, parameters)).all()
 
@@ -88,7 +92,7 @@ class Repository:
         return 0 if largest is None else int(largest) + 1
 
     def _dialect_insert(self, table: Table) -> "postgresql.Insert | sqlite.Insert":
-        if self._connection.dialect.name != "postgresql":
+        if self._dialect != "postgresql":
             return sqlite.insert(table)
         from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - a listing on SQLite has no use for it
 

@@ -10,6 +10,7 @@ from validator.protocol.reasons import OURS
 from validator.protocol.round import TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.store.repositories.base import Repository
+from validator.store.repositories.newest import newest_of_each
 from validator.store.tables import dispatches, reruns, rounds
 
 MAX_ROLES = 100
@@ -38,25 +39,21 @@ class Histories(Repository):
         counted = d.state.in_(("answered", "failed"))
         alone = and_(d.state == "void", d.reason.in_([*map(str, OURS)]))
         still_open = select(rounds.c.round_id).where(rounds.c.state == "open")
-        per_round = (
-            select(
-                d.hotkey,
-                d.skill_type,
-                d.round_id,
-                func.max(d.role).label("role"),  # `primary` sorts after `auditor`
-                func.sum(case((counted, 1), else_=0)).label("dispatches"),
-                func.sum(case((d.state == "failed", 1), else_=0)).label("failures"),
-                func.row_number().over(partition_by=(d.hotkey, d.skill_type), order_by=d.round_id.desc()).label("age"),
-            )
-            # When a round ends, the dispatches of void tasks are void and those of settled ones judged.
-            .where(or_(counted, alone), d.round_id < round_id, d.round_id.not_in(still_open))
-            .group_by(d.hotkey, d.skill_type, d.round_id)
-            .subquery()
+        # When a round ends, the dispatches of void tasks are void and those of settled ones judged.
+        ended = and_(or_(counted, alone), d.round_id < round_id, d.round_id.not_in(still_open))
+        columns = (
+            d.hotkey,
+            d.skill_type,
+            d.round_id,
+            func.max(d.role).label("role"),  # `primary` sorts after `auditor`
+            func.sum(case((counted, 1), else_=0)).label("dispatches"),
+            func.sum(case((d.state == "failed", 1), else_=0)).label("failures"),
         )
-        newest = select(per_round).where(per_round.c.age <= MAX_ROLES)
+        newest = newest_of_each(self._dialect, dispatches, columns, d.round_id, MAX_ROLES, where=ended, grouped=True)
+        ordered = select(newest).order_by(newest.c.hotkey, newest.c.skill_type, newest.c.round_id.desc())
         roles: dict[tuple[str, SkillType], list[Role]] = defaultdict(list)
         counts: dict[tuple[str, SkillType], tuple[int, int]] = defaultdict(lambda: (0, 0))
-        async for row in self._stream(newest.order_by(per_round.c.hotkey, per_round.c.skill_type, per_round.c.age)):
+        async for row in self._stream(ordered):
             pair = row.hotkey, SkillType(row.skill_type)
             roles[pair].append(row.role)
             if row.round_id >= round_id - lookback:

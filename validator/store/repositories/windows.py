@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, true
 
 from validator.store.records import WindowEntry
 from validator.store.repositories.base import Repository
+from validator.store.repositories.newest import newest_of_each
 from validator.store.tables import window_entries
 
 
@@ -33,14 +34,12 @@ class Windows(Repository):
     async def all(self, most: int, through: int | None = None) -> dict[str, dict[str, list[float]]]:
         """Return hotkey -> skill type -> the newest `most` values, oldest first; with `through` as of that sequence."""
         w = window_entries.c
-        age = func.row_number().over(partition_by=(w.hotkey, w.skill_type), order_by=w.sequence.desc())
-        aged = select(w.hotkey, w.skill_type, w.value, age.label("age"))
-        if through is not None:
-            aged = aged.where(w.sequence <= through)
-        entries = aged.subquery()
-        newest = select(entries).where(entries.c.age <= most)
+        where = true() if through is None else w.sequence <= through
+        columns = (w.hotkey, w.skill_type, w.sequence, w.value)
+        newest = newest_of_each(self._dialect, window_entries, columns, w.sequence, most, where=where)
         found: dict[str, dict[str, list[float]]] = {}
-        async for row in self._stream(newest.order_by(entries.c.hotkey, entries.c.skill_type, entries.c.age.desc())):
+        ordered = select(newest).order_by(newest.c.hotkey, newest.c.skill_type, newest.c.sequence)
+        async for row in self._stream(ordered):
             found.setdefault(row.hotkey, {}).setdefault(row.skill_type, []).append(row.value)
         return found
 
