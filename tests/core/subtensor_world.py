@@ -7,11 +7,12 @@ once for plain weights and once for commitments, and all tests of a run share it
 import secrets
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
-from typing import Any, Final, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 
 import bittensor as bt
 from chain_worlds import Ability, Break
 from rpc_proxy import RpcProxy
+from sudo_calls import submit, sudo
 
 from validator.chain.base import Chain
 from validator.chain.bittensor import BittensorChain
@@ -20,12 +21,10 @@ from validator.protocol.signatures import Signer
 from validator.sources import Clock, SystemClock
 
 T = TypeVar("T")
-ALICE: Final = Signer.from_uri("//Alice").keypair
 TEMPO: Final = 60  # blocks; nobody gets a permit between two epochs
 RATE_LIMIT: Final = 20  # more blocks than a submission takes to become final
 STAKE_RAO: Final = 1_000 * 10**9
 MINERS: Final = ("miner1", "miner2", "miner3")
-ATTEMPTS: Final = 20  # blocks for which a call is tried again: rate limits of the chain's own
 _NOT_HERE: Final = "not on a real node: {}"
 
 
@@ -130,7 +129,7 @@ class NodeWorld:
 
     async def _prepare(self, reveal_epochs: int) -> None:
         netuid, admin = self.netuid, bt.calls.AdminUtils
-        # Not every runtime has or allows every one of these; what matters is checked by what follows.
+        # Not every runtime has every one of these; one that it has and refuses is a fault.
         for call in (
             admin.sudo_set_admin_freeze_window(window=0),
             admin.sudo_set_owner_hparam_rate_limit(epochs=0),
@@ -143,21 +142,21 @@ class NodeWorld:
             admin.sudo_set_min_allowed_weights(netuid=netuid, min_allowed_weights=1),
             admin.sudo_set_commit_reveal_weights_interval(netuid=netuid, interval=max(1, reveal_epochs)),
         ):
-            await _sudo(self._client, call, required=False)
+            await sudo(self._client, call, required=False)
         for call in (
             admin.sudo_set_tempo(netuid=netuid, tempo=TEMPO),
             admin.sudo_set_weights_set_rate_limit(netuid=netuid, weights_set_rate_limit=RATE_LIMIT),
             admin.sudo_set_commit_reveal_weights_enabled(netuid=netuid, enabled=reveal_epochs > 0),
         ):
-            await _sudo(self._client, call, required=True)
+            await sudo(self._client, call, required=True)
         # Owners start their subnet some blocks after making it; on a local node none may be asked for.
         with suppress(AssertionError):
-            await _submit(self._client, bt.calls.SubtensorModule.start_call(netuid=netuid))
+            await submit(self._client, bt.calls.SubtensorModule.start_call(netuid=netuid))
         await self._register(self.me)
         for name in MINERS:
             await self._register(self._key(name).hotkey)
         stake = bt.calls.SubtensorModule.add_stake(hotkey=self.me, netuid=netuid, amount_staked=STAKE_RAO)
-        await _submit(self._client, stake)
+        await submit(self._client, stake)
 
     async def _permitted(self) -> None:
         """Wait for the epoch that gives the validator its permit, and learn who sits where."""
@@ -173,7 +172,7 @@ class NodeWorld:
 
     async def _register(self, hotkey: str) -> None:
         call = bt.calls.SubtensorModule.burned_register(netuid=self.netuid, hotkey=hotkey)
-        await _submit(self._client, call)
+        await submit(self._client, call)
 
     def _key(self, name: str) -> Signer:
         return Signer.from_uri(f"//{self._seed}//{name}")
@@ -198,35 +197,10 @@ async def _netuids(client: bt.Client) -> set[int]:
 
 
 async def _new_subnet(client: bt.Client) -> Place:
-    await _sudo(client, bt.calls.AdminUtils.sudo_set_network_rate_limit(rate_limit=0), required=False)
+    await sudo(client, bt.calls.AdminUtils.sudo_set_network_rate_limit(rate_limit=0), required=False)
     seed = secrets.token_hex(4)
     before = await _netuids(client)
     owner = Signer.from_uri(f"//{seed}//owner").hotkey
-    await _submit(client, bt.calls.SubtensorModule.register_network(hotkey=owner))
+    await submit(client, bt.calls.SubtensorModule.register_network(hotkey=owner))
     (netuid,) = await _netuids(client) - before
     return Place(netuid, seed)
-
-
-async def _sudo(client: bt.Client, call: Any, *, required: bool) -> None:
-    """Call as root through //Alice; what is not required may be missing or be refused."""
-    try:
-        inner = await cast("Any", client).compose(call)
-    except (bt.BittensorError, LookupError, ValueError):
-        assert not required, f"this runtime has no {call.function}"
-        return
-    sudo = bt.calls.Sudo.sudo(call=inner)
-    if required:
-        await _submit(client, sudo, call.function)
-    else:
-        await client.submit_call(sudo, ALICE)
-
-
-async def _submit(client: bt.Client, call: Any, name: str = "") -> None:
-    """Submit as //Alice, block after block until it is taken."""
-    result = None
-    for _ in range(ATTEMPTS):
-        result = await client.submit_call(call, ALICE)
-        if result.success:
-            return
-        await client.wait_for_block(await client.block() + 1)
-    raise AssertionError(f"{name or call.function}: {result.message if result else ''}; is //Alice the sudo key?")
