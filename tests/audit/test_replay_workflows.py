@@ -148,6 +148,10 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
     ),
     "no proof": (executed(delete(proofs)), r"proofs\[.*\]: missing in the store"),
     "proof": (another_proof(outspoken), r'proofs\[.*\]\.reasoning_summary: stored "All is well\."'),
+    "proof's agents": (
+        another_proof(lambda proof: proof["supporting_agents"].append("5Somebody")),
+        r'proofs\[.*\]\.supporting_agents\[0\]: stored "5Somebody"',
+    ),
     "proof of somebody else": (
         another_proof(nothing, Signer.from_uri("//Somebody")),
         r"proofs\[.*\]: .*signature\.hotkey: is 5",

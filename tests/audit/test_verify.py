@@ -15,6 +15,7 @@ from world import VALIDATOR, World, honest, on_virtual_time, tasks_of_all_types
 
 from validator.audit.log import FaultError, NotAnAuditFileError, verify_file
 from validator.miners.scripted import ScriptedReply
+from validator.proofs import ConsensusProof
 from validator.proofs.document import document_bytes, seal, verify_document
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import sha256_hex
@@ -284,10 +285,28 @@ def test_a_group_larger_than_any_is_refused_before_its_members_are_compared(
 
 
 def test_a_proof_that_does_not_follow_from_the_answers_is_found_out(whole: bytes, verify: Verify) -> None:
+    fault = fault_of(verify, with_proof(whole, lambda told: setattr(told.votes[0], "confidence", 0.125)))
+    assert (fault.kind, fault.what) == ("proof", "does not follow from the answers")
+    assert fault.path.endswith(".votes[0].confidence")
+
+
+@pytest.mark.parametrize(("name", "index"), [("supporting_agents", 0), ("dissenting_agents", 0)])
+def test_a_proof_whose_lists_the_validator_changed_and_signed_anew_is_found_at_its_place(
+    whole: bytes, verify: Verify, name: str, index: int
+) -> None:
+    forged_log = with_proof(whole, lambda told: setattr(told, name, ["5Somebody", *getattr(told, name)]))
+    line = next(i for i, data in enumerate(lines_of(forged_log), 1) if data.startswith(b'{"proof":'))
+    fault = fault_of(verify, forged_log)
+    assert (fault.line, fault.kind, fault.what) == (line, "proof", "does not follow from the answers")
+    assert fault.path.endswith(f".{name}[{index}]")
+
+
+def with_proof(whole: bytes, change: Callable[[ConsensusProof], object]) -> bytes:
+    """A log in which the validator itself wrote another first proof, with all that names it."""
     lines = [data[:-1] for data in lines_of(whole)]
     place = next(i for i, data in enumerate(lines) if data.startswith(b'{"proof":'))
     told = verify_document(lines[place][len(b'{"proof":') : -1]).proof
-    told.votes[0].confidence = 0.125
+    change(told)
     sealed = seal(told, VALIDATOR)
     lines[place] = wrapped("proof", document_bytes(sealed)[:-1])
 
@@ -297,8 +316,7 @@ def test_a_proof_that_does_not_follow_from_the_answers_is_found_out(whole: bytes
         changed = msgspec.structs.replace(first, checksum=sealed["checksum"], sha256=sha256_hex(lines[place]))
         return other_round(receipt, lines=msgspec.structs.replace(receipt.round.lines, proofs=(changed, *others)))
 
-    fault = fault_of(verify, forged(b"".join(data + b"\n" for data in lines), 1, name))
-    assert (fault.line, fault.kind, fault.what) == (place + 1, "proof", "does not follow from the answers")
+    return forged(b"".join(data + b"\n" for data in lines), 1, name)
 
 
 @pytest.mark.parametrize("kept", [0, 1])

@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from resealed import resealed
+
+from validator.proofs import ConsensusBuilder, debate_proof, document_bytes, parse_debate, proof_document
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "debate.json"
 GOLDEN = Path(__file__).parents[1] / "golden" / "group-proof.json"
@@ -22,13 +25,37 @@ def test_a_built_proof_verifies_and_a_touched_one_does_not(tmp_path: Path) -> No
     path = tmp_path / "proof.json"
     assert run("build", EXAMPLE, "--out", path, "--hotkey-uri", "//Alice").returncode == 0
     good = run("verify", path, "--json")
-    hotkey = json.loads(good.stdout)["hotkey"]
+    facts = json.loads(good.stdout)
+    hotkey = facts["hotkey"]
     assert good.returncode == 0
+    assert (facts["agreement_ratio"], facts["has_strong_consensus"]) == (2 / 3, False)
+    assert (facts["claims"], facts["claims_agreed"], facts["not_recomputable"], facts["warnings"]) == (2, 2, 0, [])
     assert run("verify", path, "--hotkey", hotkey).returncode == 0
     path.write_bytes(path.read_bytes().replace(b"In Redis", b"In Rodis"))
     bad = run("verify", path)
     assert bad.returncode == 1
     assert b"checksum" in bad.stderr
+
+
+def test_a_proof_that_does_not_follow_from_its_votes_is_refused_by_whomever_it_is_signed(tmp_path: Path) -> None:
+    path = tmp_path / "proof.json"
+    proof = debate_proof(parse_debate(EXAMPLE.read_bytes()))
+    path.write_bytes(resealed(proof, lambda document: document["supporting_agents"].append("<zed>")))
+    done = run("verify", path)
+    assert done.returncode == 1
+    assert b'supporting_agents[2]: is "<zed>", nothing follows from the votes' in done.stderr
+
+
+def test_what_cannot_be_recomputed_is_counted_and_warned_of(tmp_path: Path) -> None:
+    path = tmp_path / "proof.json"
+    proof = ConsensusBuilder("d", "t").build("f", 0.9, True, "s")
+    path.write_bytes(document_bytes(proof_document(proof)))
+    done = run("verify", path)
+    assert done.returncode == 0
+    assert done.stdout.decode().splitlines()[-2:] == [
+        "warnings: 1, of them not recomputable: 1",
+        "  confidence: 0.9 was given and cannot be recomputed: the votes give 0.0",
+    ]
 
 
 def test_an_unsigned_proof_says_so(tmp_path: Path) -> None:

@@ -6,16 +6,26 @@ from typing import Any
 import msgspec
 import pytest
 from builders import V1, finding, make_task
-from group_rounds import MCP, NAMES, Settled, settled, shuffled, signed, signer, worked_example
+from group_rounds import MCP, NAMES, VALIDATOR, Settled, settled, shuffled, signed, signer, worked_example
 from hypothesis import given
 from hypothesis import strategies as st
+from resealed import Change, resealed
 
 from validator.kinds.registry import group_proof
-from validator.proofs import ConsensusProof, ProofError, VoteType
+from validator.proofs import (
+    ConsensusProof,
+    ProofError,
+    TouchedError,
+    VoteType,
+    document_bytes,
+    proof_document,
+    seal,
+    verify_document,
+)
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessedMember, Submission, VoidTask
-from validator.protocol.signatures import verify_document
+from validator.protocol.signatures import verify_document as is_signed
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, signing_bytes
 
@@ -47,7 +57,7 @@ def said(name: str, verdict: str = "BLOCK", refs: tuple[str, ...] = (), **change
 
 def test_the_worked_example_of_the_source_document() -> None:
     round_ = worked_example()
-    assert all(verify_document(s.sssa, s.hotkey) for s in answers_of(round_))
+    assert all(is_signed(s.sssa, s.hotkey) for s in answers_of(round_))
     members = {member.hotkey: member for member in round_.outcome.members}
     p1, a2 = members[signer("P1").hotkey], members[signer("A2").hotkey]
     assert isinstance(p1, AssessedMember)
@@ -136,7 +146,10 @@ def test_votes_and_dissents_of_a_divided_group() -> None:
     full, partial, procedural = (dissents[signer(name).hotkey] for name in ("A1", "P3", "A2"))
     assert (full.dissent_type, full.alternative_view, full.suggested_resolution) == ("full", "ALLOW", "sandbox rerun")
     assert full.severity == 1.0 - consensus[full.agent]
+    statements = {claim.statement for claim in proof.claims}
     assert [reason.split(" ")[0] for reason in full.reasons] == ["missed", "extra"]
+    assert {reason.split(" ", 1)[1] for reason in full.reasons} < statements
+    assert full.reasons[1] == "extra other | low | a.py#L2-L2 | a.py"
     assert (partial.dissent_type, partial.alternative_view) == ("partial", "REVIEW")
     assert partial.suggested_resolution == "operator review"
     assert (procedural.dissent_type, procedural.severity, procedural.reasons) == ("procedural", 0.5, ["parse_schema"])
@@ -148,6 +161,89 @@ def test_a_key_of_some_but_not_of_the_group_is_a_tension() -> None:
         sorted(signer(name).hotkey for name in ("P1", "P2"))
     ]
     assert proof.unresolved_tensions[0].description in proof.get_risk_correlation()["contested"]
+
+
+def test_dissents_of_the_first_form_name_keys() -> None:
+    proof = proof_of(mixed(), proof_version="1.0")
+    full = next(dissent for dissent in proof.dissents if dissent.dissent_type == "full")
+    assert full.reasons[1].removeprefix("extra ") in proof.metadata["finding_keys"]
+    assert verify_document(document_bytes(seal(proof, VALIDATOR))).proof.to_dict() == proof.to_dict()
+
+
+def test_a_group_agrees_on_claims_though_it_is_divided_on_the_verdict() -> None:
+    proof = proof_of(mixed())
+    assert not proof.consensus_reached
+    stands = {claim.statement: one for claim, one in zip(proof.claims, proof.get_partial_consensus(), strict=True)}
+    agreed = [statement for statement, one in stands.items() if one.agreed]
+    assert agreed == ["other | low | a.py | a.py"]
+    one = stands[agreed[0]]
+    assert one.supporting_agents == sorted(signer(name).hotkey for name in ("P1", "P2", "P3"))
+    assert (one.dissenting_agents, one.consenting, one.agreement_ratio) == ([signer("A1").hotkey], 0, 0.75)
+    assert one.net_evidence_strength == 0.5
+    assert "Agreed: 1 of 3 claims; the whole is contested." in proof.to_markdown()
+
+
+def put(path: str, value: object) -> Change:
+    """Set the value at a path; of evidence also the copy in the chain."""
+
+    def change(document: dict[str, Any]) -> None:
+        *parents, last = [int(key) if key.isdigit() else key for key in path.split(".")]
+        at: Any = document
+        for key in parents:
+            at = at[key]
+        at[last] = value
+        for item in document["evidence_chain"]:
+            if "evidence_id" in at and item["evidence_id"] == at["evidence_id"]:
+                item[last] = value
+
+    return change
+
+
+@pytest.mark.parametrize("form", ["1.0", "1.1"])
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("supporting_agents", []),
+        ("dissenting_agents", ["z"]),
+        ("confidence", 0.99),
+        ("consensus_reached", True),
+        ("metadata.n_valid", 5),
+        ("metadata.threshold", 1),
+        ("dissents.0.agent", "z"),
+        ("dissents.0.dissent_type", "partial"),
+        ("dissents.1.severity", 0.125),
+        ("dissents", []),
+        ("claims.0.confidence", 0.125),
+        ("claims.0.supporting_evidence.0.strength", 0.5),
+        ("claims.0.supporting_evidence.0.supports_claim", False),
+    ],
+)
+def test_what_a_group_says_follows_from_its_votes_though_all_is_signed_anew(
+    path: str, value: object, form: str
+) -> None:
+    proof = proof_of(mixed(), proof_version=form)
+    assert [dissent.dissent_type for dissent in proof.dissents][:1] != ["partial"]
+    with pytest.raises(TouchedError) as caught:
+        verify_document(resealed(proof, put(path, value)))
+    assert caught.value.place.replace("[", ".").replace("]", "").startswith(path)
+
+
+def test_a_claim_without_the_evidence_of_a_member_is_found_though_all_is_signed_anew() -> None:
+    def fewer(document: dict[str, Any]) -> None:
+        claim = document["claims"][1]
+        claim["refuting_evidence"] = claim["refuting_evidence"][:-1]
+
+    with pytest.raises(TouchedError, match=r"claims\[1\]: has not one piece of evidence of each valid member"):
+        verify_document(resealed(proof_of(mixed()), fewer))
+
+
+def test_a_group_without_a_verdict_has_no_votes_for_one() -> None:
+    proof = proof_of(settled(TASK, {"P1": said("P1"), "P2": said("P2", "ALLOW")}))
+    assert verify_document(document_bytes(proof_document(proof))).warnings == ()
+    proof.votes[1].vote = VoteType.CONDITIONAL
+    proof.supporting_agents = [proof.votes[1].agent]
+    with pytest.raises(TouchedError, match=r'votes\[1\].vote: is "conditional", "abstain" follows'):
+        verify_document(document_bytes(proof_document(proof)))
 
 
 def test_without_a_group_verdict_everyone_abstains_and_nobody_dissents() -> None:

@@ -122,6 +122,15 @@ def test_other_files_are_no_proofs(data: bytes) -> None:
         verify_document(data)
 
 
+def test_a_proof_that_was_made_before_holds_and_is_made_again_byte_for_byte() -> None:
+    before = (GOLDEN / "group-proof-1.0.json").read_bytes()
+    found = verify_document(before, VALIDATOR.hotkey)
+    assert (found.proof.proof_version, found.proof.checksum) == ("1.0", example().checksum)
+    again = group_proof(*worked_example(), "t1", proof_version="1.0")
+    assert again is not None
+    assert document_bytes(seal(again, VALIDATOR)) == before
+
+
 def test_the_golden_proof_of_the_worked_example() -> None:
     assert (GOLDEN / "group-proof.json").read_bytes() == sealed()
     assert (GOLDEN / "group-proof.md").read_text(encoding="utf-8") == example().to_markdown()

@@ -139,7 +139,11 @@ PROOF: Final = Group(
     "Consensus proofs: what a group or a debate agreed on, who did not, on which evidence.",
     [
         Lazy("build", "Make the proof of a debate of any system.", "validator.cli.proof:build"),
-        Lazy("verify", "Check a proof: form, checksum, digest, signature.", "validator.cli.proof:verify"),
+        Lazy(
+            "verify",
+            "Check a proof: form, checksum, digest, signature, and what its votes give.",
+            "validator.cli.proof:verify",
+        ),
         Lazy(
             "show",
             "Show the proof of a task's group as a page: votes, dissents, tensions, evidence.",

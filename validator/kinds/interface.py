@@ -8,6 +8,7 @@ from validator.kinds.explained.facts import TaskFacts
 from validator.kinds.explained.page import TaskExplanation
 from validator.kinds.judging import Accepted, Expected, Judged, Key
 from validator.proofs import ConsensusProof
+from validator.proofs.consensus import PROOF_VERSION
 from validator.protocol.answer import Role
 from validator.protocol.round import (
     GroupOutcome,
@@ -73,7 +74,10 @@ class Runner(Protocol):
 
 
 class ProvenTask(NamedTuple, Generic[T]):
-    """One task of a settled round, with all that its proof follows from; `reruns_queued` has hotkeys."""
+    """One task of a settled round, with all that its proof follows from; `reruns_queued` has hotkeys.
+
+    `proof_version` is the form of the proof; those of older rounds are made again in the form that they have.
+    """
 
     frozen: RoundInput
     plan: RoundPlan
@@ -82,6 +86,7 @@ class ProvenTask(NamedTuple, Generic[T]):
     task: T
     group: GroupOutcome
     reruns_queued: Collection[str]
+    proof_version: str = PROOF_VERSION
 
 
 @dataclass(frozen=True, slots=True)

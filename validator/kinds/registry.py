@@ -9,6 +9,7 @@ from validator.kinds.interface import Kind, ProvenTask
 from validator.kinds.judging import Judged, Key
 from validator.kinds.workflow.kind import WORKFLOW
 from validator.proofs import ConsensusProof, ProofError
+from validator.proofs.consensus import PROOF_VERSION
 from validator.protocol.round import Passed, RoundInput, RoundOutcome, RoundPlan, RoundResults, RoundTask
 from validator.protocol.skill_types import SkillType
 from validator.protocol.text import printable
@@ -48,6 +49,7 @@ def group_proof(  # noqa: PLR0913 - a settled round is these four values
     task_id: str,
     *,
     reruns_queued: Collection[str] = (),
+    proof_version: str = PROOF_VERSION,
 ) -> ConsensusProof | None:
     """Return the proof of one task's group; None for a task without a group: void or skipped.
 
@@ -60,6 +62,7 @@ def group_proof(  # noqa: PLR0913 - a settled round is these four values
         outcome: `score_round(frozen, plan, results)`.
         task_id: one of the round's tasks.
         reruns_queued: hotkeys whose answer to this task will be run again.
+        proof_version: the form to make it in; a proof that was made before stays in the form that it has.
 
     Raises:
         ProofError: the round has no such task.
@@ -68,4 +71,4 @@ def group_proof(  # noqa: PLR0913 - a settled round is these four values
     group = next((group for group in outcome.groups if group.task_id == task_id), None)
     if task is None or group is None:
         raise ProofError(f"round {frozen.round_id} has no task {printable(task_id, 64)}")
-    return kind_of(task).prove(ProvenTask(frozen, plan, results, outcome, task, group, reruns_queued))
+    return kind_of(task).prove(ProvenTask(frozen, plan, results, outcome, task, group, reruns_queued, proof_version))

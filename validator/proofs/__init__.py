@@ -12,17 +12,21 @@ from validator.proofs.document import (
     seal,
     verify_document,
 )
+from validator.proofs.holding import Doubt
+from validator.proofs.partial import ClaimConsensus
 from validator.proofs.proof import ConsensusProof
 from validator.proofs.records import Claim, ConsensusVote, DissentRecord, Evidence, UnresolvedTension, VoteType
 
 __all__ = [
     "Claim",
+    "ClaimConsensus",
     "ConsensusBuilder",
     "ConsensusProof",
     "ConsensusVote",
     "Debate",
     "DebateError",
     "DissentRecord",
+    "Doubt",
     "Evidence",
     "NotAProofError",
     "ProofError",

@@ -1,17 +1,16 @@
 """Building a consensus proof step by step (SPEC 14)."""
 
-import math
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final
 
 from validator.proofs.checks import EPOCH, UnknownClaimError, text, unit
+from validator.proofs.consensus import PROOF_VERSION
 from validator.proofs.proof import ConsensusProof
 from validator.proofs.records import Claim, ConsensusVote, DissentRecord, Evidence, UnresolvedTension, VoteType
+from validator.proofs.votes import DISSENTING, SUPPORTING, agents_of, counted, weighted_confidence
 from validator.protocol.text import printable
 
 FINAL: Final = "final"
-NO_VERDICT: Final = "NONE"  # the final claim of a group without one
 
 
 class ConsensusBuilder:
@@ -23,16 +22,25 @@ class ConsensusBuilder:
         debate_id: what all ids are made from: `proof-<debate>`, `<debate>-claim-N`, `-ev-N`, `-tension-N`, N from 1.
         task: the question.
         timestamp: ISO 8601, UTC; of a group the time of the block its round is pinned to.
-        metadata: JSON data for the proof.
+        metadata: JSON data for the proof. A `kind` of group, workflow or debate says that this program made it, and
+            binds it to that kind's rules when it is verified.
+        proof_version: the form of the proof.
     """
 
     def __init__(
-        self, debate_id: str, task: str, *, timestamp: str = EPOCH, metadata: dict[str, Any] | None = None
+        self,
+        debate_id: str,
+        task: str,
+        *,
+        timestamp: str = EPOCH,
+        metadata: dict[str, Any] | None = None,
+        proof_version: str = PROOF_VERSION,
     ) -> None:
         self.debate_id = text(debate_id, "debate_id")
         self.task = text(task, "task")
         self.timestamp = timestamp
         self.metadata = metadata or {}
+        self.proof_version = proof_version
         self.claims: list[Claim] = []
         self.evidence: list[Evidence] = []
         self.votes: list[ConsensusVote] = []
@@ -184,7 +192,7 @@ class ConsensusBuilder:
         Raises:
             ProofError: a value out of range.
         """
-        votes = _counted(self.votes)
+        votes = counted(self.votes)
         return ConsensusProof(
             proof_id=f"proof-{self.debate_id}",
             debate_id=self.debate_id,
@@ -193,8 +201,8 @@ class ConsensusBuilder:
             confidence=weighted_confidence(votes) if confidence is None else unit(confidence, "confidence"),
             consensus_reached=consensus_reached,
             votes=votes,
-            supporting_agents=_agents(votes, VoteType.AGREE, VoteType.CONDITIONAL),
-            dissenting_agents=_agents(votes, VoteType.DISAGREE),
+            supporting_agents=agents_of(votes, SUPPORTING),
+            dissenting_agents=agents_of(votes, DISSENTING),
             claims=[_copy(claim) for claim in self.claims],
             dissents=list(self.dissents),
             unresolved_tensions=list(self.tensions),
@@ -203,6 +211,7 @@ class ConsensusBuilder:
             created_at=self.timestamp,
             rounds_to_consensus=rounds,
             metadata=self.metadata,
+            proof_version=self.proof_version,
         )
 
     def _claim(self, claim_id: str) -> Claim:
@@ -210,26 +219,6 @@ class ConsensusBuilder:
         if claim is None:
             raise UnknownClaimError(printable(str(claim_id), 100))
         return claim
-
-
-def weighted_confidence(votes: Iterable[ConsensusVote]) -> float:
-    """Return sum w*c / sum w, in [0, 1]; 0 without votes or without weight (SPEC 14)."""
-    counted = list(votes)
-    total = math.fsum(vote.weight for vote in counted)
-    # The quotient can exceed 1 by a rounding.
-    return min(1.0, math.fsum(vote.weight * vote.confidence for vote in counted) / total) if total else 0.0
-
-
-def _counted(votes: Iterable[ConsensusVote]) -> list[ConsensusVote]:
-    last: dict[str, ConsensusVote] = {}
-    for vote in votes:
-        last.pop(vote.agent, None)
-        last[vote.agent] = vote
-    return list(last.values())
-
-
-def _agents(votes: Iterable[ConsensusVote], *kinds: VoteType) -> list[str]:
-    return sorted(vote.agent for vote in votes if vote.vote in kinds)
 
 
 def _copy(claim: Claim) -> Claim:

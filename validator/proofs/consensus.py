@@ -7,9 +7,14 @@ from typing import Any, Final
 
 import msgspec
 
-from validator.proofs.checks import EPOCH, flag, plain, records, text, texts, unit, whole
+from validator.proofs.checks import EPOCH, ProofError, flag, plain, records, text, texts, unit, whole
+from validator.proofs.partial import ClaimConsensus, partial_consensus
 from validator.proofs.records import Claim, ConsensusVote, DissentRecord, Evidence, UnresolvedTension
+from validator.proofs.votes import weighted_confidence
 
+PROOF_VERSION: Final = "1.1"
+FIRST_VERSION: Final = "1.0"
+PROOF_VERSIONS: Final = (FIRST_VERSION, PROOF_VERSION)
 STRONG_RATIO: Final = 0.8
 STRONG_CONFIDENCE: Final = 0.7
 GRAVE_DISSENT: Final = 0.7
@@ -41,6 +46,8 @@ class Consensus:
         created_at: ISO 8601, UTC.
         rounds_to_consensus: rounds of the debate.
         metadata: JSON data.
+        proof_version: `1.0` or `1.1`, the form that it is written in.
+        confidence_given: whether the confidence is not the votes' mean; None, where a proof is made, finds out.
 
     Raises:
         ProofError: a value out of range.
@@ -63,6 +70,8 @@ class Consensus:
     created_at: str = EPOCH
     rounds_to_consensus: int = 0
     metadata: dict[str, Any] = field(default_factory=dict)
+    proof_version: str = PROOF_VERSION
+    confidence_given: bool | None = None
 
     def __post_init__(self) -> None:
         for name in ("proof_id", "debate_id", "task", "final_claim", "reasoning_summary", "created_at"):
@@ -78,6 +87,11 @@ class Consensus:
         records(self.evidence_chain, "evidence_chain", Evidence)
         self.confidence = unit(self.confidence, "confidence")
         self.metadata = plain(self.metadata, "metadata")
+        if self.proof_version not in PROOF_VERSIONS:
+            raise ProofError(f"proof_version must be {' or '.join(PROOF_VERSIONS)}")
+        if self.confidence_given is None:
+            self.confidence_given = self.confidence != weighted_confidence(self.votes)
+        flag(self.confidence_given, "confidence_given")
 
     @property
     def checksum(self) -> str:
@@ -127,6 +141,10 @@ class Consensus:
                 found[_correlation(supporting / items)].append(claim.statement)
         found["contested"] += [tension.description for tension in self.unresolved_tensions]
         return found
+
+    def get_partial_consensus(self) -> list[ClaimConsensus]:
+        """Return who is for and who is against every claim that stands, and whether it is agreed on (SPEC 14)."""
+        return partial_consensus(self.claims, self.votes, self.dissents, self.metadata.get("kind"))
 
 
 def _correlation(share: float) -> str:

@@ -1,6 +1,6 @@
 """A consensus proof as a document that anyone can check: digest, signature, verification (SPEC 14).
 
-The document is `to_dict` with `proof_version`, `digest` and `signature`. Its file is its RFC 8785 bytes and a line
+The document is `to_dict` with `digest` and `signature`. Its file is its RFC 8785 bytes and a line
 break, so that no byte of it can change unnoticed.
 """
 
@@ -9,7 +9,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from validator.proofs.checks import ProofError
-from validator.proofs.proof import ConsensusProof
+from validator.proofs.consensus import PROOF_VERSIONS
+from validator.proofs.differences import first_difference
+from validator.proofs.holding import Doubt, divided_evidence, doubts
+from validator.proofs.proof import DERIVED, ConsensusProof
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
 from validator.protocol.json_shape import has_more_values
 from validator.protocol.limits import MAX_JSON_VALUES, MIB
@@ -19,7 +22,6 @@ from validator.protocol.sssa import Document, Signature
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.text import printable
 
-PROOF_VERSION: Final = "1.0"
 MAX_DOCUMENT: Final = 64 * MIB
 _SEALED: Final = ("digest", "signature")
 _MARKS: Final = (b'"proof_id"', b'"debate_id"', b'"evidence_chain"')
@@ -40,6 +42,11 @@ class Verified(NamedTuple):
     digest: str
     hotkey: str | None
 
+    @property
+    def warnings(self) -> tuple[Doubt, ...]:
+        """What another producer's proof says that cannot be recomputed from it, or that is against the form."""
+        return tuple(doubts(self.proof))
+
 
 class NotAProofError(ProofError):
     """Not a consensus proof."""
@@ -49,21 +56,23 @@ class TouchedError(ProofError):
     """The proof does not hold.
 
     Attributes:
-        place: path of what is wrong, `$` for the whole.
+        place: path of what is wrong, `$` for the whole; printable.
+        fault: what is wrong there; printable.
     """
 
     def __init__(self, place: str, fault: str) -> None:
-        super().__init__(f"{printable(place, 300)}: {printable(fault, 400)}")
-        self.place = place
+        self.place = printable(place, 300)
+        self.fault = printable(fault, 400)
+        super().__init__(f"{self.place}: {self.fault}")
 
 
 def proof_document(proof: ConsensusProof) -> dict[str, Any]:
-    """Return the unsigned document: the proof with `proof_version`, its digest, and `signature` null.
+    """Return the unsigned document: the proof with its digest, and `signature` null.
 
     Raises:
         NotCanonicalError: the proof holds what JSON cannot carry.
     """
-    content = {"proof_version": PROOF_VERSION} | proof.to_dict()
+    content = proof.to_dict()
     return content | {"digest": _digest(content), "signature": None}
 
 
@@ -96,7 +105,7 @@ def require_readable(data: bytes) -> None:
 
 
 def verify_document(data: bytes, hotkey: str | None = None) -> Verified:
-    """Return what the file in `data` proves, everything computed anew.
+    """Return what the file in `data` proves, everything computed anew: sums, and what follows from votes and evidence.
 
     Args:
         data: the file; the last line break may be missing.
@@ -106,13 +115,35 @@ def verify_document(data: bytes, hotkey: str | None = None) -> Verified:
         NotAProofError: the file is something else.
         TouchedError: the proof does not hold; the text begins with the place.
     """
+    return _verified(data, hotkey, held=True)
+
+
+def sealed_proof(data: bytes, hotkey: str | None = None) -> Verified:
+    """Return what the file in `data` says under its seal, not held to its votes: for who makes the proof again.
+
+    Args:
+        data: the file; the last line break may be missing.
+        hotkey: who must have signed it; None takes the document's own word, and documents without a signature.
+
+    Raises:
+        NotAProofError: the file is something else.
+        TouchedError: form, checksum, digest or signature do not hold; the text begins with the place.
+    """
+    return _verified(data, hotkey, held=False)
+
+
+def _verified(data: bytes, hotkey: str | None, *, held: bool) -> Verified:
     document = _parsed(data)
     proof = _proof(document)
-    rebuilt = {"proof_version": PROOF_VERSION} | proof.to_dict()
-    _compare(document, rebuilt)
-    digest = _digest(rebuilt)
+    rebuilt = proof.to_dict()
+    _compare(document, rebuilt, proof)
+    if held:
+        _hold(document, rebuilt, proof)
+    digest = _digest({name: document.get(name) for name in rebuilt})
     if document["digest"] != digest:
-        raise TouchedError(*_divided(rebuilt) or ("digest", "is not that of the rest; the checksum's parts are whole"))
+        raise TouchedError(
+            *divided_evidence(proof) or ("digest", "is not that of the rest; the checksum's parts are whole")
+        )
     signed_by = require_signer(document, hotkey)
     _exact_form(document, data)
     return Verified(proof, digest, signed_by)
@@ -168,8 +199,8 @@ def _parsed(data: bytes) -> dict[str, Any]:
         raise NotAProofError(str(error)) from None
     if not known or not isinstance(document, dict):
         raise NotAProofError("it has none of the fields of one")
-    if document.get("proof_version") != PROOF_VERSION:
-        raise TouchedError("proof_version", f"must be {PROOF_VERSION}")
+    if document.get("proof_version") not in PROOF_VERSIONS:
+        raise TouchedError("proof_version", f"must be {' or '.join(PROOF_VERSIONS)}")
     for name in _SEALED:
         if name not in document:
             raise TouchedError(name, "is missing")
@@ -184,28 +215,28 @@ def _proof(document: dict[str, Any]) -> ConsensusProof:
         raise TouchedError(place.rstrip("`") or "$", fault) from None
 
 
-def _compare(document: dict[str, Any], rebuilt: dict[str, Any]) -> None:
-    """Raise TouchedError at the first place where the document is not what its own parts give."""
-    computed = {*_SEALED, "checksum"}
+def _compare(document: dict[str, Any], rebuilt: dict[str, Any], proof: ConsensusProof) -> None:
+    """Raise TouchedError at the first place where the document is not in its form, or for a wrong checksum."""
+    computed = {*_SEALED, *(name for name in DERIVED if name in rebuilt)}
     said, given = ({k: v for k, v in each.items() if k not in computed} for each in (document, rebuilt))
-    place = _first_difference(said, given)
-    if place:
-        raise TouchedError(place, "does not belong there, or is missing")
+    found = first_difference(said, given)
+    if found is not None:
+        raise TouchedError(found.place, "does not belong there, or is missing")
     if document.get("checksum") != rebuilt["checksum"]:
-        raise TouchedError(*_divided(rebuilt) or ("checksum", "is not that of final_claim, votes and claims"))
+        raise TouchedError(
+            *divided_evidence(proof) or ("checksum", "is not that of final_claim, votes and claims"),
+        )
 
 
-def _divided(rebuilt: dict[str, Any]) -> tuple[str, str] | None:
-    """Return the first evidence that its claim and the chain tell differently: it says where a touch was."""
-    chain = {item["evidence_id"]: item for item in rebuilt["evidence_chain"]}
-    for i, claim in enumerate(rebuilt["claims"]):
-        for side in ("supporting_evidence", "refuting_evidence"):
-            for j, item in enumerate(claim[side]):
-                other = chain.get(item["evidence_id"])
-                place = "evidence_id" if other is None else _first_difference(item, other)
-                if place:
-                    return f"claims[{i}].{side}[{j}].{place}", "is not what the evidence chain says"
-    return None
+def _hold(document: dict[str, Any], rebuilt: dict[str, Any], proof: ConsensusProof) -> None:
+    """Raise TouchedError at the first field that votes and evidence do not give."""
+    wrong = next((doubt for doubt in doubts(proof) if doubt.level == "wrong"), None)
+    if wrong is not None:
+        raise TouchedError(wrong.place, wrong.what)
+    said, given = ({name: each[name] for name in DERIVED if name in each} for each in (document, rebuilt))
+    found = first_difference(said, given)
+    if found is not None:
+        raise TouchedError(found.place, found.told)
 
 
 def _exact_form(document: dict[str, Any], data: bytes) -> None:
@@ -216,15 +247,3 @@ def _exact_form(document: dict[str, Any], data: bytes) -> None:
     if data not in (exact, exact[:-1]):
         at = next((i for i, (a, b) in enumerate(zip(data, exact, strict=False)) if a != b), len(exact))
         raise TouchedError("$", f"byte {at} is not as RFC 8785 writes this document")
-
-
-def _first_difference(one: Any, other: Any, path: str = "") -> str | None:
-    """Return the path of the first place where two JSON values differ, None where they do not."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        keys = [*one, *(key for key in other if key not in one)]
-        pairs = [(f"{path}.{key}" if path else key, one.get(key, ...), other.get(key, ...)) for key in keys]
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        pairs = [(f"{path}[{i}]", a, b) for i, (a, b) in enumerate(zip(one, other, strict=True))]
-    else:
-        return None if one == other else path
-    return next((_first_difference(a, b, place) for place, a, b in pairs if a != b), None)

@@ -1,12 +1,14 @@
 """The consensus proof and its forms: data and a report (SPEC 14)."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from validator.proofs import report
-from validator.proofs.consensus import Consensus
+from validator.proofs.consensus import FIRST_VERSION, Consensus
+
+DERIVED: Final = ("checksum", "agreement_ratio", "has_strong_consensus", "partial_consensus")
 
 
 @dataclass(slots=True)
@@ -18,9 +20,20 @@ class ConsensusProof(Consensus):
     """
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON data: every field by its name, enums by value, and the checksum."""
+        """Return JSON data: every field by its name, enums by value, and what follows from them (`DERIVED`).
+
+        In form 1.0 only the checksum; the rest and `confidence_given` came with 1.1.
+        """
         found: dict[str, Any] = msgspec.to_builtins(self)
-        return found | {"checksum": self.checksum}
+        found["checksum"] = self.checksum
+        if self.proof_version == FIRST_VERSION:
+            del found["confidence_given"]
+            return found
+        return found | {
+            "agreement_ratio": self.agreement_ratio,
+            "has_strong_consensus": self.has_strong_consensus,
+            "partial_consensus": msgspec.to_builtins(self.get_partial_consensus()),
+        }
 
     def to_markdown(self) -> str:
         """Return a report for people; text from outside is escaped and shows as text."""

@@ -30,6 +30,8 @@ def markdown(proof: Consensus) -> str:
         _agents(proof.dissenting_agents, proof.votes),
         _dissents(proof.dissents),
         _tensions(proof.unresolved_tensions),
+        "## Partial Consensus",
+        *_partial(proof),
         "## Blind Spots",
         _listed(proof.get_blind_spots()) or "*None*",
         "## Risk Correlation",
@@ -123,6 +125,27 @@ def _correlation(found: dict[str, list[str]]) -> Iterator[str]:
     for name, meaning in _INTERPRETATION:
         yield f"**{name.capitalize()}** ({meaning}): {len(found[name])}"
         yield _listed(found[name])
+
+
+def _partial(proof: Consensus) -> Iterator[str]:
+    """Yield on how many claims there is agreement, and a row for every claim, also for those that were replaced."""
+    stands = {one.claim_id: one for one in proof.get_partial_consensus()}
+    if not proof.claims:
+        yield "*None*"
+        return
+    agreed = sum(one.agreed for one in stands.values())
+    contested = "" if proof.consensus_reached else "; the whole is contested"
+    yield f"Agreed: {agreed} of {len(stands)} claims{contested}."
+    rows = ["| Agreed | For | Consenting | Against | Net evidence strength | Claim |", "|---|---:|---:|---:|---:|---|"]
+    for claim in proof.claims:
+        one = stands.get(claim.claim_id)
+        cells = ["replaced", "", "", ""]
+        if one is not None:
+            counts = (len(one.supporting_agents), one.consenting, len(one.dissenting_agents))
+            cells = ["yes" if one.agreed else "no", *map(str, counts)]
+        cells += [f"{claim.net_evidence_strength:+.4f}", escaped(claim.statement, _CONTENT)]
+        rows.append(f"| {' | '.join(cells)} |")
+    yield "\n".join(rows)
 
 
 def _chain(items: Sequence[Evidence]) -> str:

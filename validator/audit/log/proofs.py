@@ -2,16 +2,20 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from validator.audit.log.documents import Answers, Planned
 from validator.audit.log.faults import FaultError
-from validator.audit.log.lines import LineReader
+from validator.audit.log.lines import Line, LineReader
 from validator.kinds.registry import group_proof
 from validator.proofs import ConsensusProof, ProofError
-from validator.proofs.document import proof_document, verify_document
+from validator.proofs.differences import first_difference
+from validator.proofs.document import TouchedError, Verified, proof_document, sealed_proof
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import ProofNote, RoundEnd
 from validator.protocol.round import RoundOutcome
+from validator.protocol.strict_json import decode_plain
 from validator.scoring import version
 
 
@@ -28,25 +32,22 @@ def check_proofs(  # noqa: PLR0913, PLR0917 - everything a proof follows from
     noted = {note.task_id: note for note in end.lines.proofs}
     order = []
     queued = _queued(planned, outcome)
-    for group in planned.plan.groups:
-        again = group_proof(planned.frozen, planned.plan, answers.results, outcome, group.task_id)
-        if again is None:
+    for task_id in (group.task_id for group in planned.plan.groups):
+        made = partial(group_proof, planned.frozen, planned.plan, answers.results, outcome, task_id)
+        if task_id not in noted:
+            if made() is not None:
+                raise FaultError(reader.number, "receipt", end.round_id, f"names no proof of task {task_id}")
             continue
-        if group.task_id not in noted:
-            raise FaultError(reader.number, "receipt", end.round_id, f"names no proof of task {group.task_id}")
-        candidates = [again]
-        if queued[group.task_id]:
-            with_reruns = group_proof(
-                planned.frozen,
-                planned.plan,
-                answers.results,
-                outcome,
-                group.task_id,
-                reruns_queued=queued[group.task_id],
-            )
-            candidates += [with_reruns] if with_reruns else []
-        _check_proof(reader, end, hotkey, noted[group.task_id], candidates)
-        order.append(group.task_id)
+        note = noted[task_id]
+        found, proven = _read_proof(reader, end, hotkey, note)
+        # A proof stays in the form that it was made in.
+        choices = [(), queued[task_id]] if queued[task_id] else [()]
+        version = proven.proof.proof_version
+        again = [made(reruns_queued=reruns, proof_version=version) for reruns in choices]
+        candidates = [one for one in again if one is not None]
+        if candidates:
+            _check_proof(found, end, note, proven, candidates)
+            order.append(task_id)
     if [note.task_id for note in end.lines.proofs] != order:
         raise FaultError(reader.number, "receipt", end.round_id, "names proofs of tasks that have none")
     return len(order)
@@ -61,15 +62,32 @@ def _queued(planned: Planned, outcome: RoundOutcome) -> Mapping[str, Collection[
     return found
 
 
-def _check_proof(
-    reader: LineReader, end: RoundEnd, hotkey: str, note: ProofNote, candidates: Sequence[ConsensusProof]
-) -> None:
+def _read_proof(reader: LineReader, end: RoundEnd, hotkey: str, note: ProofNote) -> tuple[Line, Verified]:
+    """Read a proof and check its seal; whether it follows from its votes shows when it is made again."""
     found = reader.require("proof", end.round_id, note.sha256)
     try:
-        proven = verify_document(found.document, hotkey)
+        return found, sealed_proof(found.document, hotkey)
+    except TouchedError as error:
+        place = f"{note.task_id}.{error.place}"
+        raise FaultError(found.number, "proof", end.round_id, error.fault, place) from None
     except ProofError as error:
-        raise FaultError(found.number, "proof", end.round_id, str(error)) from None
-    if all(proven.digest != proof_document(one)["digest"] for one in candidates):
-        raise FaultError(found.number, "proof", end.round_id, "does not follow from the answers", note.task_id)
+        raise FaultError(found.number, "proof", end.round_id, str(error), note.task_id) from None
+
+
+def _check_proof(
+    found: Line, end: RoundEnd, note: ProofNote, proven: Verified, candidates: Sequence[ConsensusProof]
+) -> None:
+    documents = [proof_document(one) for one in candidates]
+    if all(proven.digest != one["digest"] for one in documents):
+        place = _parting(found, documents)
+        raise FaultError(found.number, "proof", end.round_id, "does not follow from the answers", note.task_id + place)
     if proven.proof.checksum != note.checksum:
         raise FaultError(found.number, "proof", end.round_id, "its checksum is not that of the receipt", "checksum")
+
+
+def _parting(found: Line, candidates: Sequence[dict[str, Any]]) -> str:
+    """Return where a proof parts from what the answers give, reruns aside if it parts anywhere else."""
+    said = {**decode_plain(found.document, limit=len(found.document)), "signature": None}
+    parted = [difference.place for one in candidates if (difference := first_difference(one, said))]
+    places = [place for place in parted if not place.endswith(".suggested_resolution")] or parted
+    return f".{places[0]}" if places else ""

@@ -1,7 +1,8 @@
 """One round computed again: input, plan, answers, gates, outcome, rows; each held against what is stored."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,7 +16,7 @@ from validator.audit.replay.filled import check_rows, filled_differences, filled
 from validator.audit.replay.filled import entered_rows as filled_entered
 from validator.audit.replay.frozen import input_differences
 from validator.audit.replay.plain import compared, compared_bytes
-from validator.audit.replay.proofs import proof_difference, proofs_again, proofs_of_nothing
+from validator.audit.replay.proofs import Settled, proof_again, proof_difference, proofs_of_nothing, stored_proof
 from validator.audit.replay.report import Bodies, RoundReplay
 from validator.audit.replay.stored import stored_plan_rows, stored_rows
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
@@ -140,7 +141,7 @@ class _Replay:
         await self._filled(frozen)
         await self._checks(scored_by, frozen, plan, outcome)
         queued = await self._reruns(scored_by, frozen, plan, outcome)
-        await self._proofs(frozen, proofs_again(frozen, plan, results, outcome, queued))
+        await self._proofs((frozen, plan, results, outcome), queued)
         await self._rows(outcome_rows(scored_by, frozen, outcome))
 
     async def _results(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan) -> RoundResults | None:
@@ -213,15 +214,19 @@ class _Replay:
         if stored is not None:
             self._note(compared("input.filled", filled_entered(stored), filled_rows(frozen)))
 
-    async def _proofs(self, frozen: RoundInput, proofs: Iterator[tuple[str, dict[str, Any]]]) -> None:
+    async def _proofs(self, settled: Settled, queued: Collection[QueuedRerun]) -> None:
+        """Hold the stored proofs, one by one as they may be large, against those made again in the form they have."""
         digests: dict[str, str] = {}
-        while (proof := self._computed("proofs", lambda: next(proofs, ("", {})))) is not None and proof[0]:
-            task_id, document = proof
-            digests[task_id] = document["digest"]
-            self._note(await proof_difference(self.tx, task_id, document, frozen.validator_hotkey))
-        if proof is not None:
-            self.digests["proofs"] = digest(digests)
-            self.found.extend(await proofs_of_nothing(self.tx, self.round_id, digests))
+        for task_id in (group.task_id for group in settled[3].groups):
+            stored = await stored_proof(self.tx, task_id)
+            again = self._computed("proofs", partial(proof_again, settled, task_id, queued, stored.version))
+            if again is None:
+                return
+            if again:
+                digests[task_id] = again["digest"]
+                self._note(proof_difference(task_id, stored, again, settled[0].validator_hotkey))
+        self.digests["proofs"] = digest(digests)
+        self.found.extend(await proofs_of_nothing(self.tx, self.round_id, digests))
 
     async def _rows(self, derived: Mapping[str, Any]) -> None:
         if "outcome" in self.digests:

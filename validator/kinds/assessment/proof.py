@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from validator.kinds.interface import ProvenTask
-from validator.proofs.builder import FINAL, NO_VERDICT, ConsensusBuilder
+from validator.proofs.builder import FINAL, ConsensusBuilder
 from validator.proofs.checks import ProofError
+from validator.proofs.consensus import FIRST_VERSION
+from validator.proofs.groups import FAILED_SEVERITY, NO_VERDICT
 from validator.proofs.proof import ConsensusProof
 from validator.proofs.records import VoteType
 from validator.protocol.answer import Role
@@ -23,7 +25,6 @@ from validator.protocol.times import format_time
 from validator.scoring import Version, version
 
 SHOWN: Final = 512  # code points of a finding's own words; the SSSA, named by its digest, has them all
-_FAILED_SEVERITY: Final = 0.5
 _VOTES: Final = {True: VoteType.AGREE, False: VoteType.DISAGREE}
 
 
@@ -50,13 +51,15 @@ def prove(settled: ProvenTask[AssessmentTask]) -> ConsensusProof | None:
         f"Assess the {task.skill_type} bundle {task.bundle_sha256}.",
         timestamp=format_time(datetime.fromtimestamp(frozen.snapshot.block_time, UTC)),
         metadata=_metadata(settled, members),
+        proof_version=settled.proof_version,
     )
     valid = [member for member in members if member.submission is not None]
     _claims(scored_by, builder, valid, frozen.round_id)
     _tensions(scored_by, builder, valid, group)
+    named = _named(scored_by, builder, valid)
     for member in members:
         _vote(builder, member, group)
-        _dissent(builder, member, group, settled.reruns_queued)
+        _dissent(builder, member, group, settled.reruns_queued, named)
     agreeing = sum(vote.vote is VoteType.AGREE for vote in builder.votes)
     least = scored_by.rules.consensus.min_valid
     reached = group.verdict is not None and len(valid) >= least and 2 * agreeing > len(valid)
@@ -183,7 +186,21 @@ def _kind(verdict: str, group_verdict: str | None) -> VoteType:
     return VoteType.CONDITIONAL if verdict == "REVIEW" != group_verdict else _VOTES[verdict == group_verdict]
 
 
-def _dissent(builder: ConsensusBuilder, member: _Member, group: GroupOutcome, reruns_queued: Collection[str]) -> None:
+def _named(scored_by: Version, builder: ConsensusBuilder, valid: Sequence[_Member]) -> Mapping[str, str]:
+    """Return what reasons call each key: the statement of its claim, in form 1.0 the key itself."""
+    findings = {key: finding for member in valid for key, finding in member.findings.items()}
+    if builder.proof_version == FIRST_VERSION:
+        return {key: key for key in findings}
+    return {key: _statement(scored_by, finding) for key, finding in findings.items()}
+
+
+def _dissent(
+    builder: ConsensusBuilder,
+    member: _Member,
+    group: GroupOutcome,
+    reruns_queued: Collection[str],
+    named: Mapping[str, str],
+) -> None:
     """Record the dissent of a member that did not agree; without a group verdict there is none to dissent from."""
     kind = builder.votes[-1].vote
     if group.verdict is None or kind is VoteType.AGREE:
@@ -191,14 +208,15 @@ def _dissent(builder: ConsensusBuilder, member: _Member, group: GroupOutcome, re
     resolution = "sandbox rerun" if member.hotkey in reruns_queued else "operator review"
     if member.submission is None:
         builder.record_dissent(
-            member.hotkey, FINAL, [member.outcome.reason], "procedural", None, _FAILED_SEVERITY, resolution
+            member.hotkey, FINAL, [member.outcome.reason], "procedural", None, FAILED_SEVERITY, resolution
         )
         return
     found, theirs = set(member.findings), set(group.finding_keys)
     builder.record_dissent(
         member.hotkey,
         FINAL,
-        [f"missed {key}" for key in sorted(theirs - found)] + [f"extra {key}" for key in sorted(found - theirs)],
+        [f"missed {named[key]}" for key in sorted(theirs - found)]
+        + [f"extra {named[key]}" for key in sorted(found - theirs)],
         "full" if kind is VoteType.DISAGREE else "partial",
         member.submission.sssa.analysis.verdict,
         max(0.0, 1.0 - member.outcome.consensus),

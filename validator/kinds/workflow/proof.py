@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from validator.kinds.interface import ProvenTask
-from validator.proofs.builder import NO_VERDICT, ConsensusBuilder
+from validator.proofs.builder import ConsensusBuilder
+from validator.proofs.groups import NO_VERDICT
 from validator.proofs.proof import ConsensusProof
 from validator.proofs.records import VoteType
 from validator.protocol.canonical import digest
@@ -56,6 +57,7 @@ def prove(settled: ProvenTask[GoalTask]) -> ConsensusProof | None:
             "roles": {member.hotkey: member.role for member in members},
             "runs": [_run(member, ran[member.hotkey]) for member in members if member.hotkey in ran],
         },
+        proof_version=settled.proof_version,
     )
     start = version(frozen.scoring_version).rules.reputation.start
     reputations = {miner.hotkey: miner.reputations.get(task.skill_type, start) for miner in frozen.miners}
