@@ -13,7 +13,7 @@ help:  ## Show this list
 
 setup: $(VENV)/.ready  ## Make .venv with the locked dependencies
 
-$(VENV)/.ready: requirements/setup.txt requirements/dev.txt pyproject.toml localnet/pyproject.toml
+$(VENV)/.ready: requirements/setup.txt requirements/dev.txt pyproject.toml localnet/pyproject.toml validator/__init__.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 …")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/setup.txt

@@ -3,6 +3,8 @@
 import asyncio
 import hashlib
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,23 @@ def test_the_daemon_refuses_it_in_one_line_and_leaves_it_as_it_was(newer: Exampl
     done = validator("run", "--config", str(config), cwd=tmp_path)
     assert (done.returncode, done.stderr) == (3, REFUSAL)
     assert hashlib.sha256(newer.database.read_bytes()).digest() == before
+
+
+def test_a_daemon_older_than_the_tables_says_what_to_do_and_leaves_them_as_they_are(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    example = copied(example_in(tmp_path_factory.getbasetemp() / "example"), tmp_path)
+    with closing(sqlite3.connect(example.database)) as connection, connection:
+        connection.execute("UPDATE schema_version SET version_num = 'r9999'")
+    more = '[chain]\nkind = "simulated"\nstate = "chain.json"\n[wallet]\nuri = "//Alice"\n[tasks]\ndirectory = "."\n'
+    config = write_config(tmp_path, f"sqlite:///{example.database}", more)
+    before = hashlib.sha256(example.database.read_bytes()).digest()
+    done = validator("run", "--config", str(config), cwd=tmp_path)
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 3
+    assert "is newer than this program, which `validator db upgrade` cannot undo: install the version that made" in line
+    assert line.endswith("or restore the backup that was made before its upgrade")
+    assert hashlib.sha256(example.database.read_bytes()).digest() == before
 
 
 def test_the_daemon_refuses_a_schedule_that_it_cannot_follow(tmp_path: Path) -> None:

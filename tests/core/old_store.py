@@ -21,6 +21,8 @@ from validator.store import Store
 
 FIXTURES: Final = Path(__file__).parents[1] / "fixtures"
 VERSIONS: Final = ("1.0.0", "1.1.0")
+# By released version of the program: the tables of the store that it left, and the scoring version of its rounds.
+OF_PROGRAM: Final = {"0.2.0": ("r0011", "1.1.0"), "0.1.0": ("r0007", "1.0.0")}
 ROUNDS: Final = 3
 
 

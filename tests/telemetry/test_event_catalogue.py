@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +26,12 @@ class Call(NamedTuple):
     fields: frozenset[str]
 
 
-def logged() -> Iterator[Call]:
+@cache
+def logged() -> tuple[Call, ...]:
+    return tuple(_logged())
+
+
+def _logged() -> Iterator[Call]:
     for file in FILES:
         for node in ast.walk(ast.parse(file.read_text())):
             if not (isinstance(node, ast.Call) and node.args):
@@ -78,7 +84,7 @@ def _names(node: ast.expr) -> Iterator[str]:
 
 
 def test_every_logged_event_is_in_the_catalogue_with_its_fields() -> None:
-    calls = list(logged())
+    calls = logged()
     assert calls
     known = {str(event): event.fields for event in Event}
     faults = [

@@ -11,15 +11,23 @@ from validator.cli.options import Config, Json
 from validator.cli.output import print_json, print_line
 from validator.cli.progress import progress
 from validator.cli.tables import Column, print_table
-from validator.store import schema_state, upgrade
+from validator.store import SchemaState, schema_state, upgrade
 from validator.store.copying import copy_store, row_counts
 
 
 def upgrade_(config: Config = None) -> None:
-    """Make the tables, or bring them to this version. Stop the validator and make a backup first."""
+    """Make the tables, or bring them to this version. Stop the validator and make a backup first.
+
+    Prints each migration of tables that are behind, with the seconds that it took; the whole is one transaction.
+    """
     url = settings_of(config).store.url
-    found = asyncio.run(upgrade(url.get_secret_value()))
+    found = asyncio.run(_upgraded(url.get_secret_value()))
     print_line(f"{url}: {'is current' if found == 'current' else f'was {found}, is current now'}")
+
+
+async def _upgraded(url: str) -> SchemaState:
+    behind = await schema_state(url) == "behind"
+    return await upgrade(url, lambda revision, seconds: print_line(f"{revision}  {seconds:.1f} s") if behind else None)
 
 
 def state(config: Config = None, as_json: Json = False) -> None:

@@ -270,7 +270,8 @@ class Opening:
 _ADVICE: dict[SchemaState, str] = {
     "empty": "is empty: make its tables with `validator db upgrade`",
     "behind": "is behind this program: stop the validator, make a backup, then run `validator db upgrade`",
-    "ahead": "is newer than this program, which `validator db upgrade` cannot undo: install the version that made it",
+    "ahead": "is newer than this program, which `validator db upgrade` cannot undo: install the version that made it,"
+    " or restore the backup that was made before its upgrade",
 }
 
 

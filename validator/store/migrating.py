@@ -1,6 +1,9 @@
 """Running the revisions (Alembic); imported only where there is something to run."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from alembic import command
 from alembic.config import Config
@@ -8,13 +11,16 @@ from sqlalchemy import Connection
 
 from validator.store.errors import SchemaStateError
 
+Told = Callable[[str, float], None]
 
-def migrate(connection: Connection, folder: Path) -> None:
+
+def migrate(connection: Connection, folder: Path, told: Told = lambda _revision, _seconds: None) -> None:
     """Take every step that the database lacks, in its transaction.
 
     Args:
         connection: in a transaction, which is the caller's.
         folder: of the migrations.
+        told: each revision and the seconds that it took, after it.
 
     Raises:
         SchemaStateError: a step would break a reference.
@@ -22,8 +28,22 @@ def migrate(connection: Connection, folder: Path) -> None:
     config = Config()
     config.set_main_option("script_location", str(folder).replace("%", "%%"))
     config.attributes["connection"] = connection
+    config.attributes["on_version_apply"] = _Steps(told)
     command.upgrade(config, "head")
     if connection.dialect.name == "sqlite":
         broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
         if broken is not None:
             raise SchemaStateError(f"the upgrade would break a reference of table {broken[0]}; nothing was changed")
+
+
+class _Steps:
+    """What Alembic calls after each step."""
+
+    def __init__(self, told: Told) -> None:
+        self._told = told
+        self._since = time.perf_counter()
+
+    def __call__(self, *, step: Any, **_: Any) -> None:
+        now = time.perf_counter()
+        self._told(step.up_revision_id, now - self._since)
+        self._since = now

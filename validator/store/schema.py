@@ -1,6 +1,7 @@
 """Which tables are there, and bringing them to this version (Alembic)."""
 
 import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from sqlite3 import SQLITE_CORRUPT
@@ -17,6 +18,7 @@ from validator.store.locks import take_lock, take_turn
 from validator.store.urls import StoreUrl, parse_url
 
 SchemaState = Literal["empty", "current", "behind", "ahead"]
+Told = Callable[[str, float], None]
 
 _PACKAGE: Final = Path(__file__).parents[1]
 # A wheel brings the migrations inside the package; in a clone they lie beside it.
@@ -24,10 +26,18 @@ MIGRATIONS: Final = (_PACKAGE if (_PACKAGE / "migrations").is_dir() else _PACKAG
 VERSION_TABLE: Final = "schema_version"
 
 
-async def upgrade(url: str) -> SchemaState:
+def _unsaid(_revision: str, _seconds: float) -> None:
+    """Say nothing of a migration."""
+
+
+async def upgrade(url: str, told: Told = _unsaid) -> SchemaState:
     """Bring the database to this version's tables, making them if there are none; return the state found.
 
     Nothing happens to a database that is current. One that is ahead is refused. The whole upgrade is one transaction.
+
+    Args:
+        url: of the database.
+        told: each migration and the seconds that it took, after it; from the loop's thread.
 
     Raises:
         StoreUrlError, StoreUnreachableError: no such database.
@@ -39,7 +49,7 @@ async def upgrade(url: str) -> SchemaState:
     try:
         lock = await take_lock(parsed)
         try:
-            return await upgrade_unlocked(parsed)
+            return await upgrade_unlocked(parsed, told=told)
         finally:
             await lock.release()
     except (DBAPIError, OSError) as error:
@@ -75,14 +85,16 @@ async def state_of(url: StoreUrl, async_creator_fn: AsyncCreator | None = None) 
         await engine.dispose()
 
 
-async def upgrade_unlocked(url: StoreUrl, async_creator_fn: AsyncCreator | None = None) -> SchemaState:
+async def upgrade_unlocked(
+    url: StoreUrl, async_creator_fn: AsyncCreator | None = None, told: Told = _unsaid
+) -> SchemaState:
     """Do what `upgrade` does; the caller holds the writer lock or accepts that nobody does."""
     await state_of(url, async_creator_fn)  # a database of others is refused before anything of it is changed
     create_file(url)
     await use_wal(url)
     engine = make_engine(url, async_creator_fn=async_creator_fn, foreign_keys=False, pooled=False)
     try:
-        return await _upgrade(engine)
+        return await _upgrade(engine, told)
     finally:
         await engine.dispose()
 
@@ -112,7 +124,7 @@ def unreachable(url: StoreUrl, error: DBAPIError | OSError) -> StoreUnreachableE
     return kind(f"{url.shown}: {printable(str(cause))}")
 
 
-async def _upgrade(engine: AsyncEngine) -> SchemaState:
+async def _upgrade(engine: AsyncEngine, told: Told) -> SchemaState:
     async with writing(engine).begin() as connection:
         await take_turn(connection)
         state = await connection.run_sync(_state)
@@ -123,7 +135,7 @@ async def _upgrade(engine: AsyncEngine) -> SchemaState:
         if state != "current":
             from validator.store.migrating import migrate  # noqa: PLC0415 - Alembic takes longer than a listing
 
-            await connection.run_sync(migrate, MIGRATIONS)
+            await connection.run_sync(migrate, MIGRATIONS, told)
         return state
 
 
