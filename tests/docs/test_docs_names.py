@@ -13,6 +13,7 @@ from validator.cli.tree import TREE
 from validator.conditions import CONDITIONS
 from validator.protocol.reasons import Reason
 from validator.settings import reference
+from validator.settings.gone import GONE
 from validator.telemetry.events import Event
 from validator.web.checks import CHECKS
 
@@ -80,7 +81,7 @@ def test_settings_that_the_pages_name_exist() -> None:
     }
     named = {text for text in named if not text.endswith((".py", ".sqlite", ".toml", ".json"))}
     assert "chain.state" in named
-    assert named <= set(reference())
+    assert named <= {*reference(), *GONE}
     variables = {entry.variable for entry in reference().values()}
     for page in (OPERATORS, ROOT / "README.md"):
         found = re.findall(r"\bVALIDATOR_[A-Z]+__[A-Z_]+\b", page.read_text())
