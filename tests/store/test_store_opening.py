@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from validator.protocol.canonical import sha256_hex
-from validator.store import open_store, schema_state, upgrade
+from validator.store import Store, open_store, schema_state, upgrade
 from validator.store.errors import SchemaStateError, StoreError, StoreUnreachableError, StoreUrlError
 from validator.store.urls import parse_url
 
@@ -214,3 +214,14 @@ async def test_a_reader_at_the_door_does_not_keep_the_writer_out(empty_sqlite_ur
             assert await tx.rounds.next_id() == 0
 
     await asyncio.gather(look(), look(), make())
+
+
+async def test_reads_one_after_the_other_share_a_connection(store: Store) -> None:
+    # Each connection keeps pages and statements of its own: what all of a pool keep grows for hours.
+    async with store.read(), store.read(), store.read():
+        pass
+    seen = set()
+    for _ in range(6):
+        async with store.read() as tx:
+            seen.add(id((await tx.connection.get_raw_connection()).driver_connection))
+    assert len(seen) == 1

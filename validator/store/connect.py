@@ -50,7 +50,9 @@ def make_engine(
             stands still is ended before it holds up the validator's.
     """
     options: dict[str, Any] = {"hide_parameters": True}
-    if not pooled:
+    if pooled:
+        options["pool_use_lifo"] = True  # a connection keeps pages and statements: the fewer are used, the less is kept
+    else:
         options["poolclass"] = NullPool
     if url.path is None:
         if async_creator_fn is not None:
