@@ -87,10 +87,11 @@ format: setup  ## Format and fix what can be fixed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-reference: setup  ## Write docs/reference and config/validator.toml again from the code, the table of hostility from the tests
+reference: setup  ## Write docs/reference, config/validator.toml and the dashboard's advice again from the code, the table of hostility from the tests
 	$(BIN)/python -m validator.cli.reference
 	$(BIN)/python -m validator.settings > config/validator.toml
 	PYTHONPATH=tests/core $(BIN)/python -m hostile.table
+	PYTHONPATH=tests/core $(BIN)/python tests/alerts/dashboards.py
 
 lock: setup  ## Lock requirements/*.in again, with hashes and without an index host
 	for name in setup build sbom runtime scale analysis localnet tracer dev runner; do \

@@ -8,14 +8,14 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 import yaml
+from everything import everything
 from package_files import ROOT
 from promtool import FOLDER, hold_rules_to, promtool, rules
 
 from validator.conditions import CONDITIONS
 from validator.protocol.reasons import Reason
-from validator.protocol.remedies import UNPAID
 from validator.sources import SystemClock
-from validator.telemetry import Event, Metrics
+from validator.telemetry import Metrics
 
 ALIVE: Final = {"job": "validator", "instance": "validator:9337"}
 INTERVAL: Final = "validator_round_interval_seconds"
@@ -142,8 +142,13 @@ def in_promtools_form(series: Mapping[str, str], cases: Iterable[Case]) -> dict[
     }
 
 
-def test_prometheus_takes_the_configuration() -> None:
-    promtool("check", "config", str(FOLDER / "prometheus.yml"))
+def test_prometheus_takes_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "token").touch()
+    (tmp_path / "rules.yml").write_text((FOLDER / "rules.yml").read_text())
+    config = (FOLDER / "prometheus.yml").read_text()
+    assert config.count("/run/secrets/health_token") == 1
+    (tmp_path / "prometheus.yml").write_text(config.replace("/run/secrets/health_token", str(tmp_path / "token")))
+    promtool("check", "config", str(tmp_path / "prometheus.yml"))
     assert f"{len(rules())} rules found" in promtool("check", "rules", str(FOLDER / "rules.yml"))
 
 
@@ -161,30 +166,10 @@ def test_every_condition_but_notes_is_asked_for_by_one_alert() -> None:
     asked = [
         name
         for rule in rules()
-        for names in re.findall(r'validator_condition{condition=~?"([^"]*)"}', rule["expr"])
+        for names in re.findall(r'validator_condition{\s*job="validator", condition=~?"([^"]*)"\s*}', rule["expr"])
         for name in names.split("|")
     ]
     assert sorted(asked) == sorted(name for name, one in CONDITIONS.items() if one.severity != "note")
-
-
-def everything() -> Metrics:
-    """Metrics that have seen every event and every figure."""
-    metrics = Metrics(SystemClock(), "1")
-    for event in Event:
-        for reason in Reason:
-            fields = {"reason": str(reason), "seconds": 1.0, "flags": [], "dispatches": {"accepted": 1}, "block": 1}
-            metrics.observe(event, {**fields, "outcome": "pass", "reached": "cpu", "cost_tao": 0.1})
-    metrics.observe(Event.WEIGHTS_BLOCKED, {"reason": "weights_clock_back"})
-    metrics.declare({"declarative": 1})
-    metrics.pays(0, [str(reason) for reason in UNPAID])
-    metrics.disk_free.labels("store").set(1)
-    metrics.weights_epochs.labels("0").set(1)
-    metrics.queue("reruns", {"pending": 1}, 1.0, 2)
-    for figure in (metrics.interval, metrics.permit, metrics.standing_flags, metrics.store_bytes, metrics.clock_off):
-        figure.set(1)
-    for figure in (metrics.in_hand, metrics.chain_age, metrics.weights_age):
-        figure.follow(lambda: 1.0)
-    return metrics
 
 
 @pytest.mark.parametrize("metrics", [Metrics(SystemClock(), "1"), everything()], ids=["at the start", "later"])
@@ -204,6 +189,13 @@ def test_every_metric_and_label_that_a_rule_names_exists() -> None:
         assert set(re.findall(r"\$labels\.(\w+)", str(rule["annotations"]))) <= labels
     reasons = re.findall(r"weights_\((.*)\)", yaml.safe_dump(rules(), width=1000))
     assert {f"weights_{name}" for name in reasons[0].split("|")} <= {str(reason) for reason in Reason}
+
+
+def test_every_alert_asks_for_the_validators_job_alone() -> None:
+    for rule in rules():
+        series = re.findall(r"\b(?:up|(?:validator|process)_\w+)\b", re.sub(r'"[^"]*"', "", rule["expr"]))
+        assert series
+        assert len(series) == rule["expr"].count('job="validator"'), rule["alert"]
 
 
 def test_every_alert_says_whom_it_wakes_and_where_its_page_is() -> None:

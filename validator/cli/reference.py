@@ -19,7 +19,8 @@ from validator.daemon.exits import Exit
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.scoring import CURRENT, version
 from validator.settings import KeyReference, Settings, reference
-from validator.telemetry import Event
+from validator.sources import SystemClock
+from validator.telemetry import Event, Metrics
 from validator.telemetry.catalogue import SUBJECTS
 
 FOLDER: Final = Path("docs/reference")
@@ -34,6 +35,7 @@ def pages() -> dict[str, str]:
     return {
         "commands.md": _page("Commands", _commands()),
         "events.md": _page("Log events", _events()),
+        "metrics.md": _page("Metrics", _metrics()),
         "reasons.md": _page("Reason codes", _reasons()),
         "settings.md": _page("Settings", _settings()),
     }
@@ -120,6 +122,17 @@ def _event(event: Event) -> list[str]:
 
 def _code(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "none"
+
+
+def _metrics() -> Iterator[str]:
+    yield _prose(
+        "What `/metrics` shows ([health and metrics](../operators.md#health-and-metrics)).",
+        "A histogram `x` has the series `x_bucket`, `x_sum` and `x_count`.",
+        "Beside them stand `process_*`, those of the process, as every Prometheus client has them.",
+    )
+    described = Metrics(SystemClock(), "").described
+    rows = [[f"`{name}`", one.kind, _code(one.labels), one.meaning] for name, one in sorted(described.items())]
+    yield _table(["metric", "type", "labels", "meaning"], rows)
 
 
 def _settings() -> Iterator[str]:

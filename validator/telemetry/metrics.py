@@ -5,7 +5,7 @@ the log level. What no event tells is set where it happens.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 from prometheus_client import (
     CollectorRegistry,
@@ -47,8 +47,19 @@ _REACHED: Final[tuple[str, ...]] = get_args(Reached)
 _WEIGHTS: Final = tuple(reason for reason in Reason if reason.startswith("weights_") or reason == Reason.LOCAL_CLOCK)
 
 
+class Described(NamedTuple):
+    """A metric as the reference shows it: its type and labels, and one sentence."""
+
+    kind: str
+    labels: tuple[str, ...]
+    meaning: str
+
+
 class Metrics:
     """All metrics of one validator.
+
+    Attributes:
+        described: what there is, by the name that is queried.
 
     Args:
         clock: for timestamps.
@@ -58,6 +69,7 @@ class Metrics:
     def __init__(self, clock: Clock, version: str) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter: of no use
         self.registry = CollectorRegistry()
+        self.described: dict[str, Described] = {}
         self._clock = clock
         self._unpaid: dict[int, int] = {}
         ProcessCollector(registry=self.registry)
@@ -242,16 +254,22 @@ class Metrics:
             self.conditions.labels(name)
 
     def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
-        return Counter(f"validator_{name}", meaning, labels, registry=self.registry)
+        return Counter(self._note(name, "counter", meaning, labels), meaning, labels, registry=self.registry)
 
     def _gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
-        return Gauge(f"validator_{name}", meaning, labels, registry=self.registry)
+        return Gauge(self._note(name, "gauge", meaning, labels), meaning, labels, registry=self.registry)
 
     def _figure(self, name: str, meaning: str) -> Figure:
-        return Figure(f"validator_{name}", meaning, self.registry)
+        return Figure(self._note(name, "gauge", meaning), meaning, self.registry)
 
     def _histogram(self, name: str, meaning: str, buckets: tuple[float, ...] = _SECONDS) -> Histogram:
-        return Histogram(f"validator_{name}", meaning, registry=self.registry, buckets=buckets)
+        return Histogram(self._note(name, "histogram", meaning), meaning, registry=self.registry, buckets=buckets)
+
+    def _note(self, name: str, kind: str, meaning: str, labels: tuple[str, ...] = ()) -> str:
+        """Note a metric, and return its full name."""
+        shown = f"validator_{name}_total" if kind == "counter" else f"validator_{name}"
+        self.described[shown] = Described(kind, labels, meaning)
+        return f"validator_{name}"
 
 
 def _reason(fields: Mapping[str, Any]) -> Reason:

@@ -1,0 +1,26 @@
+"""A registry that shows every series that the validator can show."""
+
+from validator.protocol.reasons import Reason
+from validator.protocol.remedies import UNPAID
+from validator.sources import SystemClock
+from validator.telemetry import Event, Metrics
+
+
+def everything() -> Metrics:
+    """Metrics that have seen every event and every figure."""
+    metrics = Metrics(SystemClock(), "1")
+    for event in Event:
+        for reason in Reason:
+            fields = {"reason": str(reason), "seconds": 1.0, "flags": [], "dispatches": {"accepted": 1}, "block": 1}
+            metrics.observe(event, {**fields, "outcome": "pass", "reached": "cpu", "cost_tao": 0.1})
+    metrics.observe(Event.WEIGHTS_BLOCKED, {"reason": "weights_clock_back"})
+    metrics.declare({"declarative": 1})
+    metrics.pays(0, [str(reason) for reason in UNPAID])
+    metrics.disk_free.labels("store").set(1)
+    metrics.weights_epochs.labels("0").set(1)
+    metrics.queue("reruns", {"pending": 1, "running": 1}, 1.0, 2)
+    for figure in (metrics.interval, metrics.permit, metrics.standing_flags, metrics.store_bytes, metrics.clock_off):
+        figure.set(1)
+    for figure in (metrics.in_hand, metrics.chain_age, metrics.weights_age):
+        figure.follow(lambda: 1.0)
+    return metrics
