@@ -17,6 +17,7 @@ from msgspec import Meta
 
 from validator.chain.base import ChainError
 from validator.chain.quantize import U16_MAX
+from validator.protocol import typed
 from validator.protocol.round import Axon
 from validator.protocol.sssa import Document
 from validator.protocol.strict_json import JsonError, SchemaError, decode
@@ -155,7 +156,7 @@ def check_rules(rules: SubnetRules) -> None:
         ChainStateError: naming the field.
     """
     try:
-        msgspec.convert(msgspec.to_builtins(rules), SubnetRules)
+        typed.convert(msgspec.to_builtins(rules), SubnetRules)
     except msgspec.ValidationError as error:
         raise ChainStateError(f"rules: {printable(str(error))}") from None
 
@@ -167,7 +168,7 @@ def check_slot(slot: Slot) -> None:
         SchemaError: naming the field.
     """
     try:
-        msgspec.convert(msgspec.to_builtins(slot), Slot)
+        typed.convert(msgspec.to_builtins(slot), Slot)
         if slot.axon is not None:
             ip_address(slot.axon.ip)
     except msgspec.ValidationError as error:

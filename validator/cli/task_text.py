@@ -9,6 +9,7 @@ import msgspec
 import typer
 
 from validator.cli.output import print_line
+from validator.protocol import typed
 from validator.protocol.task import Windows
 from validator.protocol.text import printable
 from validator.tasks.packing import Packed
@@ -34,7 +35,7 @@ def parse_windows(texts: Sequence[str] | None) -> Windows | None:
     if len(found) != len(texts) or len(found) != len(Windows.__struct_fields__):
         raise typer.BadParameter("give primary and auditor, once each", param_hint="--window")
     try:
-        return msgspec.convert(found, Windows)
+        return typed.convert(found, Windows)
     except msgspec.ValidationError as error:
         raise typer.BadParameter(str(error), param_hint="--window") from None
 

@@ -13,6 +13,7 @@ import structlog
 from validator.conditions import Declared
 from validator.miners.asking import Declaration, ask_declaration
 from validator.miners.calls import MinerClient
+from validator.protocol import typed
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon, MetagraphSnapshot
@@ -106,7 +107,7 @@ def _issued_at(document: bytes | None, otherwise: datetime) -> datetime:
     """Return when a stored document was issued; `otherwise` for none or one of another version's form."""
     try:
         if document is not None:
-            return parse_time(msgspec.json.decode(document, type=Capabilities).issued_at, "issued_at")
+            return parse_time(typed.decode(document, Capabilities).issued_at, "issued_at")
     except (msgspec.MsgspecError, JsonError):
         pass
     return otherwise

@@ -13,6 +13,7 @@ from validator.proofs.consensus import PROOF_VERSIONS
 from validator.proofs.differences import first_difference
 from validator.proofs.holding import Doubt, divided_evidence, doubts
 from validator.proofs.proof import DERIVED, ConsensusProof
+from validator.protocol import typed
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
 from validator.protocol.json_shape import has_more_values
 from validator.protocol.limits import MAX_JSON_VALUES, MIB
@@ -164,7 +165,7 @@ def require_signer(document: dict[str, Any], hotkey: str | None) -> str | None:
             raise TouchedError("signature", "is missing")
         return None
     try:
-        signature = msgspec.convert(document["signature"], Signature)
+        signature = typed.convert(document["signature"], Signature)
     except msgspec.ValidationError as error:
         raise TouchedError("signature", str(error)) from None
     if hotkey not in (None, signature.hotkey):
@@ -209,7 +210,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
 
 def _proof(document: dict[str, Any]) -> ConsensusProof:
     try:
-        return msgspec.convert(document, ConsensusProof)
+        return typed.convert(document, ConsensusProof)
     except (msgspec.ValidationError, ValueError) as error:
         fault, _, place = str(error).partition(" - at `$.")
         raise TouchedError(place.rstrip("`") or "$", fault) from None

@@ -13,6 +13,7 @@ import jiter
 import msgspec
 from msgspec import inspect
 
+from validator.protocol import typed
 from validator.protocol.errors import ValidatorError
 from validator.protocol.json_shape import has_more_values, nesting_exceeds
 from validator.protocol.limits import MAX_JSON_DEPTH, MAX_JSON_VALUES
@@ -116,11 +117,11 @@ def _parse(data: bytes, *, unique: bool) -> Any:
 
 def _decode(data: bytes, kind: type[T]) -> T:
     if data.count(b"e-") + data.count(b"E-") <= _DEAR_NUMBERS:
-        return msgspec.json.decode(data, type=kind)
+        return typed.decode(data, kind)
     plain = _parse(data, unique=False)
     for _ in json.JSONEncoder(allow_nan=False).iterencode(plain):
         pass
-    return msgspec.convert(plain, kind)
+    return typed.convert(plain, kind)
 
 
 @lru_cache(maxsize=256)

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-import msgspec
-
 from validator.kinds.interface import PackedTask, Supply
+from validator.protocol import typed
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.draws import round_seed
 from validator.protocol.limits import MAX_FILLED
@@ -184,7 +183,7 @@ async def miner_states(  # noqa: PLR0913, PLR0917 - whose past, as of when, and 
 
 def _declarations(documents: Mapping[str, bytes]) -> Iterator[Capabilities]:
     for hotkey in sorted(documents):
-        yield msgspec.json.decode(documents[hotkey], type=Capabilities)
+        yield typed.decode(documents[hotkey], Capabilities)
 
 
 def _miner_state(

@@ -14,6 +14,7 @@ from sqlalchemy import Column, Connection, Row, and_, func, or_, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from validator.protocol import typed
 from validator.protocol.receipt import wrapped
 from validator.protocol.text import printable
 from validator.store.schema import VERSION_TABLE
@@ -197,7 +198,7 @@ async def _receipts(connection: AsyncConnection, check: Check) -> None:
             name = f"receipt {row.sequence}"
             try:
                 line = zlib.decompress(row.line)
-                link = msgspec.json.decode(line, type=dict[str, _Link])["receipt"]
+                link = typed.decode(line, dict[str, _Link])["receipt"]
             except (zlib.error, msgspec.MsgspecError, KeyError):
                 check.fault(f"{name} cannot be read")
             else:

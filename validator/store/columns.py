@@ -8,6 +8,7 @@ import msgspec
 from sqlalchemy import DateTime, Dialect, Double, Text
 from sqlalchemy.types import TypeDecorator
 
+from validator.protocol import typed
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
@@ -120,7 +121,7 @@ class Json(TypeDecorator[T]):
         if value is None:
             return None
         try:
-            decoded: T = msgspec.json.decode(value, type=self.kind)
+            decoded: T = typed.decode(value, self.kind)
         except msgspec.MsgspecError as error:
             raise DamagedError(printable(str(error))) from None
         return decoded

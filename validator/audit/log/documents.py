@@ -8,6 +8,7 @@ import msgspec
 
 from validator.audit.log.faults import FaultError
 from validator.audit.log.lines import DEPTH, Line, LineReader, parse
+from validator.protocol import typed
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.errors import ValidatorError
 from validator.protocol.receipt import RoundEnd
@@ -133,7 +134,7 @@ def _valued(convert: Callable[[F], T], form: F, found: Line, end: RoundEnd) -> T
 
 def _convert(plain: Any, kind: Any, found: Line, end: RoundEnd, path: str) -> Any:
     try:
-        return msgspec.convert(plain, kind)
+        return typed.convert(plain, kind)
     except msgspec.ValidationError as error:
         raise FaultError(found.number, found.kind, end.round_id, str(error), path) from None
 

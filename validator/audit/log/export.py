@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
+from validator.protocol import typed
 from validator.protocol.receipt import (
     LineKind,
     Receipt,
@@ -52,7 +53,7 @@ async def audit_lines(tx: Transaction, sequence: int) -> AsyncIterator[bytes]:
 
 def _receipt(record: ReceiptRecord) -> Receipt:
     try:
-        return msgspec.json.decode(record.line, type=dict[str, Receipt])["receipt"]
+        return typed.decode(record.line, dict[str, Receipt])["receipt"]
     except (msgspec.MsgspecError, KeyError):
         raise DamagedError(f"receipt {record.sequence} has another version's form") from None
 

@@ -18,6 +18,7 @@ import msgspec
 
 from validator.audit.replay.many import batches_of, replay_batch
 from validator.audit.replay.report import RoundReplay
+from validator.protocol import typed
 from validator.queue.errors import QueueError
 from validator.queue.opening import open_queue
 from validator.queue.results import Asked, Results
@@ -129,7 +130,7 @@ class _Asking:
                 while waiting:
                     found |= await results.fetch([name for name in waiting if name not in found])
                     while waiting and waiting[0] in found:
-                        yield msgspec.json.decode(found.pop(waiting.pop(0)), type=list[RoundReplay])
+                        yield typed.decode(found.pop(waiting.pop(0)), list[RoundReplay])
                     missing = {name: batches[name] for name in waiting if name not in found}
                     if missing and time.monotonic() - self._healed >= self.stalled_s / _LOOKS:
                         await self._heal(results, missing)

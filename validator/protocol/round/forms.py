@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
+from validator.protocol import typed
 from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.reasons import Reason
@@ -138,7 +139,7 @@ def read_input(data: bytes) -> RoundInput:
     Raises:
         msgspec.MsgspecError: they hold none.
     """
-    return input_of(msgspec.json.decode(data, type=InputForm))
+    return input_of(typed.decode(data, InputForm))
 
 
 class ResultsForm(Document, frozen=True):
@@ -257,7 +258,7 @@ def read_outcome(data: bytes) -> RoundOutcome:
     Raises:
         msgspec.MsgspecError: they hold none.
     """
-    return outcome_of(msgspec.json.decode(data, type=OutcomeForm))
+    return outcome_of(typed.decode(data, OutcomeForm))
 
 
 @cache

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 import msgspec
 from sqlalchemy import select
 
+from validator.protocol import typed
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.limits import CLOCK_TOLERANCE_S
 from validator.protocol.skill_types import SkillType
@@ -40,6 +41,6 @@ def usable_types(document: bytes | None) -> tuple[SkillType, ...]:
     if document is None:
         return ()
     try:
-        return msgspec.json.decode(document, type=Capabilities).usable_types
+        return typed.decode(document, Capabilities).usable_types
     except msgspec.MsgspecError:
         return ()

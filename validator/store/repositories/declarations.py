@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-import msgspec
 from sqlalchemy import func, select
 
+from validator.protocol import typed
 from validator.protocol.round import RoundInput
 from validator.store.errors import DamagedError
 from validator.store.repositories.base import Repository
@@ -76,4 +76,4 @@ class Declarations(Repository):
         blob = await self._scalar(select(declarations.c.document).where(declarations.c.sha256 == sha256))
         if blob is None:
             raise DamagedError(f"the declarations {sha256} of a round are missing")
-        return msgspec.json.decode(await self._packing.unpack(blob, sha256), type=dict[str, list[str]])
+        return typed.decode(await self._packing.unpack(blob, sha256), dict[str, list[str]])

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 import msgspec
 from sqlalchemy import Row, and_, or_, select, update
 
+from validator.protocol import typed
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.round.forms import input_form, outcome_form, read_input, read_outcome
@@ -206,7 +207,7 @@ class Rounds(Repository):
         if row is None:
             return None
         try:
-            named = msgspec.json.decode(await self._packing.unpack(row.input), type=_Named)
+            named = typed.decode(await self._packing.unpack(row.input), _Named)
         except msgspec.MsgspecError as error:
             raise DamagedError(f"the input of round {row.round_id}: {printable(str(error), 200)}") from None
         return NewestFrozen(row.round_id, named.snapshot.netuid, row.epoch, row.block, named.scoring_version)

@@ -3,6 +3,7 @@
 import msgspec
 from sqlalchemy import select
 
+from validator.protocol import typed
 from validator.protocol.workflow_run import RunRecord
 from validator.store.errors import DamagedError
 from validator.store.repositories.base import Repository
@@ -28,6 +29,6 @@ class WorkflowRuns(Repository):
         if blob is None:
             raise DamagedError(f"no run {sha256}")
         try:
-            return msgspec.json.decode(await self._packing.unpack(blob, sha256), type=RunRecord)
+            return typed.decode(await self._packing.unpack(blob, sha256), RunRecord)
         except msgspec.MsgspecError:
             raise DamagedError(f"run {sha256} has another version's form") from None

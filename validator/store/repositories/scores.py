@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Row, and_, select
 
+from validator.protocol import typed
 from validator.protocol.round import Components, Emission, MemberOutcome, WorkflowOutcome
 from validator.protocol.round.forms import FormError, MemberForm, member_form, member_of
 from validator.protocol.skill_types import SkillType
@@ -110,7 +111,7 @@ def _outcome(row: Row[Any]) -> MemberOutcome:
         if row.emission is None
         else Emission(**{field: getattr(row, column) for column, field in _EMISSION}),
         window_entry=row.window_entry,
-        workflow=None if row.workflow is None else msgspec.convert(row.workflow, WorkflowOutcome),
+        workflow=None if row.workflow is None else typed.convert(row.workflow, WorkflowOutcome),
     )
     try:
         return member_of(form)

@@ -5,6 +5,7 @@ from typing import TypeVar
 import msgspec
 from sqlalchemy import select
 
+from validator.protocol import typed
 from validator.protocol.sssa import Sssa
 from validator.protocol.workflow_plan import WorkflowPlan
 from validator.store.errors import DamagedError, MismatchError
@@ -51,6 +52,6 @@ class Sssas(Repository):
         if data is None:
             raise DamagedError(f"no attestation or plan {sha256}")
         try:
-            return msgspec.json.decode(data, type=kind)
+            return typed.decode(data, kind)
         except msgspec.MsgspecError:
             raise DamagedError(f"attestation or plan {sha256} has another version's form") from None

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from sqlalchemy import Row, Select, and_, select
 
+from validator.protocol import typed
 from validator.protocol.round import (
     Judgement,
     Passed,
@@ -98,7 +99,7 @@ class Submissions(Repository):
 
 def _converted(row: Row[Any], fields: dict[str, Any], kind: type[T]) -> T:
     try:
-        return msgspec.convert(fields, kind)
+        return typed.convert(fields, kind)
     except msgspec.ValidationError as error:
         raise DamagedError(f"submission {round_key(row)}: {error}") from None
 

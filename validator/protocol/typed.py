@@ -1,0 +1,38 @@
+"""JSON and plain values as types of msgspec, in any thread.
+
+msgspec makes what it knows of a struct when the struct is first decoded, and another thread that decodes it meanwhile
+finds that half made: the process dies (SIGSEGV). So it is made here, one type at a time, before anything is decoded.
+"""
+
+import threading
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+_making: Final = threading.Lock()
+_decoders: Final[dict[Any, msgspec.json.Decoder[Any]]] = {}
+
+
+def decode(data: bytes | str, kind: type[T]) -> T:
+    """Return the JSON in `data` as a `kind`.
+
+    Raises:
+        msgspec.MsgspecError: no JSON, or no such document.
+    """
+    decoded: T = _decoder(kind).decode(data)
+    return decoded
+
+
+def convert(plain: Any, kind: type[T]) -> T:
+    """Return a plain value as a `kind` (msgspec.ValidationError: it is none)."""
+    _decoder(kind)
+    return msgspec.convert(plain, kind)
+
+
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    found = _decoders.get(kind)
+    if found is None:
+        with _making:
+            found = _decoders.setdefault(kind, msgspec.json.Decoder(kind))
+    return found
