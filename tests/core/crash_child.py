@@ -13,8 +13,9 @@ import structlog
 
 from validator.chain.base import Head, SubnetParameters, WeightsResult
 from validator.protocol.round import MetagraphSnapshot
+from validator.protocol.signatures import Signer
 from validator.settings import WeightsSettings
-from validator.sources import SystemClock
+from validator.sources import SystemClock, SystemRandom
 from validator.store import open_store
 from validator.store.errors import StoreLockedError
 from validator.store.repositories.weights import WeightSubmissions
@@ -22,8 +23,11 @@ from validator.weights.lock import WeightsLock, WeightsLockedError
 from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
 from validator.weights.submission import Submitter
+from validator.weights.told import WeightsLog
 
 PLACES = (
+    "told uncommitted",
+    "told",
     "before prepare",
     "prepare uncommitted",
     "prepared",
@@ -42,7 +46,7 @@ class Life(NamedTuple):
 
     Attributes:
         url, socket, stop_file: store, chain and lock.
-        hotkey: the validator's.
+        key: derivation uri of the validator's hotkey.
         place: where it kills itself; None nowhere by name.
         call: at which call of the chain it does; 0 at none.
         writer: whether it takes the store's lock.
@@ -52,7 +56,7 @@ class Life(NamedTuple):
     url: str
     socket: str
     stop_file: str
-    hotkey: str
+    key: str
     place: str | None = None
     call: int = 0
     writer: bool = True
@@ -85,7 +89,8 @@ async def _live(life: Life) -> None:
             store=store,
             chain=chain,
             clock=clock,
-            hotkey=life.hotkey,
+            signer=Signer.from_uri(life.key),
+            random=SystemRandom(),
             netuid=1,
             mechid=0,
             kinds=mechanisms(settings)[0],
@@ -96,6 +101,8 @@ async def _live(life: Life) -> None:
 
 def _arm(here: Callable[[str], None]) -> None:
     """Put the places around what the guard does; what it does stays as it is."""
+    _around(WeightsLog, "vector", None, lambda: here("told uncommitted"))
+    _around(WeightService, "_compute", None, lambda: here("told"))
     _around(Submitter, "submit", lambda: here("before prepare"), None)
     _around(WeightSubmissions, "prepare", None, lambda: here("prepare uncommitted"))
     _around(WeightSubmissions, "submit", lambda: here("prepared"), lambda: here("submit uncommitted"))

@@ -14,17 +14,22 @@ from pathlib import Path
 from typing import Any
 
 from crash_child import BUSY, LOCKED, PLACES, Life, live
+from told_weights import told
+from weights_world import KEY, ME, START, give_scores
 
 from validator.chain.base import ChainError
 from validator.chain.ledger import Pending
 from validator.chain.simulated import SimulatedChain
+from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.sources import VirtualClock
+from validator.store import open_store
 
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["crash_child"])
 _MOST_KILLS = 4  # in one epoch: each may cost a submission's lifetime, and the epoch must have room for another
 _AT_ANY_MOMENT = 0.02  # the chance at each look, a millisecond apart, from the process's first call on
+_TEMPO = 59
 _POOL = (0, 0, 1, 2, 3, None)  # blocks until inclusion; None: the pool loses it
 
 
@@ -122,6 +127,21 @@ class ScriptedChain:
         return Counter(s.epoch for s in self.sent if s.pending.result is not None and s.pending.result.accepted)
 
 
+async def world_of(store_url: str, folder: Path, *, faulty: bool = True) -> tuple[ScriptedChain, Life]:
+    clock = VirtualClock(START)
+    rules = SubnetRules(
+        seed="crash", genesis=int(START.timestamp()), block_time_s=1.0, tempo=_TEMPO, weights_rate_limit=5
+    )
+    subnet = SimulatedSubnet.create(rules, clock)
+    subnet.register(ME, stake_tao=100.0, validator_permit=True)
+    for number in range(8):
+        subnet.register(f"miner{number}")
+    async with open_store(store_url) as store:
+        await give_scores(store, subnet, {f"miner{number}": 1.0 + number for number in range(8)})
+    life = Life(store_url, str(folder / "chain"), str(folder / "stop-file"), KEY)
+    return ScriptedChain(subnet, clock, ME, random.Random(store_url.partition(":")[0]), faulty), life
+
+
 @dataclass
 class Figures:
     """What a run came to."""
@@ -176,6 +196,34 @@ async def kill_at_random(chain: ScriptedChain, life: Life, kills: int) -> Figure
     figures.lost = sum(taken[epoch] == 0 for epoch in range(figures.epochs))
     figures.sent = len(chain.sent)
     return figures
+
+
+async def killed_at(chain: ScriptedChain, life: Life, place: str | None) -> None:
+    """Let a process live until it kills itself at the place; at none: until its epoch is over, and kill it then."""
+    process = _FORKS.Process(target=live, args=(life._replace(place=place),))
+    process.start()
+    tempo = chain.subnet.rules.tempo + 1
+    end = (chain.subnet.blocks.number() // tempo + 1) * tempo
+    while process.exitcode is None and chain.subnet.blocks.number() < end:
+        if chain.waiting and not chain.busy:
+            await chain.clock.advance(1.0)
+        await asyncio.sleep(0.002)
+    assert (process.exitcode is None) == (place is None), f"not killed: {place}"
+    await _end(process)
+
+
+async def hold_truth(chain: ScriptedChain, life: Life) -> None:
+    """What the log says last of each vector is what is on chain."""
+    async with open_store(life.url) as store:
+        log = await told(store)
+    assert log.kinds[0] == "opening"
+    taken = {s.epoch: s.pending for s in chain.sent if s.pending.result and s.pending.result.accepted}
+    confirmed = {log.vectors[fate.weights][0].epoch: fate for fate in log.fates if fate.state == "confirmed"}
+    assert confirmed.keys() == taken.keys()
+    for epoch, fate in confirmed.items():
+        result = taken[epoch].result
+        assert result is not None
+        assert fate.block == result.block
 
 
 def was_killed(process: ForkServerProcess) -> bool:

@@ -15,6 +15,7 @@ from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Schedule
 from validator.settings import WeightsSettings
+from validator.sources import SeededRandom
 from validator.store import Store
 from validator.store.computed import UnpaidWindow
 from validator.store.standing import basis_now
@@ -48,7 +49,8 @@ class PayWorld:
             store=store,
             chain=self.world.chain,
             clock=self.world.clock,
-            hotkey=VALIDATOR.hotkey,
+            signer=VALIDATOR,
+            random=SeededRandom("pay"),
             netuid=1,
             mechid=0,
             kinds=mechanisms(settings)[0],

@@ -16,8 +16,9 @@ from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundPlan
+from validator.protocol.signatures import Signer
 from validator.settings import WeightsSettings
-from validator.sources import VirtualClock
+from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store
 from validator.store.records import WeightsRecord, WindowEntry
 from validator.telemetry import Event, Metrics
@@ -26,7 +27,9 @@ from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-ME, OWNER = "Validator", "Owner"
+KEY = "//Weights"
+SIGNER = Signer.from_uri(KEY)
+ME, OWNER = SIGNER.hotkey, "Owner"
 MINERS = [f"miner{n}" for n in range(8)]
 NOWHERE = Path(tempfile.gettempdir()) / "no such folder" / "stop-file"
 TEMPO = 19  # epochs of 20 blocks: 0-19, 20-39, …
@@ -128,7 +131,8 @@ def restarted(world: World) -> World:
         store=world.store,
         chain=world.chain,
         clock=world.clock,
-        hotkey=ME,
+        signer=SIGNER,
+        random=SeededRandom("weights"),
         netuid=1,
         mechid=world.mechid,
         kinds=mechanisms(world.settings)[world.mechid],

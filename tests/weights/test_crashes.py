@@ -1,38 +1,16 @@
 """Kills around the submission: no epoch is sent twice, none is lost. `make crash-test` takes many of them."""
 
 import os
-import random
 from pathlib import Path
 
 import pytest
-from crash_child import Life
-from crash_world import ScriptedChain, kill_at_random, race
-from weights_world import ME, START, give_scores
+from crash_world import hold_truth, kill_at_random, race, world_of
 
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
-from validator.sources import VirtualClock
 from validator.store import open_store
 
 pytestmark = pytest.mark.attack
 KILLS = int(os.environ.get("CRASH_KILLS", "8"))
 RACERS = int(os.environ.get("CRASH_RACERS", "3"))
-TEMPO = 59
-
-
-async def world_of(store_url: str, folder: Path, *, faulty: bool = True) -> tuple[ScriptedChain, Life]:
-    clock = VirtualClock(START)
-    rules = SubnetRules(
-        seed="crash", genesis=int(START.timestamp()), block_time_s=1.0, tempo=TEMPO, weights_rate_limit=5
-    )
-    subnet = SimulatedSubnet.create(rules, clock)
-    subnet.register(ME, stake_tao=100.0, validator_permit=True)
-    for number in range(8):
-        subnet.register(f"miner{number}")
-    async with open_store(store_url) as store:
-        await give_scores(store, subnet, {f"miner{number}": 1.0 + number for number in range(8)})
-    life = Life(store_url, str(folder / "chain"), str(folder / "stop-file"), ME)
-    return ScriptedChain(subnet, clock, ME, random.Random(store_url.partition(":")[0]), faulty), life
 
 
 async def test_kills_around_the_submission_neither_double_nor_lose_an_epoch(store_url: str, tmp_path: Path) -> None:
@@ -43,6 +21,7 @@ async def test_kills_around_the_submission_neither_double_nor_lose_an_epoch(stor
     assert figures.kills.total() >= KILLS
     assert (figures.double, figures.lost) == (0, 0)
     blocks = {s.epoch: s.pending.result.block for s in chain.sent if s.pending.result and s.pending.result.accepted}
+    await hold_truth(chain, life)
     async with open_store(store_url) as store, store.read() as tx:
         records = {record.epoch: record for record in await tx.weights.listing(10_000)}
     for epoch in range(figures.epochs):

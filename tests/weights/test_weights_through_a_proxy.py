@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from chain_worlds import ME
 from rpc_proxy import ANY, HEADS, NONCE, SUBMIT, Rule, Seen
 from served_world import ServedWorld
 from structlog.testing import capture_logs
 from weights_world import NOWHERE, give_scores
 
 from validator.settings import WeightsSettings
+from validator.sources import SystemRandom
 from validator.store import Store, open_store
 from validator.store.records import WeightsRecord
 from validator.telemetry import Event
@@ -73,7 +75,8 @@ class Loop:
             store=self.store,
             chain=self.world.chain,
             clock=self.world.clock,
-            hotkey=self.world.me,
+            signer=ME,
+            random=SystemRandom(),
             netuid=1,
             mechid=0,
             kinds=mechanisms(settings)[0],

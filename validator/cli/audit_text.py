@@ -120,5 +120,10 @@ def print_verified(found: Verified, *, as_json: bool) -> None:
         print_line(f"late qualities of code, each held against its answer: {found.filled}")
     if found.filled_before:
         print_line(f"late qualities of code of answers that the file does not show: {found.filled_before}")
+    if found.vectors:
+        fates = ", ".join(f"{many} {state}" for state, many in found.fates.items()) or "none sent"
+        print_line(f"vectors of weights: {found.vectors}; {fates}")
+    if found.fates_before:
+        print_line(f"fates of vectors that the file does not show: {found.fates_before}")
     if found.pending:
         print_line(f"draw pending: {found.pending} rounds, whose epoch's salt is not public yet")

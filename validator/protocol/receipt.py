@@ -6,7 +6,7 @@ A line is `{"KIND":DOCUMENT}` in RFC 8785 bytes. Its digest is the sha256 of tho
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from msgspec import UNSET, Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.limits import MAX_SAFE_INTEGER
@@ -16,11 +16,13 @@ from validator.protocol.sssa import Document, Signature
 
 RECEIPT_VERSION: Final = "1"
 
-LineKind = Literal["receipt", "input", "plan", "answers", "sssa", "outcome", "proof"]
-ReceiptKind = Literal["opening", "round", "closing"]
+LineKind = Literal["receipt", "input", "plan", "answers", "sssa", "outcome", "proof", "weights"]
+ReceiptKind = Literal["opening", "round", "closing", "weights", "fate"]
+FateState = Literal["confirmed", "rejected", "unknown", "expired"]
 RoundEndState = Literal["settled", "void", "skipped", "abandoned"]
 Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
 Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+BlockHash = Annotated[str, Meta(pattern=r"\A[0-9a-f]{0,128}\Z")]
 Code = Annotated[str, Meta(pattern=r"\A[a-z0-9_]{1,64}\Z")]
 Decimal = Annotated[str, Meta(pattern=r"\A(0|[1-9][0-9]{0,15})\Z")]
 Hotkey = Annotated[str, Meta(pattern=r"\A[1-9A-HJ-NP-Za-km-z]{1,64}\Z")]
@@ -66,7 +68,7 @@ class RoundEnd(Document, frozen=True):
     round_id: Decimal
     epoch: Count
     block: Count
-    block_hash: Annotated[str, Meta(pattern=r"\A[0-9a-f]{0,128}\Z")]
+    block_hash: BlockHash
     state: RoundEndState
     reason: Code
     scoring_version: Version | None
@@ -78,15 +80,53 @@ class RoundEnd(Document, frozen=True):
         return int(self.round_id)
 
 
+class WeightsLink(Document, frozen=True):
+    """A vector that was computed (SPEC 16, D-28).
+
+    Attributes:
+        netuid, mechid, epoch: which one.
+        block, block_hash: of the snapshot that it was computed on.
+        scoring_version: that it was computed under.
+        reason: code of why it is not sent; None where it is.
+        sha256: digest of its line, which says what it came to.
+    """
+
+    netuid: Count
+    mechid: Count
+    epoch: Count
+    block: Count
+    block_hash: BlockHash
+    scoring_version: Version
+    reason: Code | None
+    sha256: Digest
+
+
+class FateLink(Document, frozen=True):
+    """What became of weights that were sent (SPEC 16, D-28).
+
+    Attributes:
+        weights: sequence number of the receipt of the vector.
+        state: `confirmed`: on chain; `rejected`: refused; `unknown`: it may still arrive, or have arrived; `expired`:
+            it is not on chain and cannot arrive any more. The last one of a vector counts.
+        extrinsic: the chain's id, None where it told none.
+        block: of inclusion, None without one.
+    """
+
+    weights: Count
+    state: FateState
+    extrinsic: Annotated[str, Meta(max_length=128)] | None
+    block: Count | None
+
+
 class Receipt(Document, frozen=True):
     """One entry of a validator's log (SPEC 8).
 
     Attributes:
         receipt_version: form of this document.
         sequence: 0, 1, 2, ... without gaps; 0 opens the log.
-        kind: opening, round or closing.
+        kind: opening, round, closing, weights or fate.
         validator_hotkey: whose log it is.
-        issued_at: SPEC 13 form; when the round ended.
+        issued_at: SPEC 13 form; when the round ended, or when that was written.
         previous: digest of the previous receipt's line; None for the first.
         first_round: of the opening receipt only: the first round of the log.
         round: of a round's receipt only.
@@ -95,6 +135,7 @@ class Receipt(Document, frozen=True):
         next_commitment: sha256 of the salt that the next epoch will use.
         salts: of epochs that are over, by epoch.
         signature: the validator's.
+        weights: of a receipt of that kind only; absent in others, and `fate` likewise.
     """
 
     receipt_version: Literal["1"]
@@ -110,6 +151,8 @@ class Receipt(Document, frozen=True):
     next_commitment: Digest
     salts: tuple[RevealedSalt, ...]
     signature: Signature
+    weights: WeightsLink | UnsetType = UNSET
+    fate: FateLink | UnsetType = UNSET
 
 
 def line(kind: LineKind, document: Any) -> bytes:

@@ -23,11 +23,12 @@ from validator.protocol.round import (
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.rounds.order import EpochOrder
-from validator.rounds.receipts import is_over, open_log, write_receipt
+from validator.rounds.receipts import is_over, write_receipt
 from validator.rounds.salts import epoch_salt, salt_to_use
 from validator.scoring import DEFAULT, Rules, Schedule, version
 from validator.sources import Clock, RandomBytes
 from validator.store import PATIENCE_S, Store, Transaction
+from validator.store.receipting import open_log
 from validator.store.records import SaltRecord
 
 Pair = tuple[str, SkillType]

@@ -1,11 +1,9 @@
 """Epoch salts: drawn an epoch ahead, so that their commitment can be public before they are used (SPEC 8, D-8)."""
 
-from validator.protocol.draws import salt_commitment
 from validator.sources import RandomBytes
 from validator.store import Transaction
+from validator.store.receipting import pending_salt
 from validator.store.records import SaltRecord
-
-_SALT_BYTES = 32
 
 
 async def salt_to_use(tx: Transaction, epoch: int, random: RandomBytes) -> SaltRecord:
@@ -24,15 +22,3 @@ async def epoch_salt(tx: Transaction, epoch: int, random: RandomBytes) -> SaltRe
         await tx.salts.assign(salt.id, epoch)
     await pending_salt(tx, random)
     return salt
-
-
-async def pending_salt(tx: Transaction, random: RandomBytes) -> SaltRecord:
-    """Return the salt that is committed to for the next epoch, drawing it if there is none."""
-    pending = await tx.salts.pending()
-    if pending is None:
-        salt = random.token(_SALT_BYTES)
-        await tx.salts.add(salt, salt_commitment(salt))
-        pending = await tx.salts.pending()
-    if pending is None:
-        raise RuntimeError("a salt that was just added is not there")
-    return pending

@@ -108,6 +108,8 @@ class Version:
     miner_score = weights.miner_score
     score_weights = weights.score_weights
     mechanism_weights = weights.mechanism_weights
+    kind_weights = weights.kind_weights
+    share_of = weights.share_of
 
     # Workflows (SPEC 12)
     tao = staticmethod(workflow_runs.tao)
@@ -144,6 +146,8 @@ class Version11(Version):
     unpaid_reason = weights_1_1.unpaid_reason
     score_weights = weights_1_1.score_weights
     mechanism_weights = weights_1_1.mechanism_weights
+    kind_weights = weights_1_1.kind_weights
+    share_of = weights_1_1.share_of
     tao = staticmethod(whole)
     total_tao = staticmethod(total)
     totals_fault = staticmethod(workflow_runs_1_1.totals_fault)

@@ -28,6 +28,7 @@ from validator.store.tables import (
     salts,
     sssas,
     tasks,
+    weight_links,
     workflow_runs,
 )
 
@@ -80,6 +81,7 @@ _DIGESTED: Final[Sequence[_Digested]] = (
     _Digested(sssas.c.document, sssas.c.sha256, sssas.c.sha256, zlib.decompress),
     _Digested(workflow_runs.c.document, workflow_runs.c.sha256, workflow_runs.c.sha256, zlib.decompress),
     _Digested(declarations.c.document, declarations.c.sha256, declarations.c.sha256, zlib.decompress),
+    _Digested(weight_links.c.line, weight_links.c.sha256, weight_links.c.sequence, zlib.decompress),
     _Digested(bundles.c.data, bundles.c.sha256, bundles.c.sha256, _as_stored),
     _Digested(salts.c.salt, salts.c.commitment, salts.c.id, _as_stored),
 )
@@ -181,17 +183,25 @@ class _End(msgspec.Struct):
     lines: _Lines
 
 
+class _Vector(msgspec.Struct):
+    sha256: str
+
+
 class _Link(msgspec.Struct):
-    """What of a receipt ties it to the one before and to its round."""
+    """What of a receipt ties it to the one before, and to its round or its vector."""
 
     sequence: int
     previous: str | None
     round: _End | None
+    weights: _Vector | None = None
 
 
 async def _receipts(connection: AsyncConnection, check: Check) -> None:
-    """Hold the log together: no gap, each names the one before, and a round's outcome and proofs are those it names."""
-    statement = select(receipts.c.sequence, receipts.c.round_id, receipts.c.line, receipts.c.sha256)
+    """Hold the log together: no gap, each names the one before, and outcomes, proofs and vectors are those it names."""
+    found = receipts.outerjoin(weight_links, weight_links.c.sequence == receipts.c.sequence)
+    vector = weight_links.c.sha256.label("vector")
+    statement = select(receipts.c.sequence, receipts.c.round_id, receipts.c.line, receipts.c.sha256, vector)
+    statement = statement.select_from(found)
     before: str | None = None
     async for rows in _partitions(connection, statement.order_by(receipts.c.sequence)):
         for row in rows:
@@ -208,6 +218,8 @@ async def _receipts(connection: AsyncConnection, check: Check) -> None:
                     check.fault(f"{name} does not follow the one before")
                 if link.round is not None and await _lines(connection, row.round_id) != link.round.lines:
                     check.fault(f"{name} names another outcome or other proofs than round {row.round_id} has")
+                if link.weights is not None and row.vector != link.weights.sha256:
+                    check.fault(f"{name} names another vector than is stored for it")
             before = row.sha256
             check.looked += 1
 

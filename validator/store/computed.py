@@ -69,6 +69,7 @@ class VectorRecord:
         block: of the snapshot; None where an older program did not write it down, and `scoring_version` likewise.
         positive: whether any miner had a score above 0.
         unpaid: by hotkey, then in the order of SPEC 1; None where an older program computed the vector.
+        link: number of its receipt; None likewise.
     """
 
     netuid: int
@@ -80,3 +81,4 @@ class VectorRecord:
     positive: bool
     unpaid: tuple[UnpaidWindow, ...] | None
     computed_at: datetime
+    link: int | None = None

@@ -29,6 +29,8 @@ class Basis(NamedTuple):
         round_id: the newest round that was frozen.
         previous: the mechanism's vector of an earlier epoch that was computed last.
         computed: the epoch's own, if it was computed before.
+        next_round: id of the next round.
+        since_round: declarations are those of the rounds after this one; None: of all.
         declared, exclusions: what `standing` says of declarations and of who is unproven, in full.
     """
 
@@ -41,6 +43,8 @@ class Basis(NamedTuple):
     computed: VectorRecord | None = None
     declared: Declared = Declared(0, {})
     exclusions: Mapping[tuple[str, str], Exclusion] = {}
+    next_round: int = 0
+    since_round: int | None = None
 
     def unpaid(self, plan: WeightPlan) -> tuple[UnpaidWindow, ...]:
         """Return what the plan leaves unpaid, by hotkey, then in the order of SPEC 1, and since when."""
@@ -84,11 +88,13 @@ async def basis_of(tx: Transaction, netuid: int, mechid: int, epoch: int, block:
     windows = await tx.windows.all(pays.rules.pay.window)
     previous = await tx.vectors.before(netuid, mechid, epoch)
     computed = await tx.vectors.of_epoch(netuid, mechid, epoch)
-    declared = await tx.declarations.since(None if previous is None else previous.round_id)
+    since = await tx.declarations.missing_through() if previous is None else previous.round_id
+    declared = await tx.declarations.since(since)
     exclusions = await tx.exclusions.standing()
-    standing = await _standing(tx, pays, windows, declared, exclusions)
+    following = await tx.rounds.next_id()
+    standing = await _standing(tx, pays, windows, declared, exclusions, following)
     round_id = None if newest is None else newest.round_id
-    return Basis(pays, windows, standing, epoch, round_id, previous, computed, declared, exclusions)
+    return Basis(pays, windows, standing, epoch, round_id, previous, computed, declared, exclusions, following, since)
 
 
 async def basis_now(tx: Transaction, mechid: int) -> Basis:
@@ -105,17 +111,18 @@ async def basis_now(tx: Transaction, mechid: int) -> Basis:
     return await basis_of(tx, newest.netuid, mechid, epoch, newest.block)
 
 
-async def _standing(
+async def _standing(  # noqa: PLR0913, PLR0917 - what was read
     tx: Transaction,
     pays: Version,
     windows: Windows,
     declared: Declared,
     exclusions: Mapping[tuple[str, str], Exclusion],
+    following: int,
 ) -> dict[str, MinerStanding]:
     rules = pays.rules
     flags = await tx.flags.standing()
     reputations = await tx.reputations.all()
-    failures = await tx.histories.failures(await tx.rounds.next_id(), rules.groups.history_rounds)
+    failures = await tx.histories.failures(following, rules.groups.history_rounds)
 
     def of_type(hotkey: str, name: str) -> TypeStanding:
         dispatches, failed = failures.get((hotkey, name), (0, 0))

@@ -31,6 +31,7 @@ from validator.store.repositories.submissions import Submissions
 from validator.store.repositories.tasks import Tasks
 from validator.store.repositories.vectors import WeightVectors
 from validator.store.repositories.weight_guard import WeightGuard
+from validator.store.repositories.weight_links import WeightLinks
 from validator.store.repositories.weights import WeightSubmissions
 from validator.store.repositories.windows import Windows
 
@@ -68,6 +69,7 @@ class Transaction:
         self.reputations = Reputations(connection, packing)
         self.windows = Windows(connection, packing)
         self.vectors = WeightVectors(connection, packing)
+        self.weight_links = WeightLinks(connection, packing)
         self.weights = WeightSubmissions(connection, packing)
         self.weight_guard = WeightGuard(connection, packing)
         self.proofs = Proofs(connection, packing)

@@ -1,17 +1,16 @@
 """From scores to what is sent: who is registered now, and which uid is whose (SPEC 11). Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from validator.protocol.round import MetagraphSnapshot
+from validator.chain.row import left_over, shares_of
+from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.scoring import Share
+from validator.scoring import Share, Version, WeightPlan
 from validator.settings import WeightsSettings
 from validator.store.computed import UnpaidWindow
-from validator.store.standing import Basis
+from validator.store.standing import Basis, Windows
 
-# Below this, what the sum of the weights misses of 1 is rounding and nobody's share.
-_ROUNDING: Final = 1e-9
 ASSESSMENTS: Final = tuple(map(str, ASSESSED_TYPES))
 WORKFLOWS: Final = (str(SkillType.WORKFLOW),)
 
@@ -27,6 +26,9 @@ class Vector(NamedTuple):
         owner: who takes it; None where nobody does: nothing is left over, or the chain names no registered owner.
         scoring_version: that it was computed under.
         unpaid: windows of registered miners that count as 0 (SPEC 16, D-23).
+        assessments, workflows: hotkey to score of each kind, 0 where the mechanism does not pay it.
+        workflow_share: of the pay, where the mechanism pays both kinds; else None.
+        link: number of the receipt that says all of this; None before it is written.
     """
 
     uids: dict[int, float]
@@ -36,6 +38,10 @@ class Vector(NamedTuple):
     owner: str | None
     scoring_version: str
     unpaid: tuple[UnpaidWindow, ...]
+    assessments: Mapping[str, float] = {}
+    workflows: Mapping[str, float] = {}
+    workflow_share: float | None = None
+    link: int | None = None
 
     @property
     def positive(self) -> bool:
@@ -83,21 +89,41 @@ def plan_vector(basis: Basis, snapshot: MetagraphSnapshot, validator_hotkey: str
         owner=_heir(plan.unallocated, snapshot) if positive else None,
         scoring_version=basis.version.name,
         unpaid=basis.unpaid(plan),
+        **_by_kind(basis.version, windows, kinds, plan),
     )
+
+
+def _by_kind(version: Version, windows: Windows, kinds: Sequence[Share], plan: WeightPlan) -> dict[str, Any]:
+    """Return what the vector says of each kind; 1.0.0 does not tell it itself."""
+    types = {name for kind in kinds for name in kind.types}
+    assessed, planned = plan.assessments, plan.workflows
+    if not version.pays_by_standing:
+        assessed = {hotkey: _score(version, of, ASSESSMENTS, types) for hotkey, of in windows.items()}
+        planned = {hotkey: _score(version, of, WORKFLOWS, types) for hotkey, of in windows.items()}
+    warm = version.rules.pay.warm_up
+    full = sum(planned[hotkey] > 0 and len(of.get(WORKFLOWS[0], ())) >= warm for hotkey, of in windows.items())
+    share = version.share_of(full) if types >= {ASSESSMENTS[0], WORKFLOWS[0]} else None
+    return {"assessments": assessed, "workflows": planned, "workflow_share": share}
+
+
+def _score(
+    version: Version, windows: Mapping[str, Sequence[float]], kind: Sequence[str], paid: Collection[str]
+) -> float:
+    return version.miner_score(windows, kind) if kind[0] in paid else 0.0
 
 
 def resolve(weights: Mapping[str, float], unallocated: float, snapshot: MetagraphSnapshot) -> dict[int, float]:
     """Return uid to weight as of `snapshot`; hotkeys without a uid are dropped, the rest goes to the owner (D-11)."""
     uids = {neuron.hotkey: neuron.uid for neuron in snapshot.neurons}
-    sent = {uids[hotkey]: weight for hotkey, weight in weights.items() if hotkey in uids}
-    owner = _heir(unallocated, snapshot)
-    if owner is not None:
-        sent[uids[owner]] = sent.get(uids[owner], 0.0) + unallocated
-    return sent
+    owner = owner_of(snapshot)
+    return shares_of(weights, unallocated, uids, None if owner is None else owner.uid)
+
+
+def owner_of(snapshot: MetagraphSnapshot) -> Neuron | None:
+    """Return the slot of the subnet's owner, None where the chain names none that is registered."""
+    return None if snapshot.owner_hotkey is None else snapshot.by_hotkey(snapshot.owner_hotkey)
 
 
 def _heir(unallocated: float, snapshot: MetagraphSnapshot) -> str | None:
-    owner = snapshot.owner_hotkey
-    if owner is None or unallocated <= _ROUNDING or snapshot.by_hotkey(owner) is None:
-        return None
-    return owner
+    owner = owner_of(snapshot)
+    return None if owner is None or not left_over(unallocated) else owner.hotkey

@@ -11,20 +11,22 @@ from validator.chain.within import within
 from validator.conditions import Board, Once, place_of
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot
+from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.scoring import Share, UnknownScoringVersionError
 from validator.settings import WeightsSettings
-from validator.sources import Clock
+from validator.sources import Clock, RandomBytes
 from validator.store import Store
 from validator.store.computed import VectorRecord
 from validator.store.errors import StoreAwayError, StoreLostError
-from validator.store.standing import basis_of
+from validator.store.standing import Basis, basis_of
 from validator.telemetry import Event, Metrics
 from validator.weights.lock import WeightsLock, WeightsLockedError
 from validator.weights.plan import Vector, plan_vector
 from validator.weights.sight import Eyes, Sight
 from validator.weights.submission import Submitter
 from validator.weights.timing import Hindrance, due_block, hindrance, validity
+from validator.weights.told import WeightsLog
 from validator.weights.watch import Checked, Watch
 
 _WAIT_S: Final = 600.0  # a wait that takes longer has stalled; it is for at most so many blocks:
@@ -39,9 +41,10 @@ class WeightService:
 
     Args:
         store: windows are read from it, submissions written to it.
-        chain: where weights go, as `hotkey`.
+        chain: where weights go, as the signer's hotkey.
         clock: for waiting and time limits.
-        hotkey: the validator's own.
+        signer: the validator's hotkey, for receipts.
+        random: for the first salt, where the log is not opened yet.
         netuid: the subnet.
         mechid: the mechanism.
         kinds: which kinds of task it pays.
@@ -59,7 +62,8 @@ class WeightService:
         store: Store,
         chain: Chain,
         clock: Clock,
-        hotkey: str,
+        signer: Signer,
+        random: RandomBytes,
         netuid: int,
         mechid: int,
         kinds: Sequence[Share],
@@ -73,7 +77,7 @@ class WeightService:
         self._store = store
         self._chain = chain
         self._clock = clock
-        self._hotkey = hotkey
+        self._hotkey = hotkey = signer.hotkey
         self._netuid = netuid
         self._mechid = mechid
         self._kinds = kinds
@@ -86,11 +90,14 @@ class WeightService:
         self._said = Once(clock)
         self._store_said: float | None = None
         self._eyes = Eyes(chain, clock, hotkey, mechid)
-        self._watch = Watch(store, self._eyes, lock, netuid)
-        self._submitter = Submitter(store, chain, clock, hotkey, netuid, mechid, settings.timeout_s)
+        self._told = WeightsLog(signer, clock, random, netuid, mechid, kinds)
+        self._watch = Watch(store, self._eyes, lock, netuid, self._told)
+        self._submitter = Submitter(store, chain, clock, hotkey, self._told, settings.timeout_s)
         self._identity = {"netuid": netuid, "mechid": mechid}
         self._done_epoch: int | None = None
-        self._computed_epoch: int | None = None
+        self._computed: tuple[int, Reason] | None = (
+            None  # the epoch whose vector was computed, and what stood in the way
+        )
         self._looked = False
         self._trying = False  # since the last attempt that ended without an error
         self._blocked: Reason | None = None
@@ -209,42 +216,58 @@ class WeightService:
         return soon
 
     async def _payable(self, sight: Sight) -> Vector | Hindrance:
-        """Return the vector, or why none is sent; it is computed once for the epoch also when none can be."""
+        """Return the vector, or why none is sent; it is computed for the epoch also when none can be."""
         snapshot, found = sight.snapshot, hindrance(sight, self._mechid)
         if (fault := self._clock_fault()) is not None:
             return Hindrance(Reason.LOCAL_CLOCK, fault, snapshot.block + 1)
-        if found is not None and self._computed_epoch == snapshot.epoch:
+        if found is not None and self._computed == (snapshot.epoch, found.reason):
             return found
         try:
-            vector = await self._compute(snapshot)
+            vector = await self._compute(snapshot, found)
         except UnknownScoringVersionError as error:
             return Hindrance(Reason.WEIGHTS_SCORING_VERSION, error.detail, snapshot.block + 1)
         if found is None and not vector.positive:
             return Hindrance(Reason.WEIGHTS_NONE_POSITIVE, "", snapshot.block + 1)
         return found or vector
 
-    async def _compute(self, snapshot: MetagraphSnapshot) -> Vector:
-        """Compute the epoch's vector and write down that it was: the next epoch's asks what has come since (D-23)."""
+    async def _compute(self, snapshot: MetagraphSnapshot, found: Hindrance | None) -> Vector:
+        """Compute the epoch's vector and write down that it was: the next epoch's asks what has come since (D-23).
+
+        The log learns of it in the same transaction: the rounds in front of its receipt are those that were used.
+        """
         async with self._store.begin() as tx:
             basis = await basis_of(tx, self._netuid, self._mechid, snapshot.epoch, snapshot.block)
             vector = plan_vector(basis, snapshot, self._hotkey, self._kinds)
-            await tx.vectors.put(
-                VectorRecord(
-                    netuid=self._netuid,
-                    mechid=self._mechid,
-                    epoch=snapshot.epoch,
-                    round_id=basis.round_id,
-                    block=snapshot.block,
-                    scoring_version=vector.scoring_version,
-                    positive=vector.positive,
-                    unpaid=vector.unpaid,
-                    computed_at=self._clock.now(),
-                )
-            )
-        self._computed_epoch = snapshot.epoch
+            link = await self._told.vector(tx, snapshot, basis, vector, self._unsent(vector, found))
+            vector = vector._replace(link=link)
+            if link is not None:
+                await tx.vectors.put(self._record(snapshot, basis, vector))
+        self._computed = None if found is None else (snapshot.epoch, found.reason)
         if self._metrics is not None:
             self._metrics.pays(self._mechid, [one.reason for one in vector.unpaid])
         return vector
+
+    def _unsent(self, vector: Vector, found: Hindrance | None) -> Reason | None:
+        """Return why the vector is not sent, None if it is."""
+        if found is not None:
+            return found.reason
+        if not vector.positive:
+            return Reason.WEIGHTS_NONE_POSITIVE
+        return Reason.WEIGHTS_DRY_RUN if self._settings.dry_run else None
+
+    def _record(self, snapshot: MetagraphSnapshot, basis: Basis, vector: Vector) -> VectorRecord:
+        return VectorRecord(
+            netuid=self._netuid,
+            mechid=self._mechid,
+            epoch=snapshot.epoch,
+            round_id=basis.round_id,
+            block=snapshot.block,
+            scoring_version=vector.scoring_version,
+            positive=vector.positive,
+            unpaid=vector.unpaid,
+            computed_at=self._clock.now(),
+            link=vector.link,
+        )
 
     async def _done(self, epoch: int) -> bool:
         if self._done_epoch != epoch and await self._submitter.done(epoch):

@@ -19,6 +19,7 @@ from validator.store.unbroken import unbroken
 from validator.telemetry import Event
 from validator.weights.plan import Vector
 from validator.weights.sight import Sight
+from validator.weights.told import WeightsLog
 
 _STOPPED: Final = "the validator stopped before the chain answered"
 _MAX_MESSAGE: Final = 500
@@ -50,7 +51,7 @@ class Submitter:
     Args:
         store, chain, clock: the world.
         hotkey: the validator's own.
-        netuid, mechid: which vector.
+        told: the log, of which vector.
         timeout_s: after this long the chain's answer no longer counts.
     """
 
@@ -58,14 +59,17 @@ class Submitter:
     chain: Chain
     clock: Clock
     hotkey: str
-    netuid: int
-    mechid: int
+    told: WeightsLog
     timeout_s: float
+
+    @property
+    def _key(self) -> tuple[int, int]:
+        return self.told.netuid, self.told.mechid
 
     async def done(self, epoch: int) -> bool:
         """Whether nothing more is sent for the epoch: its weights were taken, or refused too often."""
         async with self.store.read() as tx:
-            record = await tx.weights.of_epoch(self.netuid, self.mechid, epoch)
+            record = await tx.weights.of_epoch(*self._key, epoch)
         return record is not None and (record.state == "confirmed" or refused_for_good(record))
 
     async def submit(self, sight: Sight, vector: Vector, valid_blocks: int) -> Fate | None:
@@ -80,12 +84,14 @@ class Submitter:
             ChainUnreachableError: certainly not sent; the row is prepared again.
             StoreError: it could not be written down; then nothing was sent, or the row says that it may have been.
         """
-        plan = PlannedWeights(vector.weights, vector.scores, vector.unallocated, to_u16(vector.uids))
+        plan = PlannedWeights(vector.weights, vector.scores, vector.unallocated, to_u16(vector.uids), vector.link)
         epoch, head = sight.snapshot.epoch, sight.snapshot.block
         lifetime = self.chain.submission_lifetime(valid_blocks)
         try:
             async with self.store.begin() as tx:
-                prepared = await tx.weights.prepare(self.netuid, self.mechid, epoch, plan, self.clock.now())
+                for link in await tx.weights.outdated(*self._key, epoch):
+                    await self.told.fate(tx, link, "expired")
+                prepared = await tx.weights.prepare(*self._key, epoch, plan, self.clock.now())
             async with self.store.begin() as tx:
                 await tx.weights.submit(prepared, plan, signed_block=head, lifetime=lifetime, at=self.clock.now())
         except (AlreadyPreparedError, WrongStateError):
@@ -103,7 +109,7 @@ class Submitter:
         return fate
 
     async def _send(self, vector: Vector, valid_blocks: int) -> Fate:
-        sending = self.chain.set_weights(self.mechid, vector.uids, valid_blocks=valid_blocks)
+        sending = self.chain.set_weights(self.told.mechid, vector.uids, valid_blocks=valid_blocks)
         try:
             result = await within(self.clock, self.timeout_s, sending)
         except ChainUnreachableError:
@@ -127,19 +133,22 @@ class Submitter:
         async with self.store.begin() as tx:
             if fate.state == "unknown":
                 await tx.weights.lose(submission.id, None, now, message)
+                await self.told.fate(tx, submission.link, "unknown")
                 return
             await tx.weights.update(
                 submission.id, fate.state, now, block=fate.block, message=message, extrinsic=fate.extrinsic
             )
+            if fate.state in ("confirmed", "rejected"):
+                await self.told.fate(tx, submission.link, fate.state, fate.block, fate.extrinsic)
             if fate.state == "confirmed" and fate.block is not None and sight.slot is not None:
                 mark = WeightMark(sight.slot.neuron.uid, fate.block, fate.block)
-                await tx.weight_guard.set_mark(self.netuid, self.mechid, self.hotkey, mark, now)
+                await tx.weight_guard.set_mark(*self._key, self.hotkey, mark, now)
 
     def _log_fate(self, sight: Sight, vector: Vector, fate: Fate, attempt: int, seconds: float) -> None:
         """Write the epoch's canonical line."""
         fields: dict[str, Any] = {
-            "netuid": self.netuid,
-            "mechid": self.mechid,
+            "netuid": self.told.netuid,
+            "mechid": self.told.mechid,
             "epoch": sight.snapshot.epoch,
             "attempt": attempt,
             "block": fate.block,

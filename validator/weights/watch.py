@@ -14,6 +14,7 @@ from validator.weights.guard import Finding, Known, expiry, rule
 from validator.weights.lock import WeightsLock
 from validator.weights.sight import Eyes, Sight, Slot
 from validator.weights.timing import Hindrance
+from validator.weights.told import WeightsLog
 
 _STOPPED: Final = "the validator stopped before the chain answered"
 _log = structlog.get_logger()
@@ -40,12 +41,14 @@ class Watch:
         eyes: on the chain.
         lock: taken when somebody else writes with this hotkey.
         netuid: the subnet.
+        told: the log.
     """
 
     store: Store
     eyes: Eyes
     lock: WeightsLock
     netuid: int
+    told: WeightsLog
 
     async def check(self) -> Checked:
         """Look, and write down what follows. No submission of this mechanism may be under way in this process.
@@ -91,6 +94,7 @@ class Watch:
         async with self.store.begin() as tx:
             if finding is Finding.OURS and known.newest is not None:
                 await tx.weights.update(known.newest.id, "confirmed", now, block=block)
+                await self.told.fate(tx, known.newest.link, "confirmed", block, known.newest.extrinsic)
             await tx.weight_guard.set_mark(self.netuid, self.eyes.mechid, self.eyes.hotkey, mark, now)
         if finding is Finding.OURS and known.newest is not None:
             _log.info(Event.WEIGHTS_FOUND, **identity, epoch=known.newest.epoch, block=block)
@@ -104,10 +108,13 @@ class Watch:
         if record.state == "submitted" or record.expiry_block is None:
             async with self.store.begin() as tx:
                 await tx.weights.lose(record.id, last, now, None if record.message else _STOPPED)
+                if record.state == "submitted":
+                    await self.told.fate(tx, record.link, "unknown")
         if block <= last:
             return
         async with self.store.begin() as tx:
             await tx.weights.update(record.id, "expired", now)
+            await self.told.fate(tx, record.link, "expired")
         _log.warning(
             Event.WEIGHTS_EXPIRED,
             netuid=self.netuid,

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import UNSET
+
 from validator.audit.log.faults import FaultError
 from validator.audit.log.lines import Line, parse
 from validator.audit.log.salts import SaltLog, WrongReceiptError
@@ -19,6 +21,8 @@ _ROUND_FIELDS: Final[Mapping[str, tuple[bool, bool]]] = {
     "opening": (True, False),
     "round": (False, True),
     "closing": (False, False),
+    "weights": (False, False),
+    "fate": (False, False),
 }
 
 
@@ -115,6 +119,9 @@ def _check_form(receipt: Receipt) -> None:
     if (receipt.kind == "opening") != (receipt.sequence == 0):
         raise WrongReceiptError("kind", "receipt 0, and no other, opens the log")
     if (receipt.first_round is not None, receipt.round is not None) != _ROUND_FIELDS[receipt.kind]:
+        raise WrongReceiptError("kind", f"a receipt of kind {receipt.kind} does not have these fields")
+    told = (receipt.weights is not UNSET, receipt.fate is not UNSET)
+    if told != (receipt.kind == "weights", receipt.kind == "fate"):
         raise WrongReceiptError("kind", f"a receipt of kind {receipt.kind} does not have these fields")
     if (receipt.epoch is None) != (receipt.commitment is None):
         raise WrongReceiptError("commitment", "goes with an epoch")

@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator
 
 import msgspec
+from msgspec import UNSET
 
-from validator.protocol import typed
 from validator.protocol.receipt import (
     LineKind,
-    Receipt,
     RoundEnd,
+    WeightsLink,
     answers_line,
     line,
     line_digest,
@@ -18,7 +18,7 @@ from validator.protocol.receipt import (
 from validator.protocol.round.forms import results_form
 from validator.store import Transaction
 from validator.store.errors import DamagedError
-from validator.store.signed import ReceiptRecord
+from validator.store.repositories.receipts import receipt_of
 
 
 async def first_sequence(tx: Transaction, since: int | None) -> int | None:
@@ -44,18 +44,14 @@ async def audit_lines(tx: Transaction, sequence: int) -> AsyncIterator[bytes]:
     if record is None:
         raise DamagedError(f"no receipt {sequence}")
     yield record.line
-    end = _receipt(record).round
+    receipt = receipt_of(record)
+    if receipt.weights is not UNSET:
+        yield await _weights(tx, sequence, receipt.weights)
+    end = receipt.round
     if end is None:
         return
     async for data in _round_lines(tx, end):
         yield data
-
-
-def _receipt(record: ReceiptRecord) -> Receipt:
-    try:
-        return typed.decode(record.line, dict[str, Receipt])["receipt"]
-    except (msgspec.MsgspecError, KeyError):
-        raise DamagedError(f"receipt {record.sequence} has another version's form") from None
 
 
 async def _round_lines(tx: Transaction, end: RoundEnd) -> AsyncIterator[bytes]:
@@ -86,6 +82,13 @@ async def _input(tx: Transaction, round_id: int) -> bytes:
     except (msgspec.MsgspecError, KeyError, TypeError):
         raise DamagedError(f"round {round_id}: the stored input cannot be read") from None
     return line("input", plain)
+
+
+async def _weights(tx: Transaction, sequence: int, link: WeightsLink) -> bytes:
+    data = await tx.weight_links.line(sequence)
+    if data is None or line_digest(data) != link.sha256:
+        raise DamagedError(f"receipt {sequence}: the stored vector is not what its receipt was written for")
+    return data
 
 
 def _held(end: RoundEnd, kind: LineKind, digest: str, data: bytes) -> bytes:

@@ -89,7 +89,7 @@ class LineReader:
             raise fault(f'is no line of an audit file: it must read {{"{expected}":…}}')
         return Line(self.number, start[1].decode(), data, data[start.end() : -1])
 
-    def require(self, expected: str, round_id: str, digest: str) -> Line:
+    def require(self, expected: str, round_id: str | None, digest: str) -> Line:
         """Return the next line, which must be of this kind and have this digest.
 
         Raises:

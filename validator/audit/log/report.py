@@ -33,6 +33,9 @@ class Verified:
         reruns_before: counted results of answers from before the file, or forgotten since: the validator's word.
         filled: late qualities, each held against an answer that the file shows (SPEC 12).
         filled_before: late qualities of answers from before the file, or forgotten since: the validator's word.
+        vectors: vectors that were computed, sent or not (SPEC 16, D-28).
+        fates: how many submissions came to which state.
+        fates_before: fates of vectors from before the file, or forgotten since: the validator's word.
     """
 
     hotkey: str
@@ -50,3 +53,6 @@ class Verified:
     reruns_before: int
     filled: int
     filled_before: int
+    vectors: int
+    fates: Mapping[str, int]
+    fates_before: int

@@ -11,6 +11,7 @@ from validator.audit.log.lines import START, LineReader, require_audit_file
 from validator.audit.log.report import Verified
 from validator.audit.log.rounds import check_round
 from validator.audit.log.standing import Standing
+from validator.audit.log.weights import Vectors
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.limits import MAX_LOG_HOTKEYS, MAX_LOG_SALTS, MAX_RECEIPT
 from validator.protocol.receipt import Receipt
@@ -68,13 +69,14 @@ def _verify(reader: LineReader, chain: Chain, salts: Mapping[str, bytes], progre
     counted: Counter[str] = Counter()
     rounds: Counter[str] = Counter()
     first_round = last_round = None
-    standing = Standing()
+    standing, vectors = Standing(), Vectors()
     while (found := reader.next("receipt", None)) is not None:
         if found.kind != "receipt":
             raise FaultError(
                 found.number, found.kind, None, "no receipt names this line: repeated, out of order or added"
             )
         receipt = chain.add(found)
+        vectors.add(reader, found, receipt)
         standing.whole = standing.whole or receipt.first_round == "0"
         if receipt.round is not None:
             if first_round is None:
@@ -106,4 +108,7 @@ def _verify(reader: LineReader, chain: Chain, salts: Mapping[str, bytes], progre
         reruns_before=standing.reruns.before,
         filled=standing.deferred.held,
         filled_before=standing.deferred.before,
+        vectors=vectors.told,
+        fates=dict(sorted(vectors.fates.states.items())),
+        fates_before=vectors.fates.before,
     )

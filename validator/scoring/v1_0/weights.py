@@ -1,7 +1,7 @@
 """Windows to weights (SPEC 11)."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -53,15 +53,48 @@ def mechanism_weights(
     Where several kinds have miners with positive scores, a miner's score is the sum of its parts of each kind's scores
     times the kind's share, in the order given; a kind without any cedes its share to the others. The cap comes last.
     """
+    scores = [
+        {hotkey: miner_score(version, of_types, kind.types) for hotkey, of_types in windows.items()} for kind in kinds
+    ]
+    return _mixed(version, windows, kinds, scores)
+
+
+def kind_weights(
+    version: Ruled,
+    kinds: Sequence[Share],
+    assessed: Mapping[str, float],
+    planned: Mapping[str, float],
+    share: float,  # noqa: ARG001 - a constant in this version
+) -> WeightPlan:
+    """Return what `mechanism_weights` does, from scores of each kind instead of windows (SPEC 11).
+
+    Args:
+        version: whose numbers count.
+        kinds: what the mechanism pays for; workflows and whatever else.
+        assessed: hotkey to score of assessments.
+        planned: hotkey to score of workflows, of the same miners.
+        share: of the workflows, from `share_of`.
+    """
+    scores = [planned if kind.types == (SkillType.WORKFLOW,) else assessed for kind in kinds]
+    return _mixed(version, assessed, kinds, scores)
+
+
+def share_of(version: Ruled, full: int) -> float:  # noqa: ARG001 - 1.1.0 asks
+    """Return the workflows' share of a mechanism that pays both kinds, however many miners prove themselves in them."""
+    return version.rules.pay.workflow_part
+
+
+def _mixed(
+    version: Ruled, hotkeys: Iterable[str], kinds: Sequence[Share], of_kinds: Sequence[Mapping[str, float]]
+) -> WeightPlan:
     parts = []
-    for kind in kinds:
-        scores = {hotkey: miner_score(version, of_types, kind.types) for hotkey, of_types in windows.items()}
+    for kind, scores in zip(kinds, of_kinds, strict=True):
         total, share = math.fsum(scores.values()), _share_of(version, kind)
         if share > 0 and total > 0:
             parts.append((share, total, scores))
     if len(parts) == 1:
-        return plan_weights(version, parts[0][2])
-    mixed = dict.fromkeys(windows, 0.0)
+        return plan_weights(version, dict(parts[0][2]))
+    mixed = dict.fromkeys(hotkeys, 0.0)
     for share, total, scores in parts:
         for hotkey, score in scores.items():
             mixed[hotkey] += share * (score / total)

@@ -63,13 +63,26 @@ def mechanism_weights(
     }
     assessed = {hotkey: miner_score(version, of, _ASSESSMENTS) for hotkey, of in paid.items()}
     planned = {hotkey: miner_score(version, of, (_WORKFLOW,)) for hotkey, of in paid.items()}
+    plan = kind_weights(version, kinds, assessed, planned, workflow_share(version, paid, planned))
+    return plan._replace(assessments=assessed, workflows=planned, unpaid=unpaid)
+
+
+def kind_weights(
+    version: Ruled,
+    kinds: Sequence[Share],
+    assessed: Mapping[str, float],
+    planned: Mapping[str, float],
+    share: float,
+) -> WeightPlan:
+    """Return scores and weights from scores of each kind (SPEC 16, D-24); arguments as in 1.0.0."""
+    types = {name for kind in kinds for name in kind.types}
     if _WORKFLOW not in types:
-        scores = assessed
+        scores = dict(assessed)
     elif types == {_WORKFLOW}:
-        scores = planned
+        scores = dict(planned)
     else:
-        scores = _mixed(assessed, planned, workflow_share(version, paid, planned))
-    return plan_weights(version, scores)._replace(assessments=assessed, workflows=planned, unpaid=unpaid)
+        scores = _mixed(assessed, planned, share)
+    return plan_weights(version, scores)
 
 
 def _unpaid(version: Ruled, windows: Windows, standing: Standing) -> dict[str, dict[str, str]]:
@@ -91,8 +104,14 @@ def workflow_share(version: Ruled, paid: Windows, planned: Mapping[str, float]) 
         paid: the windows that pay.
         planned: hotkey to workflow score.
     """
+    warm = version.rules.pay.warm_up
+    full = sum(score > 0 and len(paid[hotkey].get(_WORKFLOW, ())) >= warm for hotkey, score in planned.items())
+    return share_of(version, full)
+
+
+def share_of(version: Ruled, full: int) -> float:
+    """Return the workflows' share where so many miners have a full, positive window of them (D-24)."""
     pay = version.rules.pay
-    full = sum(score > 0 and len(paid[hotkey].get(_WORKFLOW, ())) >= pay.warm_up for hotkey, score in planned.items())
     return pay.workflow_part * min(1.0, full / pay.full_share_miners)
 
 

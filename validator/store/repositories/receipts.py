@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import msgspec
 from sqlalchemy import Row, Select, select
 
-from validator.store.errors import MismatchError
+from validator.protocol import typed
+from validator.protocol.receipt import Receipt
+from validator.store.errors import DamagedError, MismatchError
 from validator.store.repositories.base import Repository
 from validator.store.signed import ReceiptRecord
 from validator.store.tables import receipts
@@ -39,6 +42,15 @@ class Receipts(Repository):
         """
         return await self._one(select(receipts).order_by(receipts.c.sequence.desc()).limit(1))
 
+    async def last_receipt(self) -> Receipt | None:
+        """Return the newest receipt as a document, None where the log is not opened.
+
+        Raises:
+            DamagedError: as `last`, or it has another version's form.
+        """
+        record = await self.last()
+        return None if record is None else receipt_of(record)
+
     async def get(self, sequence: int) -> ReceiptRecord | None:
         """Return a receipt.
 
@@ -65,3 +77,15 @@ class Receipts(Repository):
             return None
         line = await self._packing.unpack(row.line, row.sha256)
         return ReceiptRecord(row.sequence, row.kind, row.round_id, row.sha256, line)
+
+
+def receipt_of(record: ReceiptRecord) -> Receipt:
+    """Return a stored receipt as a document.
+
+    Raises:
+        DamagedError: it has another version's form.
+    """
+    try:
+        return typed.decode(record.line, dict[str, Receipt])["receipt"]
+    except (msgspec.MsgspecError, KeyError):
+        raise DamagedError(f"receipt {record.sequence} has another version's form") from None

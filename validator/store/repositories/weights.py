@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Row, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, Row, and_, func, or_, select, update
 
 from validator.store.errors import AlreadyPreparedError, WrongStateError
 from validator.store.records import WeightsRecord, WeightsState
@@ -24,12 +24,14 @@ class PlannedWeights(NamedTuple):
         scores: hotkey to score that led to it.
         unallocated: share that no miner takes (D-11).
         sent: uid to u16 as the chain should store it.
+        link: number of the receipt that says so (SPEC 16, D-28).
     """
 
     vector: Mapping[str, float]
     scores: Mapping[str, float]
     unallocated: float
     sent: Mapping[int, int]
+    link: int | None = None
 
 
 def refused_for_good(record: WeightsRecord) -> bool:
@@ -57,8 +59,8 @@ class WeightSubmissions(Repository):
             AlreadyPreparedError: the epoch has a submission that may be or is on chain, or was refused for good.
         """
         key = {"netuid": netuid, "mechid": mechid, "epoch": epoch}
-        earlier = update(weight_submissions).where(_W.netuid == netuid, _W.mechid == mechid, _W.epoch < epoch)
-        await self._changed(earlier.where(_W.state == "prepared").values(state="expired", updated_at=at))
+        outdated = update(weight_submissions).where(*_outdated(netuid, mechid, epoch))
+        await self._changed(outdated.values(state="expired", updated_at=at))
         row = {**key, "state": "prepared", **_columns(plan), "updated_at": at}
         if not await self._insert_new(weight_submissions, {**row, "attempts": 0, "created_at": at}):
             refused = and_(_W.state == "rejected", _W.attempts < _MAX_REFUSED)
@@ -69,6 +71,11 @@ class WeightSubmissions(Repository):
         found = await self.of_epoch(netuid, mechid, epoch)
         assert found is not None  # noqa: S101 - it was written in this transaction
         return found
+
+    async def outdated(self, netuid: int, mechid: int, epoch: int) -> tuple[int, ...]:
+        """Return the receipts of what was never signed and is of an earlier epoch: `prepare` lets it expire."""
+        statement = select(_W.link).where(*_outdated(netuid, mechid, epoch), _W.link.is_not(None)).order_by(_W.epoch)
+        return tuple(row.link for row in await self._all(statement))
 
     async def submit(
         self, prepared: WeightsRecord, plan: PlannedWeights, *, signed_block: int, lifetime: int, at: datetime
@@ -181,12 +188,17 @@ class WeightSubmissions(Repository):
         return tuple(record for record in records if record is not None)
 
 
+def _outdated(netuid: int, mechid: int, epoch: int) -> tuple[ColumnElement[bool], ...]:
+    return _W.netuid == netuid, _W.mechid == mechid, _W.epoch < epoch, _W.state == "prepared"
+
+
 def _columns(plan: PlannedWeights) -> dict[str, Any]:
     return {
         "vector": dict(plan.vector),
         "scores": dict(plan.scores),
         "unallocated": plan.unallocated,
         "sent": {str(uid): value for uid, value in plan.sent.items()},
+        "link": plan.link,
     }
 
 

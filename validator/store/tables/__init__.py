@@ -9,7 +9,7 @@ from validator.store.tables.base import metadata
 from validator.store.tables.chain import store_chain
 from validator.store.tables.conduct import agreements, flags, reputation_events, reputations
 from validator.store.tables.drains import drains
-from validator.store.tables.log import proofs, receipts
+from validator.store.tables.log import proofs, receipts, weight_links
 from validator.store.tables.reruns import code_checks, reruns
 from validator.store.tables.rounds import (
     bundles,
@@ -52,6 +52,7 @@ __all__ = [
     "stalls",
     "store_chain",
     "tasks",
+    "weight_links",
     "weight_locks",
     "weight_marks",
     "weight_submissions",

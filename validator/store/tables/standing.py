@@ -36,4 +36,5 @@ weight_vectors = Table(
     Column("positive", Boolean, nullable=False),
     Column("unpaid", Json(tuple[UnpaidWindow, ...])),  # null where an older program computed it
     Column("computed_at", Moment, nullable=False),
+    Column("link", BigInteger, ForeignKey("weight_links.sequence")),  # its receipt; null for older programs'
 )

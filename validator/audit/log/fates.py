@@ -1,0 +1,104 @@
+"""What became of vectors, as a log tells it: each fate follows what was sent, and an epoch is confirmed once (D-28)."""
+
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from validator.audit.log.salts import WrongReceiptError
+from validator.protocol.receipt import FateLink, FateState, WeightsLink
+
+_KEPT: Final = 1_024  # vectors, with their rows; of what became of older ones a log's word is taken
+_KEPT_EPOCHS: Final = 100_000
+
+Epoch = tuple[int, int, int]
+
+
+class Confirmed(NamedTuple):
+    """The newest vector of a mechanism that is on chain.
+
+    Attributes:
+        sequence: of its receipt.
+        epoch: that it is for.
+        block: of inclusion.
+        row: uid to u16.
+    """
+
+    sequence: int
+    epoch: int
+    block: int
+    row: Mapping[int, int]
+
+
+class _Sent(NamedTuple):
+    link: WeightsLink
+    row: "array[int]"
+
+
+@dataclass(slots=True)
+class Fates:
+    """What was sent, and what became of it.
+
+    Attributes:
+        states: how many fates of each state.
+        before: how many of vectors from before the file, or forgotten since.
+        newest: (netuid, mechid) to the vector that was confirmed last.
+    """
+
+    states: dict[FateState, int] = field(default_factory=dict)
+    before: int = 0
+    newest: dict[tuple[int, int], Confirmed] = field(default_factory=dict)
+    _first: int | None = None
+    _sent: dict[int, _Sent] = field(default_factory=dict)
+    _confirmed: dict[Epoch, int] = field(default_factory=dict)
+
+    def begin(self, sequence: int) -> None:
+        """Take note of a receipt of the file; before the first of them anything may stand."""
+        if self._first is None:
+            self._first = sequence
+
+    def sent(self, sequence: int, link: WeightsLink, row: Sequence[tuple[int, int]]) -> None:
+        """Take in a vector."""
+        self._sent[sequence] = _Sent(link, array("H", [value for pair in row for value in pair]))
+        while len(self._sent) > _KEPT:
+            oldest = next(iter(self._sent))
+            del self._sent[oldest]
+            self._first = oldest + 1
+
+    def add(self, sequence: int, fate: FateLink) -> None:
+        """Take in what became of a vector.
+
+        Raises:
+            WrongReceiptError: it follows nothing, or contradicts what was told.
+        """
+        if fate.state == "confirmed" and fate.block is None:
+            raise WrongReceiptError("fate.block", "is missing: what is confirmed is in a block")
+        self.states[fate.state] = self.states.get(fate.state, 0) + 1
+        sent = self._sent.get(fate.weights)
+        if sent is None:
+            if fate.weights >= sequence or self._first is None or fate.weights >= self._first:
+                raise WrongReceiptError("fate.weights", f"receipt {fate.weights} is no vector before this one")
+            self.before += 1
+            return
+        if sent.link.reason is not None:
+            raise WrongReceiptError("fate.weights", f"receipt {fate.weights} is of a vector that was not sent")
+        self._follow(fate, sent)
+
+    def _follow(self, fate: FateLink, sent: _Sent) -> None:
+        link = sent.link
+        epoch = (link.netuid, link.mechid, link.epoch)
+        if (confirmed := self._confirmed.get(epoch)) is not None and (
+            fate.state == "confirmed" or confirmed == fate.weights
+        ):
+            raise WrongReceiptError(
+                "fate.state", f"the vector of epoch {link.epoch} in receipt {confirmed} is confirmed"
+            )
+        if fate.block is not None and fate.block < link.block:
+            raise WrongReceiptError("fate.block", f"{fate.block} is before block {link.block} of the snapshot")
+        if fate.state != "confirmed" or fate.block is None:
+            return
+        self._confirmed[epoch] = fate.weights
+        while len(self._confirmed) > _KEPT_EPOCHS:
+            del self._confirmed[next(iter(self._confirmed))]
+        row = dict(zip(sent.row[::2], sent.row[1::2], strict=True))
+        self.newest[epoch[:2]] = Confirmed(fate.weights, link.epoch, fate.block, row)
