@@ -107,6 +107,7 @@ def test_a_terminal_is_watched_live(example: Example) -> None:
         assert done.wait(30) == 0
     os.close(ours)
     assert b"NO VALIDATOR ANSWERS" in shown
+    assert b"u001b" not in shown  # a style of ours that was made harmless
 
 
 async def test_what_is_stored_is_told_alike_by_both_databases(store: Store, store_url: str) -> None:

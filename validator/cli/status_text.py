@@ -188,6 +188,7 @@ def _rounds(stored: Stored, at: datetime) -> Iterator[str]:
             )
             for one in stored.rounds
         ),
+        styled=False,
     )
 
 

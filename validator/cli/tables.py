@@ -31,8 +31,8 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> 
         write_line(line)
 
 
-def table_lines(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> list[str]:
-    """Return a table's lines, harmless, as `print_table` prints them."""
+def table_lines(columns: Sequence[Column], rows: Iterable[Sequence[object]], *, styled: bool = True) -> list[str]:
+    """Return a table's lines, harmless, as `print_table` prints them; on a terminal its head is bold if `styled`."""
     cells = [[cell(value) for value in row] for row in rows]
     widths = [max(map(cell_len, (column.name, *texts))) for column, *texts in zip(columns, *cells, strict=True)]
     least = [min(width, _FOLDED) if column.fold else width for column, width in zip(columns, widths, strict=True)]
@@ -42,7 +42,7 @@ def table_lines(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> 
         table.add_column(column.name, justify=justify, overflow="fold", no_wrap=not column.fold)
     for texts in cells:
         table.add_row(*map(Text, texts))
-    console = Console(markup=False, highlight=False, emoji=False)
+    console = Console(markup=False, highlight=False, emoji=False, force_terminal=None if styled else False)
     console.width = max(console.width, sum(least if console.is_terminal else widths) + _GAP * len(columns))
     with console.capture() as capture:
         console.print(table)

@@ -1,0 +1,110 @@
+"""The commands of the pages: what stands in fenced blocks, and what is prepared for them to be run on."""
+
+import asyncio
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from doc_pages import DOCS, ROOT
+from old_store import unpacked
+from sqlalchemy import insert
+
+from validator.cli.lazy import loaded
+from validator.cli.tree import TREE
+from validator.store import open_store, upgrade
+from validator.store.tables import weight_locks
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+_BLOCK = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PROGRAM = re.compile(
+    r"(?:[A-Z_]+=\S* )*(?:\$ )?(?:[\w./]*/)?"
+    r"(?:validator|make|docker|docker-compose|pip|pip3|python3?|systemctl|btcli|install|export|for|git|curl|cp|mkdir|"
+    r"chmod|chown|sudo|apt-get|promtool|pytest|uv)(?= )"
+)
+
+
+class Command(NamedTuple):
+    """One command of a page: its variables and its words, without the comment behind it."""
+
+    page: str
+    line: str
+    variables: tuple[str, ...]
+    words: tuple[str, ...]
+
+    @property
+    def program(self) -> str:
+        return self.words[0].rpartition("/")[2]
+
+
+def commands() -> list[Command]:
+    """Every one of every page, in order."""
+    return [
+        command
+        for page in PAGES
+        for block in blocks(page)
+        for line in block.splitlines()
+        if _PROGRAM.match(line)
+        for command in _commands(page.name, line)
+    ]
+
+
+def blocks(page: Path) -> list[str]:
+    """Its fenced blocks that may hold commands."""
+    return [block for language, block in _BLOCK.findall(page.read_text()) if language in {"", "sh", "bash", "console"}]
+
+
+def _commands(page: str, line: str) -> Iterator[Command]:
+    words = shlex.split(line.removeprefix("$ "), comments=True)
+    count = next((number for number, word in enumerate(words) if not re.fullmatch(r"[A-Z_]+=.*", word)), len(words))
+    yield Command(page, " ".join(words), tuple(words[:count]), tuple(words[count:]))
+
+
+def parse(words: tuple[str, ...]) -> None:
+    """Have `validator …` parsed by the program, without calling it.
+
+    Raises:
+        click.UsageError: there is no such command or option, or a value is not of its type.
+    """
+    context, command, rest = None, TREE, list(words[1:])
+    while True:
+        context = command.make_context(words[0] if context is None else command.name, rest, parent=context)
+        if not getattr(command, "commands", None):
+            return
+        name, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        assert command is not None, name
+        command = loaded(command)
+
+
+def prepared_store(folder: Path) -> Path:
+    """A store of three rounds, of this version's tables, whose weights are locked."""
+    file = unpacked("store.sqlite", folder, "1.1.0")
+    url = f"sqlite:///{file}"
+
+    async def prepare() -> None:
+        await upgrade(url)
+        async with open_store(url) as store, store.begin() as tx:
+            row = {"id": 1, "locked_at": datetime(2026, 1, 1, tzinfo=UTC), "seen": "somebody else's weights"}
+            await tx.connection.execute(insert(weight_locks).values(**row))
+
+    asyncio.run(prepare())
+    return file
+
+
+def prepare(folder: Path, store: Path, settings: str) -> None:
+    """Lay into a folder what the pages' commands speak of."""
+    for name in ("validator.sqlite", "demo.sqlite"):
+        shutil.copy(store, folder / name)
+    for name, database in (("validator.toml", "validator"), ("new.toml", "copied")):
+        (folder / name).write_text(settings.format(database=database))
+    (folder / "config").mkdir()
+    (folder / "config" / "demo.toml").write_text((ROOT / "config" / "demo.toml").read_text())
+    (folder / "docs").symlink_to(DOCS)
+    (folder / "tasks").mkdir()
+    (folder / "backup").mkdir()
+    skill = ROOT / "localnet" / "bundles" / "declarative-invoice-helper"
+    shutil.copytree(skill / "bundle", folder / "my-skill")
+    shutil.copy(skill / "truth.json", folder / "truth.json")

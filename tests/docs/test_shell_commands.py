@@ -1,0 +1,167 @@
+"""Every command of README, CONTRIBUTING and docs is run, on a store of three rounds; or stands below with a reason.
+
+What stands below is read by the program all the same: a command, an option or a file that is gone fails.
+"""
+
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+from cli_store import called
+from doc_pages import ROOT
+from shell_kit import PAGES, Command, blocks, commands, parse, prepare, prepared_store
+
+
+class Left(NamedTuple):
+    """Commands that are not run here: of which pages, which, why, and what runs the like."""
+
+    pages: str
+    pattern: str
+    reason: str
+
+
+LEFT = (
+    Left(r"localnet\.md", r".*", "a node of the real chain; tests/localnet and `make test-chain` run the like"),
+    Left(r".*", r"docker.*", "a container engine; `make engine-test` runs images, tests/packaging reads the files"),
+    Left(r".*", r"systemctl .*", "a host with systemd"),
+    Left(r"README\.md", r"btcli .*|export .*", "testnet, and somebody who types a password"),
+    Left(r"README\.md", r"validator (doctor|run|status --watch|weights plan)$", "testnet; run on other pages"),
+    Left(r".*", r"make .*", "minutes; .ci/run makes demo's network, test, attack and faults"),
+    Left(r".*", r"python3 -m venv .*|\S*pip install .*", "an index; tests/acceptance/test_installed_wheel.py installs"),
+    Left(r".*", r"(sudo|install) .*", "rights on the host"),
+    Left(r".*", r"validator drain\b.*", "a validator that runs; tests/acceptance run it"),
+    Left(r".*", r"validator tasks serve .*", "it serves until it is stopped; tests/tasks and tests/incoming serve"),
+    Left(r".*", r".*python -m code_runner .*", "a solution of somebody's; tests/runner runs it"),
+)
+# What a page's command says, and what stands for it here.
+STANDS_FOR = (
+    (r"/backup/", "backup/"),
+    (r"postgresql://validator@db\.example/validator", "sqlite:///copied.sqlite"),
+    (r"\b(rounds show|explain) 5\b", r"\1 1"),
+    (r"--since (120|1200)\b", "--since 1"),
+    (r"(export analysis)( --table)", r"\1-of-tables\2"),
+    (r"--hotkey 5\w{47}", "--hotkey 5CzRdZLnRxWkyWoGZZbfvSCY4mbw1cmsow5q8cgZyGg1aiDq"),
+    (r"(--wallet validator)", r"--wallet-path wallets \1"),
+)
+ENVIRONMENT = {r"validator db restore": {"VALIDATOR_STORE__URL": "sqlite:///restored.sqlite"}}
+ENDS = {r"validator doctor": {0, 1, 6}}  # it says how this machine is
+SETTINGS = """
+[validator]
+netuid = 1
+[wallet]
+uri = "//Validator"
+[chain]
+kind = "simulated"
+state = "chain.json"
+[store]
+url = "sqlite:///{database}.sqlite"
+[tasks]
+directory = "tasks"
+[health]
+port = 0
+"""
+HARMLESS = {"mkdir"}
+COMPOSE = {"build", "up", "run", "exec", "stop", "start", "restart", "rm", "logs", "ps", "kill", "pull", "cp"}
+ALL = commands()
+
+
+def left(command: Command) -> str | None:
+    """Why a command is not run here, None where it is."""
+    line = " ".join(command.words)
+    found = (one.reason for one in LEFT if re.fullmatch(one.pages, command.page) and re.fullmatch(one.pattern, line))
+    return next(found, None)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return prepared_store(tmp_path_factory.mktemp("commands"))
+
+
+@pytest.mark.parametrize("page", sorted({command.page for command in ALL if left(command) is None}))
+def test_every_command_of_a_page_runs(page: str, store: Path, tmp_path: Path) -> None:
+    prepare(tmp_path, store, SETTINGS)
+    if page == "README.md":
+        (tmp_path / "validator.toml").unlink()  # `validator init` writes it, with the simulated chain's rounds to come
+    for command in (one for one in ALL if one.page == page and left(one) is None):
+        if command.program in HARMLESS:
+            subprocess.run(command.words, check=True, cwd=tmp_path)
+            continue
+        assert command.program == "validator", f"{command.line}: run it here, or list it in LEFT with a reason"
+        line = shlex.join(command.words[1:])
+        for said, here in STANDS_FOR:
+            line = re.sub(said, here, line)
+        env = next((some for said, some in ENVIRONMENT.items() if re.match(said, f"validator {line}")), {})
+        done = called(*shlex.split(line), cwd=tmp_path, **env)
+        ends = next((codes for said, codes in ENDS.items() if re.match(said, f"validator {line}")), {0})
+        assert done.returncode in ends, f"{command.line}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("reason", sorted({one.reason for one in LEFT}))
+def test_what_is_not_run_is_read_all_the_same(reason: str) -> None:
+    mine = [command for command in ALL if left(command) == reason]
+    assert mine, "nothing is left for this reason: take it off the list"
+    for command in mine:
+        for words in _validators(command):
+            parse(words)
+        _files_are_there(command)
+    pytest.skip(f"{len(mine)} commands are read, not run: {reason}")
+
+
+def _validators(command: Command) -> Iterator[tuple[str, ...]]:
+    """The calls of `validator` in a command: itself, or what a container is to run."""
+    words = command.words
+    if command.program == "validator":
+        yield tuple(words)
+    elif command.program == "docker-compose" and words[1] in {"run", "exec"}:
+        service, *inner = words[next(number for number in range(2, len(words)) if words[number][0] != "-") :]
+        if service == "validator":
+            yield tuple(inner) if words[1] == "exec" else ("validator", *inner)
+
+
+def _files_are_there(command: Command) -> None:
+    for word, after in zip(command.words, (*command.words[1:], ""), strict=True):
+        if word in {"-r", "--file"}:
+            assert (ROOT / after).is_file(), command.line
+    if command.program == "make":
+        targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert {word for word in command.words[1:] if "=" not in word} <= set(targets), command.line
+    if command.program == "docker-compose":
+        compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+        profiles = {profile for service in compose["services"].values() for profile in service.get("profiles", ())}
+        for word, after in zip(command.words, (*command.words[1:], ""), strict=True):
+            assert word != "--profile" or after in profiles, command.line
+        begun = next(number for number, word in enumerate(command.words) if word in COMPOSE)
+        named = [word for word in command.words[begun + 1 :] if not word.startswith("-")]
+        assert not named or set(named) & set(compose["services"]), command.line
+
+
+def test_commands_are_found_on_the_pages_and_none_escapes() -> None:
+    pages = {command.page for command in ALL}
+    assert {"README.md", "operators.md", "audit.md", "analysis.md", "localnet.md", "spec.md"} <= pages
+    for page in PAGES:
+        lines = re.findall(r"^ *(?:\S*/)?(validator [a-z].*)$", "\n".join(blocks(page)), re.MULTILINE)
+        found = [command for command in ALL if command.page == page.name]
+        assert len(lines) <= len([one for one in found if "validator" in one.line]), page.name
+
+
+def test_a_command_or_an_option_that_is_gone_is_seen() -> None:
+    for line in ("validator nonsense", "validator rounds lost", "validator run --nonsense", "validator doctor --only"):
+        with pytest.raises(Exception, match=r"(?i)no such|requires an argument"):
+            parse(tuple(line.split()))
+
+
+def test_a_page_of_every_kind_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text()
+    pages = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
+    assert [str(path) for path in pages if str(path) != "README.md" and f"]({path}" not in index] == []
+    assert re.findall(r"^## (To [a-z ]+)", index, re.MULTILINE) == [
+        "To learn",
+        "To do something",
+        "To look something up",
+        "To understand",
+    ]
