@@ -99,7 +99,7 @@ def test_a_metric_is_counted_from_an_event_of_the_log(tmp_path: Path) -> None:
     tree.after(
         METRICS,
         "        self.pruned = ",
-        '        self.postponed = self._counter("retention_postponed", "How often retention waited for the store.")\n',
+        '        self.postponed = made.counter("retention_postponed", "How often retention waited for the store.")\n',
     )
     tree.after(
         METRICS,

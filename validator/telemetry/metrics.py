@@ -5,16 +5,9 @@ the log level. What no event tells is set where it happens.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, get_args
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    ProcessCollector,
-    disable_created_metrics,
-)
+from prometheus_client import ProcessCollector, disable_created_metrics
 from prometheus_client.exposition import generate_latest
 
 from validator.conditions import CONDITIONS
@@ -24,11 +17,10 @@ from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT
 from validator.sources import Clock
 from validator.telemetry.events import Event
-from validator.telemetry.figures import Figure
+from validator.telemetry.made import Made
 from validator.workers.interface import Reached
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-_SECONDS: Final = (0.1, 0.3, 1, 3, 10, 30, 90, 150, 300, 600, 900, 1200)
 _WRITES: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10)
 _LAG: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
 _DISPATCH: Final = tuple(
@@ -47,14 +39,6 @@ _REACHED: Final[tuple[str, ...]] = get_args(Reached)
 _WEIGHTS: Final = tuple(reason for reason in Reason if reason.startswith("weights_") or reason == Reason.LOCAL_CLOCK)
 
 
-class Described(NamedTuple):
-    """A metric as the reference shows it: its type and labels, and one sentence."""
-
-    kind: str
-    labels: tuple[str, ...]
-    meaning: str
-
-
 class Metrics:
     """All metrics of one validator.
 
@@ -68,67 +52,65 @@ class Metrics:
 
     def __init__(self, clock: Clock, version: str) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter: of no use
-        self.registry = CollectorRegistry()
-        self.described: dict[str, Described] = {}
+        made = Made("validator")
+        self.registry, self.described = made.registry, made.described
         self._clock = clock
         self._unpaid: dict[int, int] = {}
         ProcessCollector(registry=self.registry)
-        self.build_info = self._gauge("build_info", "1, with the versions as labels.", "version", "scoring_version")
+        self.build_info = made.gauge("build_info", "1, with the versions as labels.", "version", "scoring_version")
         self.build_info.labels(version, CURRENT).set(1)
-        self.dispatches = self._counter("dispatches", "Dispatches that ended, by reason.", "reason")
-        self.dispatch_seconds = self._histogram(
-            "dispatch_seconds", "From the first byte sent to the last one received."
-        )
-        self.workers_ended = self._counter(
+        self.dispatches = made.counter("dispatches", "Dispatches that ended, by reason.", "reason")
+        self.dispatch_seconds = made.histogram("dispatch_seconds", "From the first byte sent to the last one received.")
+        self.workers_ended = made.counter(
             "workers_ended", "Workers that died or ran out of what one answer may cost, by which.", "reached"
         )
-        self.workflow_runs = self._counter(
+        self.workflow_runs = made.counter(
             "workflow_runs", "Plans that were run, by whether they were judged.", "reason"
         )
-        self.workflow_cost = self._counter("workflow_cost_tao", "TAO that the runs of plans took.")
-        self.workflow_seconds = self._histogram("workflow_seconds", "From a run's first step to its last.")
-        self.reruns = self._counter("reruns", "Reruns that ended, by what they came to.", "outcome")
-        self.code_checks = self._counter(
+        self.workflow_cost = made.counter("workflow_cost_tao", "TAO that the runs of plans took.")
+        self.workflow_seconds = made.histogram("workflow_seconds", "From a run's first step to its last.")
+        self.reruns = made.counter("reruns", "Reruns that ended, by what they came to.", "outcome")
+        self.code_checks = made.counter(
             "code_checks", "Checks of plans' code that ended, by what they came to.", "outcome"
         )
-        self.queued = self._gauge("queue", "Waiting work in the store, by kind and state.", "kind", "state")
-        self.queue_oldest = self._gauge(
+        self.queued = made.gauge("queue", "Waiting work in the store, by kind and state.", "kind", "state")
+        self.queue_oldest = made.gauge(
             "queue_oldest_seconds", "How long the oldest piece that is pending or running has waited.", "kind"
         )
-        self.queue_at_once = self._gauge("queue_at_once", "Tries that this process makes at a time; 0: none.", "kind")
-        self.rounds = self._counter("rounds", "Rounds that ended, by reason.", "reason")
-        self.round_seconds = self._histogram("round_seconds", "From snapshot to settlement.")
-        self.last_settled = self._figure("last_settled_timestamp_seconds", "When a round was settled last.")
-        self.last_dispatched = self._figure(
+        self.queue_at_once = made.gauge("queue_at_once", "Tries that this process makes at a time; 0: none.", "kind")
+        self.rounds = made.counter("rounds", "Rounds that ended, by reason.", "reason")
+        self.round_seconds = made.histogram("round_seconds", "From snapshot to settlement.")
+        self.last_settled = made.figure("last_settled_timestamp_seconds", "When a round was settled last.")
+        self.last_dispatched = made.figure(
             "last_dispatched_round_timestamp_seconds", "When a round that had sent requests was settled last."
         )
-        self.in_hand = self._figure("round_in_hand_seconds", "For how long the round in hand has run.")
-        self.interval = self._figure("round_interval_seconds", "Pause between the starts of two rounds, as set.")
-        self.errors = self._counter("errors", "Errors of the validator itself, by event.", "event")
-        self.flags = self._counter("flags_raised", "Collusion flags raised.")
-        self.standing_flags = self._figure("flags_standing", "Collusion flags that nobody has cleared.")
-        self.declared = self._gauge("miners_declared", "Miners with a valid declaration, by skill type.", "skill_type")
-        self.tasks_refused = self._counter("tasks_refused", "Tasks that were not used.")
-        self.source_failures = self._counter("task_source_failures", "Requests to task sources that failed.")
-        self.chain_reachable = self._figure("chain_reachable", "1 while the chain answers, else 0.")
-        self.chain_block = self._figure("chain_block", "Newest block seen.")
-        self.chain_age = self._figure("chain_block_age_seconds", "For how long the newest block has been the newest.")
-        self.clock_off = self._figure("clock_offset_seconds", "By how much the clock is ahead of the chain's.")
-        self.permit = self._figure("permit", "1 while this hotkey is registered and has a validator permit, else 0.")
-        self.weights = self._counter("weights_submissions", "Weight submissions, by what came of them.", "reason")
-        self.weights_blocked = self._gauge("weights_blocked", "1 for the reason why none can be sent now.", "reason")
-        self.weights_age = self._figure("blocks_since_weights", "Blocks since this hotkey's last weights on chain.")
-        self.weights_epochs = self._gauge("epochs_since_weights", "Epochs since weights were confirmed.", "mechid")
-        self.unpaid = self._gauge(
+        self.in_hand = made.figure("round_in_hand_seconds", "For how long the round in hand has run.")
+        self.interval = made.figure("round_interval_seconds", "Pause between the starts of two rounds, as set.")
+        self.errors = made.counter("errors", "Errors of the validator itself, by event.", "event")
+        self.flags = made.counter("flags_raised", "Collusion flags raised.")
+        self.standing_flags = made.figure("flags_standing", "Collusion flags that nobody has cleared.")
+        self.declared = made.gauge("miners_declared", "Miners with a valid declaration, by skill type.", "skill_type")
+        self.tasks_refused = made.counter("tasks_refused", "Tasks that were not used.")
+        self.source_failures = made.counter("task_source_failures", "Requests to task sources that failed.")
+        self.chain_reachable = made.figure("chain_reachable", "1 while the chain answers, else 0.")
+        self.chain_block = made.figure("chain_block", "Newest block seen.")
+        self.chain_age = made.figure("chain_block_age_seconds", "For how long the newest block has been the newest.")
+        self.clock_off = made.figure("clock_offset_seconds", "By how much the clock is ahead of the chain's.")
+        self.permit = made.figure("permit", "1 while this hotkey is registered and has a validator permit, else 0.")
+        self.weights = made.counter("weights_submissions", "Weight submissions, by what came of them.", "reason")
+        self.weights_blocked = made.gauge("weights_blocked", "1 for the reason why none can be sent now.", "reason")
+        self.weights_age = made.figure("blocks_since_weights", "Blocks since this hotkey's last weights on chain.")
+        self.weights_epochs = made.gauge("epochs_since_weights", "Epochs since weights were confirmed.", "mechid")
+        self.unpaid = made.gauge(
             "unpaid_windows", "Windows that the newest vector does not pay, by reason.", "mechid", "reason"
         )
-        self.weights_seconds = self._histogram("weights_seconds", "Time until the chain answered a submission.")
-        self.pruned = self._counter("pruned_rows", "Rows that retention removed.", "kind")
-        self.store_bytes = self._figure("store_bytes", "Size of the database.")
-        self.store_write = self._histogram("store_write_seconds", "How long a small write took.", _WRITES)
-        self.disk_free = self._gauge("disk_free_bytes", "Free space where the store and temporary files lie.", "place")
-        self.conditions = self._gauge("condition", "1 while the condition stands, else 0.", "condition")
-        self.loop_lag = self._histogram("loop_lag_seconds", "How late the event loop ran a timer.", _LAG)
+        self.weights_seconds = made.histogram("weights_seconds", "Time until the chain answered a submission.")
+        self.pruned = made.counter("pruned_rows", "Rows that retention removed.", "kind")
+        self.store_bytes = made.figure("store_bytes", "Size of the database.")
+        self.store_write = made.histogram("store_write_seconds", "How long a small write took.", _WRITES)
+        self.disk_free = made.gauge("disk_free_bytes", "Free space where the store and temporary files lie.", "place")
+        self.conditions = made.gauge("condition", "1 while the condition stands, else 0.", "condition")
+        self.loop_lag = made.histogram("loop_lag_seconds", "How late the event loop ran a timer.", _LAG)
         self._begin_at_zero()
         self._handlers: dict[str, Callable[[Mapping[str, Any]], None]] = {
             Event.DISPATCH: self._dispatch,
@@ -252,24 +234,6 @@ class Metrics:
             self.pruned.labels(kind)
         for name in CONDITIONS:
             self.conditions.labels(name)
-
-    def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
-        return Counter(self._note(name, "counter", meaning, labels), meaning, labels, registry=self.registry)
-
-    def _gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
-        return Gauge(self._note(name, "gauge", meaning, labels), meaning, labels, registry=self.registry)
-
-    def _figure(self, name: str, meaning: str) -> Figure:
-        return Figure(self._note(name, "gauge", meaning), meaning, self.registry)
-
-    def _histogram(self, name: str, meaning: str, buckets: tuple[float, ...] = _SECONDS) -> Histogram:
-        return Histogram(self._note(name, "histogram", meaning), meaning, registry=self.registry, buckets=buckets)
-
-    def _note(self, name: str, kind: str, meaning: str, labels: tuple[str, ...] = ()) -> str:
-        """Note a metric, and return its full name."""
-        shown = f"validator_{name}_total" if kind == "counter" else f"validator_{name}"
-        self.described[shown] = Described(kind, labels, meaning)
-        return f"validator_{name}"
 
 
 def _reason(fields: Mapping[str, Any]) -> Reason:
