@@ -66,13 +66,14 @@ def prometheus(folder: Path, target: str, token: str = "") -> Iterator[Prometheu
     """Start it on docker-compose's configuration; of that, only addresses, the token's file and durations are changed.
 
     Args:
-        folder: where it may write.
+        folder: where it may write; a file in its folder alertmanagers names who is told.
         target: host and port instead of validator:9337.
         token: what the token's file holds.
     """
     address = f"127.0.0.1:{free_port()}"
     (folder / "rules.yml").write_text(re.sub(r"for: \d+m", "for: 2s", (FOLDER / "rules.yml").read_text()))
     (folder / "token").write_text(token)
+    (folder / "alertmanagers").mkdir()
     config = (FOLDER / "prometheus.yml").read_text()
     for ours, here in {
         "validator:9337": target,

@@ -57,12 +57,16 @@ def test_what_prometheus_asks_is_there() -> None:
     (mount,) = [one for one in service("prometheus")["volumes"] if one.startswith("./config/prometheus:")]
     assert mount == "./config/prometheus:/etc/prometheus:ro"
     assert "--config.file=/etc/prometheus/prometheus.yml" in service("prometheus")["command"]
+    (told,) = config["alerting"]["alertmanagers"]
+    (pattern,) = told["file_sd_configs"][0]["files"]
+    assert (ROOT / "config" / "prometheus" / pattern).parent.is_dir()  # one that is not there is not watched
     jobs = {job["job_name"]: job for job in config["scrape_configs"]}
     assert jobs["validator"]["static_configs"] == [{"targets": ["validator:9337"]}]
     assert service("validator")["expose"] == ["9337"]
     assert jobs["validator"]["authorization"] == {"credentials_file": "/run/secrets/health_token"}
     assert service("prometheus")["secrets"] == ["health_token"]
-    assert jobs["devnet"]["dns_sd_configs"] == [{"names": ["devnet"], "type": "A", "port": 9337}]
+    (found,) = jobs["devnet"]["dns_sd_configs"]
+    assert (found["names"], found["type"], found["port"]) == (["devnet"], "A", 9337)
     environment = service("devnet")["environment"]
     for key, value in {"HOST": "0.0.0.0", "PORT": "9337", "EXPOSE": "true"}.items():
         assert environment[f"VALIDATOR_HEALTH__{key}"] == value
