@@ -104,7 +104,12 @@ def test_nobody_enters_grafana_without_the_password_of_a_file() -> None:
 
 
 def test_grafana_asks_nobody_on_the_internet() -> None:
-    assert settings()["plugins"]["preinstall_disabled"] == "true"
+    plugins = {
+        "preinstall_disabled": "true",
+        "preinstall_auto_update": "false",
+        "public_key_retrieval_disabled": "true",
+    }
+    assert dict(settings()["plugins"]) == plugins
     off = ("reporting_enabled", "check_for_updates", "check_for_plugin_updates")
     assert {settings()["analytics"][name] for name in off} == {"false"}
     assert settings()["news"]["news_feed_enabled"] == "false"
