@@ -6,7 +6,7 @@ UV := $(BIN)/uv
 ROUNDS ?= 18
 PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test attack faults bench bench-sandbox bench-workers hostile soak kill-test rerun-kills engine-test worker-test crash-test replay-test random-rounds upgrade-rehearsal test-chain lint format reference pictures lock clean
+.PHONY: help setup demo test attack faults bench bench-sandbox bench-workers hostile soak kill-test rerun-kills engine-test worker-test crash-test replay-test random-rounds upgrade-rehearsal test-chain lint format reference wheel pictures lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -92,6 +92,9 @@ reference: setup  ## Write docs/reference, config/validator.toml and the dashboa
 	$(BIN)/python -m validator.settings > config/validator.toml
 	PYTHONPATH=tests/core $(BIN)/python -m hostile.table
 	PYTHONPATH=tests/core $(BIN)/python tests/alerts/dashboards.py
+
+wheel: setup  ## Build the validator's wheel into dist/, for a machine without a clone
+	$(BIN)/hatchling build -t wheel
 
 pictures: setup  ## Make docs/pictures again from a run of the local network; some minutes
 	$(BIN)/python tests/golden/regenerate_pictures.py

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from cli_store import called, write_config
 
+from validator import __version__
 from validator.cli.lazy import JOINED, Lazy, loaded
 from validator.cli.reference import pages
 from validator.cli.tree import TREE
@@ -39,6 +40,11 @@ def test_every_command_has_help(command: tuple[str, ...]) -> None:
     assert done.stdout.startswith(f"Usage: validator {' '.join(command)} ")
     assert re.search(r"^  [A-Z]\w", done.stdout, re.MULTILINE)  # a sentence of its own
     assert "  --help" in done.stdout
+
+
+def test_the_version_is_said() -> None:
+    done = called("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{__version__}\n", "")
 
 
 def test_the_stable_commands_are_there() -> None:

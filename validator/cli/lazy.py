@@ -48,10 +48,18 @@ class Group(TyperGroup):
         name: what they are called by.
         text: help.
         commands: in the order of the list.
+        options: of the group itself.
     """
 
-    def __init__(self, name: str, text: str, commands: Sequence[Any]) -> None:
-        super().__init__(name=name, help=text, commands=commands, no_args_is_help=True, rich_markup_mode=None)
+    def __init__(self, name: str, text: str, commands: Sequence[Any], options: Sequence[Any] = ()) -> None:
+        super().__init__(
+            name=name,
+            help=text,
+            commands=commands,
+            params=list(options),
+            no_args_is_help=True,
+            rich_markup_mode=None,
+        )
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Find the command that `args` begins with and import it."""

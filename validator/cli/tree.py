@@ -1,8 +1,34 @@
 """Every command: its name, its line in the lists, and where it is. A test holds each line to the command's own help."""
 
-from typing import Final
+from typing import Annotated, Any, Final
 
+import typer
+
+from validator import __version__
 from validator.cli.lazy import Group, Lazy
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def _options() -> list[Any]:
+    """Return the options of `validator` itself."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+    @app.callback()
+    def _itself(
+        _version: Annotated[
+            bool,
+            typer.Option("--version", help="Print the version and end.", callback=_say_version, is_eager=True),
+        ] = False,
+    ) -> None:
+        """Hold the option."""
+
+    return typer.main.get_group(app).params
+
 
 ROUNDS: Final = Group(
     "rounds",
@@ -274,4 +300,5 @@ TREE: Final = Group(
         ),
         Lazy("miner", "Reference miners for local networks."),
     ],
+    _options(),
 )
