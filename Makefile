@@ -58,8 +58,8 @@ hostile: setup  ## Every kind of hostility against a running daemon, round after
 soak: setup  ## The local network at 20 times normal speed for SOAK_S=3600 seconds; prints memory, log, store and loop lag
 	PYTHONPATH=benchmarks:tests/core $(BIN)/python -m soak --seconds $(or $(SOAK_S),3600)
 
-test-chain: setup  ## The contract of every chain, over a proxy that breaks its connection, too; with SUBTENSOR_URL=ws://… also on that node
-	$(BIN)/pytest $(if $(SUBTENSOR_URL),,--numprocesses auto) tests/chain tests/weights/test_weights_through_a_proxy.py --timeout 7200
+test-chain: setup  ## The contract of every chain, over a proxy that breaks its connection, too; docs/localnet.md followed; with SUBTENSOR_URL=ws://… also on that node
+	$(BIN)/pytest $(if $(SUBTENSOR_URL),,--numprocesses auto) tests/chain tests/weights/test_weights_through_a_proxy.py tests/localnet/network/test_localnet_page.py --timeout 7200
 
 faults: setup  ## A store that fails under a running daemon (for FAULTS_S s), a daemon that is stopped (for STOPPED_S s) or out of descriptors
 	FAULTS_S=$(or $(FAULTS_S),20) STOPPED_S=$(or $(STOPPED_S),6) $(BIN)/pytest -m faults tests/acceptance tests/alerts --timeout 600

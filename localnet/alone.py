@@ -151,7 +151,7 @@ async def run_miner(
         if chain is None:
             await stop.asked.wait()
             return
-        await _appear(chain, signer.hotkey, holders, _announced(options, axon))
+        holders.look(await appear(chain, signer.hotkey, _announced(options, axon)))
         async with asyncio.TaskGroup() as group:
             watch = group.create_task(_follow(chain, clock, holders))
             await stop.asked.wait()
@@ -171,18 +171,23 @@ def _announced(options: MinerOptions, axon: Axon) -> Axon | None:
     return Axon(options.announced.ip, options.announced.port or axon.port)
 
 
-async def _appear(chain: MinerChain, hotkey: str, holders: PermitHolders, axon: Axon | None) -> None:
-    """Look at the chain once and announce the axon, unless it stands there already: the chain limits how often."""
+async def appear(chain: MinerChain, hotkey: str, axon: Axon | None) -> MetagraphSnapshot:
+    """Look at the chain once and announce the axon, unless it stands there already: the chain limits how often.
+
+    Raises:
+        NotRegisteredError: the hotkey has no slot.
+        ChainError: the chain cannot be read, or refused the announcement.
+    """
     snapshot = await chain.snapshot()
-    holders.look(snapshot)
     if axon is None:
-        return
+        return snapshot
     me = snapshot.by_hotkey(hotkey)
     if me is None:
         raise NotRegisteredError(f"{hotkey} on netuid {snapshot.netuid}; register it before it announces itself")
     if me.axon is None or (me.axon.ip, me.axon.port) != (axon.ip, axon.port):
         await chain.announce_axon(axon.ip, axon.port)
     _log.info(Event.MINER_ANNOUNCED, netuid=snapshot.netuid, uid=me.uid, ip=axon.ip, port=axon.port)
+    return snapshot
 
 
 async def _follow(chain: MinerChain, clock: Clock, holders: PermitHolders) -> None:

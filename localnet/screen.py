@@ -34,11 +34,11 @@ class Screen:
     """Progress of a run: a bar on a terminal, a line per round everywhere.
 
     Args:
-        rounds: how many there will be.
+        rounds: how many there will be; None where nobody knows.
         console: where it goes; standard error keeps standard output for results.
     """
 
-    def __init__(self, rounds: int, console: Console) -> None:
+    def __init__(self, rounds: int | None, console: Console) -> None:
         self._console = console
         self._progress = Progress(
             TextColumn("{task.description}"),

@@ -114,7 +114,7 @@ def test_the_tree_lists_a_command_as_the_command_itself_would(path: tuple[str, .
 
 def test_the_local_network_joins() -> None:
     joined = {name for name, command in TREE.commands.items() if isinstance(command, Lazy) and command.place is None}
-    assert joined == {entry.name for entry in entry_points(group=JOINED)} == {"devnet", "miner"}
+    assert joined == {entry.name for entry in entry_points(group=JOINED)} == {"devnet", "localnet", "miner"}
 
 
 def test_an_unknown_command_is_bad_usage() -> None:

@@ -1,0 +1,1 @@
+"""The local network on a chain node: //Alice makes a subnet ready, miners serve, the validator pays them."""

@@ -1,0 +1,193 @@
+"""From a node with nothing on it to a vector on chain that pays reference miners."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from typing import NamedTuple, Protocol
+
+from localnet.onchain.alice import Alice
+from localnet.onchain.files import Keys, keys_in, known_netuid, settings_in, tasks_in
+from localnet.onchain.miners import serve_miners
+from localnet.onchain.options import UpOptions
+from localnet.onchain.outcome import Outcome, Tally, compared
+from localnet.onchain.safety import Look
+from localnet.onchain.subnet import (
+    activate,
+    chain_knobs,
+    find_or_make,
+    register,
+    require_ready,
+    set_all,
+    stake,
+    subnet_knobs,
+)
+from validator.daemon.assembly import assembled
+from validator.daemon.daemon import Daemon
+from validator.daemon.preconditions import check_start
+from validator.daemon.stop import Stop
+from validator.daemon.world import World, build_world, real_chain
+from validator.protocol.errors import ValidatorError
+from validator.rounds.listening import EndedRound
+from validator.rounds.prepare import Prepared
+from validator.settings import Settings
+from validator.sources import Clock, SystemClock
+from validator.unless import unless_set
+
+
+class NothingLandedError(ValidatorError):
+    """No vector that pays a miner landed."""
+
+
+class UpWatcher(Protocol):
+    """Shows how it gets on."""
+
+    def stage(self, text: str) -> None:
+        """Say what is being done now."""
+
+    def started(self, prepared: Prepared) -> None:
+        """Show a round that started."""
+
+    def ended(self, end: EndedRound) -> None:
+        """Show a round that ended."""
+
+    def landed(self, outcome: Outcome) -> None:
+        """Show the vector that landed."""
+
+
+class _Ready(NamedTuple):
+    """What the validator finds: its settings, everybody's keys, the tempo."""
+
+    settings: Settings
+    keys: Keys
+    tempo: int
+
+
+async def bring_up(options: UpOptions, look: Look, watcher: UpWatcher, stop: Stop) -> Outcome | None:
+    """Make the subnet ready, run miners and validator until a vector has landed; with `stay` until told to stop.
+
+    Args:
+        options: what to bring up.
+        look: at the chain: a development one.
+        watcher: shows how it gets on.
+        stop: what ends it early.
+
+    Returns:
+        The vector that landed, None if it was stopped before.
+
+    Raises:
+        NothingLandedError: no vector that pays a miner landed in time; the text says what became of the dispatches.
+        ValidatorError, OSError: a part cannot start, or the chain refused something, named by its error.
+    """
+    clock, found = SystemClock(), list[_Ready]()
+    async with AsyncExitStack() as stack:
+
+        async def begin() -> None:
+            ready = await _chain_side(options, look, watcher, clock)
+            watcher.stage(f"starting {options.miners} miners at {options.host}")
+            own = await asyncio.to_thread(tasks_in, options)
+            validator = ready.keys.validator.hotkey
+            await serve_miners(ready.settings, ready.keys.miners, validator, options.host, own, clock, stack)
+            found.append(ready)
+
+        if not await unless_set(stop.asked, begin):
+            return None
+        blocks = options.patience(look.block_s, found[0].tempo)
+        watcher.stage("running the validator")
+        return await _validate(found[0], look.genesis, blocks, watcher, stop, stay=options.stay)
+
+
+async def _chain_side(options: UpOptions, look: Look, watcher: UpWatcher, clock: Clock) -> _Ready:
+    """Bring about on the chain what the network needs."""
+    alice = Alice(look.url, clock, watcher.stage)
+    try:
+        known = known_netuid(options, look.url)
+        tempo = options.tempo_at(look.block_s)
+        watcher.stage("making keys")
+        keys = await asyncio.to_thread(keys_in, options.folder, options.miners)
+        watcher.stage("setting what holds for the whole chain")
+        left = [*await set_all(alice, chain_knobs())]
+        watcher.stage("making a subnet" if known is None else f"looking for subnet {known}")
+        netuid = await find_or_make(alice, known, keys.owner.hotkey)
+        # Written before the rest, so that a second try goes on with this subnet.
+        settings = await asyncio.to_thread(settings_in, options, look.url, netuid, tempo)
+        watcher.stage(f"setting up subnet {netuid}, tempo {tempo}")
+        left += await set_all(alice, subnet_knobs(netuid, tempo))
+        for line in left:
+            watcher.stage(f"left as it is: {line}")
+        await activate(alice, netuid)
+        watcher.stage("registering")
+        for signer in (keys.validator, *keys.miners):
+            await register(alice, netuid, signer.hotkey)
+        if not await _has_stake(settings, keys, clock):
+            await stake(alice, netuid, keys.validator.hotkey)
+        await require_ready(alice, netuid, tempo)
+        return _Ready(settings, keys, tempo)
+    finally:
+        await alice.close()
+
+
+async def _has_stake(settings: Settings, keys: Keys, clock: Clock) -> bool:
+    chain = real_chain(settings, keys.validator, clock)
+    try:
+        me = (await chain.snapshot()).by_hotkey(keys.validator.hotkey)
+    finally:
+        await chain.close()
+    return me is not None and me.stake_tao > 0
+
+
+async def _validate(  # noqa: PLR0913 - the validator, what it is watched for, and for how long
+    ready: _Ready, genesis: str, blocks: int, watcher: UpWatcher, stop: Stop, *, stay: bool
+) -> Outcome | None:
+    """Run the validator as `validator run` does, beside a look at the chain after each block."""
+    settings, world, tally = ready.settings, build_world(ready.settings), Tally()
+    names = {miner.hotkey: f"miner{number}" for number, miner in enumerate(ready.keys.miners, 1)}
+    async with assembled(settings, world, listeners=(watcher, tally)) as daemon:
+        await check_start(world.chain, world.clock, settings, world.signer.hotkey, daemon.store)
+
+        async def watch() -> Outcome:
+            try:
+                outcome = await _landed(daemon, world, genesis, names, tally, blocks)
+                watcher.landed(outcome)
+            except BaseException:
+                stop.asked.set()
+                raise
+            if not stay:
+                stop.asked.set()
+            return outcome
+
+        watching = asyncio.create_task(watch())
+        try:
+            await daemon.run(stop)
+        finally:
+            watching.cancel()
+            (found,) = await asyncio.gather(watching, return_exceptions=True)
+        if isinstance(found, asyncio.CancelledError):
+            return None
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+
+async def _landed(  # noqa: PLR0913, PLR0917 - see above
+    daemon: Daemon, world: World, genesis: str, names: Mapping[str, str], tally: Tally, blocks: int
+) -> Outcome:
+    """Wait for a vector of this run that the chain shows and that pays a miner.
+
+    Raises:
+        NothingLandedError: none within so many blocks.
+    """
+    mechid = daemon.settings.weights.assessment_mechid
+    started, first = world.clock.now(), (await world.chain.head()).number
+    number = first
+    while number < first + blocks:
+        async with daemon.store.read() as tx:
+            record = await tx.weights.latest(mechid)
+        if record is not None and record.state == "confirmed" and record.created_at >= started:
+            snapshot = await world.chain.snapshot()
+            me = snapshot.by_hotkey(world.signer.hotkey)
+            row = {} if me is None else await world.chain.weights(mechid, me.uid)
+            outcome = compared(genesis, world.signer.hotkey, names, record, row, snapshot, tally)
+            if outcome.paid:
+                return outcome
+        number = (await world.chain.wait_for_block(number + 1)).number
+    raise NothingLandedError(f"{blocks} blocks have passed; {tally.told()}")

@@ -1,0 +1,65 @@
+"""The commands of docs/localnet.md, as a reader types them, and a place to type them."""
+
+import io
+import logging
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+
+import structlog
+
+from validator.cli import main
+
+ROOT = Path(__file__).parents[3]
+_BLOCK = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def commands() -> list[list[str]]:
+    """Every line of the page's fenced blocks without a language, in words."""
+    text = (ROOT / "docs" / "localnet.md").read_text()
+    return [shlex.split(line) for block in _BLOCK.findall(text) for line in block.splitlines()]
+
+
+def validator(words: list[str]) -> tuple[int, str]:
+    """Run the command line in this process; return its exit code and what it printed."""
+    out = io.StringIO()
+    with as_before(), redirect_stdout(out):
+        argv, sys.argv = sys.argv, ["validator", *words]
+        try:
+            main()
+            code: object = 0
+        except SystemExit as ended:
+            code = ended.code or 0
+        finally:
+            sys.argv = argv
+    assert isinstance(code, int)
+    return code, out.getvalue()
+
+
+def composed(profile: str) -> str:
+    """What compose makes of the file with this profile; nothing is started."""
+    words = ["docker-compose", "--profile", profile, "config"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@contextmanager
+def as_before() -> Iterator[None]:
+    """Take back what a command changes in the process: logging and signals."""
+    root, config = logging.getLogger(), structlog.get_config()
+    handlers, level = root.handlers[:], root.level
+    signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        structlog.configure(**config)
+        for number, handler in signals.items():
+            signal.signal(number, handler)

@@ -1,0 +1,177 @@
+"""What `validator localnet up` does on the chain: each refusal is looked into, what can pass later is tried again."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import bittensor as bt
+import pytest
+from dev_chain import ALICE, DevChain, SudoTold
+from page_commands import validator
+
+from localnet.alone import AnnouncementError
+from localnet.onchain.alice import Alice, CallRefusedError, NoSuchCallError
+from localnet.onchain.files import OtherFolderError
+from localnet.onchain.miners import require_announceable
+from localnet.onchain.network import _chain_side
+from localnet.onchain.options import UpOptions
+from localnet.onchain.safety import look_at
+from localnet.onchain.subnet import set_all, subnet_knobs
+from validator.chain.base import NoSubnetError
+from validator.daemon.exits import Exit
+from validator.protocol.signatures import Signer
+from validator.sources import SystemClock
+
+FINNEY = "2f0555cc76fc2840a25a6ea3b9637146806f1f44b090c175ffde2a7e5ab36c03"
+URL = "ws://127.0.0.1:9944"
+BLOCK_S = 0.02
+BOTH = pytest.mark.parametrize("told", ["by the node", "in the event"])
+Made = Callable[..., DevChain]
+
+
+class Told:
+    """What the command would show."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def stage(self, text: str) -> None:
+        self.lines.append(text)
+
+    def __getattr__(self, name: str) -> Callable[[object], None]:
+        raise AssertionError(name)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Made:
+    """Make the chain that every client of the SDK meets."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
+
+    def make(*lacks: str, told: SudoTold = "by the node") -> DevChain:
+        chain = DevChain(BLOCK_S, lacks=frozenset(lacks), told=told)
+        monkeypatch.setattr("bittensor.client.RpcSubstrate", lambda _endpoint, **_: chain.connect())
+        return chain
+
+    return make
+
+
+async def prepared(folder: Path, told: Told, netuid: int | None = None) -> int:
+    """Do the chain's side of it; return the subnet."""
+    options = UpOptions(folder, netuid, miners=2, tempo=12)
+    ready = await _chain_side(options, await look_at(URL, SystemClock()), told, SystemClock())
+    return ready.settings.validator.netuid
+
+
+def held(folder: Path) -> dict[Path, bytes]:
+    return {file: file.read_bytes() for file in folder.rglob("*") if file.is_file() and file.suffix != ".json"}
+
+
+def refused(chain: DevChain, name: str) -> int:
+    return chain.calls.count((name, False))
+
+
+@BOTH
+async def test_settings_pass_where_the_freeze_window_stays(made: Made, told: SudoTold, tmp_path: Path) -> None:
+    chain, shown = made("sudo_set_admin_freeze_window", "sudo_set_start_call_delay", told=told), Told()
+    assert await prepared(tmp_path, shown) == 2
+    assert chain.freeze_window == 10
+    assert sum(refused(chain, name) for name, _ in set(chain.calls)) > 3
+    assert "AdminActionProhibitedDuringWeightsWindow" in "".join(shown.lines)
+    assert "left as it is: The chain's runtime has no such call: AdminUtils.sudo_set_admin_freeze_window" in shown.lines
+    assert (chain.stepping().tempo, chain.subnet.rules.reveal_epochs) == (12, 0)
+    assert chain.first_emission is not None
+
+
+@BOTH
+async def test_a_window_that_never_opens_ends_it_by_name(
+    made: Made, told: SudoTold, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = made(told=told)
+    monkeypatch.setattr("localnet.onchain.alice.ATTEMPTS", 13)
+    chain.freeze_window, shown = 11, Told()
+    alice = Alice(URL, SystemClock(), shown.stage)
+    await alice.call(bt.calls.SubtensorModule.register_network(hotkey=ALICE))
+    with pytest.raises(CallRefusedError, match=r"AdminActionProhibitedDuringWeightsWindow.*tried 13 times"):
+        await set_all(alice, subnet_knobs(2, 12)[:1])
+    assert refused(chain, "sudo_set_tempo") == 13
+    assert len(shown.lines) == 1
+    await alice.close()
+    assert chain.connections == 0
+
+
+@BOTH
+async def test_what_no_later_block_can_lift_is_tried_once(made: Made, told: SudoTold, tmp_path: Path) -> None:
+    chain = made(told=told)
+    chain.never = {"sudo_set_tempo"}
+    with pytest.raises(CallRefusedError, match=r"sudo_set_tempo: not_authorized \(BadOrigin\)"):
+        await prepared(tmp_path, Told())
+    assert refused(chain, "sudo_set_tempo") == 1
+
+
+async def test_a_runtime_without_a_call_that_is_needed_says_which(made: Made, tmp_path: Path) -> None:
+    made("sudo_set_tempo")
+    with pytest.raises(NoSuchCallError, match=r"AdminUtils\.sudo_set_tempo"):
+        await prepared(tmp_path, Told())
+
+
+async def test_a_second_try_goes_on_with_what_is_there(made: Made, tmp_path: Path) -> None:
+    chain = made()
+    chain.never = {"sudo_set_weights_set_rate_limit"}
+    with pytest.raises(CallRefusedError):
+        await prepared(tmp_path, Told())
+    files = held(tmp_path)
+    chain.never.clear()
+    assert await prepared(tmp_path, Told()) == 2
+    assert await prepared(tmp_path, Told()) == 2
+    assert held(tmp_path) == files
+    names = [name for name, well in chain.calls if well]
+    assert names.count("register_network") == names.count("add_stake") == names.count("start_call") == 1
+    assert names.count("burned_register") == 3
+    with pytest.raises(OtherFolderError, match="is of netuid 2"):
+        await prepared(tmp_path, Told(), netuid=1)
+    with pytest.raises(NoSubnetError, match="netuid 9"):
+        await prepared(tmp_path / "other", Told(), netuid=9)
+
+
+async def test_a_chain_that_did_not_keep_a_setting_is_not_taken_for_ready(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = made()
+    monkeypatch.setattr(chain, "root", lambda _name, _params: None)
+    with pytest.raises(Exception, match="Tempo is 10, not 12; CommitRevealWeightsEnabled is True, not False"):
+        await prepared(tmp_path, Told())
+
+
+@pytest.mark.parametrize(("key", "genesis"), [("//Bob", None), (None, None), ("//Alice", FINNEY)])
+def test_another_chain_is_refused_before_anything_is_signed_or_written(
+    made: Made, key: str | None, genesis: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chain = made()
+    chain.sudo_key = None if key is None else Signer.from_uri(key).hotkey
+    chain.genesis_hash = genesis or chain.genesis_hash
+    code, _ = validator(["localnet", "up", "--url", URL, "--folder", str(tmp_path / "run")])
+    assert code == Exit.INPUT
+    words = "finney" if genesis else "not //Alice; name a node of your own"
+    assert words in capsys.readouterr().err
+    assert chain.calls == []
+    assert not (tmp_path / "run").exists()
+
+
+def test_no_address_is_taken_that_the_chain_would_refuse() -> None:
+    require_announceable("127.0.0.2")
+    require_announceable("192.168.1.7")
+    for host in ("127.0.0.1", "::1", "0.0.0.0", "nowhere"):
+        with pytest.raises(AnnouncementError):
+            require_announceable(host)
+
+
+def test_a_vector_that_does_not_land_is_told_with_what_became_of_the_dispatches(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made()
+    monkeypatch.setattr(UpOptions, "patience", lambda _self, _block_s, _tempo: 3)
+    words = ["localnet", "up", "--url", URL, "--folder", str(tmp_path / "run"), "--miners", "1", "--tempo", "10"]
+    code, printed = validator([*words, "--json"])
+    assert (code, printed) == (Exit.NO, "")
+    assert "No vector that pays a miner landed: 3 blocks have passed; " in capsys.readouterr().err
+    assert (tmp_path / "run" / "validator.log").stat().st_size > 0
