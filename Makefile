@@ -6,7 +6,7 @@ UV := $(BIN)/uv
 ROUNDS ?= 18
 PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test attack faults bench bench-sandbox bench-workers hostile soak kill-test rerun-kills engine-test worker-test crash-test replay-test random-rounds upgrade-rehearsal test-chain lint format reference wheel pictures lock clean
+.PHONY: help setup demo test attack faults bench bench-sandbox bench-workers hostile soak kill-test rerun-kills engine-test compose-test worker-test crash-test replay-test random-rounds upgrade-rehearsal test-chain lint format reference wheel pictures lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -32,6 +32,9 @@ attack: setup  ## Every kind of hostility once, a cohort that turns, code that c
 
 engine-test: setup  ## Real containers: hostile images in the sandbox, on the engine that DOCKER_HOST names
 	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/reruns tests/localnet
+
+compose-test: setup  ## The operator's image built twice, and docker-compose.yml run, on an engine with networks
+	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/compose
 
 crash-test: setup  ## 200 kills around the submission of weights on each database, ten processes in a race; prints the figures
 	CRASH_KILLS=200 CRASH_RACERS=10 $(BIN)/pytest tests/weights/test_crashes.py -s --timeout 3600

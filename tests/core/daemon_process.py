@@ -44,9 +44,15 @@ class Registered(Protocol):
 
 
 class Miners:
-    """Miners on loopback ports; `answerer`, and which images they declare by hotkey, may be changed while they run."""
+    """Miners on free ports; `answerer`, and which images they declare by hotkey, may be changed while they run.
 
-    def __init__(self, count: int = 6) -> None:
+    Args:
+        count: how many.
+        host: where they listen.
+    """
+
+    def __init__(self, count: int = 6, host: str = "127.0.0.1") -> None:
+        self.host = host
         self.signers = [Signer.from_uri(f"//Miner//{number}") for number in range(count)]
         self.answerer: Answerer = honest
         self.images: dict[str, SandboxImage] = {}
@@ -60,9 +66,9 @@ class Miners:
             app.router.add_post("/v1/assessments", self._assess(signer))
             runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
             await runner.setup()
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            await web.TCPSite(runner, self.host, 0).start()
             self.runners.append(runner)
-            self.axons[signer.hotkey] = Axon("127.0.0.1", runner.addresses[0][1])
+            self.axons[signer.hotkey] = Axon(self.host, runner.addresses[0][1])
 
     async def close(self) -> None:
         for runner in self.runners:

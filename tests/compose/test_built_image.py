@@ -1,0 +1,89 @@
+"""The operator's image as an engine builds it."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from compose_kit import built, changed_context, docker, layers_of, operators_image
+from exported_files import files_of
+from package_files import ROOT
+
+from validator import __version__
+
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
+LISTED = """
+import importlib.metadata as m, json, sys
+print(json.dumps({d.name: d.version for d in m.distributions() if "/opt/validator/" in str(d._path)}))
+"""
+
+
+@pytest.fixture
+def image() -> str:
+    return operators_image()
+
+
+def inside(image: str, *words: str) -> str:
+    return docker("run", "--rm", "--network", "none", "--entrypoint", words[0], image, *words[1:])
+
+
+def test_two_builds_hold_the_same_files(image: str) -> None:
+    again = built("sssa-test/validator:2", ROOT, "--no-cache")
+    one, two = files_of(image), files_of(again)
+    assert len(one) > 5_000
+    assert {
+        name: (one.get(name), two.get(name)) for name in one.keys() | two.keys() if one.get(name) != two.get(name)
+    } == {}
+    # Packages and our code; the layer before them holds folders that the engine touches.
+    assert layers_of(image)[-2:] == layers_of(again)[-2:]
+
+
+def test_a_new_line_of_ours_ships_our_layer_alone(image: str, tmp_path: Path) -> None:
+    with changed_context(tmp_path, "validator/__init__.py", "\n# another line\n") as context:
+        after = built("sssa-test/validator:3", context)
+    before, after_layers = layers_of(image), layers_of(after)
+    new = [layer for layer in after_layers if layer not in before]
+    assert (len(new), len(before)) == (1, len(after_layers))
+    sizes = [int(size) for size in docker("history", "--human=false", "--format", "{{.Size}}", after).split()]
+    assert next(size for size in sizes if size) < 10_000_000  # the newest layer that holds anything
+
+
+def test_no_pip_and_no_program_but_ours(image: str) -> None:
+    programs = inside(image, "ls", "/opt/validator/bin").split()
+    assert [name for name in programs if not name.startswith("python")] == ["validator"]
+    for word in ("pip", "ensurepip"):
+        tried = subprocess.run(
+            ["docker", "run", "--rm", "--network", "none", "--entrypoint", "python", image, "-c", f"import {word}"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert f"No module named '{word}'" in tried.stderr
+
+
+def test_it_lists_what_it_holds(image: str) -> None:
+    bom = json.loads(inside(image, "cat", "/opt/validator/sbom.cdx.json"))
+    assert bom["bomFormat"] == "CycloneDX"
+    assert (bom["metadata"]["component"]["name"], bom["metadata"]["component"]["version"]) == (
+        "sssa-validator",
+        __version__,
+    )
+    listed = {part["name"]: part["version"] for part in bom["components"]}
+    held = json.loads(inside(image, "python", "-c", LISTED))
+    assert held.pop("sssa-validator") == __version__
+    assert listed == held
+    assert len(held) > 40
+
+
+def test_it_says_what_it_is_and_runs_as_nobody_special(image: str) -> None:
+    config = json.loads(docker("image", "inspect", image))[0]["Config"]
+    assert config["Labels"]["org.opencontainers.image.version"] == __version__
+    assert config["User"] == "10001:10001"
+    assert (
+        inside(image, "python", "-c", "import os; print(os.getuid(), os.access('/opt/validator', os.W_OK))")
+        == "10001 False\n"
+    )
+
+
+def test_commands_pass_through_the_entry_point(image: str) -> None:
+    assert "Usage: validator" in docker("run", "--rm", "--network", "none", image, "--help")

@@ -1,0 +1,146 @@
+"""docker-compose.yml as an operator runs it: ready, stopped in a round, killed in a round, and waiting for somebody."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from compose_kit import Operator, docker, events, network, operators_image
+from daemon_process import Held, Miners
+from world import VALIDATOR, tasks_of_all_types
+
+from validator.chain.state import SubnetRules
+from validator.chain.subnet import SimulatedSubnet
+from validator.protocol.task import Windows
+from validator.sources import SystemClock
+from validator.tasks.packing import write_task
+
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
+SETTINGS = """
+[validator]
+netuid = {netuid}
+[wallet]
+uri = "//Validator"
+[chain]
+kind = "simulated"
+state = "/data/chain.json"
+[rounds]
+interval_s = 0.5
+grace_s = 60.0
+[tasks]
+canaries = false
+[miners]
+allow_private_axons = true
+[log]
+format = "json"
+"""
+LONG = Windows((0, 60), (0, 60))
+
+
+@pytest.fixture
+def image() -> str:
+    return operators_image()
+
+
+@asynccontextmanager
+async def operated(folder: Path, image: str) -> AsyncIterator[tuple[Operator, Miners]]:
+    """A validator's container that is made and not started, beside a subnet of miners on this machine."""
+    async with network() as (name, host):
+        miners = Miners(6, host)
+        await miners.start()
+        operator = Operator(folder, image, name)
+        operator.settings.write_text(SETTINGS.format(netuid=1))
+        for number, task in enumerate(tasks_of_all_types(LONG)):
+            write_task(task, operator.tasks / f"{number:02}")
+        (folder / "data").mkdir()
+        clock = SystemClock()
+        rules = SubnetRules(seed="t", genesis=int(clock.now().timestamp()), block_time_s=0.5, tempo=20)
+        subnet = SimulatedSubnet.create(rules, clock, folder / "data" / "chain.json")
+        subnet.register(VALIDATOR.hotkey, stake_tao=1000.0, validator_permit=True)
+        for hotkey, axon in miners.axons.items():
+            subnet.register(hotkey, axon=axon)
+        try:
+            await operator.compose("up", "--no-build", "--no-start", "validator")
+            operator.put(folder / "data")
+            yield operator, miners
+        finally:
+            await operator.compose("down", "--volumes", "--timeout", "1")
+            await miners.close()
+
+
+async def rounds(operator: Operator) -> dict[int, dict[str, Any]]:
+    listed = json.loads(await operator.alone("rounds", "list", "--json", "--limit", "10000"))["rounds"]
+    by_id = {row["round_id"]: row for row in listed}
+    assert len(by_id) == len(listed)
+    return by_id
+
+
+async def test_it_gets_ready_finishes_its_round_at_a_stop_and_loses_nothing_when_it_is_killed(
+    image: str, tmp_path: Path
+) -> None:
+    async with operated(tmp_path, image) as (operator, miners):
+        await operator.compose("up", "--no-build", "--detach", "validator")
+        await operator.until(lambda: len(events(operator.log(), "round_settled")) >= 2)
+        report = json.loads(await operator.says("health", "--json"))["report"]
+        checks = {name: check["ok"] for name, check in report["checks"].items()}
+        assert (report["status"], checks["dispatches"], checks["answers"], checks["store"]) == ("ok", True, True, True)
+
+        miners.answerer = held = Held()
+        await held.asked.wait()
+        in_hand = int(events(operator.log(), "round_started")[-1]["round_id"])
+        stopping = asyncio.create_task(operator.compose("stop"))
+        await operator.until(lambda: len(events(operator.log(), "daemon_stopping")) == 1)
+        assert operator.state()["Running"]
+        held.release.set()
+        await stopping
+        assert operator.state()["ExitCode"] == 0
+        drained = await rounds(operator)
+        assert (max(drained), drained[in_hand]["state"]) == (in_hand, "settled")
+
+        miners.answerer = held = Held()
+        await operator.compose("up", "--no-build", "--detach", "validator")
+        await held.asked.wait()
+        docker("kill", operator.container)
+        assert operator.state()["ExitCode"] == 137
+        held.release.set()
+        killed = await rounds(operator)
+        assert killed[in_hand + 1]["state"] == "open"
+        await operator.compose("up", "--no-build", "--detach", "validator")
+        settled = len(events(operator.log(), "round_settled"))
+        await operator.until(lambda: len(events(operator.log(), "round_settled")) > settled)
+        assert len(events(operator.log(), "round_resumed")) == 1
+        await operator.compose("stop")
+
+        after = await rounds(operator)
+        assert sorted(after) == list(range(len(after)))
+        # Requests were open when it was killed: that round counts for nobody, each other one once.
+        assert [number for number, row in after.items() if row["state"] != "settled"] == [in_hand + 1]
+        assert after[in_hand + 1]["state"] == "void"
+        assert {number: after[number] for number in drained} == drained
+        await operator.alone("audit", "export", "--out", "/data/log.jsonl")
+        await operator.alone("audit", "verify", "/data/log.jsonl")
+        await operator.alone("replay", "--all")
+        await operator.alone("db", "check")
+
+
+async def test_what_no_restart_betters_waits_unhealthy_and_ends_with_its_code(image: str, tmp_path: Path) -> None:
+    async with operated(tmp_path, image) as (operator, _):
+        operator.settings.write_text(SETTINGS.format(netuid=2))
+        await operator.compose("up", "--no-build", "--detach", "validator")
+        await operator.until(lambda: len(events(operator.log(), "daemon_parked")) == 1)
+        told = events(operator.log(), "daemon_parked")[0]
+        failed = events(operator.log(), "daemon_failed")[0]
+        assert (told["exit_code"], told["reason"]) == (failed["exit_code"], failed["reason"])
+        shown = await operator.says("health", code=1)
+        assert "parked (unhealthy): " in shown
+        assert f"Seen: exit code {told['exit_code']}: {told['reason'][:40]}" in shown
+        assert (operator.state()["Running"], operator.state()["RestartCount"]) == (True, 0)
+        await operator.compose("stop")
+        assert operator.state()["ExitCode"] == told["exit_code"] != 0
+
+        operator.settings.write_text(SETTINGS.format(netuid=1))
+        await operator.compose("up", "--no-build", "--detach", "validator")
+        await operator.until(lambda: len(events(operator.log(), "round_settled")) >= 1)

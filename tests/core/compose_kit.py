@@ -1,0 +1,187 @@
+"""The operator's image and docker-compose.yml on a real engine."""
+
+import asyncio
+import io
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from base_image import base_image
+from package_files import ROOT
+
+BASE: Final = "python:3.12-slim"
+_STAND_IN: Final = "sssa-test/base"
+_CONTEXT: Final = ("Dockerfile", ".dockerignore", "pyproject.toml", "README.md", "LICENSE", "requirements")
+_TREES: Final = ("migrations", "validator", "localnet", "runner")
+_USER: Final = 10001
+
+
+def without_compose() -> str:
+    """Why these tests cannot run here; empty if they can."""
+    if not os.environ.get("DOCKER_HOST"):
+        return "DOCKER_HOST names no container engine"
+    missing = [name for name in ("docker", "docker-compose") if shutil.which(name) is None]
+    if missing:
+        return f"not installed: {', '.join(missing)}"
+    bridge = subprocess.run(["docker", "network", "inspect", "bridge"], capture_output=True, check=False)
+    return "" if bridge.returncode == 0 else "the engine has no networks: `.ci/engine start FOLDER networks`"
+
+
+def need_compose() -> None:
+    """Skip the test where it cannot run; fail where that is promised."""
+    if why := without_compose():
+        if os.environ.get("SSSA_NEED_ENGINE") == "1":
+            pytest.fail(f"SSSA_NEED_ENGINE=1, but {why}")
+        pytest.skip(f"{why}: run `make compose-test`")
+
+
+def docker(*words: str, data: bytes | None = None) -> str:
+    """What a docker command prints; it has to succeed."""
+    done = subprocess.run(["docker", *words], input=data, capture_output=True, check=False)
+    assert done.returncode == 0, (done.stdout + done.stderr).decode()[-4000:]
+    return done.stdout.decode()
+
+
+def base_of_builds() -> str:
+    """The base that the engine has: the real one, else one of this machine's Python."""
+    found = subprocess.run(["docker", "image", "inspect", BASE], capture_output=True, check=False)
+    if found.returncode == 0:
+        return BASE
+    if subprocess.run(["docker", "image", "inspect", _STAND_IN], capture_output=True, check=False).returncode:
+        docker("import", "--change", "ENV PATH=/usr/local/bin:/usr/bin:/bin", "-", _STAND_IN, data=base_image())
+    return _STAND_IN
+
+
+def built(tag: str, context: Path = ROOT, *options: str, buildkit: bool = False) -> str:
+    """Build the operator's image and return its name."""
+    words = ["build", "--network", "host", "--build-arg", f"BASE={base_of_builds()}", "--target", "operator"]
+    command = ["docker", *words, *options, "--tag", tag, str(context)]
+    environ = {**os.environ, "DOCKER_BUILDKIT": str(int(buildkit))}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    return tag
+
+
+@contextmanager
+def changed_context(folder: Path, file: str, line: str) -> Iterator[Path]:
+    """A copy of what a build takes, with one line more in one file."""
+    for name in _CONTEXT:
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy2)(ROOT / name, folder / name)
+    for name in _TREES:
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    with (folder / file).open("a") as stream:
+        stream.write(line)
+    yield folder
+
+
+@cache
+def operators_image() -> str:
+    """The operator's image of this tree; skips the test where none can be built."""
+    need_compose()
+    return built("sssa-test/validator:1")
+
+
+def layers_of(image: str) -> list[str]:
+    return list(json.loads(docker("image", "inspect", image))[0]["RootFS"]["Layers"])
+
+
+class Operator:
+    """Somebody with docker-compose.yml, settings, and a project of their own on the engine.
+
+    Args:
+        folder: of settings and tasks.
+        image: the validator's.
+        network: of the project; the engine's machine is at its gateway.
+    """
+
+    def __init__(self, folder: Path, image: str, network: str) -> None:
+        self.project = f"sssa{uuid.uuid4().hex[:8]}"
+        self.settings = folder / "validator.toml"
+        self.tasks = folder / "tasks"
+        (folder / "wallets").mkdir()
+        env = {"SETTINGS": self.settings, "TASKS": self.tasks, "WALLETS": folder / "wallets"}
+        (folder / ".env").write_text("".join(f"{name}={value}\n" for name, value in env.items()))
+        own = {
+            "version": "3.9",
+            "services": {"validator": {"image": image}},
+            "networks": {"default": {"external": True, "name": network}},
+        }
+        (folder / "own.yml").write_text(json.dumps(own))
+        files = ["-f", str(ROOT / "docker-compose.yml"), "-f", str(folder / "own.yml")]
+        self._compose = ["docker-compose", "-p", self.project, "--env-file", str(folder / ".env"), *files]
+
+    @property
+    def container(self) -> str:
+        return f"{self.project}_validator_1"
+
+    async def compose(self, *words: str, code: int = 0) -> str:
+        """What docker-compose prints; it has to end with this code."""
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            *self._compose, *words, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, cwd=ROOT
+        )
+        out, err = await process.communicate()
+        assert process.returncode == code, (out + err).decode()[-4000:]
+        return out.decode()
+
+    async def says(self, *words: str, code: int = 0) -> str:
+        """What a command prints in the container that runs."""
+        return await self.compose("exec", "-T", "validator", "validator", *words, code=code)
+
+    async def alone(self, *words: str) -> str:
+        """What a command prints in a container of its own, as an operator runs one."""
+        return await self.compose("run", "--rm", "validator", *words)
+
+    def put(self, folder: Path) -> None:
+        """Put files into the volume, as the container's user has them."""
+        raw = io.BytesIO()
+        with tarfile.open(fileobj=raw, mode="w") as tar:
+            for file in sorted(folder.iterdir()):
+                info = tar.gettarinfo(file, file.name)
+                info.uid = info.gid = _USER
+                with file.open("rb") as stream:
+                    tar.addfile(info, stream)
+        docker("cp", "-", f"{self.container}:/data", data=raw.getvalue())
+
+    def state(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(docker("inspect", self.container))[0]
+        return {**found["State"], "RestartCount": found["RestartCount"]}
+
+    def log(self) -> str:
+        done = subprocess.run(["docker", "logs", self.container], capture_output=True, text=True, check=True)
+        return done.stdout + done.stderr
+
+    async def until(self, holds: Callable[[], bool], seconds: float = 90) -> None:
+        """Wait for the thing itself."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        while not await asyncio.to_thread(holds):
+            assert loop.time() < end, self.log()[-3000:]
+            await asyncio.sleep(0.2)
+
+
+@asynccontextmanager
+async def network() -> AsyncIterator[tuple[str, str]]:
+    """A network of the engine and the address of its machine in it."""
+    name = f"sssa-test-{uuid.uuid4().hex[:8]}"
+    docker("network", "create", name)
+    try:
+        found = json.loads(docker("network", "inspect", name))[0]["IPAM"]["Config"][0]
+        yield name, str(found["Gateway"])
+    finally:
+        docker("network", "rm", name)
+
+
+def events(log: str, name: str) -> Sequence[dict[str, Any]]:
+    """The log's lines of one event."""
+    lines = (json.loads(line) for line in log.splitlines() if line.startswith("{"))
+    return [line for line in lines if line["event"] == name]
