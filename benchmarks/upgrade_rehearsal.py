@@ -85,7 +85,8 @@ async def _held(url: str, folder: Path, scoring: str) -> str:
     async with open_store(url) as store:
         async with store.read() as tx:
             found = [check async for check in checks(tx.connection)]
-        assert [fault for check in found for fault in check.faults] == []
+        faults = [fault for check in found for fault in check.faults]
+        assert not faults, faults
         signed = await _signed(store)
         report = verify_file(await _exported(store, folder))
         assert report.rounds == {"settled": ROUNDS}
