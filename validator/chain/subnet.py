@@ -1,13 +1,13 @@
 """A subnet without a chain: its rules, slots and weights."""
 
 from collections.abc import Mapping, Sequence
-from math import fsum
 from pathlib import Path
 
 import msgspec
 
 from validator.chain.base import ChainError, SubnetParameters, WeightsResult
 from validator.chain.blocks import Blocks
+from validator.chain.consensus import incentives
 from validator.chain.ledger import Ledger, Pending
 from validator.chain.quantize import to_u16
 from validator.chain.state import (
@@ -15,6 +15,7 @@ from validator.chain.state import (
     Slot,
     SubnetRules,
     SubnetState,
+    WeightRow,
     check_rules,
     check_slot,
     load_state,
@@ -124,22 +125,17 @@ class SimulatedSubnet:
         """Give or take the validator permit of `hotkey` (ChainError: not registered)."""
         self._change(hotkey, validator_permit=validator_permit)
 
-    def incentive(self, uid: int) -> float:
-        """Return the share of all weight, by stake, that goes to `uid`: a stand-in for the chain's consensus.
+    def incentives(self) -> Mapping[int, float]:
+        """Return the share of what mechanism 0 pays that goes to each uid now; uids that get none are left out.
 
         Weights set before the uid's present owner registered were meant for somebody else and do not count.
         """
         self._settle()
-        slot = self._slots[uid]
-        shares = []
         rows = [row for row in self._ledger.rows if row.mechid == 0 and self._slots[row.uid].validator_permit]
-        total = fsum(self._slots[row.uid].stake_tao for row in rows)
-        for row in rows:
-            value = dict(row.targets).get(uid, 0)
-            if total > 0 and value and row.block > slot.registered_at:
-                share = value / sum(weight for _, weight in row.targets)
-                shares.append(self._slots[row.uid].stake_tao / total * share)
-        return fsum(shares)
+        return incentives(
+            {row.uid: {uid: float(u16) for uid, u16 in row.targets if self._meant(row, uid)} for row in rows},
+            {row.uid: self._slots[row.uid].stake_tao for row in rows},
+        )
 
     def snapshot(self) -> MetagraphSnapshot:
         """Return the subnet as of the newest block."""
@@ -233,6 +229,9 @@ class SimulatedSubnet:
             self._put(msgspec.structs.replace(slot, last_update=block if mechid == 0 else slot.last_update))
         return result
 
+    def _meant(self, row: WeightRow, uid: int) -> bool:
+        return uid in self._slots and row.block > self._slots[uid].registered_at
+
     # Slots
 
     def _slot(self, hotkey: str) -> Slot | None:
@@ -260,7 +259,8 @@ class SimulatedSubnet:
         ]
         if not candidates:
             raise RegistrationError("no uid is free and nobody may be replaced")
-        return min(candidates, key=lambda slot: (self.incentive(slot.uid), slot.registered_at, slot.uid)).uid
+        paid = self.incentives()
+        return min(candidates, key=lambda slot: (paid.get(slot.uid, 0.0), slot.registered_at, slot.uid)).uid
 
     def _change(self, hotkey: str, **changes: object) -> None:
         self._settle()
