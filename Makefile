@@ -6,7 +6,7 @@ UV := $(BIN)/uv
 ROUNDS ?= 18
 PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test attack faults bench bench-sandbox bench-workers hostile soak kill-test rerun-kills engine-test compose-test worker-test crash-test replay-test random-rounds upgrade-rehearsal test-chain lint format reference wheel pictures lock clean
+.PHONY: help setup demo test attack faults bench bench-sandbox bench-spread bench-workers hostile soak kill-test rerun-kills engine-test compose-test worker-test crash-test replay-test random-rounds upgrade-rehearsal test-chain lint format reference wheel pictures lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -50,6 +50,9 @@ rerun-kills: setup  ## 20 kills -9 among reruns in real containers, on each data
 
 bench-workers: setup  ## What a worker process costs per job; what two of them do against one
 	$(BIN)/python benchmarks/worker_throughput.py
+
+bench-spread: setup  ## How much of a miner's weight is luck of the draw: RUNS=4 local networks with two validators each
+	RUNS=$(or $(RUNS),4) $(BIN)/python benchmarks/validator_spread.py
 
 bench-sandbox: setup  ## What one run in the sandbox and one judging of code cost of their own, on the engine that DOCKER_HOST names
 	$(BIN)/python benchmarks/sandbox_cycle.py
@@ -108,4 +111,4 @@ lock: setup  ## Lock requirements/*.in again, with hashes and without an index h
 	    requirements/$$name.in -o requirements/$$name.txt; done
 
 clean:  ## Remove what setup and demo made
-	rm -rf $(VENV) demo.sqlite* soak.json .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo.sqlite* demo-2.sqlite* soak.json .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -28,7 +28,7 @@ class Population:
         subnet: where they register.
         clock: for their declarations.
         seed: their keys follow from it.
-        validator: the only hotkey they answer to.
+        validators: the only hotkeys they answer to.
         analyses, tracer: the tools they share.
         images: what they declare for the runtime types.
     """
@@ -37,7 +37,7 @@ class Population:
     subnet: SimulatedSubnet
     clock: Clock
     seed: str
-    validator: str
+    validators: frozenset[str]
     analyses: AnalysisPool
     tracer: Tracer
     images: Images = stand_in
@@ -59,13 +59,13 @@ class Population:
 
     def _planner(self, resident: Resident, signer: Signer) -> LocalPlanner | None:
         habits = HABITS.get(resident.kind)
-        return None if habits is None else LocalPlanner(signer, habits, frozenset({self.validator}), self.clock)
+        return None if habits is None else LocalPlanner(signer, habits, self.validators, self.clock)
 
     def _miner(self, resident: Resident, signer: Signer) -> LocalMiner:
         return LocalMiner(
             kit=Kit(signer, self.analyses, self.tracer, self.images),
             behaviour=Paced(behaviour_of(resident, self.seed)),
-            validators=frozenset({self.validator}),
+            validators=self.validators,
             clock=self.clock,
             max_concurrent=resident.max_concurrent,
             skill_types=resident.skill_types,

@@ -9,8 +9,8 @@ from typing import TypeVar
 from localnet.cohort import CohortStory, cohort_story
 from localnet.reruns.story import RerunStory, rerun_story
 from localnet.roster import Resident
+from localnet.rows import Payout
 from validator.audit.paid import UNMIXED, paid_now
-from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.means import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessedMember, RanMember
@@ -27,9 +27,13 @@ _RAN = (Reason.ACCEPTED, Reason.WORKFLOW_DEFERRED)
 
 @dataclass(frozen=True, slots=True)
 class MinerResult:
-    """One line of the final table; means are None where nothing had a value, `on_chain` is a share of all weights.
+    """One line of the final table; means are None where nothing had a value.
 
-    `mean_workflow` is over the plans that were run and judged.
+    Attributes:
+        mean_workflow: over the plans that were run and judged.
+        weight: in the first validator's last vector.
+        on_chain: share of that validator's row on the chain.
+        aggregate: share of what the subnet pays, by the rows of all validators.
     """
 
     hotkey: str
@@ -44,13 +48,14 @@ class MinerResult:
     score: float
     weight: float
     on_chain: float
+    aggregate: float
     reasons: Mapping[Reason, int]
     promotions: int
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkResult:
-    """The whole run.
+    """The whole run, as the first validator saw it; of the others the rows on the chain.
 
     Attributes:
         rounds: how many ended.
@@ -66,6 +71,7 @@ class NetworkResult:
         submission: the last weight submission.
         cohort: what came of those who turned.
         reruns: what came of answers that were run again, or why none was.
+        payout: the rows of all validators, and who is paid what by all of them.
         weights_sum: of its vector.
         unallocated_uid: who got what could not be placed.
     """
@@ -83,6 +89,7 @@ class NetworkResult:
     submission: WeightsRecord | None
     cohort: CohortStory
     reruns: RerunStory
+    payout: Payout
 
     @property
     def weights_sum(self) -> float:
@@ -92,10 +99,9 @@ class NetworkResult:
         return math.fsum((*self.submission.vector.values(), self.submission.unallocated))
 
 
-async def read_result(  # noqa: PLR0913, PLR0917 - the parts of the network
+async def read_result(
     store: Store,
-    subnet: SimulatedSubnet,
-    validator: str,
+    payout: Payout,
     residents: Mapping[str, Resident],
     ends: Sequence[EndedRound],
     no_reruns: str,
@@ -123,7 +129,7 @@ async def read_result(  # noqa: PLR0913, PLR0917 - the parts of the network
             ]
         )
     planners = [hotkey for hotkey, resident in residents.items() if SkillType.WORKFLOW in resident.skill_types]
-    chain = _on_chain(subnet, validator)
+    on_chain = payout.rows[0].shares
     miners = [
         MinerResult(
             hotkey=hotkey,
@@ -137,7 +143,8 @@ async def read_result(  # noqa: PLR0913, PLR0917 - the parts of the network
             flags=standing.get(hotkey, 0),
             score=paid.plan.scores.get(hotkey, 0.0),
             weight=submission.vector.get(hotkey, 0.0) if submission else 0.0,
-            on_chain=chain.get(hotkey, 0.0),
+            on_chain=on_chain.get(hotkey, 0.0),
+            aggregate=payout.aggregate.get(hotkey, 0.0),
             reasons=_reasons(scores[hotkey]),
             promotions=promotions[hotkey],
         )
@@ -157,6 +164,7 @@ async def read_result(  # noqa: PLR0913, PLR0917 - the parts of the network
         submission=submission,
         cohort=cohort,
         reruns=reruns,
+        payout=payout,
     )
 
 
@@ -171,12 +179,3 @@ def _of(kind: type[M], scores: Sequence[ScoreRecord]) -> list[M]:
 
 def _mean(values: Sequence[float]) -> float | None:
     return mean(values) if values else None
-
-
-def _on_chain(subnet: SimulatedSubnet, validator: str) -> dict[str, float]:
-    """Return hotkey to its share of the validator's weights as the chain stores them."""
-    neurons = {neuron.uid: neuron.hotkey for neuron in subnet.snapshot().neurons}
-    own = next(uid for uid, hotkey in neurons.items() if hotkey == validator)
-    stored = subnet.weights(0, own)
-    total = sum(stored.values())
-    return {neurons[uid]: value / total for uid, value in stored.items()} if total else {}

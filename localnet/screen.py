@@ -10,6 +10,7 @@ from rich.text import Text
 
 from localnet.reruns.page import print_reruns
 from localnet.result import MinerResult, NetworkResult
+from localnet.rows_page import print_payout
 from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.store.records import FlagDetail
@@ -70,10 +71,11 @@ class Screen:
         many = sum(len(group.members) for group in prepared.plan.groups)
         self._progress.update(self._task, description=f"round {prepared.frozen.round_id}: {many} dispatches out")
 
-    def ended(self, end: EndedRound) -> None:
-        """Print the round's line."""
+    def ended(self, end: EndedRound, validator: int = 1) -> None:
+        """Print the round's line, and whose it is unless it is the first validator's."""
         self._progress.advance(self._task)
-        self._console.print(Text(round_line(end)), soft_wrap=True)
+        whose = "" if validator == 1 else f"  validator {validator}"
+        self._console.print(Text(round_line(end) + whose), soft_wrap=True)
 
 
 def round_line(end: EndedRound) -> str:
@@ -181,16 +183,10 @@ def _print_chain(result: NetworkResult, console: Console) -> None:
         return
     console.print(
         f"\nWeights of epoch {submission.epoch}: {submission.state} at block {submission.block}, "
-        f"sum {result.weights_sum:.12f}, unallocated {submission.unallocated:.4f}. Read back from the simulated chain:"
+        f"sum {result.weights_sum:.12f}, unallocated {submission.unallocated:.4f}. Read back from the simulated chain:",
+        soft_wrap=True,
     )
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("hotkey", "behaviour", "sent", "on chain"):
-        table.add_column(column, justify="right" if column in ("sent", "on chain") else "left")
-    for miner in sorted(result.miners, key=lambda m: -m.on_chain):
-        if miner.weight or miner.on_chain:
-            table.add_row(f"{miner.hotkey[:10]}…", miner.name, f"{miner.weight:.6f}", f"{miner.on_chain:.6f}")
-    console.print(table)
-    console.print()
+    print_payout(result, console)
 
 
 def _print_flag(result: NetworkResult, detail: FlagDetail, console: Console) -> None:

@@ -35,6 +35,15 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
         int | None,
         typer.Option(min=1, max=10_000, help="Rounds; 18, or 30 and 20 in the scenarios.", show_default=False),
     ] = None,
+    validators: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=8,
+            help="How many validators meet the same miners; 2, or 1 in the scenarios. The table is the first one's.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[str, typer.Option(metavar="WORD", help="Decides keys, nonces and draws.")] = "devnet",
     reruns: Annotated[
         bool,
@@ -45,12 +54,13 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
     """Run simulated chain, local miners and the real validator together; then print what came of it."""
     settings = settings_of(config)
     configure_logging(settings.log.level, settings.log.format)
-    options = Options(scenario, rounds or _ROUNDS[scenario], seed, reruns)
+    many = validators or (2 if scenario == "demo" else 1)
+    options = Options(scenario, rounds or _ROUNDS[scenario], seed, reruns, validators=many)
     console = Console(stderr=as_json, highlight=False)
 
     async def run(stop: Stop) -> NetworkResult:
         stop.listen()
-        with Screen(options.rounds, console) as screen:
+        with Screen(options.rounds * many, console) as screen:
             return await run_network(settings, options, screen, stop)
 
     stop = Stop()

@@ -1,6 +1,7 @@
 """The four step services of the local network, started and stopped together."""
 
 import asyncio
+from collections.abc import Collection
 
 from localnet.services.catalogue import SERVICES, Service, ServiceAddress
 from localnet.services.server import StepService
@@ -13,13 +14,13 @@ class LocalServices:
 
     Args:
         seed: the network's; hotkeys and faults follow from it.
-        caller: the only hotkey they work for.
+        callers: the only hotkeys they work for.
         clock: time passes on it.
     """
 
-    def __init__(self, seed: str, caller: str, clock: Clock) -> None:
+    def __init__(self, seed: str, callers: Collection[str], clock: Clock) -> None:
         self._services: dict[Service, StepService] = {
-            name: StepService(name, Signer.from_uri(f"//{seed}//service-{name}"), {caller}, clock, seed)
+            name: StepService(name, Signer.from_uri(f"//{seed}//service-{name}"), callers, clock, seed)
             for name in SERVICES
         }
 

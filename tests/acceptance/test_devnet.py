@@ -1,8 +1,10 @@
 """The local network as a user runs it: real daemon code, real miners, real HTTP; what `make demo` promises."""
 
+import contextlib
 import json
 import math
 import os
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -109,6 +111,28 @@ def test_the_demo_keeps_its_promises(demo: tuple[dict[str, Any], str]) -> None:
     assert any(most >= many == 70 for most, many in zip(result["most_open"], result["dispatches"], strict=True)), (
         "in no round were all dispatches open at once"
     )
+
+
+def test_two_validators_draw_for_themselves_and_the_chain_pays_by_both(demo: tuple[dict[str, Any], str]) -> None:
+    result, url = demo
+    payout = result["payout"]
+    rows = [row["shares"] for row in payout["rows"]]
+    assert len(rows) == 2
+    assert rows[0] == {miner["hotkey"]: miner["on_chain"] for miner in result["miners"] if miner["on_chain"]}
+    assert payout["rows"][0]["hotkey"] != payout["rows"][1]["hotkey"]
+    assert [math.isclose(math.fsum(row.values()), 1, abs_tol=1e-9) for row in rows] == [True, True]
+    together = {hotkey: (rows[0].get(hotkey, 0.0) + rows[1].get(hotkey, 0.0)) / 2 for hotkey in {*rows[0], *rows[1]}}
+    assert payout["aggregate"] == pytest.approx(together, abs=1e-9)  # two of equal stake meet in the middle
+    assert rows[0] != rows[1]
+    salts = []
+    for name in ("devnet", "devnet-2"):
+        with contextlib.closing(
+            sqlite3.connect(url.removeprefix("sqlite:///").replace("devnet.", f"{name}."))
+        ) as store:
+            assert store.execute("SELECT count(*) FROM rounds WHERE state = 'settled'").fetchone() == (12,)
+            salts.append({salt for (salt,) in store.execute("SELECT salt FROM salts")})
+    assert all(salts)
+    assert not salts[0] & salts[1]
 
 
 @pytest.mark.timeout(300)

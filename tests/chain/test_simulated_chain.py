@@ -189,7 +189,7 @@ async def test_stake_decides_incentive_and_weights_for_a_former_owner_do_not_cou
     await clock.advance(2.0)
     subnet.set_weights(ME, 0, {first: 1.0, other: 1.0})
     subnet.set_weights("second", 0, {first: 1.0})
-    # Three quarters of the stake say no more than a half of either; the second validator's half that is clipped is gone.
+    # Three quarters of the stake give neither more than a half; what the second validator gives above is cut off.
     assert subnet.incentives() == pytest.approx({first: 0.5 / 0.875, other: 0.375 / 0.875}, abs=1e-12)
     subnet.deregister("miner1")
     assert subnet.register("miner3") == first

@@ -1,7 +1,6 @@
 """What a subnet makes of its validators' rows: the stake-weighted median clips each, as Yuma consensus does. Pure."""
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from math import fsum
 from typing import Final
 
@@ -50,8 +49,8 @@ def weighted_median(values: Sequence[float], stakes: Sequence[float], kappa: flo
     """
     ordered = sorted(zip(values, stakes, strict=True))
     minority, passed = 1.0 - kappa, 0.0
-    for value, group in groupby(ordered, key=lambda pair: pair[0]):
-        passed = fsum((passed, *(stake for _, stake in group)))
+    for value, stake in ordered:
+        passed += stake
         if passed > minority:
             return value
     return ordered[-1][0]

@@ -195,7 +195,7 @@ async def test_a_service_that_hangs_keeps_neither_caller_nor_itself_from_ending(
 
 
 async def test_the_four_services_listen_side_by_side_with_keys_of_the_seed() -> None:
-    services = LocalServices("seed", VALIDATOR.hotkey, SystemClock())
+    services = LocalServices("seed", {VALIDATOR.hotkey}, SystemClock())
     try:
         addresses = await services.start()
     finally:

@@ -1,0 +1,147 @@
+"""The validators of a local network: each with a hotkey, a store and salts of its own, all with the same miners."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from localnet.fresh import set_aside
+from localnet.population import Population
+from validator.daemon.assembly import assembled
+from validator.daemon.daemon import Daemon
+from validator.daemon.preconditions import settle_chain
+from validator.daemon.stop import Stop
+from validator.daemon.world import World
+from validator.protocol.signatures import Signer
+from validator.rounds.listening import EndedRound
+from validator.rounds.prepare import Prepared
+from validator.rounds.receipts import close_epoch
+from validator.settings import Settings
+from validator.settings.urls import SecretUrl
+from validator.sources import SeededRandom
+from validator.store.urls import parse_url
+
+_DEFAULT_KEY = "//Validator"
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """What one validator has of its own.
+
+    Attributes:
+        number: from 1.
+        settings: the operator's, with a store of its own.
+        signer: its hotkey.
+        random: its draws and nonces.
+    """
+
+    number: int
+    settings: Settings
+    signer: Signer
+    random: SeededRandom
+
+
+class Watcher(Protocol):
+    """Shows how the network gets on."""
+
+    def stage(self, text: str) -> None:
+        """Say what is being done now."""
+
+    def started(self, prepared: Prepared) -> None:
+        """Show a round that the first validator started."""
+
+    def ended(self, end: EndedRound, validator: int) -> None:
+        """Show a round of a validator that ended."""
+
+
+@dataclass(slots=True)
+class Director:
+    """Ends a validator's rounds after so many and lets residents join when theirs comes.
+
+    Attributes:
+        ends: its rounds so far.
+    """
+
+    seat: Seat
+    watcher: Watcher
+    population: Population
+    rounds: int
+    stop_rounds: Callable[[], None] = lambda: None
+    ends: list[EndedRound] = field(default_factory=list)
+
+    def started(self, prepared: Prepared) -> None:
+        """Show it, of the first validator."""
+        if self.seat.number == 1:
+            self.watcher.started(prepared)
+
+    def ended(self, end: EndedRound) -> None:
+        """Show it; register who joins next, or stop."""
+        self.ends.append(end)
+        self.watcher.ended(end, self.seat.number)
+        self.population.register(int(end.round_id) + 1)
+        if len(self.ends) >= self.rounds:
+            self.stop_rounds()
+
+
+def seats(settings: Settings, seed: str, many: int) -> Sequence[Seat]:
+    """Return so many seats; the first one's settings are those that are given."""
+    uri = settings.wallet.uri or _DEFAULT_KEY
+    first = Seat(1, settings, Signer.from_uri(uri), SeededRandom(seed))
+    others = (
+        Seat(number, _beside(settings, number), Signer.from_uri(f"{uri}//{number}"), SeededRandom(f"{seed}-{number}"))
+        for number in range(2, many + 1)
+    )
+    return (first, *others)
+
+
+async def clear(seat: Seat, watcher: Watcher) -> None:
+    """Set the store of an earlier run aside.
+
+    Raises:
+        ValidatorError: it cannot be.
+    """
+    previous = await set_aside(seat.settings.store.url.reveal())
+    if previous is not None:
+        watcher.stage(f"moved the last run's store to {previous.name}")
+
+
+@asynccontextmanager
+async def seated(seat: Seat, world: World, director: Director) -> AsyncIterator[Daemon]:
+    """Yield the validator, put together and bound to the network's chain; close it afterwards.
+
+    Raises:
+        ValidatorError: a part cannot start.
+    """
+    async with assembled(seat.settings, world, listeners=(director,)) as daemon:
+        await settle_chain(daemon.store, await world.chain.genesis(), seat.settings.validator.netuid, world.clock)
+        director.stop_rounds = daemon.rounds.stopping.set
+        yield daemon
+
+
+async def run_to_the_end(daemon: Daemon, stop: Stop, epochs_blocks: int) -> None:
+    """Run until the rounds are over and weights that know all of them are on chain, or after so many blocks more.
+
+    Nothing comes after this: an audit file of the run can be verified down to the last draw.
+    """
+    await daemon.run(stop, lambda: _weights_of_the_last_round(daemon, epochs_blocks))
+    await close_epoch(daemon.store, daemon.rounds.signer, daemon.rounds.clock)
+
+
+async def _weights_of_the_last_round(daemon: Daemon, blocks: int) -> None:
+    chain, done = daemon.rounds.chain, daemon.rounds.clock.now()
+    first = (await chain.head()).number
+    for number in range(first + 1, first + blocks + 1):
+        async with daemon.store.read() as tx:
+            latest = await tx.weights.latest(daemon.settings.weights.assessment_mechid)
+        if latest is not None and latest.created_at >= done and latest.state not in ("prepared", "submitted"):
+            return
+        await chain.wait_for_block(number)
+
+
+def _beside(settings: Settings, number: int) -> Settings:
+    """Return settings with a SQLite file beside that of the first validator, or in this folder if it has none."""
+    path = parse_url(settings.store.url.reveal()).path or Path("localnet.sqlite")
+    url = SecretUrl(f"sqlite:///{path.with_name(f'{path.stem}-{number}{path.suffix}')}")
+    health = settings.health.model_copy(update={"port": 0})
+    return settings.model_copy(update={"store": settings.store.model_copy(update={"url": url}), "health": health})
