@@ -69,7 +69,7 @@ class Population:
             clock=self.clock,
             max_concurrent=resident.max_concurrent,
             skill_types=resident.skill_types,
-            mortal=resident.kind == "dead",
+            dies_after=self.validators if resident.kind == "dead" else (),
         )
 
     def register(self, round_number: int) -> int:

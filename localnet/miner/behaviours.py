@@ -34,7 +34,7 @@ _SIMPLE: dict[str, type[Behaviour]] = {
     "sloppy": Sloppy,
     "lazy": Lazy,
     "slow": Slow,
-    "dead": Thorough,  # and gone before its first dispatch, see LocalMiner's `mortal`
+    "dead": Thorough,  # and gone before its first dispatch, see LocalMiner's `dies_after`
     "garbage": Garbage,
     "oversized": Oversized,
     "wrong_signature": WrongSignature,

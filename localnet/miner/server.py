@@ -1,12 +1,13 @@
 """A local miner's HTTP server: `GET /v1/capabilities` and `POST /v1/assessments` (SPEC 13)."""
 
 import asyncio
-from collections.abc import Container
+from collections.abc import Collection, Container
 from typing import Final
 
 import structlog
 from aiohttp import web
 
+from localnet.guard import HOTKEY_HEADER
 from localnet.miner.assessment import Assessment, Response
 from localnet.miner.behaviours import Behaviour
 from localnet.miner.declaration import declare
@@ -34,7 +35,8 @@ class LocalMiner:
         clock: for its declarations, and for behaviours that wait.
         max_concurrent: open dispatches per type that it declares.
         skill_types: what it declares.
-        mortal: stop listening once it has declared itself, so that dispatches find nobody.
+        dies_after: stop listening once it has declared itself to all of these hotkeys, so that dispatches find nobody;
+            none: it lives.
     """
 
     def __init__(  # noqa: PLR0913 - each of them is one thing a miner is made of
@@ -46,7 +48,7 @@ class LocalMiner:
         *,
         max_concurrent: int = DEFAULT_MAX_CONCURRENT,
         skill_types: tuple[SkillType, ...] = ASSESSED_TYPES,
-        mortal: bool = False,
+        dies_after: Collection[str] = (),
     ) -> None:
         self.hotkey = kit.signer.hotkey
         self._kit = kit
@@ -54,7 +56,8 @@ class LocalMiner:
         self._clock = clock
         self._max_concurrent = max_concurrent
         self._skill_types = skill_types
-        self._mortal = mortal
+        self._dies_after = set(dies_after)
+        self._mortal = bool(dies_after)
         self._server = LocalServer(
             self.hotkey,
             validators,
@@ -74,7 +77,8 @@ class LocalMiner:
 
     async def _capabilities(self, request: web.Request) -> web.Response:
         await self._server.body(request)
-        if self._mortal:
+        self._dies_after.discard(request.headers.get(HOTKEY_HEADER, ""))
+        if self._mortal and not self._dies_after:
             await self._server.stop_listening()
         return answer(
             declare(

@@ -57,7 +57,8 @@ class Follower:
         for head in heads:
             ahead = range(head.number + 1, head.number + 2 * steps.at(head.number).tempo + 2)
             assert head.epoch_end == next(block for block in ahead if steps.stepped(block)) - 1
-            assert head.epoch - heads[0].epoch == steps.at(head.number).steps - steps.at(heads[0].number).steps
+            if steps.scheduled:
+                assert head.epoch - heads[0].epoch == steps.at(head.number).steps - steps.at(heads[0].number).steps
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -119,10 +120,10 @@ def test_a_schedule_beyond_the_longest_epoch_is_cut_short() -> None:
 @given(st.integers(0, U16_MAX), st.integers(1, 60), st.integers(0, 3_000_000), st.integers(0, 2_000))
 def test_the_block_number_alone_tells_where_old_runtimes_step(netuid: int, tempo: int, start: int, age: int) -> None:
     steps = Steps(netuid, tempo, scheduled=False, start=start)
-    first, _ = numbered_epoch(start, netuid, tempo, max(0, start - age))
+    registered = max(0, start - age)
     for block in range(start, start + 3 * tempo):
-        epoch, end = numbered_epoch(block, netuid, tempo, max(0, start - age))
-        assert epoch - first == steps.at(block).steps
+        epoch, end = numbered_epoch(block, netuid, tempo, registered)
+        assert epoch == (block - registered) // (tempo + 1)
         assert end is not None
         assert steps.stepped(end + 1)
         assert not any(map(steps.stepped, range(block + 1, end + 1)))
@@ -133,9 +134,10 @@ def test_the_longest_tempo_is_counted_as_any_other() -> None:
     steps = Steps(U16_MAX, U16_MAX, scheduled=False)
     assert steps.stepped(65_535)
     assert steps.at(65_535).steps == 1
-    assert numbered_epoch(65_535, U16_MAX, U16_MAX, 0) == (1, 131_070)
+    assert numbered_epoch(65_535, U16_MAX, U16_MAX, 0) == (0, 131_070)
+    assert numbered_epoch(65_536, U16_MAX, U16_MAX, 0) == (1, 131_070)
 
 
-def test_a_subnet_is_in_epoch_0_when_it_is_registered_and_never_before_it() -> None:
-    assert numbered_epoch(5_000_000, 3, 360, 5_000_000)[0] == 0
+def test_epochs_are_counted_from_the_registration_and_never_before_it() -> None:
+    assert [numbered_epoch(5_000_000 + age, 3, 360, 5_000_000)[0] for age in (0, 360, 361, 722)] == [0, 0, 1, 2]
     assert numbered_epoch(4_999_000, 3, 360, 5_000_000)[0] == 0

@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from weights_world import ME, MINERS, OWNER, blocks, build, count_submissions, give_scores, restarted, running
 
+from validator.chain.base import Head
 from validator.chain.simulated import SimulatedChain
+from validator.protocol.round import MetagraphSnapshot
 from validator.store import Store
 from validator.store.errors import StoreLockLostError
 from validator.telemetry import Event
@@ -25,6 +28,33 @@ async def test_each_epoch_gets_its_weights_once_late_in_it(store: Store) -> None
         (1, 34, "weights_sent"),
         (2, 54, "weights_sent"),
     ]
+
+
+class NumberedChain(SimulatedChain):
+    """An old runtime's: its epochs change five blocks before the subnet steps (D-22)."""
+
+    async def head(self) -> Head:
+        return self._moved(await super().head())
+
+    async def wait_for_block(self, number: int) -> Head:
+        return self._moved(await super().wait_for_block(number))
+
+    async def snapshot(self) -> MetagraphSnapshot:
+        snapshot = await super().snapshot()
+        return msgspec.structs.replace(snapshot, epoch=(snapshot.block + 5) // 20)
+
+    def _moved(self, head: Head) -> Head:
+        return head._replace(epoch=(head.number + 5) // 20)
+
+
+async def test_epochs_that_do_not_change_with_the_steps_get_weights_once_between_two_steps(store: Store) -> None:
+    world = build(store, chain=NumberedChain, weights_rate_limit=0)
+    await give_scores(store, world.subnet, {hotkey: 1.0 + n for n, hotkey in enumerate(MINERS)})
+    sent = count_submissions(world)
+    async with running(world):
+        await world.until_block(62)
+    assert blocks(await world.records()) == [(0, "confirmed", 14), (1, "confirmed", 34), (2, "confirmed", 54)]
+    assert sent == [14, 34, 54]
 
 
 async def test_the_line_the_row_and_the_chain_say_the_same(store: Store) -> None:

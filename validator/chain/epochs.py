@@ -17,10 +17,10 @@ MAX_TEMPO: Final = 50_400
 
 
 def numbered_epoch(block: int, netuid: int, tempo: int, registered: int) -> tuple[int, int | None]:
-    """Return the epoch's index and its last block, where the block's number decides.
+    """Return the epoch's index and the last block before the next step, where the block's number decides.
 
-    The index counts the steps since the subnet was registered: D-22's count, moved to where the chain steps, so that
-    it changes in the very block in which the weights take effect. It falls if the tempo is raised.
+    The index is D-22's count of lengths since the subnet was registered, which does not know where the chain steps: as
+    a rule it changes within what lies between two steps. It falls if the tempo is raised.
 
     Args:
         block: the block whose state is meant, its step included.
@@ -31,9 +31,8 @@ def numbered_epoch(block: int, netuid: int, tempo: int, registered: int) -> tupl
     if tempo == 0:
         return 0, None
     length = tempo + 1
-    steps = (block + netuid + 2) // length
-    before = (registered + netuid + 2) // length
-    return max(0, steps - before), (steps + 1) * length - netuid - 3
+    next_step = ((block + netuid + 2) // length + 1) * length - netuid - 2
+    return max(0, block - registered) // length, next_step - 1
 
 
 def planned_end(block: int, planned: int | None, since_step: int) -> int | None:

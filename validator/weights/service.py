@@ -95,9 +95,9 @@ class WeightService:
         self._submitter = Submitter(store, chain, clock, hotkey, self._told, settings.timeout_s)
         self._identity = {"netuid": netuid, "mechid": mechid}
         self._done_epoch: int | None = None
-        self._computed: tuple[int, Reason] | None = (
-            None  # the epoch whose vector was computed, and what stood in the way
-        )
+        self._served_end: int | None = None
+        # The epoch whose vector was computed, and what stood in the way.
+        self._computed: tuple[int, Reason] | None = None
         self._looked = False
         self._trying = False  # since the last attempt that ended without an error
         self._blocked: Reason | None = None
@@ -176,7 +176,7 @@ class WeightService:
         if not self._settings.dry_run and (not self._looked or (await self._watch.known()).open is not None):
             await self._look()
         due = due_block(head, self._settings.blocks_before_epoch_end)
-        if await self._done(head.epoch):
+        if await self._done(head.epoch) or (head.epoch_end is not None and head.epoch_end == self._served_end):
             return soon if head.epoch_end is None else head.epoch_end + 1
         if head.number < due:
             return due
@@ -212,7 +212,8 @@ class WeightService:
         fate = await self._submitter.submit(sight, vector, validity(head, snapshot.block, self._settings.valid_blocks))
         self._blocked = None
         if fate is not None and fate.block is not None:
-            self._last_update = fate.block
+            # An older runtime's epoch may change before its step: the next one's weights would only replace these.
+            self._last_update, self._served_end = fate.block, head.epoch_end
         return soon
 
     async def _payable(self, sight: Sight) -> Vector | Hindrance:

@@ -89,7 +89,7 @@ async def test_the_declaration_is_made_anew_for_each_request() -> None:
 
 
 async def test_a_mortal_miner_declares_itself_and_is_gone() -> None:
-    async with bench(Thorough(), mortal=True) as miner:
+    async with bench(Thorough(), dies_after=[VALIDATOR.hotkey]) as miner:
         assert (await miner.capabilities()).status == 200
         assert (await miner.ask(JOB, "auditor")).judged.reason == Reason.DEADLINE_CONNECT
 
