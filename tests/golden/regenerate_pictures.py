@@ -49,7 +49,7 @@ class _Operator:
             self.pages = self._pool.submit(self._look)
             self.pages.add_done_callback(lambda _: loop.call_soon_threadsafe(self._stop.asked.set))
 
-    def ended(self, end: EndedRound) -> None:
+    def ended(self, end: EndedRound, validator: int) -> None:
         print(f"round {end.round_id}")  # noqa: T201 - a script
 
     def _look(self) -> dict[str, list[str]]:
