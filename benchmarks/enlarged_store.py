@@ -8,6 +8,7 @@ are of, so that they cannot be computed again; those that were there before can.
 import hashlib
 import zlib
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -88,7 +89,7 @@ def _attestations(connection: Connection, table: Table, copies: int) -> Iterator
 
 
 def _batches(rows: Iterator[Any]) -> Iterator[list[Any]]:
-    while batch := [row for row, _ in zip(rows, range(_AT_A_TIME), strict=False)]:
+    while batch := list(islice(rows, _AT_A_TIME)):
         yield batch
 
 
