@@ -36,7 +36,7 @@ async def test_a_vector_is_told_before_it_is_sent_and_its_fate_after(store: Stor
     assert (document.round_id, document.next_round, document.since_round) == ("0", "1", None)
     assert log.vectors[3][1].since_round == "0"
     assert dict(document.row) == dict(first.sent or {})
-    assert log.newest[1, 0].row == dict(world.subnet.weights(0, uids[ME]))
+    assert dict(log.newest[1, 0].row) == dict(world.subnet.weights(0, uids[ME]))
     async with store.read() as tx:
         vector = await tx.vectors.of_epoch(1, 0, 1)
     assert vector is not None

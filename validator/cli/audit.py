@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from validator.audit.log import FaultError, InFileError, compare_files, verify_file
+from validator.audit.log import ChainRow, FaultError, InFileError, compare_files, read_row, row_fault, verify_file
+from validator.audit.log.rows import MAX_ROW
 from validator.cli.audit_text import Sink, print_compared, print_fault, print_verified, write_log
 from validator.cli.cases import require_regular
 from validator.cli.errors import EXIT_NO, say_no
@@ -46,9 +47,21 @@ def verify(
         str | None,
         typer.Option(metavar="SS58", help="Whose log it must be; else whose it says it is.", show_default=False),
     ] = None,
+    rows: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="A row of weights on chain, to hold against the newest confirmed vector.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Check an export with nothing but the file. Exit 1: it does not hold, and where; 2: it is no such file."""
+    row = None if rows is None else _row(rows)
     checked_hotkeys(None if hotkey is None else [hotkey], "--hotkey")
     require_regular(file)
     size = file.stat().st_size
@@ -58,7 +71,10 @@ def verify(
         except FaultError as fault:
             print_fault(fault, as_json=as_json)
             raise typer.Exit(EXIT_NO) from None
-    print_verified(found, as_json=as_json)
+    wrong = None if row is None else row_fault(found, row)
+    if wrong is not None:
+        say_no(wrong)
+    print_verified(found, as_json=as_json, row=row)
 
 
 def compare(
@@ -93,3 +109,9 @@ def _up_to(advance: Callable[[int], None]) -> Callable[[int], None]:
         done = offset
 
     return advanced
+
+
+def _row(file: Path) -> ChainRow:
+    require_regular(file)
+    with file.open("rb") as stream:
+        return read_row(stream.read(MAX_ROW + 1))

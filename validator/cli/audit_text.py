@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
-from validator.audit.log import Compared, FaultError, Verified, audit_lines, first_sequence
+from validator.audit.log import ChainRow, Compared, FaultError, Verified, audit_lines, first_sequence
 from validator.audit.log.comparing import Relation
 from validator.cli.output import print_json, print_line
 from validator.cli.progress import progress
@@ -99,7 +99,7 @@ def print_compared(found: Compared, files: tuple[Path, Path], *, as_json: bool) 
         print_line(f"{files['ab'.index(found.longer)]} goes on where the other one ends")
 
 
-def print_verified(found: Verified, *, as_json: bool) -> None:
+def print_verified(found: Verified, *, as_json: bool, row: ChainRow | None = None) -> None:
     """Print what was checked, and what could not be yet."""
     if as_json:
         print_json({"ok": True, **asdict(found)})
@@ -120,10 +120,27 @@ def print_verified(found: Verified, *, as_json: bool) -> None:
         print_line(f"late qualities of code, each held against its answer: {found.filled}")
     if found.filled_before:
         print_line(f"late qualities of code of answers that the file does not show: {found.filled_before}")
-    if found.vectors:
-        fates = ", ".join(f"{many} {state}" for state, many in found.fates.items()) or "none sent"
-        print_line(f"vectors of weights: {found.vectors}; {fates}")
-    if found.fates_before:
-        print_line(f"fates of vectors that the file does not show: {found.fates_before}")
+    _print_weights(found)
+    if row is not None:
+        print_line(f"the row of uid {row.uid} at block {row.block} is that of the newest confirmed vector, exactly")
     if found.pending:
         print_line(f"draw pending: {found.pending} rounds, whose epoch's salt is not public yet")
+
+
+def _print_weights(found: Verified) -> None:
+    if not found.vectors:
+        print_line("weights: the file tells none; older programs wrote none into the log")
+        return
+    fates = ", ".join(f"{many} {state}" for state, many in found.fates.items()) or "none sent"
+    print_line(f"vectors of weights: {found.vectors}, of which {found.vectors_recomputed} recomputed in full; {fates}")
+    words = (
+        (found.scores_on_word, "scores of windows that began before the file"),
+        (found.reasons_on_word, "windows of which the file does not tell whether they are paid"),
+        (found.left_out, "miners left out of a vector as not registered"),
+        (found.fates_before, "fates of vectors that the file does not show"),
+    )
+    told = ", ".join(f"{many} {what}" for many, what in words if many)
+    if told:
+        print_line(f"of weights on the validator's word: {told}")
+    if found.vectors_pending:
+        print_line(f"weights pending: {found.vectors_pending} vectors, computed in a round that is not in the file yet")

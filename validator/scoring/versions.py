@@ -103,6 +103,7 @@ class Version:
 
     # Weights (SPEC 11): whether a miner's standing decides what its windows pay (SPEC 16, D-23)
     pays_by_standing = False
+    unpaid_reason = weights.unpaid_reason
     warm_up = weights.warm_up
     type_score = weights.type_score
     miner_score = weights.miner_score

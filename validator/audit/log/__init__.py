@@ -4,9 +4,11 @@ from validator.audit.log.comparing import Compared, InFileError, Place, compare_
 from validator.audit.log.export import audit_lines, first_sequence
 from validator.audit.log.faults import FaultError, NotAnAuditFileError
 from validator.audit.log.report import Verified
+from validator.audit.log.rows import ChainRow, read_row, row_fault
 from validator.audit.log.verify import verify_file
 
 __all__ = [
+    "ChainRow",
     "Compared",
     "FaultError",
     "InFileError",
@@ -16,5 +18,7 @@ __all__ = [
     "audit_lines",
     "compare_files",
     "first_sequence",
+    "read_row",
+    "row_fault",
     "verify_file",
 ]

@@ -1,7 +1,7 @@
 """What became of vectors, as a log tells it: each fate follows what was sent, and an epoch is confirmed once (D-28)."""
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -14,20 +14,23 @@ _KEPT_EPOCHS: Final = 100_000
 Epoch = tuple[int, int, int]
 
 
-class Confirmed(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Confirmed:
     """The newest vector of a mechanism that is on chain.
 
     Attributes:
+        netuid, mechid, epoch: which one.
         sequence: of its receipt.
-        epoch: that it is for.
         block: of inclusion.
-        row: uid to u16.
+        row: [uid, u16] by uid.
     """
 
-    sequence: int
+    netuid: int
+    mechid: int
     epoch: int
+    sequence: int
     block: int
-    row: Mapping[int, int]
+    row: tuple[tuple[int, int], ...]
 
 
 class _Sent(NamedTuple):
@@ -100,5 +103,5 @@ class Fates:
         self._confirmed[epoch] = fate.weights
         while len(self._confirmed) > _KEPT_EPOCHS:
             del self._confirmed[next(iter(self._confirmed))]
-        row = dict(zip(sent.row[::2], sent.row[1::2], strict=True))
-        self.newest[epoch[:2]] = Confirmed(fate.weights, link.epoch, fate.block, row)
+        row = tuple(zip(sent.row[::2], sent.row[1::2], strict=True))
+        self.newest[epoch[:2]] = Confirmed(*epoch, fate.weights, fate.block, row)

@@ -3,18 +3,24 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from validator.audit.log.fates import Confirmed
+from validator.audit.log.pay import Frozen
 from validator.protocol.receipt import RoundEndState
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One round that holds. `pending`: the salt is not public, so its groups could not be drawn again."""
+    """One round that holds. `pending`: the salt is not public, so its groups could not be drawn again.
+
+    `told`: what vectors ask of it; None where it was not frozen, or nobody can read its input.
+    """
 
     state: RoundEndState
     tasks: int = 0
     answers: int = 0
     proofs: int = 0
     pending: bool = False
+    told: Frozen | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +40,14 @@ class Verified:
         filled: late qualities, each held against an answer that the file shows (SPEC 12).
         filled_before: late qualities of answers from before the file, or forgotten since: the validator's word.
         vectors: vectors that were computed, sent or not (SPEC 16, D-28).
+        vectors_recomputed: of which everything followed from the file, but who was registered.
+        vectors_pending: that wait for a round which was open when they were computed and is not in the file.
+        scores_on_word: scores of a kind whose windows began before the file: the validator's word.
+        reasons_on_word: windows of which the file does not tell whether, or why, they are unpaid: the validator's word.
+        left_out: miners with a window who were left out of a vector as not registered: the validator's word.
         fates: how many submissions came to which state.
         fates_before: fates of vectors from before the file, or forgotten since: the validator's word.
+        confirmed: of each mechanism the vector that was confirmed last.
     """
 
     hotkey: str
@@ -54,5 +66,11 @@ class Verified:
     filled: int
     filled_before: int
     vectors: int
+    vectors_recomputed: int
+    vectors_pending: int
+    scores_on_word: int
+    reasons_on_word: int
+    left_out: int
     fates: Mapping[str, int]
     fates_before: int
+    confirmed: tuple[Confirmed, ...]

@@ -33,6 +33,7 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
     """
     lines = end.lines
     if lines.input is None or lines.plan is None:
+        standing.pay.end(end, None)
         return Checked(end.state)
     seed = None if salt is None else round_seed(salt, end.round_id, end.block_hash).hex()
     planned = read_planned(reader, end, lines.input, lines.plan, seed)
@@ -40,7 +41,7 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
     _check_input(planned, receipt, end)
     scored_by = _version(planned, end)
     if scored_by is None:
-        return Checked(end.state, pending=not planned.drawn)
+        return Checked(end.state, pending=not planned.drawn, told=standing.pay.end(end, planned))
     _check_groups(planned, end, scored_by)
     if planned.drawn:
         _check_plan(planned, end, scored_by)
@@ -50,14 +51,16 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
     wrong = standing.deferred.fault(planned.frozen)
     if wrong is not None:
         raise FaultError(planned.input_line, "input", end.round_id, wrong[1], wrong[0])
+    told = standing.pay.end(end, planned)
     if lines.answers is None or lines.outcome is None:
-        return Checked(end.state, pending=not planned.drawn)
+        return Checked(end.state, pending=not planned.drawn, told=told)
     answers = read_answers(reader, end, lines.answers)
     check_answers(planned, answers, end, scored_by)
     outcome, found = read_outcome(reader, end, lines.outcome)
     _check_outcome(planned, answers, outcome, found, end, scored_by)
     standing.add(scored_by, planned, outcome)
     standing.deferred.add(scored_by, planned, answers.results, outcome)
+    standing.pay.settle(scored_by, planned, answers.results, outcome)
     proofs = check_proofs(reader, end, receipt.validator_hotkey, planned, answers, outcome)
     return Checked(
         end.state,
@@ -65,6 +68,7 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
         answers=len(answers.results.passed),
         proofs=proofs,
         pending=not planned.drawn,
+        told=told,
     )
 
 

@@ -1,11 +1,13 @@
 """What a log says of its miners from round to round: only outcomes change it (SPEC 9, 10)."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from validator.audit.log.documents import Planned
 from validator.audit.log.filled import Deferred
+from validator.audit.log.pay import Pay
 from validator.audit.log.reruns import RerunResults
 from validator.protocol.round import AgreementPair, MinerState, RoundInput, RoundOutcome
 from validator.protocol.skill_types import SkillType
@@ -31,11 +33,13 @@ class Standing:
         whole: the log begins with the first round, so that nobody can have a past which it does not tell.
         reruns: whose answers may come back from a rerun.
         deferred: answers whose quality is to come.
+        pay: what decides who is paid.
     """
 
     whole: bool = False
     reruns: RerunResults = field(default_factory=RerunResults)
     deferred: Deferred = field(default_factory=Deferred)
+    pay: Pay = field(default_factory=Pay)
     _known: dict[str, _Known] = field(default_factory=dict)
 
     @property
@@ -58,6 +62,16 @@ class Standing:
             known.flags = miner.flags
         place = self.reruns.fault(frozen.reruns)
         return None if place is None else f"reruns{place}"
+
+    def stands(self, hotkey: str) -> tuple[int, Mapping[SkillType, float]] | None:
+        """Return how many flags a miner has at most, and its reputations; None where the log told nothing of it."""
+        known = self._of(hotkey)
+        return None if known is None else (known.flags, known.reputations)
+
+    def at_most(self, hotkey: str, flags: int) -> None:
+        """Learn that a miner has no more flags than that."""
+        if known := self._known.get(hotkey):
+            known.flags = min(known.flags, flags)
 
     def add(self, scored_by: Version, planned: Planned, outcome: RoundOutcome) -> None:
         """Take in what a settled round came to; miners that no input has told of yet stay unknown."""

@@ -69,19 +69,21 @@ def _verify(reader: LineReader, chain: Chain, salts: Mapping[str, bytes], progre
     counted: Counter[str] = Counter()
     rounds: Counter[str] = Counter()
     first_round = last_round = None
-    standing, vectors = Standing(), Vectors()
+    standing = Standing()
+    vectors = Vectors(standing.pay, standing)
     while (found := reader.next("receipt", None)) is not None:
         if found.kind != "receipt":
             raise FaultError(
                 found.number, found.kind, None, "no receipt names this line: repeated, out of order or added"
             )
         receipt = chain.add(found)
-        vectors.add(reader, found, receipt)
-        standing.whole = standing.whole or receipt.first_round == "0"
+        standing.whole = standing.pay.whole = standing.whole or receipt.first_round == "0"
+        vectors.add(reader, found, receipt, chain.next_round)
         if receipt.round is not None:
             if first_round is None:
                 first_round = standing.reruns.since = standing.deferred.since = receipt.round.index
             checked = check_round(reader, receipt, receipt.round, salts.get(receipt.commitment or ""), standing)
+            vectors.end(receipt.round.index, checked.told, receipt.validator_hotkey)
             rounds[checked.state] += 1
             counted.update(
                 tasks=checked.tasks, answers=checked.answers, proofs=checked.proofs, pending=int(checked.pending)
@@ -108,7 +110,13 @@ def _verify(reader: LineReader, chain: Chain, salts: Mapping[str, bytes], progre
         reruns_before=standing.reruns.before,
         filled=standing.deferred.held,
         filled_before=standing.deferred.before,
-        vectors=vectors.told,
+        vectors=vectors.counted["told"],
+        vectors_recomputed=vectors.counted["recomputed"],
+        vectors_pending=vectors.waiting,
+        scores_on_word=vectors.counted["scores"],
+        reasons_on_word=vectors.counted["reasons"],
+        left_out=vectors.counted["left_out"],
         fates=dict(sorted(vectors.fates.states.items())),
         fates_before=vectors.fates.before,
+        confirmed=tuple(found for _, found in sorted(vectors.fates.newest.items())),
     )

@@ -6,9 +6,10 @@ from types import MappingProxyType
 from typing import Final
 
 from validator.protocol.means import mean
+from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.scoring.rules import Ruled
-from validator.scoring.values import MinerStanding, Share, WeightPlan
+from validator.scoring.values import MinerStanding, Share, TypeStanding, WeightPlan
 
 Windows = Mapping[str, Mapping[str, Sequence[float]]]
 Standing = Mapping[str, MinerStanding]
@@ -77,6 +78,11 @@ def kind_weights(
     """
     scores = [planned if kind.types == (SkillType.WORKFLOW,) else assessed for kind in kinds]
     return _mixed(version, assessed, kinds, scores)
+
+
+def unpaid_reason(version: Ruled, flags: int, standing: TypeStanding | None) -> Reason | None:  # noqa: ARG001 - 1.1.0 asks
+    """Return why a window does not pay: every window does in this version."""
+    return None
 
 
 def share_of(version: Ruled, full: int) -> float:  # noqa: ARG001 - 1.1.0 asks
