@@ -164,3 +164,18 @@ def test_the_log_of_the_demo_verifies_anywhere_to_the_last_draw(
     found = json.loads(run("audit", "verify", "log.jsonl", "--json", cwd=file.parent).stdout)
     assert (found["ok"], found["rounds"], found["pending"]) == (True, {"settled": result["settled"]}, 0)
     assert (found["tasks"], found["proofs"]) == (result["tasks"], result["tasks"])
+    assert found["vectors_recomputed"] == found["vectors"] >= found["fates"]["confirmed"] > 1
+    (last,) = [one for one in found["confirmed"] if one["mechid"] == 0]
+    assert shares_by_hotkey(file, last["row"]) == result["payout"]["rows"][0]["shares"]
+    row = {"netuid": 1, "mechid": 0, "uid": 0, "block": last["block"], "row": last["row"]}
+    (file.parent / "row.json").write_text(json.dumps(row))
+    assert "exactly" in run("audit", "verify", "log.jsonl", "--rows", "row.json", cwd=file.parent).stdout
+
+
+def shares_by_hotkey(log: Path, row: list[list[int]]) -> dict[str, float]:
+    """The row's shares, by the hotkeys that the log gives its uids."""
+    lines = [json.loads(line)["weights"] for line in log.read_bytes().splitlines() if line.startswith(b'{"weights":')]
+    told = next(line for line in reversed(lines) if line["row"] == row)
+    uids = {one["uid"]: one["hotkey"] for one in (*told["miners"], *filter(None, [told["owner"]]))}
+    total = sum(value for _, value in row)
+    return {uids[uid]: value / total for uid, value in row}
