@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from validator.miners.calls import Call, Reply, Sent
 from validator.outgoing.addresses import AddressRefusedError, axon_address
 from validator.outgoing.body import Body
+from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
+from validator.protocol.round import RawAnswer
 from validator.sources import Clock
 
 _OK = 200
@@ -94,5 +96,12 @@ def _judge(reply: ScriptedReply, call: Call) -> Reply:
     if reply.status != _OK:
         return Reply(Reason.DEADLINE_STATUS, reply.status, reply.seconds, None, f"status {reply.status}")
     if len(reply.body) > call.limit:
-        return Reply(Reason.PARSE_TOO_LARGE, reply.status, reply.seconds, None, f"more than {call.limit} bytes")
-    return Reply(None, reply.status, reply.seconds, Body(reply.body), "")
+        read = _raw(reply.body[: call.limit], complete=False)
+        return Reply(
+            Reason.PARSE_TOO_LARGE, reply.status, reply.seconds, None, f"more than {call.limit} bytes", raw=read
+        )
+    return Reply(None, reply.status, reply.seconds, Body(reply.body), "", raw=_raw(reply.body, complete=True))
+
+
+def _raw(body: bytes, *, complete: bool) -> RawAnswer:
+    return RawAnswer(sha256_hex(body), len(body), complete)

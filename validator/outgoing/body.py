@@ -1,6 +1,7 @@
 """Response bodies that cost little memory: small ones in memory, larger ones in a temporary file."""
 
 import asyncio
+import hashlib
 import tempfile
 from concurrent.futures import Executor
 from pathlib import Path
@@ -8,6 +9,7 @@ from types import TracebackType
 from typing import IO, Final, Self
 
 from validator.protocol.errors import ValidatorError
+from validator.protocol.round import RawAnswer
 
 MEMORY_LIMIT: Final = 256 * 1024  # bytes of one body in memory
 
@@ -53,7 +55,7 @@ class Body:
 
 
 class Spool:
-    """Collects one body while it arrives; whole blocks are written in `threads`, never on the event loop.
+    """Collects one body while it arrives; whole blocks are hashed and written in `threads`, never on the event loop.
 
     Args:
         threads: where files are opened and written.
@@ -65,6 +67,7 @@ class Spool:
         self._folder = folder
         self._buffer = bytearray()
         self._file: IO[bytes] | None = None
+        self._hash = hashlib.sha256()
         self.size = 0
 
     async def write(self, chunk: bytes) -> None:
@@ -78,6 +81,12 @@ class Spool:
         if len(self._buffer) > MEMORY_LIMIT:
             block, self._buffer = self._buffer, bytearray()
             await self._write_off_loop(block)
+
+    def raw(self, *, complete: bool) -> RawAnswer:
+        """Return what is kept for good of the bytes so far; before `finish` and `discard`."""
+        whole = self._hash.copy()
+        whole.update(self._buffer)
+        return RawAnswer(whole.hexdigest(), self.size, complete)
 
     def finish(self) -> Body:
         """Return the body; the spool is done."""
@@ -103,6 +112,7 @@ class Spool:
     def _append(self, block: bytearray) -> None:
         if self._file is None:
             self._file = tempfile.TemporaryFile(buffering=0, dir=self._folder)  # noqa: SIM115 - the Body closes it
+        self._hash.update(block)
         view = memoryview(block)
         while view:
             view = view[self._file.write(view) :]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from validator.outgoing.body import Body
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Axon
+from validator.protocol.round import Axon, RawAnswer
 
 Sent = Callable[[], Awaitable[None]]
 """Awaited once, when the connection stands and before the first byte goes out; its time does not count for the
@@ -48,6 +48,7 @@ class Reply:
             A moment of the monotonic clock, as are those of `heard`.
         heard: when the first and the newest byte of a response arrived; None where none did.
         no_route: whether it failed for want of a route or of name service, here or at the peer's.
+        raw: of the bytes of the body that arrived, also where it failed; None where none did (SPEC 16, D-28).
     """
 
     reason: Reason | None
@@ -58,3 +59,4 @@ class Reply:
     sending: float | None = None
     heard: tuple[float, float] | None = None
     no_route: bool = False
+    raw: RawAnswer | None = None

@@ -136,8 +136,9 @@ class Exchange:
             await spool.write(chunk)
         seconds = self._seconds_to_end()
         if seconds > self._call.deadline_s:
-            return self._failed(Reason.DEADLINE_LATE, f"after {seconds:.3f} s")
-        return Reply(None, response.status, seconds, spool.finish(), "", self._sending, self._heard)
+            return self._failed(Reason.DEADLINE_LATE, f"after {seconds:.3f} s", complete=True)
+        raw = spool.raw(complete=True)
+        return Reply(None, response.status, seconds, spool.finish(), "", self._sending, self._heard, raw=raw)
 
     async def _next_chunk(self, response: ClientResponse) -> bytes:
         if self._started is None:
@@ -174,11 +175,12 @@ class Exchange:
     def _heard(self) -> tuple[float, float] | None:
         return None if self._connector.wire is None else self._connector.wire.heard
 
-    def _failed(self, reason: Reason, detail: str, *, no_route: bool = False) -> Reply:
+    def _failed(self, reason: Reason, detail: str, *, no_route: bool = False, complete: bool = False) -> Reply:
+        raw = self._spool.raw(complete=complete) if complete or self._spool.size else None
         self._spool.discard()
         seconds = None if self._started is None else self._loop.time() - self._started
         status = None if self._connector.wire is None else self._connector.wire.status
-        return Reply(reason, status, seconds, None, printable(detail), self._sending, self._heard, no_route)
+        return Reply(reason, status, seconds, None, printable(detail), self._sending, self._heard, no_route, raw)
 
 
 def _session(connector: OneCallConnector) -> ClientSession:

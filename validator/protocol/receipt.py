@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from validator.protocol.acts import Acts
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.limits import MAX_SAFE_INTEGER
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
@@ -63,7 +64,16 @@ class RoundLines(Document, frozen=True):
 
 
 class RoundEnd(Document, frozen=True):
-    """How a round ended. `scoring_version` is None where it was not scored and its input is not known."""
+    """How a round ended.
+
+    Attributes:
+        round_id, epoch, block, block_hash: which round, and what it was pinned to.
+        state, reason: its end.
+        scoring_version: None where it was not scored and its input is not known.
+        lines: its other lines.
+        acts: what an operator did since the round before was frozen, so that this one's input shows it (D-28); unset
+            where the round was skipped, or frozen before acts were told.
+    """
 
     round_id: Decimal
     epoch: Count
@@ -73,6 +83,7 @@ class RoundEnd(Document, frozen=True):
     reason: Code
     scoring_version: Version | None
     lines: RoundLines
+    acts: Acts | UnsetType = UNSET
 
     @property
     def index(self) -> int:

@@ -177,7 +177,12 @@ class Dispatcher:
         reason = reply.reason
         await self.store.lasting(
             lambda tx: tx.dispatches.failed(
-                key_of(frozen, expected), reason, seconds=reply.seconds, status=reply.status, detail=reply.detail
+                key_of(frozen, expected),
+                reason,
+                seconds=reply.seconds,
+                status=reply.status,
+                detail=reply.detail,
+                raw=reply.raw,
             )
         )
         judged = reject(expected, reply.reason, reply.seconds, reply.detail)
@@ -197,7 +202,12 @@ class Dispatcher:
         """Make a dispatch void alone, now."""
         await self.store.lasting(
             lambda tx: tx.dispatches.void(
-                key_of(frozen, expected), reason, seconds=reply.seconds, status=reply.status, detail=detail
+                key_of(frozen, expected),
+                reason,
+                seconds=reply.seconds,
+                status=reply.status,
+                detail=detail,
+                raw=reply.raw,
             )
         )
         task_id, hotkey = expected.task.task_id, expected.hotkey
@@ -235,23 +245,27 @@ class Dispatcher:
     async def _keep_and_judge(
         self, key: DispatchKey, expected: Expected[RoundTask], reply: Reply, attribution: Attribution
     ) -> Judged | None:
-        if reply.body is None or reply.status is None:
-            raise RuntimeError("a reply without a reason has a body and a status")
+        if reply.body is None:
+            raise RuntimeError("a reply without a reason has a body")
         seconds, stalled = attribution.own_time(reply, expected.task.windows.of(expected.role).t_min)
         with reply.body as received:
-            await self._keep(key, received, seconds, reply.status, stalled)
+            await self._keep(key, received, seconds, reply, stalled)
             judged = await self.gates.judge(key, expected, received.read, seconds)
         return judged if isinstance(judged, Judged) else await self._run(key, expected, judged, seconds)
 
-    async def _keep(self, key: DispatchKey, received: Body, seconds: float, status: int, stalled: float) -> None:
+    async def _keep(self, key: DispatchKey, received: Body, seconds: float, reply: Reply, stalled: float) -> None:
         """Store an answer; one at a time is in memory, however many wait for the store.
 
         Those that wait have what `MEMORY_LIMIT` allows each in memory and the rest in a temporary file.
         """
-        at = self.clock.now()
+        if reply.status is None:
+            raise RuntimeError("a reply without a reason has a status")
+        at, status = self.clock.now(), reply.status
         async with self.storing:
-            raw = await asyncio.to_thread(received.read)
-            await self.store.lasting(lambda tx: tx.dispatches.answered(key, seconds, status, raw, at, stalled=stalled))
+            body = await asyncio.to_thread(received.read)
+            await self.store.lasting(
+                lambda tx: tx.dispatches.answered(key, seconds, status, body, at, stalled=stalled, raw=reply.raw)
+            )
 
     async def _run(
         self, key: DispatchKey, expected: Expected[RoundTask], accepted: Accepted, seconds: float

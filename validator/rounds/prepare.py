@@ -139,6 +139,7 @@ class Preparer:
         self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot, salt: SaltRecord, packed: list[PackedTask]
     ) -> RoundInput:
         scoring_version = self.schedule.version_at(snapshot.epoch)
+        await tx.acts.tell(int(round_id))
         return RoundInput(
             input_version=INPUT_VERSION,
             scoring_version=scoring_version,
@@ -173,7 +174,7 @@ async def miner_states(  # noqa: PLR0913, PLR0917 - whose past, as of when, and 
     reputations = await tx.reputations.all()
     history = await tx.histories.before(round_id, rules.groups.history_rounds)
     agreements = await tx.agreements.windows(rules.collusion.window)
-    flags = await tx.flags.standing()
+    flags = await tx.acts.standing_in_input()
     registered = {neuron.hotkey for neuron in snapshot.neurons} - {own_hotkey}
     return tuple(
         _miner_state(document, reputations, history, agreements, flags.get(document.hotkey, 0))

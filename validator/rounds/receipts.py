@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from msgspec import structs
+
 from validator.protocol.receipt import ReceiptKind, RevealedSalt, RoundEnd
 from validator.protocol.signatures import Signer
 from validator.sources import Clock
@@ -21,7 +23,8 @@ async def write_receipt(tx: Transaction, signer: Signer, now: datetime, end: Rou
     """
     if not await tx.receipts.count():
         await append(tx, signer, now, "opening", await commitments(tx), Says(first_round=end.index))
-    await _append(tx, signer, now, "round", end)
+    told = structs.replace(end, acts=await tx.acts.of_round(end.index))
+    await _append(tx, signer, now, "round", told)
 
 
 async def close_epoch(store: Store, signer: Signer, clock: Clock) -> bool:

@@ -23,6 +23,7 @@ from validator.protocol.receipt import (
     plan_line,
 )
 from validator.protocol.round import (
+    RawAnswers,
     Rejection,
     RoundInput,
     RoundOutcome,
@@ -148,9 +149,10 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     scored_by = version(frozen.scoring_version)
     async with store.read() as tx:
         room = most_reruns - await tx.reruns.unended()
+        raw = await tx.raw_answers.of_round(frozen.index)
     # A thread: hostile answers can be so long that scoring them takes a second for each group.
     with _no_collection():
-        scored = await asyncio.to_thread(_score, scored_by, signer, frozen, plan, returned, room)
+        scored = await asyncio.to_thread(_score, scored_by, signer, frozen, plan, returned, raw, room)
     outcome, now = scored.outcome, clock.now()
 
     async def write(tx: Transaction) -> None:
@@ -213,9 +215,15 @@ def _no_collection() -> Iterator[None]:
 
 
 def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
-    scored_by: Version, signer: Signer, frozen: RoundInput, plan: RoundPlan, returned: Returned, room: int
+    scored_by: Version,
+    signer: Signer,
+    frozen: RoundInput,
+    plan: RoundPlan,
+    returned: Returned,
+    raw: RawAnswers | msgspec.UnsetType,
+    room: int,
 ) -> Scored:
-    results = round_results(scored_by, frozen, plan, returned)
+    results = msgspec.structs.replace(round_results(scored_by, frozen, plan, returned), raw=raw)
     outcome = scored_by.score(frozen, plan, results)
     wanted = queued_reruns(scored_by, frozen, plan, outcome)
     queued = wanted if len(wanted) <= room else ()

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS, Reason
-from validator.protocol.round import AssessedMember, MemberOutcome
+from validator.protocol.round import AssessedMember, MemberOutcome, RawAnswer
 from validator.protocol.skill_types import SkillType
 
 DispatchState = Literal["planned", "sent", "answered", "failed", "void"]
@@ -33,6 +33,7 @@ class Dispatch:
         reason: of the gates; None while it is not judged.
         detail: what exactly was wrong, for people.
         body_bytes: size of the stored body; None without one. It stays when retention removes the body.
+        raw: of the bytes that arrived, kept or not; None where none did, and in rounds from before that was kept.
         signed_sha256: of the attestation or the plan; None where the answer did not pass.
         score: what it came to; None before its round is settled, for void tasks, and where scores were not asked for.
     """
@@ -52,6 +53,7 @@ class Dispatch:
     signed_sha256: str | None
     stalled: float | None = None
     score: MemberOutcome | None = None
+    raw: RawAnswer | None = None
 
     @property
     def void_alone(self) -> bool:

@@ -120,7 +120,7 @@ async def _standing(  # noqa: PLR0913, PLR0917 - what was read
     following: int,
 ) -> dict[str, MinerStanding]:
     rules = pays.rules
-    flags = await tx.flags.standing()
+    flags = await tx.acts.standing_in_log()
     reputations = await tx.reputations.all()
     failures = await tx.histories.failures(following, rules.groups.history_rounds)
 

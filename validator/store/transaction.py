@@ -3,6 +3,7 @@
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.store.packing import Packing
+from validator.store.repositories.acts import OperatorActs
 from validator.store.repositories.agreements import Agreements
 from validator.store.repositories.bundles import Bundles
 from validator.store.repositories.capabilities import CapabilityDocuments
@@ -18,6 +19,7 @@ from validator.store.repositories.groups import Groups
 from validator.store.repositories.histories import Histories
 from validator.store.repositories.miners import Miners
 from validator.store.repositories.proofs import Proofs
+from validator.store.repositories.raw_answers import RawDigests
 from validator.store.repositories.receipts import Receipts
 from validator.store.repositories.reputations import Reputations
 from validator.store.repositories.reruns import Reruns
@@ -60,12 +62,14 @@ class Transaction:
         self.exclusions = Exclusions(connection, packing)
         self.dispatches = Dispatches(connection, packing)
         self.submissions = Submissions(connection, packing)
+        self.raw_answers = RawDigests(connection, packing)
         self.sssas = Sssas(connection, packing)
         self.stalls = Stalls(connection, packing)
         self.histories = Histories(connection, packing)
         self.scores = Scores(connection, packing)
         self.agreements = Agreements(connection, packing)
         self.flags = Flags(connection, packing)
+        self.acts = OperatorActs(connection, packing)
         self.reputations = Reputations(connection, packing)
         self.windows = Windows(connection, packing)
         self.vectors = WeightVectors(connection, packing)

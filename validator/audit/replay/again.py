@@ -52,6 +52,8 @@ async def judge_again(
             continue
         if len(body) != record.body_bytes:
             damaged.append(Difference(_path(record.key), f"stored {len(body)} bytes, received {record.body_bytes}"))
+        elif record.raw is not None and not record.raw.holds(body):
+            damaged.append(Difference(_path(record.key), "the stored bytes are not those that arrived: other digest"))
         gates.judge((record.key.task_id, record.key.hotkey), record.role, body, record.seconds, stored.get(record.key))
         counted["judged"] += 1
     bodies = Bodies(

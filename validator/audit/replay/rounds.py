@@ -165,7 +165,10 @@ class _Replay:
         }
         self.bodies, differences = await judge_again(self.tx, frozen, counted, judged)
         self.found.extend(differences[:1])
-        return RoundResults.of(judged.values(), void, tuple(alone.values())) if judged.keys() == expected else None
+        raw = await self._read("dispatches", self.tx.raw_answers.of_round(self.round_id))
+        if raw is None or judged.keys() != expected:
+            return None
+        return RoundResults.of(judged.values(), void, tuple(alone.values()), raw)
 
     async def _outcome(self, outcome: RoundOutcome) -> None:
         data = await self._read("outcome", self.tx.rounds.document_bytes(self.round_id, "outcome"))

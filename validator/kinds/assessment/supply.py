@@ -86,5 +86,6 @@ def pack_task(rules: Rules, round_id: str, slot: int, sourced: SourcedTask, nonc
         truth=task.truth,
         canary=task.canary,
         index=index,
+        own_windows=task.windows is not None,
     )
     return PackedTask(packed, bundle)

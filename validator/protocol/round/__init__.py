@@ -32,6 +32,7 @@ from validator.protocol.round.plan import (
     Mode,
     RoundPlan,
 )
+from validator.protocol.round.raw import RawAnswer, RawAnswers
 from validator.protocol.round.results import (
     Checks,
     Judgement,
@@ -74,6 +75,8 @@ __all__ = [
     "Neuron",
     "Passed",
     "RanMember",
+    "RawAnswer",
+    "RawAnswers",
     "Rejection",
     "ReputationEvent",
     "ReputationKind",

@@ -32,6 +32,7 @@ from validator.protocol.round.outcome import (
     RoundOutcome,
     WorkflowOutcome,
 )
+from validator.protocol.round.raw import RawAnswers
 from validator.protocol.round.results import (
     Passed,
     Rejection,
@@ -74,10 +75,11 @@ class TaskForm(AnyTask, frozen=True):
     canary: CanarySpec | None
     index: tuple[IndexEntry, ...]
     workflow: WorkflowTask | None = None
+    own_windows: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 _OF_GOALS: Final[Mapping[str, Any]] = MappingProxyType(
-    {"provenance": "curated", "truth": None, "canary": None, "index": ()}
+    {"provenance": "curated", "truth": None, "canary": None, "index": (), "own_windows": msgspec.UNSET}
 )
 """What stands in the fields of an assessment where the task is none."""
 
@@ -145,7 +147,8 @@ def read_input(data: bytes) -> RoundInput:
 class ResultsForm(Document, frozen=True):
     """Everything that came back, a list per kind of answer, each in the order of the plan.
 
-    Void dispatches are absent where there are none, as in every record from before them, whose bytes are signed.
+    Void dispatches are absent where there are none, as in every record from before them, whose bytes are signed; so is
+    `raw` where nothing was digested.
     """
 
     submissions: tuple[Submission, ...]
@@ -153,6 +156,7 @@ class ResultsForm(Document, frozen=True):
     void: tuple[VoidTask, ...] = ()
     workflows: tuple[WorkflowSubmission, ...] = ()
     void_dispatches: tuple[VoidDispatch, ...] | msgspec.UnsetType = msgspec.UNSET
+    raw: RawAnswers | msgspec.UnsetType = msgspec.UNSET
 
 
 def results_form(results: RoundResults) -> ResultsForm:
@@ -163,12 +167,14 @@ def results_form(results: RoundResults) -> ResultsForm:
         void=results.void,
         workflows=tuple(one for one in results.passed if isinstance(one, WorkflowSubmission)),
         void_dispatches=results.alone or msgspec.UNSET,
+        raw=results.raw,
     )
 
 
 def results_of(form: ResultsForm) -> RoundResults:
     """Return what came back."""
-    return RoundResults((*form.submissions, *form.workflows), form.rejections, form.void, form.void_dispatches or ())
+    passed: tuple[Passed, ...] = (*form.submissions, *form.workflows)
+    return RoundResults(passed, form.rejections, form.void, form.void_dispatches or (), form.raw)
 
 
 def placed(results: RoundResults) -> Iterator[tuple[str, Passed]]:

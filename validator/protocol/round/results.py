@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from typing import Annotated, ClassVar, TypeVar
 
-from msgspec import Meta, structs
+from msgspec import UNSET, Meta, UnsetType, structs
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
+from validator.protocol.round.raw import RawAnswers
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.sssa import Document, Sssa, Unit
 from validator.protocol.task import Windows
@@ -155,16 +156,22 @@ class RoundResults(Document, frozen=True):
         rejections: dispatches that failed a gate, in the order of the plan.
         void: tasks that enter nothing.
         alone: dispatches of other tasks that enter nothing (D-26), in the order of the plan.
+        raw: what is known of the bytes of every answer (D-28); unset in rounds from before they were digested.
     """
 
     passed: tuple[Passed, ...]
     rejections: tuple[Rejection, ...]
     void: tuple[VoidTask, ...] = ()
     alone: tuple[VoidDispatch, ...] = ()
+    raw: RawAnswers | UnsetType = UNSET
 
     @classmethod
     def of(
-        cls, judgements: Iterable[Judgement], void: tuple[VoidTask, ...] = (), alone: tuple[VoidDispatch, ...] = ()
+        cls,
+        judgements: Iterable[Judgement],
+        void: tuple[VoidTask, ...] = (),
+        alone: tuple[VoidDispatch, ...] = (),
+        raw: RawAnswers | UnsetType = UNSET,
     ) -> "RoundResults":
         """Return the results that these judgements are, given in the order of the plan."""
         every = tuple(judgements)
@@ -173,6 +180,7 @@ class RoundResults(Document, frozen=True):
             rejections=tuple(one for one in every if isinstance(one, Rejection)),
             void=void,
             alone=alone,
+            raw=raw,
         )
 
     def answers(self, task_id: str, kind: type[A]) -> tuple[A, ...]:

@@ -2,6 +2,8 @@
 
 from typing import ClassVar, Literal
 
+from msgspec import UNSET, UnsetType
+
 from validator.protocol.answer import CanarySpec
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.round.results import Passed, Submission, WorkflowSubmission
@@ -49,6 +51,8 @@ class AssessmentTask(AnyTask, frozen=True):
         truth: what is known of the bundle.
         canary: where its marker stands; None for a bundle without one.
         index: of the bundle as dispatched.
+        own_windows: whether the task came with its windows, or they are those of the round's version (D-28); unset in
+            rounds from before that was noted.
         answer: what an answer to it is once it has passed.
     """
 
@@ -56,6 +60,7 @@ class AssessmentTask(AnyTask, frozen=True):
     truth: Truth | None
     canary: CanarySpec | None
     index: tuple[IndexEntry, ...]
+    own_windows: bool | UnsetType = UNSET
 
     answer: ClassVar[type[Passed]] = Submission
 

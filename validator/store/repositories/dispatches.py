@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Row, Table, and_, func, select, update
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS, Reason
-from validator.protocol.round import Passed, RoundInput, RoundPlan
+from validator.protocol.round import Passed, RawAnswer, RoundInput, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.store.dispatch import Dispatch, DispatchKey, DispatchState
 from validator.store.errors import MismatchError, WrongStateError
@@ -64,6 +64,7 @@ class Dispatches(Repository):
         received_at: datetime,
         *,
         stalled: float = 0.0,
+        raw: RawAnswer | None = None,
     ) -> None:
         """Keep a whole response with its raw body, before anything is read from it.
 
@@ -74,6 +75,7 @@ class Dispatches(Repository):
             body: as received; None where there is none to keep.
             received_at: when the last byte came.
             stalled: seconds that were measured beside those, while the validator stood still (D-26).
+            raw: what was made of the body's bytes as they arrived (D-28).
 
         Raises:
             AlreadySettledError: its round has ended.
@@ -86,13 +88,14 @@ class Dispatches(Repository):
             "received_at": received_at,
             "body_bytes": None if body is None else len(body),
             "stalled": stalled or None,
+            "raw": raw,
         }
         await self._move(key, ("sent",), values)
         if body is not None:
             row = {**key._asdict(), "body": await self._packing.pack(body), "stored_at": received_at}
             await self._insert(answers, [row])
 
-    async def failed(
+    async def failed(  # noqa: PLR0913 - what is known of a failure
         self,
         key: DispatchKey,
         reason: Reason,
@@ -100,6 +103,7 @@ class Dispatches(Repository):
         seconds: float | None = None,
         status: int | None = None,
         detail: str = "",
+        raw: RawAnswer | None = None,
     ) -> None:
         """Note that no usable response came: gate 1, or a body over its limit.
 
@@ -109,13 +113,14 @@ class Dispatches(Repository):
             seconds: how long it took; None where nothing was sent.
             status: of the response, None without one.
             detail: for people; made printable and cut.
+            raw: of what arrived of a body all the same (D-28).
 
         Raises:
             MismatchError: `reason` is no gate's.
             AlreadySettledError: its round has ended.
             WrongStateError: it is not planned or sent.
         """
-        values = {"state": "failed", "reason": _gate(reason), "seconds": seconds, "http_status": status}
+        values = {"state": "failed", "reason": _gate(reason), "seconds": seconds, "http_status": status, "raw": raw}
         await self._move(key, ("planned", "sent"), {**values, "detail": detail or None})
 
     async def judged(
@@ -152,7 +157,7 @@ class Dispatches(Repository):
             values = {"reason": reason, **columns}
         await self._move(key, ("answered",), {**values, "detail": detail or None})
 
-    async def void(
+    async def void(  # noqa: PLR0913 - what is known of it
         self,
         key: DispatchKey,
         reason: Reason,
@@ -160,6 +165,7 @@ class Dispatches(Repository):
         seconds: float | None = None,
         status: int | None = None,
         detail: str = "",
+        raw: RawAnswer | None = None,
     ) -> None:
         """Make one dispatch void: the cause was on the validator's side (D-26). What was known of it stays.
 
@@ -169,6 +175,7 @@ class Dispatches(Repository):
             seconds: as for `failed`, where there is something new to tell; so are the others.
             status: likewise.
             detail: likewise.
+            raw: likewise.
 
         Raises:
             MismatchError: `reason` is not one of `OURS`.
@@ -176,7 +183,7 @@ class Dispatches(Repository):
         """
         if reason not in OURS:
             raise MismatchError(f"`{reason}` is no reason for which a dispatch alone is void")
-        told = {"seconds": seconds, "http_status": status, "detail": detail or None}
+        told = {"seconds": seconds, "http_status": status, "detail": detail or None, "raw": raw}
         values = {"state": "void", "reason": str(reason), "signed_sha256": None, "submission": None}
         known = {name: value for name, value in told.items() if value is not None}
         await self._move(key, ("planned", "sent", "answered", "failed", "void"), {**values, **known})
@@ -273,5 +280,6 @@ def _dispatch(row: Row[Any]) -> Dispatch:
         detail=row.detail,
         body_bytes=row.body_bytes,
         stalled=row.stalled,
+        raw=row.raw,
         signed_sha256=row.signed_sha256,
     )

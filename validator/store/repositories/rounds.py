@@ -30,9 +30,11 @@ from validator.store.repositories.miners import Miners
 from validator.store.repositories.salts import Salts
 from validator.store.repositories.tasks import Tasks
 from validator.store.tables import dispatches, rounds
+from validator.store.tables.rounds import RECORD_FORM
 
 T = TypeVar("T")
-_FACTS: Final = tuple(column for column in rounds.c if column.name not in ("input", "outcome", "declared_sha256"))
+_DOCUMENTS: Final = ("input", "outcome", "declared_sha256", "record_form")
+_FACTS: Final = tuple(column for column in rounds.c if column.name not in _DOCUMENTS)
 
 
 class NewestFrozen(NamedTuple):
@@ -89,6 +91,7 @@ class Rounds(Repository):
             "declared_sha256": await Declarations(self._connection, self._packing).put(round_input),
             "task_count": len(plan.groups),
             "dispatch_count": sum(len(group.members) for group in plan.groups),
+            "record_form": RECORD_FORM,
         }
         await self._create(round_id, facts)
         await Miners(self._connection, self._packing).seen(snapshot)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec import UNSET
 from sqlalchemy import Row, Select, and_, select
 
 from validator.protocol import typed
@@ -22,6 +23,7 @@ from validator.protocol.workflow_plan import WorkflowPlan
 from validator.store.dispatch import DispatchKey
 from validator.store.errors import DamagedError
 from validator.store.repositories.base import Repository
+from validator.store.repositories.raw_answers import RawDigests
 from validator.store.repositories.runs import WorkflowRuns
 from validator.store.repositories.sssas import Sssas
 from validator.store.tables import dispatches, tasks
@@ -35,7 +37,7 @@ class Submissions(Repository):
     """Submissions and rejections as judged."""
 
     async def results(self, round_id: int, only: Collection[str] | None = None) -> RoundResults:
-        """Return what came back, in the order of the plan; with `only`, of the tasks with these ids.
+        """Return what came back, in the order of the plan; with `only`, of the tasks with these ids, without `raw`.
 
         Answers that are not judged yet are in neither list; void tasks and dispatches appear only as such.
 
@@ -53,7 +55,8 @@ class Submissions(Repository):
         void_tasks = tuple(
             VoidTask(row.task_id, row.reason) for row in await self._all(void.order_by(tasks.c.position))
         )
-        return RoundResults.of(judgements, void_tasks, _alone(found, void_tasks))
+        raw = UNSET if only is not None else await RawDigests(self._connection, self._packing).of_round(round_id)
+        return RoundResults.of(judgements, void_tasks, _alone(found, void_tasks), raw)
 
     async def judgements(self, round_id: int) -> tuple[tuple[DispatchKey, Judgement | DamagedError | None], ...]:
         """Return what `results` does one by one, damage included; None for what was never judged, or is void."""

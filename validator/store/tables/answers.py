@@ -4,6 +4,7 @@ from typing import Final
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, LargeBinary, Table
 
+from validator.protocol.round import RawAnswer
 from validator.store.columns import Json, Message, Moment, Name, Real, ReasonCode
 from validator.store.tables.base import metadata, of_dispatch, of_task, one_of
 
@@ -40,6 +41,7 @@ dispatches = Table(
     Column("reason", ReasonCode),
     Column("detail", Message),
     Column("body_bytes", Integer),
+    Column("raw", Json(RawAnswer)),  # of what arrived, kept or not; stays when the body goes
     Column("stalled", Real),  # seconds that were measured and are not among `seconds`: the validator stood still
     Column("sssa_sha256", Name, ForeignKey("sssas.sha256"), key="signed_sha256"),  # or of the plan
     # Submission without its sssa, or WorkflowSubmission without its plan and with its run by hash

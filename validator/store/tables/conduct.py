@@ -1,9 +1,13 @@
 """Collusion flags, agreement samples and reputations."""
 
+from typing import Final
+
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, ForeignKey, Index, Integer, Table, UniqueConstraint
 
 from validator.store.columns import Message, Moment, Name, Real, ReasonCode
 from validator.store.tables.base import metadata
+
+UNTOLD: Final = -1  # cleared before the log told acts
 
 flags = Table(
     "flags",
@@ -18,6 +22,8 @@ flags = Table(
     Column("raised_at", Moment, nullable=False),
     Column("cleared_at", Moment),
     Column("cleared_reason", Message),
+    # The round from whose frozen input on it is cleared, and whose receipt says so; UNTOLD where none ever will.
+    Column("told_in", BigInteger),
     CheckConstraint("(cleared_at IS NULL) = (cleared_reason IS NULL)", name="cleared"),
     UniqueConstraint("hotkey", "skill_type", "round_id"),
 )
