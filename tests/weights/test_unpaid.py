@@ -64,6 +64,8 @@ async def test_who_is_ejected_is_unpaid_until_the_operator_clears_the_flags(stor
     assert await world.reason(caught) == "collusion_flags"
     async with store.begin() as tx:
         await tx.flags.clear(caught, "looked into", world.world.clock.now())
+    assert await world.reason(caught) == "collusion_flags"  # the log does not say so yet
+    await world.rounds()
     assert await world.reason(caught) is None
 
 

@@ -1,0 +1,134 @@
+"""What an operator did stands in the receipt of one round, the first that was frozen after it (SPEC 16, D-28)."""
+
+from pathlib import Path
+
+from audit_file import receipts
+from msgspec import UNSET
+from pay_world import KIND
+from sqlalchemy import text
+from store_migrating import migrate_to
+from world import VALIDATOR, World, frozen_of, on_virtual_time, online, prepared, tasks_of_all_types
+
+from validator.protocol.acts import MAX_ACTS, Acts, ClearedFlag, FlagsCleared
+from validator.protocol.round import FlagRaised
+from validator.protocol.skill_types import SkillType
+from validator.protocol.times import format_time
+from validator.rounds.resume import resume_rounds
+from validator.store import Store, open_store, upgrade
+from validator.store.connect import make_engine, writing
+from validator.store.urls import parse_url
+from validator.tasks.memory import MemorySource
+
+
+def world_of(store: Store) -> World:
+    return World(store, miners=3, source=MemorySource(tasks_of_all_types()[1:2]))
+
+
+async def play(world: World) -> None:
+    await on_virtual_time(world, world.service.one_round())
+
+
+async def flag(world: World, hotkey: str, round_id: int, kind: SkillType = KIND) -> None:
+    async with world.store.begin() as tx:
+        await tx.flags.raise_(FlagRaised(hotkey, kind, 0.95, 0.4, 5), round_id, world.clock.now())
+
+
+async def clear(world: World, hotkey: str, reason: str = "looked into") -> str:
+    now = world.clock.now()
+    async with world.store.begin() as tx:
+        assert await tx.flags.clear(hotkey, reason, now)
+    return format_time(now)
+
+
+async def told(store: Store) -> list[Acts]:
+    return [one.round.acts or () for one in await receipts(store) if one.round is not None]
+
+
+async def flags_in(store: Store, round_id: int, hotkey: str) -> int:
+    return next(miner.flags for miner in (await frozen_of(store, round_id)).miners if miner.hotkey == hotkey)
+
+
+async def test_a_cleared_flag_is_told_once_by_the_round_whose_input_shows_it_first(store: Store) -> None:
+    world = world_of(store)
+    hotkey = next(iter(world.signers))
+    await play(world)
+    await flag(world, hotkey, 0)
+    await flag(world, hotkey, 0, SkillType.MCP_SERVER)
+    await play(world)
+    at = await clear(world, hotkey)
+    await play(world)
+    await play(world)
+    cleared = (ClearedFlag(KIND, "0"), ClearedFlag(SkillType.MCP_SERVER, "0"))
+    act = FlagsCleared("flags_cleared", hotkey, at, "looked into", tuple(sorted(cleared, key=lambda f: f.skill_type)))
+    assert await told(store) == [(), (), (act,), ()]
+    assert [await flags_in(store, round_id, hotkey) for round_id in range(4)] == [0, 2, 0, 0]
+
+
+async def test_what_is_cleared_while_a_round_is_open_is_for_the_next_also_across_a_crash(
+    store: Store, tmp_path: Path
+) -> None:
+    world = world_of(store)
+    hotkey = next(iter(world.signers))
+    await play(world)
+    await flag(world, hotkey, 0)
+    open_ = await prepared(world)
+    await clear(world, hotkey)
+    # the process dies here; a new one starts on the same database
+    assert await resume_rounds(store, world.clock, VALIDATOR, world.gates, online) == ["1"]
+    assert await told(store) == [(), ()]
+    assert open_.frozen == await frozen_of(store, 1)
+    async with store.read() as tx:
+        assert (await tx.flags.standing(), await tx.acts.standing_in_log()) == ({}, {hotkey: 1})
+    next_ = await prepared(world)  # frozen with the act, and cut off as well: its receipt has it all the same
+    async with store.read() as tx:
+        assert await tx.acts.standing_in_log() == {hotkey: 1}
+    assert next(miner.flags for miner in next_.frozen.miners if miner.hotkey == hotkey) == 0
+    assert await resume_rounds(store, world.clock, VALIDATOR, world.gates, online) == ["2"]
+    await play(world)
+    assert [len(acts) for acts in await told(store)] == [0, 0, 1, 0]
+    async with store.read() as tx:
+        assert await tx.acts.standing_in_log() == {}
+
+
+async def test_no_receipt_has_more_acts_than_it_can_hold_and_what_is_not_told_does_not_count_yet(store: Store) -> None:
+    world = world_of(store)
+    await play(world)
+    hotkeys = [f"5{number}".replace("0", "z") for number in range(MAX_ACTS + 2)]
+    async with store.begin() as tx:
+        for hotkey in hotkeys:
+            await tx.connection.execute(text(f"INSERT INTO miners VALUES ('{hotkey}', 1, 2, 3)"))
+    for hotkey in hotkeys:
+        await flag(world, hotkey, 0)
+        await clear(world, hotkey)
+    await play(world)
+    await play(world)
+    assert [len(acts) for acts in await told(store)] == [0, MAX_ACTS, 2]
+
+
+async def test_flags_cleared_before_the_log_told_acts_are_told_only_if_no_input_shows_it(empty_store_url: str) -> None:
+    await migrate_to(empty_store_url, "r0015")
+    engine = make_engine(parse_url(empty_store_url), pooled=False)
+    async with writing(engine).begin() as connection:
+        await connection.execute(text("INSERT INTO miners VALUES ('5F', 1, 2, 3)"))
+        await connection.execute(
+            text(
+                "INSERT INTO rounds (round_id, epoch, block, block_hash, state, started_at, task_count,"
+                " dispatch_count, input_sha256) VALUES (0, 1, 1, 'aa', 'void', '2026-01-01 10:00:00', 1, 0, 'bb')"
+            )
+        )
+        for number, cleared in enumerate(("'2026-01-01 09:00:00'", "'2026-01-01 11:00:00'", "NULL")):
+            reason = "NULL" if cleared == "NULL" else "'why'"
+            await connection.execute(
+                text(
+                    "INSERT INTO flags (id, hotkey, skill_type, round_id, mean_with_primaries, mean_with_auditors,"
+                    " samples, raised_at, cleared_at, cleared_reason) VALUES"
+                    f" ({number + 1}, '5F', 'kind{number}', 0, 0.9, 0.1, 5, '2026-01-01 08:00:00', {cleared}, {reason})"
+                )
+            )
+    await engine.dispose()
+    await upgrade(empty_store_url)
+    async with open_store(empty_store_url) as store, store.begin() as tx:
+        assert await tx.acts.standing_in_input() == {"5F": 2}
+        assert await tx.acts.of_round(0) is UNSET
+        await tx.acts.tell(1)
+        assert await tx.acts.standing_in_input() == {"5F": 1}
