@@ -97,7 +97,9 @@ async def test_rounds_from_before_digests_were_kept_have_none_and_stay_as_they_a
     await on_virtual_time(world, settled(world, round_))
     line = await answers_line(store, tmp_path)
     assert "raw" not in line
-    assert (await receipts(store))[-1].round.acts is UNSET
+    end = (await receipts(store))[-1].round
+    assert end is not None
+    assert end.acts is UNSET
     assert (await replayed(store)).verdict == "equal"
     verify_file(tmp_path / "log.jsonl")
 
