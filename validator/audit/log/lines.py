@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, Final, NamedTuple, TypeVar
+from typing import BinaryIO, Final, NamedTuple, Protocol, TypeVar
 
 from validator.audit.log.faults import FaultError, NotAnAuditFileError
 from validator.protocol.limits import MAX_JSON_DEPTH, MAX_LOG_LINE, MAX_RECEIPT
@@ -15,6 +15,19 @@ DEPTH: Final = 2 * MAX_JSON_DEPTH  # a stranger's document of the deepest legal 
 START: Final = b'{"receipt":{'
 _WRAPPER: Final = re.compile(rb'\{"([a-z]{1,16})":')
 _BOM: Final = b"\xef\xbb\xbf"
+
+
+class Hash(Protocol):
+    """A digest in the making, as `hashlib` has them."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take in some bytes."""
+
+    def copy(self) -> "Hash":
+        """Return another one that goes on from here."""
+
+    def hexdigest(self) -> str:
+        """Return the digest of what was taken in."""
 
 
 class Line(NamedTuple):
@@ -48,11 +61,19 @@ def require_audit_file(file: BinaryIO) -> None:
 
 @dataclass(slots=True)
 class LineReader:
-    """Reads lines and hands them out once; `number` is that of the line read last."""
+    """Reads lines and hands them out once.
+
+    Attributes:
+        file: what it reads.
+        number: of the line read last.
+        offset: bytes up to and with it.
+        taken: takes in every byte that is handed out, where somebody asks for their digest.
+    """
 
     file: BinaryIO
     number: int = 0
     offset: int = 0
+    taken: Hash | None = None
 
     def __iter__(self) -> Iterator[Line]:
         while (found := self.next("receipt", None)) is not None:
@@ -74,6 +95,8 @@ class LineReader:
             return None
         self.number += 1
         self.offset += len(raw)
+        if self.taken is not None:
+            self.taken.update(raw)
 
         def fault(what: str) -> FaultError:
             return FaultError(self.number, expected, round_id, what)

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Protocol
 
 from validator.audit.log.chain import Chain
 from validator.audit.log.faults import FaultError
-from validator.audit.log.lines import START, LineReader, require_audit_file
+from validator.audit.log.lines import START, Line, LineReader, require_audit_file
 from validator.audit.log.report import Verified
 from validator.audit.log.rounds import check_round
 from validator.audit.log.standing import Standing
@@ -17,11 +18,48 @@ from validator.protocol.limits import MAX_LOG_HOTKEYS, MAX_LOG_SALTS, MAX_RECEIP
 from validator.protocol.receipt import Receipt
 from validator.protocol.strict_json import JsonError, decode
 
+Progress = Callable[[int], None]
+
 _PREFIX: Final = b'{"receipt":'
 _SALTS: Final = b'"salts":[{'  # in canonical form; without it there is nothing to find
 
 
-def verify_file(path: Path, hotkey: str | None = None, progress: Callable[[int], None] = lambda _: None) -> Verified:
+@dataclass(slots=True)
+class Reading:
+    """Everything that a verification knows of the lines that it has read; nothing else decides about the next one.
+
+    Attributes:
+        chain: what the receipts say.
+        standing: what the rounds left of the miners.
+        vectors: what was told of weights.
+        counted: what was computed again, for the report.
+        rounds: how many ended in which state.
+        first_round, last_round: their ids, None before the first.
+    """
+
+    chain: Chain
+    standing: Standing
+    vectors: Vectors
+    counted: Counter[str] = field(default_factory=Counter)
+    rounds: Counter[str] = field(default_factory=Counter)
+    first_round: int | None = None
+    last_round: int | None = None
+
+    @classmethod
+    def begin(cls, hotkey: str | None) -> "Reading":
+        """Return what is known before the first line; `hotkey` is whose log it must be, None for anybody's."""
+        standing = Standing()
+        return cls(Chain(hotkey), standing, Vectors(standing.pay, standing))
+
+
+class Marks(Protocol):
+    """Is shown every receipt before anything of it is checked."""
+
+    def before(self, found: Line, reading: Reading) -> None:
+        """Look at the next receipt, and at what was known before it."""
+
+
+def verify_file(path: Path, hotkey: str | None = None, progress: Progress = lambda _: None) -> Verified:
     """Check everything that the file says, line by line; it is read twice, because salts come after their rounds.
 
     Args:
@@ -38,11 +76,13 @@ def verify_file(path: Path, hotkey: str | None = None, progress: Callable[[int],
         require_audit_file(file)
         salts = public_salts(file)
         file.seek(0)
-        return _verify(LineReader(file), Chain(hotkey), salts, progress)
+        return verify_lines(LineReader(file), Reading.begin(hotkey), salts, progress)
 
 
-def public_salts(file: BinaryIO) -> Mapping[str, bytes]:
+def public_salts(file: BinaryIO, saw: Callable[[bytes], None] = lambda _: None) -> Mapping[str, bytes]:
     """Return commitment to salt, of every salt in the file. Unchecked lines may say anything: a salt proves itself.
+
+    `saw` is shown all bytes, in pieces that end where a line ends or that are longer than a receipt may be.
 
     Raises:
         FaultError: there are more than any log has.
@@ -52,6 +92,7 @@ def public_salts(file: BinaryIO) -> Mapping[str, bytes]:
     while raw := file.readline(MAX_RECEIPT + 1):
         if len(found) > MAX_LOG_SALTS:
             raise FaultError(number, "receipt", None, f"more than {MAX_LOG_SALTS} salts in one file")
+        saw(raw)
         number += raw.endswith(b"\n")
         if not raw.startswith(START) or _SALTS not in raw:
             continue
@@ -65,23 +106,36 @@ def public_salts(file: BinaryIO) -> Mapping[str, bytes]:
     return found
 
 
-def _verify(reader: LineReader, chain: Chain, salts: Mapping[str, bytes], progress: Callable[[int], None]) -> Verified:
-    counted: Counter[str] = Counter()
-    rounds: Counter[str] = Counter()
-    first_round = last_round = None
-    standing = Standing()
-    vectors = Vectors(standing.pay, standing)
+def verify_lines(
+    reader: LineReader, reading: Reading, salts: Mapping[str, bytes], progress: Progress, marks: Marks | None = None
+) -> Verified:
+    """Check the lines that are left, and take them in.
+
+    Args:
+        reader: behind the lines that `reading` knows.
+        reading: what is known of them.
+        salts: commitment to salt, of the whole file.
+        progress: told how many bytes are done, after each receipt.
+        marks: shown every receipt first.
+
+    Raises:
+        FaultError: the first thing that does not hold, with its line.
+    """
+    chain, standing, vectors = reading.chain, reading.standing, reading.vectors
+    counted, rounds = reading.counted, reading.rounds
     while (found := reader.next("receipt", None)) is not None:
         if found.kind != "receipt":
             raise FaultError(
                 found.number, found.kind, None, "no receipt names this line: repeated, out of order or added"
             )
+        if marks is not None:
+            marks.before(found, reading)
         receipt = chain.add(found)
         standing.whole = standing.pay.whole = standing.whole or receipt.first_round == "0"
         vectors.add(reader, found, receipt, chain.next_round)
         if receipt.round is not None:
-            if first_round is None:
-                first_round = standing.reruns.since = standing.deferred.since = receipt.round.index
+            if reading.first_round is None:
+                reading.first_round = standing.reruns.since = standing.deferred.since = receipt.round.index
             checked = check_round(reader, receipt, receipt.round, salts.get(receipt.commitment or ""), standing)
             vectors.end(receipt.round.index, checked.told, receipt.validator_hotkey)
             rounds[checked.state] += 1
@@ -90,8 +144,13 @@ def _verify(reader: LineReader, chain: Chain, salts: Mapping[str, bytes], progre
             )
             if standing.known > MAX_LOG_HOTKEYS:
                 raise FaultError(found.number, "receipt", None, f"more than {MAX_LOG_HOTKEYS} miners in one file")
-            last_round = receipt.round.index
+            reading.last_round = receipt.round.index
         progress(reader.offset)
+    return _report(reading)
+
+
+def _report(reading: Reading) -> Verified:
+    chain, standing, vectors, counted = reading.chain, reading.standing, reading.vectors, reading.counted
     if chain.last is None or chain.last_digest is None or chain.first is None or chain.hotkey is None:
         raise FaultError(1, "receipt", None, "the file has no receipt")
     return Verified(
@@ -99,9 +158,9 @@ def _verify(reader: LineReader, chain: Chain, salts: Mapping[str, bytes], progre
         first=chain.first,
         last=chain.last.sequence,
         head=chain.last_digest,
-        rounds=dict(sorted(rounds.items())),
-        first_round=first_round,
-        last_round=last_round,
+        rounds=dict(sorted(reading.rounds.items())),
+        first_round=reading.first_round,
+        last_round=reading.last_round,
         tasks=counted["tasks"],
         answers=counted["answers"],
         proofs=counted["proofs"],
