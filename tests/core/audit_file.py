@@ -6,7 +6,8 @@ from pathlib import Path
 import msgspec
 from world import VALIDATOR
 
-from validator.audit.log import audit_lines, first_sequence
+from validator.audit.log import EVERY, audit_lines, first_sequence
+from validator.audit.log.showing import Truths
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.limits import MAX_LOG_LINE
 from validator.protocol.receipt import Receipt, RoundEnd, line, wrapped
@@ -17,13 +18,13 @@ from validator.store import Store
 Change = Callable[[dict[str, object]], object]
 
 
-async def export(store: Store, path: Path, since: int | None = None) -> Path:
+async def export(store: Store, path: Path, since: int | None = None, truths: Truths = EVERY) -> Path:
     """Write the store's log to a file."""
     async with store.read() as tx:
         first = await first_sequence(tx, since)
         assert first is not None
         numbers = range(first, await tx.receipts.count())
-        lines = [data for sequence in numbers async for data in audit_lines(tx, sequence)]
+        lines = [data for sequence in numbers async for data in audit_lines(tx, sequence, truths)]
     return _write(path, lines)
 
 

@@ -49,7 +49,10 @@ STANDS_FOR = (
     (r"(--wallet validator)", r"--wallet-path wallets \1"),
 )
 ENVIRONMENT = {r"validator db restore": {"VALIDATOR_STORE__URL": "sqlite:///restored.sqlite"}}
-ENDS = {r"validator doctor": {0, 1, 6}}  # it says how this machine is
+ENDS = {
+    r"validator doctor": {0, 1, 6},  # it says how this machine is
+    r"validator audit export --public": {1},  # an older program left the store: its inputs tell truths
+}
 SETTINGS = """
 [validator]
 netuid = 1

@@ -130,5 +130,5 @@ def explain(frozen: RoundInput, about: TaskFacts[AssessmentTask], hotkey: str) -
 
 
 TOY: Final[Kind[AssessmentTask, Submission]] = Kind(
-    "toy", (SkillType.DECLARATIVE,), True, requests, judge, facts, fault, prove, explain
+    "toy", (SkillType.DECLARATIVE,), True, requests, judge, facts, fault, prove, explain, lambda _v, _t, _a: True
 )

@@ -65,10 +65,12 @@ async def test_what_an_older_version_left_deferred_waits_after_the_upgrade(store
         await one_round(world)
         settled = [one.queued for number in range(2) for one in await checks_of(store, number)]
         async with store.begin() as tx:
-            for linked in ("weight_submissions", "weight_vectors"):
-                await tx.connection.execute(text(f"ALTER TABLE {linked} RENAME COLUMN link TO made_since"))
+            links = {"weight_submissions": "link", "weight_vectors": "link"}
+            told = {"dispatches": "raw", "rounds": "record_form", "flags": "told_in"}
+            for table, column in (links | told).items():
+                await tx.connection.execute(text(f"ALTER TABLE {table} RENAME COLUMN {column} TO made_since"))
             cascade = " CASCADE" if store_url.startswith("postgres") else ""
-            for made_since in ("code_checks", "drains", "weight_links"):
+            for made_since in ("code_checks", "drains", "weight_links", "retired_tasks"):
                 await tx.connection.execute(text(f"DROP TABLE {made_since}{cascade}"))
             await tx.connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = 'r0012'"))
     assert await upgrade(store_url) == "behind"

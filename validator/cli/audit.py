@@ -6,15 +6,26 @@ from typing import Annotated
 
 import typer
 
-from validator.audit.log import ChainRow, FaultError, InFileError, compare_files, read_row, row_fault, verify_file
+from validator.audit.log import (
+    ChainRow,
+    FaultError,
+    InFileError,
+    PlainTruthError,
+    compare_files,
+    first_without_plain_truth,
+    read_row,
+    row_fault,
+    verify_file,
+)
 from validator.audit.log.rows import MAX_ROW
-from validator.cli.audit_text import Sink, print_compared, print_fault, print_verified, write_log
+from validator.cli.audit_text import print_compared, print_fault, print_verified, write_log
 from validator.cli.cases import require_regular
 from validator.cli.errors import EXIT_NO, say_no
 from validator.cli.options import Config, Json
 from validator.cli.progress import progress
 from validator.cli.session import ask_store
 from validator.cli.signing import checked_hotkeys
+from validator.cli.sink import Sink
 from validator.protocol.limits import MAX_ROUND_ID
 
 
@@ -29,16 +40,32 @@ def export(
         Path | None,
         typer.Option(metavar="FILE", dir_okay=False, help="Else standard output.", show_default=False),
     ] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="For others: without the truths of tasks that are not retired.")
+    ] = False,
     config: Config = None,
 ) -> None:
     """Write receipts, inputs, groups, answers, scores and proofs as JSON lines; a validator may be running.
 
-    The file tells the truth of tasks that may come again: docs/audit.md says what to think of before publishing it.
+    The file tells the truth of tasks that may come again, and its owner alone may read it. With --public it tells that
+    of retired tasks alone (`validator tasks retire`), and anybody may read it. Exit 1: there is no such receipt, or
+    the log tells truths from before they were committed to; --since starts behind them.
     """
-    with Sink(out) as sink:
-        if not ask_store(config, lambda tx, _: write_log(tx, since, sink)):
+    with Sink(out, public=public) as sink:
+        try:
+            written = ask_store(config, lambda tx, _: write_log(tx, since, sink, public=public))
+        except PlainTruthError as refused:
+            say_no(_first_public(refused, config))
+        if not written:
             nothing = "the log is not opened yet" if since is None else f"round {since} has no receipt"
             say_no(f"{nothing}; `validator rounds list` shows the rounds")
+
+
+def _first_public(refused: PlainTruthError, config: Path | None) -> str:
+    first = ask_store(config, lambda tx, _: first_without_plain_truth(tx, refused.round_id))
+    if first is None:
+        return f"{refused.detail}: its input tells them, and so do those of all rounds since; none can be shown yet"
+    return f"{refused.detail}: its input tells them; the first round that may be shown is {first}: --since {first}"
 
 
 def verify(

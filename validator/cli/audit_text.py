@@ -1,17 +1,24 @@
 """What `validator audit` writes."""
 
-import sys
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Final, Self
+from typing import Final
 
-from validator.audit.log import ChainRow, Compared, FaultError, Verified, audit_lines, first_sequence
+from validator.audit.log import (
+    EVERY,
+    RETIRED,
+    ChainRow,
+    Compared,
+    FaultError,
+    Verified,
+    audit_lines,
+    first_sequence,
+)
 from validator.audit.log.comparing import Relation
 from validator.cli.output import print_json, print_line
 from validator.cli.progress import progress
+from validator.cli.sink import Sink
 from validator.store import Transaction
 
 _SAID: Final[Mapping[Relation, str]] = {
@@ -22,48 +29,19 @@ _SAID: Final[Mapping[Relation, str]] = {
 }
 
 
-class Sink:
-    """Where the lines go: a file that is there whole or not at all, else standard output.
+async def write_log(tx: Transaction, since: int | None, sink: Sink, *, public: bool = False) -> bool:
+    """Write the log from a round's receipt on; return whether there is one.
 
-    Args:
-        path: the file, None for standard output.
+    Raises:
+        PlainTruthError: it is `public`, and a round tells truths that cannot be left out.
     """
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._stack = ExitStack()
-        self._file: BinaryIO = sys.stdout.buffer
-
-    def __enter__(self) -> Self:
-        if self._path is not None:
-            self._part = self._path.with_name(f"{self._path.name}.part")
-            self._file = self._stack.enter_context(self._part.open("wb"))
-        return self
-
-    def write(self, data: bytes) -> None:
-        """Write one line."""
-        self._file.write(data + b"\n")
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._file.flush()
-        self._stack.close()
-        if self._path is not None and kind is None:
-            self._part.replace(self._path)
-        elif self._path is not None:
-            self._part.unlink()
-
-
-async def write_log(tx: Transaction, since: int | None, sink: Sink) -> bool:
-    """Write the log from a round's receipt on; return whether there is one."""
     first = await first_sequence(tx, since)
     if first is None:
         return False
     numbers = range(first, await tx.receipts.count())
     with progress("exporting", len(numbers)) as advance:
         for sequence in numbers:
-            async for data in audit_lines(tx, sequence):
+            async for data in audit_lines(tx, sequence, RETIRED if public else EVERY):
                 sink.write(data)
             advance()
     return True
@@ -123,6 +101,16 @@ def print_verified(found: Verified, *, as_json: bool, row: ChainRow | None = Non
     _print_weights(found)
     if row is not None:
         print_line(f"the row of uid {row.uid} at block {row.block} is that of the newest confirmed vector, exactly")
+    _print_open(found)
+
+
+def _print_open(found: Verified) -> None:
+    """Print what could not be computed again, or not yet."""
+    if found.truths or found.truths_untold:
+        print_line(f"truths: {found.truths} shown as their rounds committed to them, {found.truths_untold} not shown")
+    if found.untold:
+        scores = ", ".join(f"{many} {kind}" for kind, many in found.untold.items())
+        print_line(f"scores on the validator's word, because their truth is not shown: {scores}")
     if found.pending:
         print_line(f"draw pending: {found.pending} rounds, whose epoch's salt is not public yet")
 

@@ -120,6 +120,12 @@ TASKS: Final = Group(
         Lazy("pack", "Make a task from files that are there: task.json and bundle.tar.gz.", "validator.cli.tasks:pack"),
         Lazy("check", "Check tasks: one line per problem.", "validator.cli.tasks:check"),
         Lazy(
+            "retire",
+            "Retire tasks of past rounds: public exports show their truth, and this validator never gives them again.",
+            "validator.cli.task_retire:retire",
+        ),
+        Lazy("retired", "List the retired tasks.", "validator.cli.task_retire:retired"),
+        Lazy(
             "serve",
             "Run a task server until it is interrupted; its hotkey signs every list of tasks.",
             "validator.cli.task_serve:serve",

@@ -103,6 +103,7 @@ class Kind(Generic[T, A]):
         judge: sends one answer through the gates (SPEC 5): its judgement, or what is to be run.
         facts: completes what passed, by the whole round's judgements of the kind: what scoring takes, in their order.
         fault: what does not hold of a stored answer to a task, None where it follows from what its miner signed.
+        needs_truth: whether the score of an answer that passed rests on its task's truth, where the task has one.
         prove: what a task's group comes to, for anyone to check (SPEC 14); None for a task without a group.
         explain: the task as one miner met it; None where that was no candidate.
     """
@@ -116,3 +117,4 @@ class Kind(Generic[T, A]):
     fault: Callable[[Version, T, A], Fault | None]
     prove: Callable[[ProvenTask[T]], ConsensusProof | None]
     explain: Callable[[RoundInput, TaskFacts[T], str], TaskExplanation | None]
+    needs_truth: Callable[[Version, T, A], bool]

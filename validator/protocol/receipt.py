@@ -13,11 +13,12 @@ from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.limits import MAX_SAFE_INTEGER
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
 from validator.protocol.round.forms import input_form, outcome_form, results_form
+from validator.protocol.round.truths import take_truths
 from validator.protocol.sssa import Document, Signature
 
 RECEIPT_VERSION: Final = "1"
 
-LineKind = Literal["receipt", "input", "plan", "answers", "sssa", "outcome", "proof", "weights"]
+LineKind = Literal["receipt", "input", "plan", "answers", "sssa", "outcome", "proof", "weights", "truth"]
 ReceiptKind = Literal["opening", "round", "closing", "weights", "fate"]
 FateState = Literal["confirmed", "rejected", "unknown", "expired"]
 RoundEndState = Literal["settled", "void", "skipped", "abandoned"]
@@ -177,10 +178,19 @@ def wrapped(kind: LineKind, canonical: bytes) -> bytes:
 
 
 def input_line(frozen: RoundInput) -> bytes:
-    """Return a round input's line: without the seed, which follows from the salt once that is public (SPEC 8)."""
-    plain = msgspec.to_builtins(input_form(frozen))
+    """Return a round input's line; see `input_lines`."""
+    return input_lines(msgspec.to_builtins(input_form(frozen)))[0]
+
+
+def input_lines(plain: dict[str, Any]) -> tuple[bytes, list[dict[str, Any]]]:
+    """Return the line of an input's plain form, and the documents of the truths that it commits to.
+
+    It is without the seed, which follows from the salt once that is public (SPEC 8), and without those truths, which
+    have lines of their own (SPEC 16, D-31). The form is used up.
+    """
     del plain["seed"]
-    return line("input", plain)
+    truths = take_truths(plain["tasks"])
+    return line("input", plain), truths
 
 
 def plan_line(plan: RoundPlan) -> bytes:

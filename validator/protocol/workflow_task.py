@@ -123,7 +123,7 @@ def check_workflow_task(task: WorkflowTask) -> None:
         raise SchemaError("blank - at `goal`")
     check_windows(task.windows)
     _check_tools(task)
-    _check_reference(task)
+    check_reference(task)
 
 
 def task_sha256(task: WorkflowTask) -> str:
@@ -158,7 +158,12 @@ def is_service_url(url: str) -> bool:
         return False
 
 
-def _check_reference(task: WorkflowTask) -> None:
+def check_reference(task: WorkflowTask) -> None:
+    """Refuse a reference that is not the one that the task's type calls for, or that cannot be missed.
+
+    Raises:
+        SchemaError: naming the field.
+    """
     field = _REFERENCES[task.type]
     for name in Reference.__struct_fields__:
         given = getattr(task.reference, name) is not UNSET

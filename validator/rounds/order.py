@@ -4,9 +4,13 @@ import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+import structlog
+
 from validator.protocol.skill_types import SkillType
 from validator.store import Store
 from validator.tasks.order import least_given
+
+_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +31,17 @@ class EpochOrder:
     salt: bytes = field(repr=False)
 
     async def rank(self, skill_type: SkillType, sources: Collection[str]) -> list[str]:
-        """Return `sources`, the next one first."""
+        """Return `sources` without those that are retired, the next one first."""
         async with self.store.read() as tx:
+            retired = await tx.retired.among(sources)
             given = await tx.given_tasks.counts(skill_type, sources)
-        return await asyncio.to_thread(least_given, given, self.salt, self.epoch, sources)
+        if retired:
+            _log.info(
+                "tasks_retired", skill_type=str(skill_type), skipped=len(retired), left=len(sources) - len(retired)
+            )
+        return await asyncio.to_thread(
+            least_given, given, self.salt, self.epoch, [one for one in sources if one not in retired]
+        )
 
     async def recent(self, skill_type: SkillType, most: int) -> list[str]:
         """Return what was given last, newest first."""

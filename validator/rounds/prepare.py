@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from validator.kinds.interface import PackedTask, Supply
 from validator.protocol import typed
 from validator.protocol.capabilities import Capabilities
@@ -18,8 +20,10 @@ from validator.protocol.round import (
     MinerState,
     RoundInput,
     RoundPlan,
+    RoundTask,
     TypeHistory,
 )
+from validator.protocol.round.truths import TRUTH_BYTES
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.rounds.order import EpochOrder
@@ -151,10 +155,16 @@ class Preparer:
             miners=await miner_states(
                 tx, version(scoring_version).rules, int(round_id), snapshot, self.signer.hotkey, self.clock.now()
             ),
-            tasks=tuple(task.task for task in packed),
+            tasks=tuple(self._committed(task.task) for task in packed),
             reruns=await tx.reruns.results(),
             filled=await tx.code_checks.results(MAX_FILLED),
         )
+
+    def _committed(self, task: RoundTask) -> RoundTask:
+        """Return the task with the bytes that the log commits to its truth with; drawn here, once (SPEC 16, D-31)."""
+        if task.secret is None:
+            return task
+        return replace(task, truth_random=self.random.token(TRUTH_BYTES).hex())
 
 
 def _sources(packed: Sequence[PackedTask]) -> dict[SkillType, list[str]]:

@@ -32,6 +32,7 @@ from validator.protocol.round import (
     VoidDispatch,
     VoidTask,
 )
+from validator.protocol.round.telling import as_told, outcome_as_told
 from validator.protocol.signatures import Signer
 from validator.rounds.proving import notes_of, sealed_proofs
 from validator.rounds.receipts import write_receipt
@@ -230,8 +231,8 @@ def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
     proofs = tuple(sealed_proofs(signer, frozen, plan, results, outcome, queued))
     lines = msgspec.structs.replace(
         planned_lines(frozen, plan),
-        answers=line_digest(answers_line(results)),
-        outcome=line_digest(outcome_line(outcome)),
+        answers=line_digest(answers_line(as_told(frozen, results))),
+        outcome=line_digest(outcome_line(outcome_as_told(frozen, outcome))),
         proofs=notes_of(proofs),
     )
     checks = queued_checks(scored_by, frozen, plan, outcome)

@@ -86,6 +86,8 @@ class Version:
     answer_facts = staticmethod(task.answer_facts)
     axis_sets = staticmethod(quality.axis_sets)
     evidence_parts = quality.evidence_parts
+    axes = quality.axes
+    emission_of = emission.emission_of
     emission = emission.emission
 
     # Standing (SPEC 9, 10)
@@ -120,6 +122,7 @@ class Version:
     measure = staticmethod(workflow_runs.measure)
     result_of = staticmethod(workflow_runs.result_of)
     submission_fault = run_checks.submission_fault
+    rests_on_reference = staticmethod(run_checks.rests_on_reference)
     score_workflow = workflow.score_workflow
     worth_parts = workflow.worth_parts
     penalties = workflow.penalties

@@ -24,6 +24,7 @@ from validator.store.repositories.receipts import Receipts
 from validator.store.repositories.reputations import Reputations
 from validator.store.repositories.reruns import Reruns
 from validator.store.repositories.retention import Retention
+from validator.store.repositories.retired import RetiredTasks
 from validator.store.repositories.rounds import Rounds
 from validator.store.repositories.salts import Salts
 from validator.store.repositories.scores import Scores
@@ -56,6 +57,7 @@ class Transaction:
         self.rounds = Rounds(connection, packing)
         self.tasks = Tasks(connection, packing)
         self.given_tasks = GivenTasks(connection, packing)
+        self.retired = RetiredTasks(connection, packing)
         self.groups = Groups(connection, packing)
         self.bundles = Bundles(connection, packing)
         self.declarations = Declarations(connection, packing)

@@ -11,7 +11,12 @@ class Order(Protocol):
     """Ranks tasks of a type by the hash of what they are made of: a source bundle, or a workflow task's document."""
 
     async def rank(self, skill_type: SkillType, sources: Collection[str]) -> list[str]:
-        """Return all of `sources`, lower-case hex hashes and each once, in the order in which they are due."""
+        """Return `sources` in the order in which they are due; those that are not to be given are left out.
+
+        Args:
+            skill_type: of all of them.
+            sources: lower-case hex hashes, each once.
+        """
 
     async def recent(self, skill_type: SkillType, most: int) -> list[str]:
         """Return what was given last, newest first: what a source that offers a part need not offer again."""

@@ -5,19 +5,24 @@ from validator.audit.log.export import audit_lines, first_sequence
 from validator.audit.log.faults import FaultError, NotAnAuditFileError
 from validator.audit.log.report import Verified
 from validator.audit.log.rows import ChainRow, read_row, row_fault
+from validator.audit.log.showing import EVERY, RETIRED, PlainTruthError, first_without_plain_truth
 from validator.audit.log.verify import verify_file
 
 __all__ = [
+    "EVERY",
+    "RETIRED",
     "ChainRow",
     "Compared",
     "FaultError",
     "InFileError",
     "NotAnAuditFileError",
     "Place",
+    "PlainTruthError",
     "Verified",
     "audit_lines",
     "compare_files",
     "first_sequence",
+    "first_without_plain_truth",
     "read_row",
     "row_fault",
     "verify_file",

@@ -8,6 +8,8 @@ import msgspec
 
 from validator.audit.log.faults import FaultError
 from validator.audit.log.lines import DEPTH, Line, LineReader, parse
+from validator.audit.log.truths import with_truths
+from validator.audit.log.untold import UntoldError, as_sent
 from validator.protocol import typed
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.errors import ValidatorError
@@ -60,6 +62,7 @@ def read_planned(reader: LineReader, end: RoundEnd, input_digest: str, plan_dige
     complete = found.document[:-1] + b',"seed":"%s"}' % (seed or UNKNOWN_SEED).encode()
     frozen = _valued(input_of, parse(found, InputForm, complete, end.round_id), found, end)
     _require_canonical(found, end)
+    frozen = with_truths(reader, end, frozen)
     _same(found, end, "round_id", frozen.round_id, end.round_id)
     _same(found, end, "snapshot.epoch", frozen.snapshot.epoch, end.epoch)
     _same(found, end, "snapshot.block", frozen.snapshot.block, end.block)
@@ -72,8 +75,8 @@ def read_planned(reader: LineReader, end: RoundEnd, input_digest: str, plan_dige
     return Planned(frozen, plan, found.number, planned.number, seed is not None)
 
 
-def read_answers(reader: LineReader, end: RoundEnd, answers_digest: str) -> Answers:
-    """Return what came back: the answers' line and the line of every attestation in it.
+def read_answers(reader: LineReader, end: RoundEnd, answers_digest: str, frozen: RoundInput) -> Answers:
+    """Return what came back: the answers' line and the line of every attestation in it; `frozen` is the round's input.
 
     Raises:
         FaultError: a line is missing, was changed, or is not of its form.
@@ -92,7 +95,11 @@ def read_answers(reader: LineReader, end: RoundEnd, answers_digest: str) -> Answ
         numbers[submission.task_id, submission.hotkey] = number
         submissions.append(submission)
     form: ResultsForm = _convert({**plain, "submissions": submissions}, ResultsForm, found, end, "")
-    return Answers(results_of(form), found.number, numbers)
+    try:
+        return Answers(as_sent(frozen, results_of(form)), found.number, numbers)
+    except UntoldError as error:
+        what = "names no commands of the truth by their places, in the order of their names"
+        raise FaultError(found.number, "answers", end.round_id, what, str(error)) from None
 
 
 def read_outcome(reader: LineReader, end: RoundEnd, outcome_digest: str) -> tuple[RoundOutcome, Line]:

@@ -1,21 +1,25 @@
 """The log's lines from a store, one receipt after the other: a round's documents are never all in memory."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
+from validator.audit.log.showing import EVERY, Truths
 from validator.protocol.receipt import (
     LineKind,
     RoundEnd,
     WeightsLink,
     answers_line,
+    input_lines,
     line,
     line_digest,
     plan_line,
     wrapped,
 )
 from validator.protocol.round.forms import results_form
+from validator.protocol.round.truths import commands_of, told_results
 from validator.store import Transaction
 from validator.store.errors import DamagedError
 from validator.store.repositories.receipts import receipt_of
@@ -34,10 +38,16 @@ async def first_sequence(tx: Transaction, since: int | None) -> int | None:
     return None if found is None else found.sequence
 
 
-async def audit_lines(tx: Transaction, sequence: int) -> AsyncIterator[bytes]:
+async def audit_lines(tx: Transaction, sequence: int, truths: Truths = EVERY) -> AsyncIterator[bytes]:
     """Yield the lines of one receipt, without newlines: the receipt, then what its digests name, in their order.
 
+    Args:
+        tx: to look in.
+        sequence: the receipt's number.
+        truths: which ones are shown, each behind the input that commits to it.
+
     Raises:
+        PlainTruthError: not every truth may be shown, and the round's input tells some.
         DamagedError: there is no such receipt, or what is stored is not what it was written for.
     """
     record = await tx.receipts.get(sequence)
@@ -50,38 +60,60 @@ async def audit_lines(tx: Transaction, sequence: int) -> AsyncIterator[bytes]:
     end = receipt.round
     if end is None:
         return
-    async for data in _round_lines(tx, end):
+    async for data in _round_lines(tx, end, truths):
         yield data
 
 
-async def _round_lines(tx: Transaction, end: RoundEnd) -> AsyncIterator[bytes]:
+async def _round_lines(tx: Transaction, end: RoundEnd, truths: Truths) -> AsyncIterator[bytes]:
     round_id, lines = end.index, end.lines
+    told: list[dict[str, Any]] = []
     if lines.input is not None:
-        yield _held(end, "input", lines.input, await _input(tx, round_id))
+        data, told = await _input(tx, round_id, truths)
+        yield _held(end, "input", lines.input, data)
+        shown = await truths.shown(tx, round_id)
+        for document in told:
+            if shown is None or document["task_id"] in shown:
+                yield line("truth", document)
     if lines.plan is not None:
         yield _held(end, "plan", lines.plan, plan_line(await tx.groups.plan_of(round_id)))
     if lines.answers is not None:
         results = await tx.submissions.results(round_id)
-        yield _held(end, "answers", lines.answers, answers_line(results))
+        yield _held(end, "answers", lines.answers, answers_line(told_results(results, commands_of(told))))
         for submission in results_form(results).submissions:
             yield line("sssa", submission.sssa)
     if lines.outcome is not None:
-        outcome = await tx.rounds.document_bytes(round_id, "outcome")
-        yield _held(end, "outcome", lines.outcome, b"" if outcome is None else wrapped("outcome", outcome))
+        yield _held(end, "outcome", lines.outcome, await _outcome(tx, round_id, {one["task_id"] for one in told}))
     for note in lines.proofs:
         proof = await tx.proofs.of_task(note.task_id)
         yield _held(end, "proof", note.sha256, b"" if proof is None else wrapped("proof", proof.document))
 
 
-async def _input(tx: Transaction, round_id: int) -> bytes:
-    """Return the line of the stored bytes, not of this version's struct: lines never change once they are written."""
+async def _input(tx: Transaction, round_id: int, truths: Truths) -> tuple[bytes, list[dict[str, Any]]]:
+    """Return the line of the stored bytes, not of this version's struct: lines never change once they are written.
+
+    With it come the documents of the truths that it commits to.
+    """
     data = await tx.rounds.document_bytes(round_id, "input")
     try:
         plain = msgspec.json.decode(data or b"")
-        del plain["seed"]
+        truths.refuse_plain(round_id, plain["tasks"])
+        return input_lines(plain)
     except (msgspec.MsgspecError, KeyError, TypeError):
         raise DamagedError(f"round {round_id}: the stored input cannot be read") from None
-    return line("input", plain)
+
+
+async def _outcome(tx: Transaction, round_id: int, committed: Collection[str]) -> bytes:
+    data = await tx.rounds.document_bytes(round_id, "outcome") or b""
+    if not committed:
+        return wrapped("outcome", data) if data else b""
+    try:
+        plain = msgspec.json.decode(data)
+        for group in plain["groups"]:
+            if group["task_id"] in committed:
+                group["scored_verdict"] = None
+    except (msgspec.MsgspecError, KeyError, TypeError):
+        raise DamagedError(f"round {round_id}: the stored outcome cannot be read") from None
+    return line("outcome", plain)
 
 
 async def _weights(tx: Transaction, sequence: int, link: WeightsLink) -> bytes:

@@ -1,5 +1,6 @@
 """The lines of an audit file, one at a time, bounded before they are parsed."""
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -111,6 +112,12 @@ class LineReader:
         if start is None or not data.endswith(b"}"):
             raise fault(f'is no line of an audit file: it must read {{"{expected}":…}}')
         return Line(self.number, start[1].decode(), data, data[start.end() : -1])
+
+    def begins(self, prefix: bytes) -> bool:
+        """Whether the next line begins so; it stays the next one."""
+        head = self.file.read(len(prefix))
+        self.file.seek(-len(head), os.SEEK_CUR)
+        return head == prefix
 
     def require(self, expected: str, round_id: str | None, digest: str) -> Line:
         """Return the next line, which must be of this kind and have this digest.

@@ -1,7 +1,7 @@
 """What verifying found: counts, and what could not be checked yet."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from validator.audit.log.fates import Confirmed
 from validator.audit.log.pay import Frozen
@@ -10,9 +10,14 @@ from validator.protocol.receipt import RoundEndState
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One round that holds. `pending`: the salt is not public, so its groups could not be drawn again.
+    """One round that holds.
 
-    `told`: what vectors ask of it; None where it was not frozen, or nobody can read its input.
+    Attributes:
+        state, tasks, answers, proofs: as it ended, and how many were computed again.
+        pending: the salt is not public, so its groups could not be drawn again.
+        truths: by whether the file shows them: how many truths it commits to.
+        untold: scores that rest on a truth that the file does not show, by kind of task.
+        told: what vectors ask of it; None where it was not frozen, or nobody can read its input.
     """
 
     state: RoundEndState
@@ -21,6 +26,8 @@ class Checked:
     proofs: int = 0
     pending: bool = False
     told: Frozen | None = None
+    truths: Mapping[bool, int] = field(default_factory=dict)
+    untold: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,9 @@ class Verified:
         fates: how many submissions came to which state.
         fates_before: fates of vectors from before the file, or forgotten since: the validator's word.
         confirmed: of each mechanism the vector that was confirmed last.
+        truths: truths that are shown, each as its round committed to it (SPEC 16, D-31).
+        truths_untold: truths that are committed to and not shown.
+        untold: scores that rest on those, by kind of task: the validator's word.
     """
 
     hotkey: str
@@ -74,3 +84,6 @@ class Verified:
     fates: Mapping[str, int]
     fates_before: int
     confirmed: tuple[Confirmed, ...]
+    truths: int
+    truths_untold: int
+    untold: Mapping[str, int]

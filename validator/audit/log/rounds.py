@@ -1,6 +1,9 @@
 """One round of an audit file computed again: groups from the seed, answers by their signatures, scores, proofs."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from msgspec import UNSET
 
 from validator.audit.log.documents import Answers, Planned, read_answers, read_outcome, read_planned
 from validator.audit.log.faults import FaultError
@@ -8,13 +11,15 @@ from validator.audit.log.lines import Line, LineReader
 from validator.audit.log.proofs import check_proofs
 from validator.audit.log.report import Checked
 from validator.audit.log.standing import Standing
+from validator.audit.log.untold import rest_on_untold, score_told
 from validator.kinds.registry import kind_of
 from validator.protocol.draws import round_seed, task_id
 from validator.protocol.limits import MAX_LOG_MINERS, MAX_LOG_TASKS
 from validator.protocol.reasons import OURS
 from validator.protocol.receipt import Receipt, RoundEnd, outcome_line, plan_line
-from validator.protocol.round import RoundOutcome, RoundPlan, RoundResults
+from validator.protocol.round import RoundOutcome, RoundPlan, RoundResults, is_committed
 from validator.protocol.round.forms import placed
+from validator.protocol.round.telling import outcome_as_told
 from validator.scoring import UnknownScoringVersionError, Version, version
 
 
@@ -40,8 +45,9 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
     _check_sizes(planned, end)
     _check_input(planned, receipt, end)
     scored_by = _version(planned, end)
+    truths = _truths(planned)
     if scored_by is None:
-        return Checked(end.state, pending=not planned.drawn, told=standing.pay.end(end, planned))
+        return Checked(end.state, pending=not planned.drawn, told=standing.pay.end(end, planned), truths=truths)
     _check_groups(planned, end, scored_by)
     if planned.drawn:
         _check_plan(planned, end, scored_by)
@@ -53,8 +59,8 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
         raise FaultError(planned.input_line, "input", end.round_id, wrong[1], wrong[0])
     told = standing.pay.end(end, planned)
     if lines.answers is None or lines.outcome is None:
-        return Checked(end.state, pending=not planned.drawn, told=told)
-    answers = read_answers(reader, end, lines.answers)
+        return Checked(end.state, pending=not planned.drawn, told=told, truths=truths)
+    answers = read_answers(reader, end, lines.answers, planned.frozen)
     check_answers(planned, answers, end, scored_by)
     outcome, found = read_outcome(reader, end, lines.outcome)
     _check_outcome(planned, answers, outcome, found, end, scored_by)
@@ -69,7 +75,14 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
         proofs=proofs,
         pending=not planned.drawn,
         told=told,
+        truths=truths,
+        untold=rest_on_untold(scored_by, planned.frozen, answers.results),
     )
+
+
+def _truths(planned: Planned) -> Mapping[bool, int]:
+    """Return how many truths that the round commits to are shown, and how many are not."""
+    return Counter(task.truth_sha256 is UNSET for task in planned.frozen.tasks if is_committed(task))
 
 
 def _version(planned: Planned, end: RoundEnd) -> Version | None:
@@ -198,7 +211,8 @@ def _check_outcome(  # noqa: PLR0913, PLR0917 - everything an outcome follows fr
     planned: Planned, answers: Answers, outcome: RoundOutcome, found: Line, end: RoundEnd, scored_by: Version
 ) -> None:
     try:
-        again = scored_by.score(planned.frozen, planned.plan, answers.results)
+        scored = score_told(scored_by, planned.frozen, planned.plan, answers.results, outcome)
+        again = outcome_as_told(planned.frozen, scored)
     except Exception as error:  # noqa: BLE001 - whatever strangers wrote there, it ends in a line
         raise FaultError(answers.number, "answers", end.round_id, f"no scores follow from them: {error}") from None
     if outcome_line(again) == found.data:

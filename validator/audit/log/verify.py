@@ -34,6 +34,7 @@ class Reading:
         vectors: what was told of weights.
         counted: what was computed again, for the report.
         rounds: how many ended in which state.
+        untold: scores that rest on truths which the file does not show, by kind of task.
         first_round, last_round: their ids, None before the first.
     """
 
@@ -42,6 +43,7 @@ class Reading:
     vectors: Vectors
     counted: Counter[str] = field(default_factory=Counter)
     rounds: Counter[str] = field(default_factory=Counter)
+    untold: Counter[str] = field(default_factory=Counter)
     first_round: int | None = None
     last_round: int | None = None
 
@@ -142,6 +144,8 @@ def verify_lines(
             counted.update(
                 tasks=checked.tasks, answers=checked.answers, proofs=checked.proofs, pending=int(checked.pending)
             )
+            counted.update(truths=checked.truths.get(True, 0), truths_untold=checked.truths.get(False, 0))
+            reading.untold.update(checked.untold)
             if standing.known > MAX_LOG_HOTKEYS:
                 raise FaultError(found.number, "receipt", None, f"more than {MAX_LOG_HOTKEYS} miners in one file")
             reading.last_round = receipt.round.index
@@ -178,4 +182,7 @@ def _report(reading: Reading) -> Verified:
         fates=dict(sorted(vectors.fates.states.items())),
         fates_before=vectors.fates.before,
         confirmed=tuple(found for _, found in sorted(vectors.fates.newest.items())),
+        truths=counted["truths"],
+        truths_untold=counted["truths_untold"],
+        untold=dict(sorted(reading.untold.items())),
     )

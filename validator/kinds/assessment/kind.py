@@ -7,7 +7,7 @@ from validator.kinds.assessment.judge import judge
 from validator.kinds.assessment.proof import prove
 from validator.kinds.assessment.requests import requests
 from validator.kinds.assessment.semantics import facts
-from validator.kinds.assessment.signed import fault
+from validator.kinds.assessment.signed import fault, needs_truth
 from validator.kinds.interface import Kind
 from validator.protocol.round import AssessmentTask, Submission
 from validator.protocol.skill_types import ASSESSED_TYPES
@@ -22,4 +22,5 @@ ASSESSMENT: Final[Kind[AssessmentTask, Submission]] = Kind(
     fault=fault,
     prove=prove,
     explain=explain_assessment,
+    needs_truth=needs_truth,
 )

@@ -15,3 +15,8 @@ def facts(_version: Version, judged: Mapping[Key, Judged]) -> tuple[WorkflowSubm
 def fault(version: Version, task: GoalTask, answer: WorkflowSubmission) -> Fault | None:
     """Return what does not hold of a stored plan and its run, None where all of it fits."""
     return version.submission_fault(task, answer)
+
+
+def needs_truth(version: Version, task: GoalTask, answer: WorkflowSubmission) -> bool:
+    """Whether the run's quality was read with the reference: that of code is found by running it, or not yet known."""
+    return version.rests_on_reference(task.goal, version.result_of(answer.plan, answer.run))

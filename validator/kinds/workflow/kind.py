@@ -4,7 +4,7 @@ from typing import Final
 
 from validator.kinds.interface import Kind
 from validator.kinds.workflow.explain.page import explain_workflow
-from validator.kinds.workflow.facts import facts, fault
+from validator.kinds.workflow.facts import facts, fault, needs_truth
 from validator.kinds.workflow.gates import judge_plan
 from validator.kinds.workflow.proof import prove
 from validator.kinds.workflow.requests import requests
@@ -21,4 +21,5 @@ WORKFLOW: Final[Kind[GoalTask, WorkflowSubmission]] = Kind(
     fault=fault,
     prove=prove,
     explain=explain_workflow,
+    needs_truth=needs_truth,
 )

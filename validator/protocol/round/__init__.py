@@ -49,7 +49,7 @@ from validator.protocol.round.snapshot import (
     MetagraphSnapshot,
     Neuron,
 )
-from validator.protocol.round.tasks import AssessmentTask, GoalTask, RoundTask
+from validator.protocol.round.tasks import AssessmentTask, GoalTask, RoundTask, is_committed
 
 __all__ = [
     "INPUT_VERSION",
@@ -92,4 +92,5 @@ __all__ = [
     "VoidTask",
     "WorkflowOutcome",
     "WorkflowSubmission",
+    "is_committed",
 ]

@@ -44,6 +44,7 @@ from validator.protocol.round.results import (
 )
 from validator.protocol.round.snapshot import MetagraphSnapshot
 from validator.protocol.round.tasks import AnyTask, AssessmentTask, GoalTask, RoundTask
+from validator.protocol.round.truths import Digest
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.protocol.task import Truth
@@ -68,7 +69,10 @@ class FormError(msgspec.ValidationError):
 
 
 class TaskForm(AnyTask, frozen=True):
-    """A task: the fields of an assessment, and `workflow`, which only a workflow task has."""
+    """A task: the fields of an assessment, and `workflow`, which only a workflow task has.
+
+    `truth_random` is absent where no truth is committed to; `truth_sha256` stands in a log's line alone.
+    """
 
     provenance: Literal["curated", "canary", "none"]
     truth: Truth | None
@@ -76,6 +80,8 @@ class TaskForm(AnyTask, frozen=True):
     index: tuple[IndexEntry, ...]
     workflow: WorkflowTask | None = None
     own_windows: bool | msgspec.UnsetType = msgspec.UNSET
+    truth_random: Digest | msgspec.UnsetType = msgspec.UNSET
+    truth_sha256: Digest | msgspec.UnsetType = msgspec.UNSET
 
 
 _OF_GOALS: Final[Mapping[str, Any]] = MappingProxyType(

@@ -1,17 +1,18 @@
 """The tasks of a round, a class per kind (SPEC 1, 12). What is stored of them is `TaskForm` in `forms.py`."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 
 from validator.protocol.answer import CanarySpec
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.round.results import Passed, Submission, WorkflowSubmission
+from validator.protocol.round.truths import Digest, TruthDocument
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.protocol.task import Truth, Windows
 from validator.protocol.workflow_plan import goal_sha256
-from validator.protocol.workflow_task import WorkflowTask, task_sha256
+from validator.protocol.workflow_task import Reference, WorkflowTask, task_sha256
 
 
 class AnyTask(Document, frozen=True):
@@ -38,6 +39,11 @@ class AnyTask(Document, frozen=True):
         """Whether the validator made it on the spot, as it does canaries; else it came from a source."""
         return False
 
+    @property
+    def secret(self) -> Truth | Reference | None:
+        """What answers to the task are measured by; None where there is nothing, or it is not shown."""
+        return None
+
     def misnamed(self) -> tuple[str, str] | None:
         """Return the field with the hash of another document than the task holds, and how; None where all fit."""
         return None
@@ -53,6 +59,8 @@ class AssessmentTask(AnyTask, frozen=True):
         index: of the bundle as dispatched.
         own_windows: whether the task came with its windows, or they are those of the round's version (D-28); unset in
             rounds from before that was noted.
+        truth_random: hex of the bytes that its truth is committed to with (SPEC 16, D-31); unset where there is none.
+        truth_sha256: the commitment, in a log that does not show the truth; unset everywhere else.
         answer: what an answer to it is once it has passed.
     """
 
@@ -61,6 +69,8 @@ class AssessmentTask(AnyTask, frozen=True):
     canary: CanarySpec | None
     index: tuple[IndexEntry, ...]
     own_windows: bool | UnsetType = UNSET
+    truth_random: Digest | UnsetType = UNSET
+    truth_sha256: Digest | UnsetType = UNSET
 
     answer: ClassVar[type[Passed]] = Submission
 
@@ -69,22 +79,48 @@ class AssessmentTask(AnyTask, frozen=True):
         """See `AnyTask`."""
         return self.provenance == "canary"
 
+    @property
+    def secret(self) -> Truth | None:
+        """See `AnyTask`."""
+        return self.truth
+
+    def shown(self, document: TruthDocument) -> Self | None:
+        """Return the task with its truth; None where the document is of another kind."""
+        if document.truth is UNSET or document.reference is not UNSET:
+            return None
+        return structs.replace(self, truth=document.truth, truth_random=document.random, truth_sha256=UNSET)
+
 
 class GoalTask(AnyTask, frozen=True):
     """A workflow's goal to plan for.
 
     Attributes:
         goal: the task's document, with what its result is judged by.
+        truth_random, truth_sha256: as of an assessment; the truth is the reference.
         answer: what an answer to it is once it has passed.
     """
 
     goal: WorkflowTask
+    truth_random: Digest | UnsetType = UNSET
+    truth_sha256: Digest | UnsetType = UNSET
 
     answer: ClassVar[type[Passed]] = WorkflowSubmission
 
+    @property
+    def secret(self) -> Reference | None:
+        """See `AnyTask`."""
+        return None if self.goal.reference == Reference() else self.goal.reference
+
+    def shown(self, document: TruthDocument) -> Self | None:
+        """See `AssessmentTask`."""
+        if document.reference is UNSET or document.truth is not UNSET:
+            return None
+        goal = structs.replace(self.goal, reference=document.reference)
+        return structs.replace(self, goal=goal, truth_random=document.random, truth_sha256=UNSET)
+
     def misnamed(self) -> tuple[str, str] | None:
         """See `AnyTask`."""
-        if self.source_sha256 != task_sha256(self.goal):
+        if self.truth_sha256 is UNSET and self.source_sha256 != task_sha256(self.goal):
             return "source_sha256", "is not that of the workflow's document"
         if self.bundle_sha256 != goal_sha256(self.goal):
             return "bundle_sha256", "is not that of the goal"
@@ -93,3 +129,8 @@ class GoalTask(AnyTask, frozen=True):
 
 RoundTask = AssessmentTask | GoalTask
 """One task of a round. Its class says of which kind it is."""
+
+
+def is_committed(task: RoundTask) -> bool:
+    """Whether the log commits to the task's truth instead of showing it in the input's line."""
+    return task.truth_random is not UNSET or task.truth_sha256 is not UNSET

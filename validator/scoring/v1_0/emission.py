@@ -25,8 +25,12 @@ def bootstrap(rules: EmissionRules, of_type: TypeRules, epoch: int) -> float:
 
 def emission(version: Ruled, facts: AnswerFacts) -> Emission:
     """Return the answer's emission with everything that made it; 0 for an answer before t_min (SPEC 5, 7)."""
+    return emission_of(version, facts, axes(version, facts))
+
+
+def emission_of(version: Ruled, facts: AnswerFacts, values: dict[str, float]) -> Emission:
+    """Return the emission of an answer that came to these axes; see `emission`."""
     rules, of_type, f = version.rules.emission, version.rules.types[facts.skill_type], facts.part
-    values = axes(version, facts)
     evidence = epsilon(version, facts.checks, facts.semantic_subset)
     q = quality(version, facts.skill_type, values, evidence)
     factors = (

@@ -8,7 +8,7 @@ from validator.protocol.plan_rules import PlanError, check_plan
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GoalTask, WorkflowSubmission
 from validator.protocol.workflow_plan import PlanNode, plan_validity
-from validator.protocol.workflow_run import StepRecord, run_id_of
+from validator.protocol.workflow_run import StepOutput, StepRecord, run_id_of
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.v1_0.output_quality import read_quality
 from validator.scoring.v1_0.parts import Scoring
@@ -66,9 +66,17 @@ def _run_faults(version: Scoring, task: GoalTask, submission: WorkflowSubmission
         yield from _step_faults(f"run.steps[{i}]", version, task.goal, node, step, run.seconds)
     if version.total_tao(attempt.cost_tao for step in run.steps for attempt in step.attempts) > run.ceiling_tao:
         yield Fault("run.ceiling_tao", "is less than what the tries cost together")
-    quality = read_quality(task.goal, result_of(plan, run))
+    output = result_of(plan, run)
+    if task.secret is None and rests_on_reference(task.goal, output):
+        return  # a log that does not show it
+    quality = read_quality(task.goal, output)
     if quality is not None and submission.quality != quality:
         yield Fault("quality", f"is {submission.quality}, the output is worth {quality}")
+
+
+def rests_on_reference(task: WorkflowTask, output: StepOutput | None) -> bool:
+    """Whether reading the result's quality takes the task's reference: not for code, nor where there is no result."""
+    return output is not None and task.type != "code"
 
 
 def _step_faults(  # noqa: PLR0913, PLR0917 - a step, and what it is held against

@@ -110,6 +110,13 @@ given_tasks = Table(
     Index(None, "skill_type", "last_round"),
 )
 
+retired_tasks = Table(
+    "retired_tasks",
+    metadata,
+    Column("source_sha256", Name, primary_key=True),
+    Column("retired_at", Moment, nullable=False),
+)
+
 groups = Table(
     "groups",
     metadata,

@@ -12,6 +12,11 @@ TASKS_AND_MINERS: Final[Subject] = {
         "task bundle_sha256 reason",
         todo="`validator tasks check` lists every fault of it: correct the task, or take it away.",
     ),
+    "tasks_retired": Entry(
+        "A source holds tasks that are retired: they are passed over.",
+        "skill_type skipped left",
+        todo="Nothing. Once few are `left`, add tasks of the type; the retired ones may go.",
+    ),
     "task_source_failed": Entry(
         "A task source gave nothing.",
         "source skill_type reason",

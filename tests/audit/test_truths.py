@@ -1,0 +1,293 @@
+"""Truths in a log: committed to, told in lines of their own, and left out of what is public (SPEC 16, D-31)."""
+
+import asyncio
+import json
+import shutil
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from audit_file import export, lines_of, with_document
+from sqlalchemy import update
+from truths_world import GOALS, SECRET, TruthsWorld, secret_tasks
+
+from validator.audit.log import RETIRED, FaultError, PlainTruthError, Verified, compare_files, verify_file
+from validator.audit.log.showing import first_without_plain_truth
+from validator.protocol.canonical import canonical_bytes, sha256_hex
+from validator.protocol.receipt import wrapped
+from validator.protocol.workflow_task import task_sha256
+from validator.store import open_store
+from validator.store.tables import rounds
+
+ROUNDS, COMMITTED = 2, 6  # rounds of so many tasks: two curated, two canaries, two workflows
+TRUTH = b'{"truth":'
+OF_MINERS = (b'{"sssa":', b'{"proof":')  # what miners said; some of it is right
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of two rounds, and exports of it: `full`, `public`, and `retired` once one of the tasks was."""
+    folder = tmp_path_factory.mktemp("truths")
+    asyncio.run(_make(folder))
+    return folder
+
+
+async def _make(folder: Path) -> None:
+    async with open_store(f"sqlite:///{folder}/store.sqlite", create=True) as store:
+        world = TruthsWorld(store)
+        for _ in range(ROUNDS):
+            await world.play()
+        await export(store, folder / "full")
+        await export(store, folder / "public", truths=RETIRED)
+        async with store.begin() as tx:
+            assert await tx.retired.add({secret_tasks()[0].task.bundle_sha256}, world.clock.now()) == 1
+        await export(store, folder / "retired", truths=RETIRED)
+
+
+@pytest.fixture(scope="module")
+def full(folder: Path) -> bytes:
+    return (folder / "full").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def public(folder: Path) -> bytes:
+    return (folder / "public").read_bytes()
+
+
+@pytest.fixture
+def verify(tmp_path: Path) -> Callable[[bytes], Verified]:
+    def written(data: bytes) -> Verified:
+        path = tmp_path / "file.jsonl"
+        path.write_bytes(data)
+        return verify_file(path)
+
+    return written
+
+
+Verify = Callable[[bytes], Verified]
+
+
+def fault_of(verify: Verify, data: bytes) -> FaultError:
+    with pytest.raises(FaultError) as caught:
+        verify(data)
+    return caught.value
+
+
+def truths_in(data: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line)["truth"] for line in lines_of(data) if line.startswith(TRUTH)]
+
+
+def test_a_full_export_tells_every_truth_as_it_was_committed_to(full: bytes, verify: Verify) -> None:
+    found = verify(full)
+    assert (found.truths, found.truths_untold, found.untold) == (ROUNDS * COMMITTED, 0, {})
+    told = truths_in(full)
+    assert len({one["random"] for one in told}) == len(told)
+    inputs = [json.loads(line)["input"] for line in lines_of(full) if line.startswith(b'{"input":')]
+    committed = {task["task_id"]: task["truth_sha256"] for one in inputs for task in one["tasks"]}
+    for one in told:
+        secret = canonical_bytes(one.get("truth") or one["reference"])
+        assert committed[one["task_id"]] == sha256_hex(bytes.fromhex(one["random"]) + secret)
+        assert (full.count(secret), full.count(b'"random"')) == (secret_count(secret, told), len(told))
+
+
+def secret_count(secret: bytes, told: list[dict[str, Any]]) -> int:
+    return sum(canonical_bytes(one.get("truth") or one["reference"]) == secret for one in told)
+
+
+def test_a_public_export_verifies_and_tells_no_truth_that_comes_again(public: bytes, verify: Verify) -> None:
+    found = verify(public)
+    canaries = ROUNDS * 2
+    assert (found.truths, found.truths_untold) == (canaries, ROUNDS * COMMITTED - canaries)
+    assert set(found.untold) == {"assessment", "workflow"}
+    assert [one["truth"]["verdict"] for one in truths_in(public)] == ["ALLOW"] * canaries
+    for secret in secrets_of_the_world():
+        assert secret not in public, secret
+    assert b"planted.example" not in public
+    for line in lines_of(public):
+        if not line.startswith((*OF_MINERS, TRUTH)):
+            assert b'"BLOCK"' not in without_answers(line), line[:40]
+
+
+def without_answers(line: bytes) -> bytes:
+    """A line without what miners or their group said in it."""
+    document = json.loads(line)
+    for group in document.get("outcome", {}).get("groups", ()):
+        del group["verdict"]
+    return json.dumps(document).encode()
+
+
+def secrets_of_the_world() -> Iterator[bytes]:
+    for sourced in secret_tasks():
+        truth = sourced.task.truth
+        assert truth is not None
+        yield canonical_bytes(truth)
+        yield from (canonical_bytes(one) for one in truth.policy_rules or ())
+        yield b'"reference_risk":0.8125'
+    yield SECRET.encode()
+    for goal in GOALS:
+        yield canonical_bytes(goal.reference)
+        yield canonical_bytes(goal)
+        assert len(task_sha256(goal)) == 64
+
+
+def test_what_traces_show_of_the_truth_is_told_by_place(full: bytes) -> None:
+    answers = [json.loads(line)["answers"] for line in lines_of(full) if line.startswith(b'{"answers":')]
+    shown = {tuple(one["shell_commands"]) for each in answers for one in each["submissions"] if one["shell_commands"]}
+    assert shown == {("0",)}  # `ls`, the first of the two
+
+
+def test_a_retired_task_is_told_in_every_round(folder: Path, public: bytes, verify: Verify) -> None:
+    data = (folder / "retired").read_bytes()
+    assert verify(data).truths == verify(public).truths + ROUNDS
+    assert [line for line in lines_of(data) if line in set(lines_of(public))] == lines_of(public)
+    assert compare_files(folder / "retired", folder / "full").relation == "same"
+
+
+def test_any_truth_may_be_missing_and_is_counted(full: bytes, verify: Verify) -> None:
+    lines = lines_of(full)
+    places = [i for i, line in enumerate(lines) if line.startswith(TRUTH)]
+    for place in places[:COMMITTED]:
+        found = verify(b"".join(lines[:place] + lines[place + 1 :]))
+        assert (found.truths, found.truths_untold) == (ROUNDS * COMMITTED - 1, 1)
+    none = verify(b"".join(line for line in lines if not line.startswith(TRUTH)))
+    assert (none.truths, none.truths_untold) == (0, ROUNDS * COMMITTED)
+    assert none.untold["assessment"] + none.untold["workflow"] == none.answers
+
+
+def test_a_truth_out_of_its_place_is_found_there(full: bytes, verify: Verify) -> None:
+    lines = lines_of(full)
+    first, *_, last = (i for i, line in enumerate(lines) if line.startswith(TRUTH))
+    doubled = fault_of(verify, b"".join([*lines[: first + 1], *lines[first:]]))
+    swapped = fault_of(verify, b"".join([*lines[:first], lines[first + 1], lines[first], *lines[first + 2 :]]))
+    assert (doubled.line, swapped.line) == (first + 2, first + 2)
+    assert doubled.path == swapped.path == "task_id"
+    foreign = fault_of(verify, b"".join([*lines[:first], lines[last], *lines[first:]]))
+    assert (foreign.line, foreign.path) == (first + 1, "task_id")
+    late = fault_of(verify, b"".join([*lines, lines[last]]))
+    assert (late.line, late.kind) == (len(lines) + 1, "truth")
+
+
+def changed(data: bytes, number: int, change: Callable[[dict[str, Any]], object]) -> tuple[bytes, int]:
+    """The file with its n-th truth told otherwise, and that line's number."""
+    lines = lines_of(data)
+    place = [i for i, line in enumerate(lines) if line.startswith(TRUTH)][number]
+    document = json.loads(lines[place])["truth"]
+    change(document)
+    lines[place] = wrapped("truth", canonical_bytes(document)) + b"\n"
+    return b"".join(lines), place + 1
+
+
+def test_another_truth_than_the_committed_one_is_found(full: bytes, verify: Verify) -> None:
+    told = truths_in(full)
+
+    def of_the_next(document: dict[str, Any]) -> None:
+        document |= {name: value for name, value in told[1].items() if name != "task_id"}
+
+    changes: list[Callable[[dict[str, Any]], object]] = [
+        lambda one: one["truth"].update(verdict="ALLOW" if one["truth"]["verdict"] == "BLOCK" else "BLOCK"),
+        lambda one: one.update(random="0" * 64),
+        lambda one: one.update(reference={"text": "x"}),
+        of_the_next,
+    ]
+    for change in changes:
+        data, line = changed(full, 0, change)
+        assert fault_of(verify, data).line == line
+
+
+def test_a_forger_who_commits_to_another_truth_is_found_by_its_scores(full: bytes, verify: Verify) -> None:
+    told = next(one for one in truths_in(full) if one.get("truth", {}).get("verdict") == "BLOCK")
+    random, truth = told["random"], {**told["truth"], "verdict": "REVIEW"}
+    number = truths_in(full).index(told)
+
+    def commit(document: dict[str, Any]) -> None:
+        task = next(task for task in document["tasks"] if task["task_id"] == told["task_id"])
+        task["truth_sha256"] = sha256_hex(bytes.fromhex(random) + canonical_bytes(truth))
+
+    data, _ = changed(with_document(full, "input", commit), number, lambda one: one.update(truth=truth))
+    fault = fault_of(verify, data)
+    assert (fault.kind, fault.what) == ("outcome", "does not follow from input, groups and answers")
+
+
+def members(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Those that were scored by the curated truths, which nobody sees."""
+    return [one for one in document["members"] if one["emission"] and "pi" in one["emission"]["axes"]]
+
+
+def raise_bonus(document: dict[str, Any]) -> None:
+    members(document)[0]["emission"]["early_bonus"] += 0.1
+
+
+def raise_all(document: dict[str, Any]) -> None:
+    member = members(document)[0]
+    member["window_entry"] *= 2
+    member["emission"]["emission"] *= 2
+
+
+def please_everybody(document: dict[str, Any]) -> None:
+    """Let who said ALLOW and who said BLOCK both be right: no truth gives that."""
+    task_id = members(document)[0]["task_id"]
+    for member in members(document):
+        if member["task_id"] == task_id:
+            member["emission"]["axes"]["alpha"] = 1.0
+
+
+def flatter(document: dict[str, Any]) -> None:
+    members(document)[0]["emission"]["axes"]["eta"] = 0.5
+
+
+def invent(document: dict[str, Any]) -> None:
+    members(document)[0]["emission"]["axes"]["pi"] = 1.5
+
+
+@pytest.mark.parametrize("change", [raise_bonus, raise_all, please_everybody, flatter, invent])
+def test_what_needs_no_truth_is_computed_again_without_one(
+    public: bytes, verify: Verify, change: Callable[[dict[str, Any]], None]
+) -> None:
+    fault = fault_of(verify, with_document(public, "outcome", change))
+    assert (fault.kind, fault.path.split("[")[0]) == ("outcome", "members")
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        (lambda task: task.update(truth_random="0" * 64), "truth_random"),
+        (lambda task: task.update(truth=told_truth()), "truth_sha256"),
+        (lambda task: task.update(workflow={**task["workflow"], "reference": {"text": "x"}}), "truth_sha256"),
+        (lambda task: task.pop("truth_sha256"), "workflow.reference"),
+    ],
+)
+def test_an_input_that_contradicts_itself_is_found(
+    public: bytes, verify: Verify, change: Callable[[dict[str, Any]], object], path: str
+) -> None:
+    workflow = path == "workflow.reference" or "workflow" in change.__code__.co_consts
+
+    def of_a_task(document: dict[str, Any]) -> None:
+        change(next(task for task in document["tasks"] if (task["skill_type"] == "workflow") == workflow))
+
+    fault = fault_of(verify, with_document(public, "input", of_a_task))
+    assert (fault.kind, fault.path.split(".", 1)[1]) == ("input", path)
+
+
+def told_truth() -> dict[str, Any]:
+    truth: dict[str, Any] = msgspec.to_builtins(secret_tasks()[0].task.truth)
+    return truth
+
+
+async def test_a_log_from_before_is_refused_and_told_where_to_start(folder: Path, tmp_path: Path) -> None:
+    shutil.copy(folder / "store.sqlite", tmp_path)
+    async with open_store(f"sqlite:///{tmp_path}/store.sqlite") as store:
+        async with store.begin() as tx:
+            plain = json.loads(await tx.rounds.document_bytes(0, "input") or b"")
+            for task in plain["tasks"]:
+                task.pop("truth_random", None)
+            older = update(rounds).where(rounds.c.round_id == 0)
+            await tx.connection.execute(older.values(input=zlib.compress(canonical_bytes(plain))))
+        with pytest.raises(PlainTruthError) as refused:
+            await export(store, tmp_path / "log", truths=RETIRED)
+        async with store.read() as tx:
+            assert await first_without_plain_truth(tx, refused.value.round_id) == 1
+        later = verify_file(await export(store, tmp_path / "log", since=1, truths=RETIRED))
+        assert (later.first_round, later.truths_untold > 0) == (1, True)

