@@ -11,6 +11,7 @@ from soak.sample import Sample
 
 WARM_UP_S: Final = 600.0  # or a sixth, whichever is less
 JUDGED_S: Final = 1800.0  # shorter soaks say nothing about growth
+LAST: Final = 1 / 3  # growth is judged by the end: a miner's history fills for a hundred rounds, caches for longer
 MOST_MIB_H: Final = 8.0
 MOST_LAG_S: Final = 0.1
 _HOUR_S: Final = 3600.0
@@ -49,18 +50,15 @@ def report(samples: Sequence[Sample], log: LogTail, epochs: float, faults: Seque
     """
     after = warm(samples)
     first, last = after[0], after[-1]
-    memory = {
-        "daemon_rss": slope([(one.at_s / _HOUR_S, one.rss_kb / _KIB_MIB) for one in after]),
-        "daemon_pss": slope([(one.at_s / _HOUR_S, one.pss_kb / _KIB_MIB) for one in after]),
-        "workers_pss": slope([(one.at_s / _HOUR_S, one.workers_kb / _KIB_MIB) for one in after]),
-    }
+    end = [sample for sample in after if sample.at_s >= (1 - LAST) * last.at_s]
+    memory = {name: (_growth(after, name), _growth(end, name)) for name in ("rss_kb", "pss_kb", "workers_kb")}
     lag = _lag(after)
     settled = last.settled - first.settled
     plain: dict[str, Any] = {
         "seconds": last.at_s,
         "warm_up_s": first.at_s,
         "settled": log.settled,
-        "slopes_mib_h": {name: None if one is None else one._asdict() for name, one in memory.items()},
+        "slopes_mib_h": {name: [one and one._asdict() for one in both] for name, both in memory.items()},
         "lag_s": {"p50": histogram_quantile(lag, 0.5), "p99": histogram_quantile(lag, 0.99), "at_most": _finite(lag)},
         "timers": max(lag.values(), default=0),
         "lag_sum_s": last.lag_s - first.lag_s,
@@ -79,14 +77,19 @@ def report(samples: Sequence[Sample], log: LogTail, epochs: float, faults: Seque
         "events": dict(log.events.most_common()),
         "odd_lines": log.odd,
     }
-    broken = [*faults, *_growing(memory["daemon_rss"], last.at_s), *_late(plain)]
+    broken = [*faults, *_growing(memory["rss_kb"][1], last.at_s), *_late(plain)]
     return Report(_figures(plain, memory, samples[0], first, last, log), plain, broken)
+
+
+def _growth(samples: Sequence[Sample], name: str) -> Slope | None:
+    """Return by how many MiB an hour something grows that samples hold in KiB."""
+    return slope([(one.at_s / _HOUR_S, getattr(one, name) / _KIB_MIB) for one in samples])
 
 
 def _growing(memory: Slope | None, seconds: float) -> list[str]:
     if memory is None or seconds < JUDGED_S or memory.low <= MOST_MIB_H:
         return []
-    return [f"the daemon's memory grows by {memory.value:.1f} MiB an hour, at most {MOST_MIB_H:g} are borne"]
+    return [f"the daemon's memory still grows by {memory.value:.1f} MiB an hour, at most {MOST_MIB_H:g} are borne"]
 
 
 def _late(plain: Mapping[str, Any]) -> list[str]:
@@ -125,7 +128,7 @@ def _per(amount: float, rounds: int) -> float | None:
 
 def _figures(  # noqa: PLR0913, PLR0917 - what the lines are made of
     plain: Mapping[str, Any],
-    memory: Mapping[str, Slope | None],
+    memory: Mapping[str, tuple[Slope | None, Slope | None]],
     start: Sample,
     first: Sample,
     last: Sample,
@@ -138,11 +141,12 @@ def _figures(  # noqa: PLR0913, PLR0917 - what the lines are made of
         "beyond its slowest answer": f"p50 {_s(plain['beyond_s']['p50'])}, at most {_s(plain['beyond_s']['max'])}",
     }
     for name, shown, kb in (
-        ("daemon_rss", "memory of the daemon (Rss)", last.rss_kb),
-        ("daemon_pss", "memory of the daemon (Pss)", last.pss_kb),
-        ("workers_pss", f"memory of its {last.workers} processes (Pss)", last.workers_kb),
+        ("rss_kb", "memory of the daemon (Rss)", last.rss_kb),
+        ("pss_kb", "memory of the daemon (Pss)", last.pss_kb),
+        ("workers_kb", f"memory of its {last.workers} processes (Pss)", last.workers_kb),
     ):
-        rows[shown] = f"{kb / _KIB_MIB:.1f} MiB at the end, {_slope(memory[name])}"
+        rows[shown] = f"{kb / _KIB_MIB:.1f} MiB at the end, {_slope(memory[name][0])}"
+        rows[f"{shown}, last third"] = _slope(memory[name][1])
     rows |= {
         "descriptors between rounds": f"{plain['descriptors'][0]} at first, {plain['descriptors'][1]} at the end",
         "threads": f"{plain['threads'][0]} at first, {plain['threads'][1]} at the end",

@@ -95,8 +95,17 @@ def test_the_warm_up_is_left_out() -> None:
     assert warm(samples(7200, 0, 0))[0].at_s == 720
     assert warm(samples(600, 0, 0))[0].at_s == 105
     found = report(samples(7200, 3, 0), LogTail(Path("none")), 1.0, [])
-    assert found.plain["slopes_mib_h"]["daemon_rss"]["value"] == pytest.approx(3, rel=0.01)
+    assert found.plain["slopes_mib_h"]["rss_kb"][0]["value"] == pytest.approx(3, rel=0.01)
     assert found.plain["log_bytes_per_round"] == 500
+
+
+def test_growth_that_ended_is_shown_and_not_broken() -> None:
+    grown = [replace(one, rss_kb=100_000 + 1024 * min(step, 24)) for step, one in enumerate(samples(3600, 0, 0))]
+    found = report(grown, LogTail(Path("none")), 1.0, [])
+    whole, last = found.plain["slopes_mib_h"]["rss_kb"]
+    assert whole["value"] > MOST_MIB_H
+    assert last["value"] == 0
+    assert found.broken == []
 
 
 def test_descriptors_are_counted_between_rounds() -> None:
@@ -108,7 +117,7 @@ def test_descriptors_are_counted_between_rounds() -> None:
 
 def test_broken_is_what_grows_for_half_an_hour_and_what_is_late() -> None:
     assert broken(JUDGED_S, MOST_MIB_H - 1) == ""
-    assert "memory grows by 9.0 MiB an hour" in broken(JUDGED_S, MOST_MIB_H + 1)
+    assert "memory still grows by 9.0 MiB an hour" in broken(JUDGED_S, MOST_MIB_H + 1)
     assert broken(JUDGED_S - 60, 10 * MOST_MIB_H) == ""
     assert broken(JUDGED_S, 0, slow=9) == ""
     assert "a busy machine does that" in broken(JUDGED_S, 0, slow=11)
