@@ -39,6 +39,24 @@ def test_standard_output_carries_the_same_bytes(exported: Path, example: Example
     assert done.stdout == exported.read_text()
 
 
+def test_a_verification_goes_on_from_its_checkpoint(
+    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    checkpoint = tmp_path / "checkpoint"
+    plain = called("audit", "verify", str(exported))
+    first = called("audit", "verify", str(exported), "--checkpoint", str(checkpoint))
+    again = called("audit", "verify", str(exported), "--checkpoint", str(checkpoint))
+    assert (first.returncode, again.returncode) == (0, 0)
+    assert plain.stdout == first.stdout == again.stdout
+    assert "verified from the first line\n" in first.stderr
+    assert "went on behind receipt 0, line 1;" in again.stderr  # its only epoch has not ended
+    checkpoint.write_bytes(checkpoint.read_bytes() + b"x")
+    changed = called("audit", "verify", str(exported), "--checkpoint", str(checkpoint))
+    assert (changed.returncode, changed.stderr.count("\n")) == (2, 1)
+    assert "was changed" in changed.stderr
+
+
 def test_a_touched_file_names_the_place(exported: Path, tmp_path: Path) -> None:
     touched = tmp_path / "touched.jsonl"
     lines = exported.read_bytes().splitlines(keepends=True)

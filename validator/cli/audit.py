@@ -15,9 +15,9 @@ from validator.audit.log import (
     first_without_plain_truth,
     read_row,
     row_fault,
-    verify_file,
 )
 from validator.audit.log.rows import MAX_ROW
+from validator.cli.audit_checkpoint import verified
 from validator.cli.audit_text import print_compared, print_fault, print_verified, write_log
 from validator.cli.cases import require_regular
 from validator.cli.errors import EXIT_NO, say_no
@@ -85,6 +85,15 @@ def verify(
             show_default=False,
         ),
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            dir_okay=False,
+            help="Go on from where this file has it, and write there how far it holds.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Check an export with nothing but the file. Exit 1: it does not hold, and where; 2: it is no such file."""
@@ -94,7 +103,7 @@ def verify(
     size = file.stat().st_size
     with progress("verifying", size) as advance:
         try:
-            found = verify_file(file, hotkey, _up_to(advance))
+            found = verified(file, checkpoint, hotkey, _up_to(advance))
         except FaultError as fault:
             print_fault(fault, as_json=as_json)
             raise typer.Exit(EXIT_NO) from None

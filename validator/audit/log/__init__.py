@@ -1,8 +1,10 @@
 """The log of receipts as a file of lines: written from a store, verified without one (docs/audit.md)."""
 
+from validator.audit.log.checkpoint import CheckpointError, Key, key_file, own_key, write_checkpoint
 from validator.audit.log.comparing import Compared, InFileError, Place, compare_files
 from validator.audit.log.export import audit_lines, first_sequence
 from validator.audit.log.faults import FaultError, NotAnAuditFileError
+from validator.audit.log.going_on import GoneOn, verify_on
 from validator.audit.log.report import Verified
 from validator.audit.log.rows import ChainRow, read_row, row_fault
 from validator.audit.log.showing import EVERY, RETIRED, PlainTruthError, first_without_plain_truth
@@ -12,9 +14,12 @@ __all__ = [
     "EVERY",
     "RETIRED",
     "ChainRow",
+    "CheckpointError",
     "Compared",
     "FaultError",
+    "GoneOn",
     "InFileError",
+    "Key",
     "NotAnAuditFileError",
     "Place",
     "PlainTruthError",
@@ -23,7 +28,11 @@ __all__ = [
     "compare_files",
     "first_sequence",
     "first_without_plain_truth",
+    "key_file",
+    "own_key",
     "read_row",
     "row_fault",
     "verify_file",
+    "verify_on",
+    "write_checkpoint",
 ]
