@@ -1,64 +1,34 @@
 """A real Prometheus with our configuration and rules, sped up: it looks every second and waits two before it alerts."""
 
 import asyncio
-import json
-import re
 import subprocess
-import urllib.parse
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from daemon_process import free_port
+from prometheus_api import PrometheusApi, sped_up
 from promtool import FOLDER
-
-_NOTHING: Final[dict[str, Any]] = {"activeTargets": [], "alerts": [], "result": []}
 
 
 @dataclass(frozen=True, slots=True)
-class Prometheus:
+class Prometheus(PrometheusApi):
     """A running one.
 
     Attributes:
         process: it.
-        address: host and port of its API.
         log: what it wrote.
     """
 
     process: subprocess.Popen[bytes]
-    address: str
     log: Path
 
     def ask(self, path: str, **parameters: str) -> Any:
-        """What its API answers; nothing while it starts."""
         assert self.process.poll() is None, self.log.read_text()
-        url = f"http://{self.address}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
-        try:
-            with urllib.request.urlopen(url, timeout=5) as answer:
-                return json.load(answer)["data"]
-        except urllib.error.HTTPError as error:
-            if error.code < 500:
-                raise AssertionError(error.read().decode()) from None
-            return _NOTHING
-        except OSError:
-            return _NOTHING
-
-    def query(self, expression: str) -> list[dict[str, Any]]:
-        """The samples that an expression has now."""
-        found: list[dict[str, Any]] = self.ask("query", query=expression)["result"]
-        return found
-
-    def health(self) -> dict[str, str]:
-        """Each target's health by its job."""
-        return {one["labels"]["job"]: one["health"] for one in self.ask("targets")["activeTargets"]}
-
-    def firing(self) -> set[str]:
-        """The alerts that fire."""
-        return {one["labels"]["alertname"] for one in self.ask("alerts")["alerts"] if one["state"] == "firing"}
+        return PrometheusApi.ask(self, path, **parameters)
 
 
 @contextmanager
@@ -71,15 +41,14 @@ def prometheus(folder: Path, target: str, token: str = "") -> Iterator[Prometheu
         token: what the token's file holds.
     """
     address = f"127.0.0.1:{free_port()}"
-    (folder / "rules.yml").write_text(re.sub(r"for: \d+m", "for: 2s", (FOLDER / "rules.yml").read_text()))
+    (folder / "rules.yml").write_text(sped_up((FOLDER / "rules.yml").read_text()))
     (folder / "token").write_text(token)
     (folder / "alertmanagers").mkdir()
-    config = (FOLDER / "prometheus.yml").read_text()
+    config = sped_up((FOLDER / "prometheus.yml").read_text())
     for ours, here in {
         "validator:9337": target,
         "localhost:9090": address,
         "/run/secrets/health_token": str(folder / "token"),
-        "15s": "1s",
     }.items():
         assert ours in config
         config = config.replace(ours, here)
@@ -88,7 +57,7 @@ def prometheus(folder: Path, target: str, token: str = "") -> Iterator[Prometheu
     with (folder / "log").open("w") as log:
         process = subprocess.Popen([*words, f"--web.listen-address={address}"], stderr=log)
     try:
-        yield Prometheus(process, address, folder / "log")
+        yield Prometheus(address, process, folder / "log")
     finally:
         process.kill()
         process.wait()

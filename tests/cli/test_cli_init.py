@@ -68,7 +68,7 @@ def test_a_password_stands_in_a_file_of_its_own_alone(
     assert load_settings(config, {}).store.url.reveal() == "postgresql://validator@db.example/v"
     given = variables(env)
     assert given["STORE_URL_FILE"] == given["VALIDATOR_STORE__URL_FILE"] == "./secrets/store_url"
-    assert "COMPOSE_PROFILES" not in given
+    assert not {"COMPOSE_PROFILES", "COMPOSE_FILE"} & set(given)
     assert (
         load_settings(config, {"VALIDATOR_STORE__URL_FILE": given["VALIDATOR_STORE__URL_FILE"]}).store.url.reveal()
         == url
@@ -84,11 +84,15 @@ def test_the_password_of_composes_own_postgres_is_written_for_it_too(tmp_path: P
     assert (tmp_path / "secrets" / "postgres_password").read_text() == "a b\n"
     given = variables(env)
     assert (given["COMPOSE_PROFILES"], given["POSTGRES_PASSWORD_FILE"]) == ("postgres", "./secrets/postgres_password")
+    assert all((ROOT / name).is_file() for name in given["COMPOSE_FILE"].split(":"))
 
 
 def test_compose_reads_every_variable_that_is_written_for_it(tmp_path: Path) -> None:
     _, env = begun(tmp_path, "--netuid", "1", "--database", "postgresql://v:p@postgres/v")
-    used = set(re.findall(r"\$\{(\w+)", (ROOT / "docker-compose.yml").read_text())) | {"COMPOSE_PROFILES"}
+    used = set(re.findall(r"\$\{(\w+)", (ROOT / "docker-compose.yml").read_text())) | {
+        "COMPOSE_PROFILES",
+        "COMPOSE_FILE",
+    }
     names = {f"{entry.variable}_FILE" for entry in reference().values()}
     assert {name for name in variables(env) if name not in used} == {"VALIDATOR_STORE__URL_FILE"} <= names
 

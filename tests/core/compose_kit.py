@@ -8,8 +8,9 @@ import shutil
 import subprocess
 import tarfile
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -94,6 +95,24 @@ def layers_of(image: str) -> list[str]:
     return list(json.loads(docker("image", "inspect", image))[0]["RootFS"]["Layers"])
 
 
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """What runs beside the validator.
+
+    Attributes:
+        variables: of `.env`, such as COMPOSE_PROFILES.
+        files: beside docker-compose.yml.
+        services: what one more compose file changes of them.
+    """
+
+    variables: Mapping[str, str] = field(default_factory=dict)
+    files: Sequence[str] = ()
+    services: Mapping[str, Any] = field(default_factory=dict)
+
+
+ALONE: Final = Stack()
+
+
 class Operator:
     """Somebody with docker-compose.yml, settings, and a project of their own on the engine.
 
@@ -101,27 +120,33 @@ class Operator:
         folder: of settings and tasks.
         image: the validator's.
         network: of the project; the engine's machine is at its gateway.
+        stack: what runs beside the validator.
     """
 
-    def __init__(self, folder: Path, image: str, network: str) -> None:
+    def __init__(self, folder: Path, image: str, network: str, stack: Stack = ALONE) -> None:
         self.project = f"sssa{uuid.uuid4().hex[:8]}"
         self.settings = folder / "validator.toml"
         self.tasks = folder / "tasks"
         (folder / "wallets").mkdir()
-        env = {"SETTINGS": self.settings, "TASKS": self.tasks, "WALLETS": folder / "wallets"}
+        env = {"SETTINGS": self.settings, "TASKS": self.tasks, "WALLETS": folder / "wallets", **stack.variables}
         (folder / ".env").write_text("".join(f"{name}={value}\n" for name, value in env.items()))
         own = {
             "version": "3.9",
-            "services": {"validator": {"image": image}},
+            "services": {"validator": {"image": image}, **stack.services},
             "networks": {"default": {"external": True, "name": network}},
         }
         (folder / "own.yml").write_text(json.dumps(own))
-        files = ["-f", str(ROOT / "docker-compose.yml"), "-f", str(folder / "own.yml")]
-        self._compose = ["docker-compose", "-p", self.project, "--env-file", str(folder / ".env"), *files]
+        files = [*(ROOT / name for name in ("docker-compose.yml", *stack.files)), folder / "own.yml"]
+        options = [word for file in files for word in ("-f", str(file))]
+        self._compose = ["docker-compose", "-p", self.project, "--env-file", str(folder / ".env"), *options]
 
     @property
     def container(self) -> str:
-        return f"{self.project}_validator_1"
+        """The validator's."""
+        return self.container_of("validator")
+
+    def container_of(self, service: str) -> str:
+        return f"{self.project}_{service}_1"
 
     async def compose(self, *words: str, code: int = 0) -> str:
         """What docker-compose prints; it has to end with this code."""
@@ -152,8 +177,8 @@ class Operator:
                     tar.addfile(info, stream)
         docker("cp", "-", f"{self.container}:/data", data=raw.getvalue())
 
-    def state(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(docker("inspect", self.container))[0]
+    def state(self, service: str = "validator") -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(docker("inspect", self.container_of(service)))[0]
         return {**found["State"], "RestartCount": found["RestartCount"]}
 
     def log(self) -> str:

@@ -14,6 +14,7 @@ TEXT: Final = (ROOT / "docker-compose.yml").read_text()
 COMPOSE: Final[dict[str, Any]] = yaml.safe_load(TEXT)
 SERVICES: Final[dict[str, dict[str, Any]]] = COMPOSE["services"]
 PROFILES: Final = sorted({profile for service in SERVICES.values() for profile in service.get("profiles", ())})
+OF_COMPOSE: Final = {"COMPOSE_PROFILES", "COMPOSE_FILE"}
 EXAMPLE: Final = (ROOT / ".env.example").read_text()
 ASSIGNED: Final = re.compile(r"^#?([A-Z][A-Z_]*)=(.*)$", re.MULTILINE)
 
@@ -81,7 +82,7 @@ def test_a_url_of_before_is_refused_and_not_overlooked() -> None:
 
 def test_the_example_explains_every_variable_and_no_other() -> None:
     explained = {name for name, _ in ASSIGNED.findall(EXAMPLE)}
-    assert explained == set(taken()) | {"COMPOSE_PROFILES"}
+    assert explained == set(taken()) | OF_COMPOSE
     for name in explained:
         assert re.search(rf"^# .*\n#{name}=", EXAMPLE, re.MULTILINE), name
 
@@ -90,7 +91,7 @@ def test_the_example_shows_the_defaults_and_sets_nothing() -> None:
     assert [line for line in EXAMPLE.splitlines() if line and not line.startswith("#")] == []
     shown = dict(ASSIGNED.findall(EXAMPLE))
     # An example of what has no default, or another one than what stands there by itself.
-    examples = {"COMPOSE_PROFILES", "SANDBOX_ENGINE", "STORE_URL", *(name for name in shown if name.endswith("_FILE"))}
+    examples = {*OF_COMPOSE, "SANDBOX_ENGINE", "STORE_URL", *(name for name in shown if name.endswith("_FILE"))}
     for name, defaults in taken().items():
         if name not in examples:
             assert defaults == {shown[name]}, name

@@ -38,8 +38,9 @@ STORE_URL_FILE={url_file}
 VALIDATOR_STORE__URL_FILE={url_file}
 """
 _OWN_POSTGRES: Final = """
-# Postgres beside the validator, and the file with its password.
+# Postgres beside the validator, started before it and ended after it, and the file with its password.
 COMPOSE_PROFILES=postgres
+COMPOSE_FILE=docker-compose.yml:docker-compose.postgres.yml
 POSTGRES_PASSWORD_FILE={password_file}
 """
 
