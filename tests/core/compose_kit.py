@@ -33,8 +33,9 @@ def without_compose() -> str:
     missing = [name for name in ("docker", "docker-compose") if shutil.which(name) is None]
     if missing:
         return f"not installed: {', '.join(missing)}"
-    bridge = subprocess.run(["docker", "network", "inspect", "bridge"], capture_output=True, check=False)
-    return "" if bridge.returncode == 0 else "the engine has no networks: `.ci/engine start FOLDER networks`"
+    networks = docker("network", "ls", "--format", "{{.Name}}").split()
+    ours = "networks=yes" in docker("info", "--format", "{{.Labels}}")
+    return "" if ours or "bridge" in networks else "the engine has no networks: `.ci/engine start FOLDER networks`"
 
 
 def need_compose() -> None:
