@@ -6,7 +6,7 @@ UV := $(BIN)/uv
 ROUNDS ?= 18
 PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test attack faults bench bench-sandbox bench-spread bench-workers hostile soak kill-test rerun-kills engine-test compose-test worker-test crash-test replay-test random-rounds upgrade-rehearsal test-chain lint format reference wheel pictures lock clean
+.PHONY: help setup demo test attack faults bench bench-log bench-sandbox bench-spread bench-workers hostile soak kill-test rerun-kills engine-test compose-test worker-test crash-test replay-test random-rounds upgrade-rehearsal test-chain lint format reference wheel pictures lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -73,6 +73,9 @@ faults: setup  ## A store that fails under a running daemon (for FAULTS_S s), a 
 bench: setup  ## What the dearest answers cost to judge; how much longer a workflow takes over HTTP than its longest path
 	$(BIN)/python benchmarks/dearest_answers.py
 	$(BIN)/python benchmarks/workflow_diamond.py
+
+bench-log: setup  ## What the log costs as it grows to LOG_ROUNDS=1600: memory and time of audit verify, bytes of weights and digests
+	LOG_ROUNDS=$(or $(LOG_ROUNDS),1600) $(BIN)/python benchmarks/audit_growth.py
 
 replay-test: setup  ## Two long runs of the local network, replayed on both databases and every Python here
 	REPLAY_ROUNDS=$(or $(REPLAY_ROUNDS),200) $(BIN)/pytest tests/acceptance/test_replay_run.py -s --timeout 7200

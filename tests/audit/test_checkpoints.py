@@ -204,7 +204,7 @@ def test_key_and_checkpoint_are_for_their_owner_alone(log: bytes, desk: Desk, tm
 
 
 def test_only_data_of_this_program_comes_out_of_bytes() -> None:
-    shared = [1.5, None, b"x", ("a", 2)]
+    shared = [1.5, None, b"x", ("a", 2), 2**1_000, -(2**64), 2**63]
     again = unpack(pack({"a": shared, "b": shared, ("c", 1): {1, 2}}))
     assert again == {"a": shared, "b": shared, ("c", 1): {1, 2}}
     assert again["a"] is again["b"]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from validator.audit.log.pay import Frozen, Pair, Pay
+from validator.audit.log.declared import Pair
+from validator.audit.log.pay import Frozen, Pay
 from validator.protocol.receipt import WeightsLink
 from validator.protocol.skill_types import ASSESSED_TYPES, WINDOW_TYPES, SkillType
 from validator.protocol.weights_document import WeightsDocument

@@ -5,20 +5,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from validator.audit.log.declared import Declarations, Declared, Pair
 from validator.audit.log.documents import Planned
 from validator.audit.log.windows import Windows
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import RoundEnd
-from validator.protocol.round import RoundInput, RoundOutcome, RoundResults
+from validator.protocol.round import RoundOutcome, RoundResults
 from validator.scoring import VERSIONS, Version
 from validator.store.repositories.tasks import task_state
 
 _KEPT: Final = 4_096  # rounds of which declarations and versions are remembered
 _LOOKBACK: Final = 64 + max(version.rules.groups.history_rounds for version in VERSIONS.values())
 _TELLING: Final = (Reason.LOW_REPUTATION, Reason.FAILURE_RATE)
-
-Pair = tuple[str, str]
-Declared = frozenset[Pair]
 
 
 class Frozen(NamedTuple):
@@ -62,7 +60,7 @@ class Pay:
     clouded: int | None = None
     netuid: int | None = None
     _failures: deque[_Failures] = field(default_factory=deque)
-    _sets: dict[Declared, Declared] = field(default_factory=dict)
+    _declarations: Declarations = field(default_factory=Declarations)
 
     def end(self, end: RoundEnd, planned: Planned | None) -> Frozen | None:
         """Take in a round that ended, whatever became of it; return what is to be asked of it later."""
@@ -78,7 +76,7 @@ class Pay:
             frozen.index,
             frozen.snapshot.block,
             frozen.scoring_version,
-            self._declared(frozen),
+            self._declarations.of((miner.hotkey, str(name)) for miner in frozen.miners for name in miner.skill_types),
             frozenset(_excluded(planned)),
             end.state in ("settled", "void"),
         )
@@ -127,13 +125,6 @@ class Pay:
         """Whether of all rounds from `since` on the declarations are remembered."""
         full = len(self.frozen) == _KEPT
         return self.covers(since) and (not full or self.frozen[0].number <= since)
-
-    def _declared(self, frozen: RoundInput) -> Declared:
-        """Return who declares what; rounds that froze the same share one set."""
-        found = frozenset((miner.hotkey, str(name)) for miner in frozen.miners for name in miner.skill_types)
-        if len(self._sets) > _KEPT:
-            self._sets = {one.declared: one.declared for one in self.frozen}
-        return self._sets.setdefault(found, found)
 
 
 def _excluded(planned: Planned) -> Iterator[Pair]:

@@ -17,10 +17,13 @@ from validator.scoring import Version, version
 _PLAIN: Final = frozenset({type(None), bool, int, float, str, bytes})
 _FACTORIES: Final[tuple[type, ...]] = (tuple, list, dict, set, int, float)
 _OURS: Final = "validator."
+_SMALL: Final = range(-(2**63), 2**63)  # what the packed form has room for as a number
 _SHARED_TEXT: Final = 128  # characters: hotkeys, ids and digests are held once
 
 # What a list in the packed form begins with: one of these, or _CLASSES and more: the number of a class.
-_AGAIN, _UNSET, _TUPLE, _LIST, _SET, _FROZENSET, _DICT, _COUNTER, _DEFAULTDICT, _DEQUE, _ARRAY, _VERSION = range(12)
+_AGAIN, _UNSET, _TUPLE, _LIST, _SET, _FROZENSET, _DICT, _COUNTER, _DEFAULTDICT, _DEQUE, _ARRAY, _VERSION, _LARGE = (
+    range(13)
+)
 _CLASSES: Final = 32
 
 
@@ -63,7 +66,7 @@ class _Packer:
     def pack(self, value: Any) -> Any:
         kind = type(value)
         if kind in _PLAIN:
-            return value
+            return [_LARGE, hex(value)] if kind is int and value not in _SMALL else value
         alone = self._alone(kind, value)
         if alone is not None:
             return alone
@@ -128,7 +131,7 @@ class _Unpacker:
         if code == _AGAIN:
             return self._seen[inside[0]]
         kind = None if code < _CLASSES else self._classes[code - _CLASSES]
-        if code in {_UNSET, _VERSION, _TUPLE} or (kind is not None and issubclass(kind, Enum | tuple)):
+        if code in {_UNSET, _VERSION, _TUPLE, _LARGE} or (kind is not None and issubclass(kind, Enum | tuple)):
             return self._alone(code, kind, inside)
         value = self._builtin(code, inside) if kind is None else _made(kind, [self.unpack(each) for each in inside])
         self._seen.append(value)
@@ -139,6 +142,8 @@ class _Unpacker:
             return UNSET
         if code == _VERSION:
             return version(inside[0])
+        if code == _LARGE:
+            return int(inside[0], 16)
         if kind is not None and issubclass(kind, Enum):
             return kind(inside[0])
         values = tuple(map(self.unpack, inside))
