@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from replay_kit import copied, replayed
 
+from validator.protocol.canonical import canonical_bytes
+
 CONFIG = Path(__file__).parents[2] / "config" / "demo.toml"
 
 
@@ -170,6 +172,35 @@ def test_the_log_of_the_demo_verifies_anywhere_to_the_last_draw(
     row = {"netuid": 1, "mechid": 0, "uid": 0, "block": last["block"], "row": last["row"]}
     (file.parent / "row.json").write_text(json.dumps(row))
     assert "exactly" in run("audit", "verify", "log.jsonl", "--rows", "row.json", cwd=file.parent).stdout
+
+
+def test_the_demos_public_log_verifies_and_tells_no_truth_that_comes_again(
+    demo: tuple[dict[str, Any], str], tmp_path: Path
+) -> None:
+    _, url = demo
+    for name, options in (("whole", ()), ("public", ("--public",))):
+        run("audit", "export", *options, "--config", str(CONFIG), "--out", str(tmp_path / name), cwd=tmp_path, url=url)
+    found = json.loads(run("audit", "verify", "public", "--json", cwd=tmp_path).stdout)
+    assert found["ok"]
+    assert min(found["truths"], found["truths_untold"], *found["untold"].values()) > 0
+    public = (tmp_path / "public").read_bytes().splitlines()
+    whole = (tmp_path / "whole").read_bytes().splitlines()
+    assert [line for line in whole if line in set(public)] == public
+    tasks = [task for line in public for task in json.loads(line).get("input", {"tasks": ()})["tasks"]]
+    assert {task["truth"] for task in tasks} == {None}
+    assert all(not task["workflow"]["reference"] for task in tasks if task["workflow"])
+    groups = [group for line in public for group in json.loads(line).get("outcome", {"groups": ()})["groups"]]
+    assert {group["scored_verdict"] for group in groups if group["provenance"] != "consensus"} == {None}
+    untold = [json.loads(line)["truth"] for line in whole if line not in set(public)]
+    assert len(untold) == found["truths_untold"]
+    told = b"\n".join(line for line in public if not line.startswith(b'{"truth":'))
+    ours = b"\n".join(line for line in public if line.startswith((b'{"input":', b'{"plan":', b'{"outcome":')))
+    for one in untold:
+        secret = one.get("truth") or one["reference"]
+        assert canonical_bytes(secret) not in told
+        assert one["random"].encode() not in told
+        for command in secret.get("shell_commands") or ():
+            assert canonical_bytes(command) not in ours
 
 
 def shares_by_hotkey(log: Path, row: list[list[int]]) -> dict[str, float]:

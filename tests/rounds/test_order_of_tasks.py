@@ -7,7 +7,7 @@ import pytest
 from builders import V1
 from task_builders import numbered, serving, write_task
 from workflow_builders import make_workflow
-from world import World, prepared
+from world import VALIDATOR, World, prepared
 
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.interface import PackedTask
@@ -182,3 +182,21 @@ async def test_canaries_made_for_a_round_are_not_counted(store: Store) -> None:
 
 async def test_the_salt_is_not_shown(store: Store) -> None:
     assert "secret" not in repr(EpochOrder(store, 7, b"secret"))
+
+
+async def test_what_is_retired_is_not_given_again_and_told_when_no_round_has_it(store: Store) -> None:
+    world = World(store, source=MemorySource(TASKS), goals=MemoryGoals(GOALS))
+    first = await prepared(world)
+    asked = {*sources(first), *sources(first, WORKFLOW)}
+    everything = {*HASHES, *map(task_sha256, GOALS)}
+    async with store.begin() as tx:
+        await tx.retired.add(everything - asked, world.clock.now())
+    await void_round(store, world.clock, VALIDATOR, first.frozen, first.plan, Reason.VOID_OFFLINE)
+    second = await prepared(world)
+    assert {*sources(second), *sources(second, WORKFLOW)} == asked  # the others are due, and retired
+    async with store.begin() as tx:
+        await tx.retired.add(asked, world.clock.now())
+        assert await tx.retired.of_round(0) == set()  # the same tasks are open
+    await void_round(store, world.clock, VALIDATOR, second.frozen, second.plan, Reason.VOID_OFFLINE)
+    async with store.read() as tx:
+        assert await tx.retired.of_round(0) == {task.task_id for task in first.frozen.tasks}

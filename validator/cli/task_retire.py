@@ -1,6 +1,7 @@
 """`validator tasks retire` and `retired`: tasks whose truth may be shown (SPEC 16, D-31)."""
 
 import re
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
@@ -68,8 +69,8 @@ def retire(  # noqa: PLR0913, PLR0917 - the options of a command
         print_line("no task to retire")
         return
     told = f"{len(found)} {'task' if len(found) == 1 else 'tasks'}"
-    if not yes and not typer.confirm(f"Retire {told}? Their truth becomes public; there is no way back"):
-        say_no("nothing was retired")
+    if not yes and not _agreed(f"Retire {told}? Their truth becomes public; there is no way back"):
+        say_no("nothing was retired; --yes does not ask")
     now = datetime.now(UTC)
     added = change_store(config, lambda tx, _: tx.retired.add(found, now))
     print_line(f"retired: {added}")
@@ -87,6 +88,10 @@ def retired(config: Config = None, as_json: Json = False) -> None:
         print_line("no retired tasks")
     else:
         print_table((Column("source"), Column("retired")), ((sha256, cell(at)) for sha256, at in found))
+
+
+def _agreed(question: str) -> bool:
+    return sys.stdin.isatty() and typer.confirm(question)
 
 
 def _named(names: list[str], file: Path | None) -> frozenset[str] | None:
