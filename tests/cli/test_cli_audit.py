@@ -1,13 +1,20 @@
 """`validator audit …` and the stored proofs of `validator proof …`, as a user starts them."""
 
+import hashlib
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 from audit_file import forged
 from cli_store import Example, called, copied, example_in, validator
 from msgspec.structs import replace
+
+from validator.chain.state import SubnetRules
+from validator.chain.subnet import SimulatedSubnet
+from validator.protocol.anchor import Anchor
+from validator.sources import SystemClock
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +74,67 @@ def test_a_touched_file_names_the_place(exported: Path, tmp_path: Path) -> None:
     assert "line 4, plan of round 0: was changed" in done.stdout
     fault = json.loads(called("audit", "verify", str(touched), "--json").stdout)["fault"]
     assert (fault["line"], fault["kind"], fault["round_id"]) == (4, "plan", "0")
+
+
+def test_a_file_that_was_cut_does_not_reach_the_digest_of_the_receipt_that_is_gone(
+    exported: Path, example: Example, tmp_path: Path
+) -> None:
+    whole = exported.read_bytes().splitlines(keepends=True)
+    head = json.loads(called("audit", "verify", str(exported), "--json").stdout)["head"]
+    done = called("audit", "verify", str(exported), "--against", head.upper())
+    assert (done.returncode, f"reaches {head}: receipt" in done.stdout) == (0, True)
+    told = json.loads(called("audit", "verify", str(exported), "--against", head, "--json").stdout)
+    assert (told["ok"], told["against"]["reached"], told["against"]["sequence"]) == (True, True, told["last"])
+    assert json.loads(whole[told["against"]["line"] - 1])["receipt"]["sequence"] == told["last"]
+    cut = tmp_path / "cut.jsonl"
+    cut.write_bytes(whole[0])
+    assert called("audit", "verify", str(cut)).returncode == 0  # nothing in it says that something is missing
+    done = called("audit", "verify", str(cut), "--against", head)
+    assert (done.returncode, f"does NOT reach {head}" in done.stdout) == (1, True)
+    told = json.loads(called("audit", "verify", str(cut), "--against", head, "--json").stdout)
+    assert (told["ok"], told["against"]["reached"]) == (False, False)
+    part = tmp_path / "part.jsonl"
+    called("audit", "export", "--config", str(example.config), "--since", "0", "--out", str(part))
+    opening = hashlib.sha256(whole[0][:-1]).hexdigest()
+    told = json.loads(called("audit", "verify", str(part), "--against", opening, "--json").stdout)
+    assert (told["ok"], told["against"]["sequence"], told["against"]["line"]) == (True, 0, None)
+    assert called("audit", "verify", str(exported), "--against", "abc").returncode == 2
+
+
+def test_a_file_is_held_to_what_its_owner_anchored_on_chain(exported: Path, tmp_path: Path) -> None:
+    told = json.loads(called("audit", "verify", str(exported), "--json").stdout)
+    owner, first = told["hotkey"], hashlib.sha256(exported.read_bytes().splitlines()[0]).hexdigest()
+    assert told["anchor"] is None
+    rules = SubnetRules(seed="a", genesis=0, netuid=7)
+    subnet = SimulatedSubnet.create(rules, SystemClock(), tmp_path / "chain.json")
+    subnet.register(owner)
+    config = tmp_path / "reader.toml"  # no wallet, no store: a reader's
+    config.write_text(f'[validator]\nnetuid = 7\n[chain]\nkind = "simulated"\nstate = "{tmp_path}/chain.json"\n')
+
+    def asked(content: bytes | None) -> tuple[int, dict[str, Any], str]:
+        if content is not None:
+            subnet.submit_commitment(owner, content, delay=0, valid_blocks=4)
+        where = ("audit", "verify", str(exported), "--chain", "--config", str(config))
+        done, plain = called(*where, "--json"), called(*where)
+        assert done.returncode == plain.returncode
+        return done.returncode, json.loads(done.stdout)["anchor"], plain.stdout
+
+    code, anchor, text = asked(None)
+    assert (code, anchor["block"]) == (1, None)
+    assert f"NOT anchored: {owner} has committed to nothing on subnet 7" in text
+    code, anchor, text = asked(b"https://example.org")
+    assert (code, "is no anchor of a log" in text) == (1, True)
+    for sequence, digest in ((0, first), (told["last"], told["head"])):
+        code, anchor, text = asked(Anchor(sequence, digest).content())
+        assert (code, anchor["reached"], anchor["sequence"]) == (0, True, sequence)
+        assert f"anchored at block {anchor['block']}: reaches {digest}: receipt {sequence}" in text
+    code, anchor, text = asked(Anchor(9, "cd" * 32).content())
+    assert (code, anchor["reached"], anchor["digest"]) == (1, False, "cd" * 32)
+    assert "does NOT reach" in text
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(exported.read_bytes().replace(f'hotkey":"{owner}'.encode(), b'hotkey":"' + b"x" * 30))
+    done = called("audit", "verify", str(other), "--chain", "--config", str(config))
+    assert (done.returncode, "is no ss58 address" in done.stdout) == (1, True)
 
 
 def test_what_is_no_log_and_what_is_not_there_is_bad_input(tmp_path: Path, example: Example) -> None:

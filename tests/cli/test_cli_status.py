@@ -25,6 +25,7 @@ from validator.status.stored import Miners, stored
 from validator.store import Store
 from validator.store.records import WeightsRecord
 from validator.store.repositories.weights import PlannedWeights
+from validator.store.signed import LogHead
 from validator.web.asking import HealthAnswer
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -123,13 +124,14 @@ async def test_what_is_stored_is_told_alike_by_both_databases(store: Store, stor
     assert [(one.netuid, one.epoch, one.state) for one in found.weights] == [(1, 7, "prepared")]
     assert (found.locked, found.rounds, found.in_hand) == ("another program wrote", (), None)
     assert found.miners == Miners(0, 0, 0, 0, 0, 0)
+    assert found.log is None
     assert disk.bytes > 0
     assert (disk.per_day, disk.days_left) == (None, None)
 
 
 def seen(**changes: object) -> Overview:
     """A validator that does not run, with an empty store and no chain, but for what is changed."""
-    nothing = Stored((), (), Miners(0, 0, 0, 0, 0, 0), 0, {}, {}, None)
+    nothing = Stored((), (), Miners(0, 0, 0, 0, 0, 0), 0, {}, {}, None, None)
     base = Overview(NOW, 1, "5Me", "", NOBODY, nothing, Disk(1024, None, None), "", None, "not asked")
     return replace(base, **changes)  # type: ignore[arg-type]
 
@@ -149,6 +151,12 @@ def weights(epoch: int, sent: dict[int, int]) -> WeightsRecord:
 def chain(epoch: int, row: dict[int, int], commits: tuple[int, ...] = (), me: Neuron | None = ME) -> OnChain:
     head = Head(150, "00", int(NOW.timestamp()) - 4, epoch, 200)
     return OnChain(1, head, 180, 100, 12, me, 500.0, (OnChainWeights(0, 135, row, commits),))
+
+
+def test_the_newest_receipt_that_an_export_must_reach() -> None:
+    assert "log        no receipt yet" in screen(seen())
+    lines = screen(seen(stored=with_stored(log=LogHead(41, "ab" * 32, "2026-01-01T00:00:00Z"))))
+    assert f"log        receipt 41 of 2026-01-01T00:00:00Z, digest {'ab' * 32}" in lines
 
 
 def test_the_chain_and_the_row_in_force() -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from validator.chain.base import Head, SubnetParameters, WeightsResult
+from validator.chain.base import Commitment, Head, SubnetParameters, WeightsResult
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.signatures import Signer
 from validator.settings import WeightsSettings
@@ -175,6 +175,14 @@ class RemoteChain:
 
     async def weights(self, mechid: int, uid: int) -> Mapping[int, int]:
         found: Mapping[int, int] = await self._call("weights", mechid, uid)
+        return found
+
+    async def commitment(self, hotkey: str) -> Commitment | None:
+        found: Commitment | None = await self._call("commitment", hotkey)
+        return found
+
+    async def set_commitment(self, content: bytes, *, valid_blocks: int) -> WeightsResult:
+        found: WeightsResult = await self._call("set_commitment", content, valid_blocks)
         return found
 
     async def close(self) -> None:

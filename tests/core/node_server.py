@@ -14,7 +14,7 @@ import bittensor_core
 from aiohttp import WSMsgType, web
 from json_codec import MARK, packed, signed_payload
 from subtensor_node import FINALITY, Node, Sent
-from subtensor_state import announced, committed, metagraph, stored
+from subtensor_state import announced, commitment, committed, content_of, metagraph, stored
 
 from validator.chain.base import WeightsResult
 from validator.chain.ledger import Pending
@@ -22,7 +22,7 @@ from validator.protocol.signatures import verify
 
 _STORAGE: Final = {
     **dict.fromkeys(("Events", "StakeThreshold"), 0),
-    **dict.fromkeys(("Uids", "Weights", "BlockAtRegistration"), 2),
+    **dict.fromkeys(("Uids", "Weights", "BlockAtRegistration", "CommitmentOf"), 2),
     **dict.fromkeys(("TimelockedWeightCommits", "CRV3WeightCommitsV2", "NeuronCertificates"), 2),
     **dict.fromkeys(("BlocksSinceLastStep", "CommitRevealWeightsEnabled", "LastEpochBlock", "LastUpdate"), 1),
     **dict.fromkeys(("MaxWeightsLimit", "MechanismCountCurrent", "MinAllowedWeights", "NetworkRegisteredAt"), 1),
@@ -30,7 +30,13 @@ _STORAGE: Final = {
     **dict.fromkeys(("BlockHash", "SubnetEpochIndex", "SubnetworkN", "Tempo", "TokenSymbol"), 1),
     **dict.fromkeys(("WeightsSetRateLimit", "WeightsVersionKey"), 1),
 }
-_CALLS: Final = ("serve_axon", "set_weights", "set_mechanism_weights", "commit_timelocked_mechanism_weights")
+_CALLS: Final = (
+    "serve_axon",
+    "set_commitment",
+    "set_weights",
+    "set_mechanism_weights",
+    "commit_timelocked_mechanism_weights",
+)
 _APIS: Final = {
     "SubnetInfoRuntimeApi": ("get_metagraph", "get_next_epoch_start_block"),
     "TransactionPaymentApi": ("query_info",),
@@ -214,6 +220,8 @@ class NodeServer:
             value: Any = self._hash(params[0])
         elif name == "Events":
             value = [event for _, events in self._held.get(self._number(block), ()) for event in events]
+        elif name == "CommitmentOf":
+            value = commitment(self.node.subnet, params)
         elif name in ("TimelockedWeightCommits", "CRV3WeightCommitsV2"):
             value = dict(committed(self.node.subnet, params[0]))[params[1]]
         else:
@@ -262,6 +270,9 @@ class NodeServer:
         pending = None
         if function == "serve_axon":
             node.subnet.serve_axon(who, announced(params))
+        elif function == "set_commitment":
+            valid_blocks = expires - number
+            pending = node.subnet.submit_commitment(who, content_of(params), delay=1, valid_blocks=valid_blocks)
         else:
             pending = self._weights(who, params, expires - number)
         sent = Submitted(who, extrinsic["nonce"], number, expires, pending)

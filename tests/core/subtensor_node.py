@@ -12,7 +12,7 @@ import bittensor as bt
 from bittensor._transport.errors import StorageFunctionNotFound
 from bittensor.result import ChainError as SdkChainError
 from bittensor.result import chain_error_from_substrate_request
-from subtensor_state import announced, committed, metagraph, stored
+from subtensor_state import announced, commitment, committed, content_of, metagraph, stored
 from subtensor_steps import Stepping, Steps
 
 from validator.chain.subnet import SimulatedSubnet
@@ -185,6 +185,8 @@ class MemorySubstrate:
         self.node.pinned.append(block_hash)
         if (module, name, params) == ("System", "BlockHash", [0]):
             return "0x" + self.node.subnet.blocks.identity
+        if (module, name) == ("Commitments", "CommitmentOf"):
+            return commitment(self.node.subnet, params or [])
         assert module == "SubtensorModule"
         value = stored(self.node.subnet, self.node.stepping(), name, params or [])
         self.node.after_read(name)
@@ -269,8 +271,12 @@ class MemorySubstrate:
     async def _included(self, call: Any, hotkey: str, period: int) -> bt.ExtrinsicResult:
         node, blocks = self.node, self.node.subnet.blocks
         mechid = call.params.get("mecid", 0)
-        values = node.sealed if "commit" in call.params else _pairs(call.params)
-        pending = node.subnet.submit(hotkey, mechid, values, delay=1, valid_blocks=period)
+        if call.function == "set_commitment":
+            content = content_of(call.params)
+            pending = node.subnet.submit_commitment(hotkey, content, delay=1, valid_blocks=period)
+        else:
+            values = node.sealed if "commit" in call.params else _pairs(call.params)
+            pending = node.subnet.submit(hotkey, mechid, values, delay=1, valid_blocks=period)
         if node.fault == "pooled":
             return _failed(LOST)
         if node.fault == "retracted":

@@ -51,6 +51,25 @@ def stored(subnet: SimulatedSubnet, stepping: Stepping, name: str, params: list[
     return _STEPPING[name](stepping) if name in _STEPPING else _READS[name](subnet, params)
 
 
+def commitment(subnet: SimulatedSubnet, params: list[Any]) -> dict[str, Any] | None:
+    """Return what Commitments.CommitmentOf holds for a netuid and a hotkey."""
+    netuid, hotkey = params
+    found = subnet.commitment(hotkey) if netuid == subnet.rules.netuid else None
+    if found is None or found.content is None:
+        return None
+    fields = [{f"Raw{len(found.content)}": "0x" + found.content.hex()}]
+    return {"deposit": 0, "block": found.block, "info": {"fields": fields}}
+
+
+def content_of(params: Mapping[str, Any]) -> bytes:
+    """Return what a `set_commitment` call commits to: one plain field, whose name tells its length."""
+    ((variant, value),) = params["info"]["fields"][0].items()
+    content = value if isinstance(value, bytes) else bytes.fromhex(value.removeprefix("0x"))
+    assert len(params["info"]["fields"]) == 1
+    assert variant == f"Raw{len(content)}"
+    return content
+
+
 def committed(subnet: SimulatedSubnet, index: int) -> list[tuple[int, list[tuple[str, int, str, int]]]]:
     """Return everybody's unrevealed commitments as the storage map has them: by epoch, in no order of blocks."""
     mechid, other = divmod(index - subnet.rules.netuid, MAX_SUBNETS)

@@ -30,7 +30,12 @@ async def test_the_figures_of_a_daemon_that_runs(store_url: str) -> None:
         assert shown(daemon, "last_dispatched_round_timestamp_seconds") is None  # nobody declares anything
         assert shown(daemon, "epochs_since_weights", mechid="0") == 1
         assert (shown(daemon, "chain_block_age_seconds") or 0) < 24
-        checks: Any = (await daemon.health())["checks"]
+        async with daemon.daemon.store.read() as tx:
+            told = await tx.receipts.get(round(shown(daemon, "receipts") or 0) - 1)
+        assert told is not None
+        report: Any = await daemon.health()
+        assert (report["log"]["sequence"], report["log"]["digest"]) == (told.sequence, told.sha256)
+        checks = report["checks"]
         assert checks["weights"]["epochs"] == 1
         assert checks["dispatches"]["rounds_without"] > 0
         assert checks["declarations"]["valid"] == 0

@@ -51,6 +51,8 @@ STANDS_FOR = (
 ENVIRONMENT = {r"validator db restore": {"VALIDATOR_STORE__URL": "sqlite:///restored.sqlite"}}
 ENDS = {
     r"validator doctor": {0, 1, 6},  # it says how this machine is
+    r"validator audit verify log.jsonl --against": {1},  # the page's digest is of another log
+    r"validator audit verify log.jsonl --chain": {2},  # no chain stands beside the page
     r"validator audit export --public": {1},  # an older program left the store: its inputs tell truths
 }
 SETTINGS = """

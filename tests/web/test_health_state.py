@@ -7,6 +7,7 @@ import pytest
 from validator.conditions import CONDITIONS, Board
 from validator.protocol.reasons import Reason
 from validator.sources import VirtualClock
+from validator.store.signed import LogHead
 from validator.web.checks import CHECKS, checked
 from validator.web.state import CHAIN_LIMIT_S, LONGEST_DEADLINE_S, LOOP_LIMIT_S, SLACK_S, STALE_S, HealthState
 
@@ -54,6 +55,16 @@ def test_what_was_seen_stands_in_its_check(state: HealthState) -> None:
     state.saw("weights", epochs=2, limit=3)
     weights = state.report().checks["weights"]
     assert (weights["ok"], weights["epochs"], weights["limit"]) == (True, 2, 3)
+
+
+def test_the_report_names_the_newest_receipt(state: HealthState) -> None:
+    assert state.report().document()["log"] is None
+    state.log = LogHead(7, "ab" * 32, "2026-01-01T00:00:00Z")
+    assert state.report().document()["log"] == {
+        "sequence": 7,
+        "digest": "ab" * 32,
+        "issued_at": "2026-01-01T00:00:00Z",
+    }
 
 
 async def test_only_what_a_restart_ends_is_stuck(clock: VirtualClock, state: HealthState) -> None:

@@ -19,6 +19,10 @@ class ChainUnreachableError(ChainError):
     """The chain could not be reached."""
 
 
+class MissingError(ChainError):
+    """The chain's runtime does not have this."""
+
+
 class NoSubnetError(ChainError):
     """The chain has no such subnet."""
 
@@ -83,6 +87,18 @@ class WeightsResult(NamedTuple):
     message: str
     block: int | None
     extrinsic: str | None
+
+
+class Commitment(NamedTuple):
+    """What a hotkey has published on the subnet beside its weights.
+
+    Attributes:
+        block: of the newest one.
+        content: its bytes, if it is one plain field; None where it is anything else (a hash, sealed, several fields).
+    """
+
+    block: int
+    content: bytes | None
 
 
 class Chain(Protocol):
@@ -154,6 +170,31 @@ class Chain(Protocol):
         """Return the weights that the neuron at `uid` has on chain: target uid to u16, no zeros; empty if none.
 
         Committed weights show once they are revealed.
+        """
+
+    async def commitment(self, hotkey: str) -> Commitment | None:
+        """Return what `hotkey`, registered or not, has committed to on the subnet; None if nothing.
+
+        Raises:
+            MissingError: the runtime keeps no commitments.
+        """
+
+    async def set_commitment(self, content: bytes, *, valid_blocks: int) -> WeightsResult:
+        """Commit this hotkey to `content`, in the place of what it committed to before; weights are not touched.
+
+        Mortal as `set_weights` is. The chain refuses what is more than an epoch's space.
+
+        Args:
+            content: 1 to 128 bytes, for everybody to read.
+            valid_blocks: for how many blocks past the head it may be included, from 1.
+
+        Returns:
+            The chain's answer; a refusal is a result, not an error.
+
+        Raises:
+            ChainUnreachableError: certain not to have been sent.
+            MissingError: likewise: the runtime has no such call.
+            ChainError: other failures; whether it arrived is unknown.
         """
 
     async def close(self) -> None:

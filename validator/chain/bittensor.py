@@ -6,10 +6,20 @@ from typing import Final
 
 import bittensor as bt
 
-from validator.chain.base import ChainError, ChainUnreachableError, Head, SubnetParameters, WeightsResult
+from validator.chain.base import ChainError, ChainUnreachableError, Commitment, Head, SubnetParameters, WeightsResult
+from validator.chain.committing import commitment_call, commitment_of
 from validator.chain.connection import SDK_ERRORS, Connection, Substrates, open_client
 from validator.chain.reads import Reads
-from validator.chain.submission import LIMITS, Limits, Submission, era_period, submission_lifetime, words
+from validator.chain.submission import (
+    LIMITS,
+    Execute,
+    Limits,
+    Submission,
+    era_period,
+    submission_lifetime,
+    weights_call,
+    words,
+)
 from validator.chain.within import within
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.signatures import Signer
@@ -110,13 +120,8 @@ class BittensorChain:
         Certain not to have been sent is everything before the signature; afterwards only an answer that names the
         block, or the pool's refusal, is certain.
         """
-        async with self._spare() as spare:
-            try:
-                await spare.ask("genesis", self._reads.genesis)
-            except ChainError as error:
-                raise ChainUnreachableError(f"set_weights: nothing was sent: {error.detail or error}") from error
-            submission = Submission(spare, self._clock, self.netuid, self._signer, self._limits)
-            return await submission.send(mechid, weights, era_period(valid_blocks))
+        call = weights_call(self.netuid, mechid, weights, era_period(valid_blocks))
+        return await self._submit("set_weights", call)
 
     def submission_lifetime(self, valid_blocks: int) -> int:
         """Return the era's length and what may pass before it begins, blocks."""
@@ -138,6 +143,14 @@ class BittensorChain:
         """Return the weights that the neuron at `uid` has set."""
         return await self._connection.ask("weights", lambda client: self._reads.weights(client, mechid, uid))
 
+    async def commitment(self, hotkey: str) -> Commitment | None:
+        """Return what a hotkey has committed to (MissingError: the runtime keeps no commitments)."""
+        return await self._connection.ask("commitment", lambda client: commitment_of(client, self.netuid, hotkey))
+
+    async def set_commitment(self, content: bytes, *, valid_blocks: int) -> WeightsResult:
+        """Commit to `content`, as one plain field, and wait until it is final; certain as `set_weights` is."""
+        return await self._submit("set_commitment", commitment_call(self.netuid, content, era_period(valid_blocks)))
+
     async def announce_axon(self, ip: str, port: int) -> None:
         """Announce on chain where this hotkey listens: for miners.
 
@@ -156,6 +169,14 @@ class BittensorChain:
     async def close(self) -> None:
         """Release the connection."""
         await self._connection.close()
+
+    async def _submit(self, what: str, call: Execute) -> WeightsResult:
+        async with self._spare() as spare:
+            try:
+                await spare.ask("genesis", self._reads.genesis)
+            except ChainError as error:
+                raise ChainUnreachableError(f"{what}: nothing was sent: {error.detail or error}") from error
+            return await Submission(spare, self._clock, self._signer, self._limits, what).send(call)
 
     async def _next_block(self, number: int, seconds: float) -> None:
         client = await self._connection.client()

@@ -9,7 +9,7 @@ import bittensor as bt
 from bittensor.result import ConnectionNotReady
 from bittensor.settings import resolve_endpoint
 
-from validator.chain.base import ChainError, ChainUnreachableError
+from validator.chain.base import ChainError, ChainUnreachableError, MissingError
 from validator.chain.within import within
 from validator.protocol.text import printable
 from validator.settings.urls import shown_url
@@ -32,10 +32,6 @@ SDK_ERRORS: Final = (
 _GONE: Final = (bt.RpcConnectionError, ConnectionNotReady, OSError)
 _CLOSE_S: Final = 5.0
 _closing: Final[set[asyncio.Task[None]]] = set()  # clients that are being closed: the event loop alone would drop them
-
-
-class MissingError(ChainError):
-    """The chain's runtime does not have this."""
 
 
 def open_client(endpoints: Sequence[str], netuid: int, substrate: Substrates | None, *, stubborn: bool) -> bt.Client:

@@ -20,6 +20,7 @@ class Pending:
         values: target uid to u16.
         due: the block that will hold it; None if the pool has lost it.
         expires: the last block that may hold it.
+        content: of a commitment, which has neither mechanism nor values; None for weights.
         result: what came of it, once a block holds it.
     """
 
@@ -28,6 +29,7 @@ class Pending:
     values: Mapping[int, int]
     due: int | None
     expires: int
+    content: bytes | None = None
     result: WeightsResult | None = None
 
 

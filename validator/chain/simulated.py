@@ -1,18 +1,20 @@
 """The simulated chain: the Chain protocol over a subnet in this process. For tests, the local network and dry runs."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from validator.chain.base import (
     ChainError,
     ChainUnreachableError,
+    Commitment,
     Head,
     NoSubnetError,
     OtherChainError,
     SubnetParameters,
     WeightsResult,
 )
+from validator.chain.ledger import Pending
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.round import MetagraphSnapshot
 
@@ -83,28 +85,41 @@ class SimulatedChain:
 
     async def set_weights(self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int) -> WeightsResult:
         """Submit weights; without faults they are in the newest block at once."""
+        lifetime = self.submission_lifetime(valid_blocks)
+        return await self._answered(
+            lambda delay: self.subnet.submit(self._hotkey, mechid, weights, delay=delay, valid_blocks=lifetime)
+        )
+
+    async def commitment(self, hotkey: str) -> Commitment | None:
+        """Return what a hotkey has committed to."""
+        self._reach()
+        return self.subnet.commitment(hotkey)
+
+    async def set_commitment(self, content: bytes, *, valid_blocks: int) -> WeightsResult:
+        """Commit to `content`; without faults it is in the newest block at once."""
+        lifetime = self.submission_lifetime(valid_blocks)
+        return await self._answered(
+            lambda delay: self.subnet.submit_commitment(self._hotkey, content, delay=delay, valid_blocks=lifetime)
+        )
+
+    async def _answered(self, submit: Callable[[int | None], Pending]) -> WeightsResult:
+        """Submit, unless the connection breaks first, and wait for what becomes of it."""
         self._reach()
         faults = self.faults
         if faults.unsent > 0:
             faults.unsent -= 1
             raise ChainUnreachableError("simulated: the connection broke before anything was sent")
-        pending = self.subnet.submit(
-            self._hotkey,
-            mechid,
-            weights,
-            delay=faults.delay,
-            valid_blocks=self.submission_lifetime(valid_blocks),
-        )
+        pending = submit(faults.delay)
         if faults.broken > 0:
             faults.broken -= 1
-            raise ChainError("simulated: the connection broke after the weights were sent")
+            raise ChainError("simulated: the connection broke after it was sent")
         if faults.lost_answers > 0:
             faults.lost_answers -= 1
             await asyncio.Event().wait()
         while pending.result is None:
             number = self.subnet.blocks.number()
             if number > pending.expires:
-                raise ChainError("simulated: no block holds the weights")
+                raise ChainError("simulated: no block holds it")
             await self.wait_for_block(number + 1)
             self.subnet.snapshot()  # looking makes it take what is due
         return pending.result

@@ -1,8 +1,8 @@
 """The simulated subnet as a document, and the file that keeps it.
 
 One JSON object, closed at every level: `state_version` "1", `rules`, `neurons` by uid, `weights` by mechanism and uid,
-`commits` in order. Blocks are not in it: they follow from `rules.genesis` and the clock; nor are submissions that no
-block holds yet: they are gone with the process.
+`commits` in order, `commitments` by hotkey. Blocks are not in it: they follow from `rules.genesis` and the clock; nor
+are submissions that no block holds yet: they are gone with the process.
 """
 
 import os
@@ -51,6 +51,7 @@ class SubnetRules(Document, frozen=True):
         mechanisms: number of mechanism ids.
         owner_hotkey: the subnet owner's; None if it names nobody.
         version_key: least version key that weights must carry.
+        commitment_space: bytes that one hotkey may commit to in an epoch; each time counts for 100 at least.
         reveal_epochs: weights are committed, and revealed when so many epochs have begun since; 0: set in the open.
     """
 
@@ -67,6 +68,7 @@ class SubnetRules(Document, frozen=True):
     owner_hotkey: _Key | None = None
     version_key: _Blocks = 0
     reveal_epochs: Annotated[int, Meta(ge=0, le=1_000)] = 0
+    commitment_space: _Blocks = 3_100
 
 
 class Slot(Document, frozen=True):
@@ -90,6 +92,15 @@ class WeightRow(Document, frozen=True):
     targets: tuple[tuple[_SMALL, Annotated[int, Meta(ge=1, le=U16_MAX)]], ...]
 
 
+class CommitmentRow(Document, frozen=True):
+    """What a hotkey committed to in `block`: bytes as hex, and how many of the epoch's space it has taken by then."""
+
+    hotkey: _Key
+    block: _Blocks
+    content: Annotated[str, Meta(pattern=r"\A([0-9a-f]{2}){1,128}\Z")]
+    space: _Blocks
+
+
 class SubnetState(Document, frozen=True):
     """Everything about a simulated subnet but the present block."""
 
@@ -98,6 +109,7 @@ class SubnetState(Document, frozen=True):
     neurons: tuple[Slot, ...] = ()
     weights: tuple[WeightRow, ...] = ()
     commits: tuple[WeightRow, ...] = ()
+    commitments: tuple[CommitmentRow, ...] = ()
 
 
 def load_state(file: Path) -> SubnetState:
@@ -190,6 +202,7 @@ def _check(state: SubnetState, name: str) -> None:
         (any(uid >= rules.max_uids for uid in uids), "a uid is not below rules.max_uids - at `neurons`"),
         (_repeats(slot.uid for slot in state.neurons), "two neurons share a uid - at `neurons`"),
         (_repeats(slot.hotkey for slot in state.neurons), "two neurons share a hotkey - at `neurons`"),
+        (_repeats(row.hotkey for row in state.commitments), "two of one hotkey - at `commitments`"),
         (_repeats((row.mechid, row.uid) for row in state.weights), "two rows of one neuron - at `weights`"),
         (any(row.uid not in uids for row in state.weights), "a row of an unregistered uid - at `weights`"),
         (any(row.uid not in uids for row in state.commits), "a commit of an unregistered uid - at `commits`"),

@@ -1,12 +1,12 @@
-"""Weights onto a subtensor: signed at most once, and every failure told apart by whether it was signed before."""
+"""Extrinsics onto a subtensor: signed at most once, and every failure told apart by whether it was signed before."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final, NamedTuple
 
 import bittensor as bt
 
-from validator.chain.base import VERSION_KEY, ChainError, ChainUnreachableError, WeightsResult
+from validator.chain.base import VERSION_KEY, ChainError, ChainUnreachableError, MissingError, WeightsResult
 from validator.chain.connection import SDK_ERRORS, Connection, is_missing
 from validator.chain.quantize import to_u16
 from validator.chain.within import within
@@ -95,98 +95,111 @@ def submission_lifetime(valid_blocks: int) -> int:
     return era_period(valid_blocks) + _SLACK
 
 
+Execute = Callable[[bt.Client, OneSignature], Coroutine[Any, Any, Any]]
+
+
 class Submission:
-    """One attempt to set weights, on a connection of its own.
+    """One attempt to submit something, on a connection of its own.
 
     Its own because the SDK counts nonces per connection and does not take one back that a cancelled call has used.
 
     Args:
         connection: for this submission alone.
         clock: time limits.
-        netuid: the subnet.
         signer: the validator's hotkey.
         limits: how long it may take.
+        what: is submitted, for messages: the call's name.
     """
 
-    def __init__(self, connection: Connection, clock: Clock, netuid: int, signer: Signer, limits: Limits) -> None:
+    def __init__(self, connection: Connection, clock: Clock, signer: Signer, limits: Limits, what: str) -> None:
         self._connection = connection
         self._clock = clock
-        self._netuid = netuid
         self._signer = signer
         self._limits = limits
+        self._what = what
 
-    async def send(self, mechid: int, weights: Mapping[int, float], period: int) -> WeightsResult:
-        """Submit, and wait until it is final.
+    async def send(self, execute: Execute) -> WeightsResult:
+        """Submit with the client and the signature that `execute` is given, and wait until it is final.
 
         Raises:
             ChainUnreachableError: certain not to have been sent.
+            MissingError: likewise: `execute` said so.
             ChainError: what became of it is unknown.
         """
         client, once = await self._prepared()
         try:
-            sent = self._execute(client, once, mechid, weights, period)
-            result = await within(self._clock, self._limits.submit_s, sent)
+            result = await within(self._clock, self._limits.submit_s, execute(client, once))
         except TimeoutError:
-            raise _lost(once, f"no answer within {self._limits.submit_s:g} s") from None
+            raise self._lost(once, f"no answer within {self._limits.submit_s:g} s") from None
+        except MissingError:
+            raise
         except (ChainError, *SDK_ERRORS) as error:
             refusal = None if once.used or once.late else _refusal_before_signing(error)
             if refusal is None:
-                raise _lost(once, self._connection.translated("set_weights", error).detail) from error
+                raise self._lost(once, self._connection.translated(self._what, error).detail) from error
             return refusal
         finally:
             once.give_up()
-        return _result(result, once)
+        return self._result(result, once)
 
     async def _prepared(self) -> tuple[bt.Client, OneSignature]:
         try:
             client = await self._connection.client()
             block_s = await self._connection.ask("block time", bt.Client.block_time)
         except ChainError as error:
-            raise ChainUnreachableError(f"set_weights: nothing was sent: {error.detail or error}") from error
+            raise ChainUnreachableError(f"{self._what}: nothing was sent: {error.detail or error}") from error
         # Half of the slack, so that the other half is left for what the caller did since it looked at the head.
         return client, OneSignature(self._signer, self._clock, min(self._limits.call_s, block_s * _SLACK / 2))
 
-    async def _execute(
-        self,
-        client: bt.Client,
-        once: OneSignature,
-        mechid: int,
-        weights: Mapping[int, float],
-        period: int,
-    ) -> Any:
-        intent = bt.SetWeights(netuid=self._netuid, weights=dict(weights), mechid=mechid, version_key=VERSION_KEY)
+    def _result(self, result: Any, once: OneSignature) -> WeightsResult:
+        """Return what the SDK's answer comes to.
+
+        Raises:
+            ChainError: it failed without being in a block, and not because a pool would not have it.
+        """
+        block = int(result.extrinsic_id.partition("-")[0]) if result.extrinsic_id else None
+        if result.success:
+            return WeightsResult(True, "", block, result.extrinsic_id)
+        error = result.error or bt.ChainError(result.message)
+        if block is None and (not error.name or error.name in _UNCERTAIN):
+            raise self._lost(once, printable(result.message, 300))
+        return _refused(error, block, result.extrinsic_id)
+
+    def _lost(self, once: OneSignature, why: str) -> ChainError:
+        if once.used:
+            return ChainError(f"{self._what}: what became of it is unknown: {why}")
+        return ChainUnreachableError(f"{self._what}: nothing was sent: {why}")
+
+
+def weights_call(netuid: int, mechid: int, weights: Mapping[int, float], period: int) -> Execute:
+    """Return what submits weights for one mechanism, as a commitment where the subnet wants one."""
+
+    async def execute(client: bt.Client, once: OneSignature) -> Any:
+        intent = bt.SetWeights(netuid=netuid, weights=dict(weights), mechid=mechid, version_key=VERSION_KEY)
         try:
             return await client.execute(intent, once, period=period)
         except ValueError as error:
             if once.used or not is_missing(error):
                 raise
-        return await self._execute_plain(client, once, mechid, weights, period)
+        return await _execute_plain(client, once, netuid, mechid, weights, period)
 
-    async def _execute_plain(
-        self,
-        client: bt.Client,
-        once: OneSignature,
-        mechid: int,
-        weights: Mapping[int, float],
-        period: int,
-    ) -> Any:
-        """Set plain weights on a runtime that is too old for the SDK's own way."""
-        if mechid:
-            raise bt.ChainError("this runtime has no mechanisms", code=bt.ErrorCode.INVALID_ARGUMENT)
-        if await client.query(("SubtensorModule", "CommitRevealWeightsEnabled"), [self._netuid]):
-            raise bt.ChainError("this runtime is too old for the SDK's commitments", code=bt.ErrorCode.DISABLED)
-        values = to_u16(weights)
-        call = bt.calls.SubtensorModule.set_weights(
-            netuid=self._netuid, dests=list(values), weights=list(values.values()), version_key=VERSION_KEY
-        )
-        policy = bt.Policy(max_spend_tao=0, allowed_netuids=[self._netuid], allow_raw_calls=True)
-        return await client.submit_call(call, once, signer="hotkey", policy=policy, period=period)
+    return execute
 
 
-def _lost(once: OneSignature, why: str) -> ChainError:
-    if once.used:
-        return ChainError(f"set_weights: what became of it is unknown: {why}")
-    return ChainUnreachableError(f"set_weights: nothing was sent: {why}")
+async def _execute_plain(  # noqa: PLR0913, PLR0917 - a submission in full
+    client: bt.Client, once: OneSignature, netuid: int, mechid: int, weights: Mapping[int, float], period: int
+) -> Any:
+    """Set plain weights on a runtime that is too old for the SDK's own way."""
+    if mechid:
+        raise bt.ChainError("this runtime has no mechanisms", code=bt.ErrorCode.INVALID_ARGUMENT)
+    if await client.query(("SubtensorModule", "CommitRevealWeightsEnabled"), [netuid]):
+        raise bt.ChainError("this runtime is too old for the SDK's commitments", code=bt.ErrorCode.DISABLED)
+    values = to_u16(weights)
+    call = bt.calls.SubtensorModule.set_weights(
+        netuid=netuid, dests=list(values), weights=list(values.values()), version_key=VERSION_KEY
+    )
+    policy = bt.Policy(max_spend_tao=0, allowed_netuids=[netuid], allow_raw_calls=True)
+    return await client.submit_call(call, once, signer="hotkey", policy=policy, period=period)
 
 
 def _refusal_before_signing(error: Exception) -> WeightsResult | None:
@@ -197,21 +210,6 @@ def _refusal_before_signing(error: Exception) -> WeightsResult | None:
         return None
     code = getattr(error, "code", bt.ErrorCode.INVALID_ARGUMENT)
     return WeightsResult(False, f"{code.value}: {printable(str(error), 300)}", None, None)
-
-
-def _result(result: Any, once: OneSignature) -> WeightsResult:
-    """Return what the SDK's answer comes to.
-
-    Raises:
-        ChainError: it failed without being in a block, and not because a pool would not have it.
-    """
-    block = int(result.extrinsic_id.partition("-")[0]) if result.extrinsic_id else None
-    if result.success:
-        return WeightsResult(True, "", block, result.extrinsic_id)
-    error = result.error or bt.ChainError(result.message)
-    if block is None and (not error.name or error.name in _UNCERTAIN):
-        raise _lost(once, printable(result.message, 300))
-    return _refused(error, block, result.extrinsic_id)
 
 
 def _refused(error: bt.ChainError, block: int | None, extrinsic: str | None) -> WeightsResult:

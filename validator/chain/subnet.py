@@ -5,8 +5,9 @@ from pathlib import Path
 
 import msgspec
 
-from validator.chain.base import ChainError, SubnetParameters, WeightsResult
+from validator.chain.base import ChainError, Commitment, SubnetParameters, WeightsResult
 from validator.chain.blocks import Blocks
+from validator.chain.commitments import Commitments
 from validator.chain.consensus import incentives
 from validator.chain.ledger import Ledger, Pending
 from validator.chain.quantize import to_u16
@@ -48,6 +49,7 @@ class SimulatedSubnet:
         self._file = file
         self._slots = {slot.uid: slot for slot in state.neurons}
         self._ledger = Ledger(state.weights, state.commits, rules)
+        self._commitments = Commitments(state.commitments, rules)
 
     @classmethod
     def create(cls, rules: SubnetRules, clock: Clock, file: Path | None = None) -> "SimulatedSubnet":
@@ -186,7 +188,20 @@ class SimulatedSubnet:
         """
         number = self.blocks.number()
         due = None if delay is None else number + delay
-        pending = Pending(hotkey, mechid, to_u16(weights), due, number + valid_blocks)
+        return self._pooled(Pending(hotkey, mechid, to_u16(weights), due, number + valid_blocks))
+
+    def submit_commitment(self, hotkey: str, content: bytes, *, delay: int | None, valid_blocks: int) -> Pending:
+        """Give the pool a commitment, as `submit` does weights."""
+        number = self.blocks.number()
+        due = None if delay is None else number + delay
+        return self._pooled(Pending(hotkey, 0, {}, due, number + valid_blocks, content))
+
+    def commitment(self, hotkey: str) -> Commitment | None:
+        """Return what `hotkey` has committed to, None if nothing."""
+        self._settle()
+        return self._commitments.of(hotkey)
+
+    def _pooled(self, pending: Pending) -> Pending:
         self._ledger.wait(pending)
         self._settle()
         return pending
@@ -216,7 +231,11 @@ class SimulatedSubnet:
         """Do what the blocks since the last look hold."""
         number = self.blocks.number()
         for pending in self._ledger.due(number):
-            pending.result = self._include(pending.hotkey, pending.mechid, pending.values, pending.due or number)
+            block = pending.due or number
+            if pending.content is None:
+                pending.result = self._include(pending.hotkey, pending.mechid, pending.values, block)
+            else:
+                pending.result = self._commit(pending.hotkey, pending.content, block)
         if self._ledger.reveal(number):
             self._store()
 
@@ -231,6 +250,12 @@ class SimulatedSubnet:
 
     def _meant(self, row: WeightRow, uid: int) -> bool:
         return uid in self._slots and row.block > self._slots[uid].registered_at
+
+    def _commit(self, hotkey: str, content: bytes, block: int) -> WeightsResult:
+        result = self._commitments.include(hotkey, content, block, registered=self._slot(hotkey) is not None)
+        if result.accepted:
+            self._store()
+        return result
 
     # Slots
 
@@ -280,7 +305,9 @@ class SimulatedSubnet:
 
     def _document(self) -> SubnetState:
         neurons = tuple(self._slots[uid] for uid in sorted(self._slots))
-        return SubnetState(STATE_VERSION, self.rules, neurons, self._ledger.rows, self._ledger.commits)
+        return SubnetState(
+            STATE_VERSION, self.rules, neurons, self._ledger.rows, self._ledger.commits, self._commitments.rows
+        )
 
 
 def _checked(slot: Slot) -> Slot:

@@ -13,13 +13,16 @@ from validator.audit.log import (
     PlainTruthError,
     compare_files,
     first_without_plain_truth,
+    owner_of,
     read_row,
     row_fault,
 )
 from validator.audit.log.rows import MAX_ROW
+from validator.cli.anchored import Beyond, ask_anchor, named
 from validator.cli.audit_checkpoint import verified
 from validator.cli.audit_text import print_compared, print_fault, print_verified, write_log
 from validator.cli.cases import require_regular
+from validator.cli.configured import settings_of
 from validator.cli.errors import EXIT_NO, say_no
 from validator.cli.options import Config, Json
 from validator.cli.progress import progress
@@ -68,7 +71,7 @@ def _first_public(refused: PlainTruthError, config: Path | None) -> str:
     return f"{refused.detail}: its input tells them; the first round that may be shown is {first}: --since {first}"
 
 
-def verify(
+def verify(  # noqa: PLR0913, PLR0917 - each is an option
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="From `audit export`.")],
     hotkey: Annotated[
         str | None,
@@ -94,23 +97,43 @@ def verify(
             show_default=False,
         ),
     ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIGEST", help="Of a receipt that the file must reach, as `verify` prints it.", show_default=False
+        ),
+    ] = None,
+    chain: Annotated[
+        bool, typer.Option("--chain", help="Whether the file reaches what its owner anchored on the settings' chain.")
+    ] = False,
+    config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Check an export with nothing but the file. Exit 1: it does not hold, and where; 2: it is no such file."""
+    """Check an export with nothing but the file. Exit 1: it does not hold, and where; 2: it is no such file.
+
+    With --against or --chain also whether it goes as far as a receipt that is known from elsewhere (exit 1: it does
+    not). Only --chain needs settings, and of them only the subnet and its chain.
+    """
+    reach = named(against)
     row = None if rows is None else _row(rows)
     checked_hotkeys(None if hotkey is None else [hotkey], "--hotkey")
     require_regular(file)
     size = file.stat().st_size
     with progress("verifying", size) as advance:
         try:
-            found = verified(file, checkpoint, hotkey, _up_to(advance))
+            owner = hotkey or (owner_of(file) if chain else "")
+            beyond = Beyond(reach, ask_anchor(settings_of(config), owner) if chain else None)
+            found = verified(file, checkpoint, owner or None, _up_to(advance))
+            beyond.look(file)
         except FaultError as fault:
             print_fault(fault, as_json=as_json)
             raise typer.Exit(EXIT_NO) from None
     wrong = None if row is None else row_fault(found, row)
     if wrong is not None:
         say_no(wrong)
-    print_verified(found, as_json=as_json, row=row)
+    print_verified(found, beyond, as_json=as_json, row=row)
+    if not beyond.reached:
+        raise typer.Exit(EXIT_NO)
 
 
 def compare(

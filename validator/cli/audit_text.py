@@ -16,6 +16,7 @@ from validator.audit.log import (
     first_sequence,
 )
 from validator.audit.log.comparing import Relation
+from validator.cli.anchored import Beyond
 from validator.cli.output import print_json, print_line
 from validator.cli.progress import progress
 from validator.cli.sink import Sink
@@ -77,10 +78,10 @@ def print_compared(found: Compared, files: tuple[Path, Path], *, as_json: bool) 
         print_line(f"{files['ab'.index(found.longer)]} goes on where the other one ends")
 
 
-def print_verified(found: Verified, *, as_json: bool, row: ChainRow | None = None) -> None:
-    """Print what was checked, and what could not be yet."""
+def print_verified(found: Verified, beyond: Beyond, *, as_json: bool, row: ChainRow | None = None) -> None:
+    """Print what was checked, what could not be yet, and how far the file goes."""
     if as_json:
-        print_json({"ok": True, **asdict(found)})
+        print_json({"ok": beyond.reached, **asdict(found), **beyond.document()})
         return
     rounds = ", ".join(f"{many} {state}" for state, many in found.rounds.items()) or "none"
     span = "" if found.first_round is None else f" {found.first_round} to {found.last_round}"
@@ -102,6 +103,8 @@ def print_verified(found: Verified, *, as_json: bool, row: ChainRow | None = Non
     if row is not None:
         print_line(f"the row of uid {row.uid} at block {row.block} is that of the newest confirmed vector, exactly")
     _print_open(found)
+    for line in beyond.lines(found):
+        print_line(line)
 
 
 def _print_open(found: Verified) -> None:

@@ -60,11 +60,16 @@ def document(seen: Overview) -> dict[str, Any]:
         "netuid": seen.netuid,
         "hotkey": seen.hotkey,
         "running": seen.running,
-        "store": None if seen.stored is None else {**_fields(seen.stored), "in_hand": seen.stored.in_hand},
+        "store": None if seen.stored is None else _store(seen.stored),
         "disk": seen.disk,
         "chain": None if seen.chain is None else _chain(seen.chain),
         "problems": {"wallet": seen.hotkey_problem, "store": seen.stored_problem, "chain": seen.chain_problem},
     }
+
+
+def _store(stored: Stored) -> dict[str, Any]:
+    log = None if stored.log is None else stored.log._asdict()
+    return {**_fields(stored), "in_hand": stored.in_hand, "log": log}
 
 
 def _chain(chain: OnChain) -> dict[str, Any]:

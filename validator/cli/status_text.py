@@ -11,6 +11,7 @@ from validator.protocol.text import printable
 from validator.protocol.times import format_time, parse_time
 from validator.status import Disk, OnChain, OnChainWeights, Overview, Stored
 from validator.store.records import RoundRecord, WeightsRecord
+from validator.store.signed import LogHead
 
 _BAR: Final = 24
 _LABEL: Final = 10
@@ -68,6 +69,7 @@ def _body(seen: Overview) -> Iterator[str]:
     yield from _weights(seen, seen.stored)
     yield from _counts(seen.stored)
     yield from _disk(seen.disk)
+    yield _line("log", _log(seen.stored.log))
     yield _line("round", _in_hand(seen.stored.in_hand, seen.at))
     yield ""
     yield from _rounds(seen.stored, seen.at)
@@ -148,6 +150,12 @@ def _disk(disk: Disk | None) -> Iterator[str]:
     grows = "" if disk.per_day is None else f", about {size(disk.per_day)} a day"
     room = "" if disk.free is None else f"; {size(disk.free)} free{_days(disk.days_left)}"
     yield _line("disk", f"{size(disk.bytes)}{grows}{room}")
+
+
+def _log(head: LogHead | None) -> str:
+    if head is None:
+        return "no receipt yet"
+    return f"receipt {head.sequence} of {head.issued_at}, digest {head.digest}"
 
 
 def _tally(counts: Mapping[Any, int]) -> str:

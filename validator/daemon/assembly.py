@@ -43,6 +43,7 @@ from validator.store.known import require_known_version
 from validator.telemetry import Metrics
 from validator.web.health import HealthService
 from validator.web.state import HealthState
+from validator.weights.anchoring import AnchorService
 from validator.weights.lock import WeightsLock, stop_file_of
 from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
@@ -183,7 +184,7 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
         _figures(settings, world, store, metrics, health),
         RetentionService(store, world.clock, settings.store.retention_raw_days, settings.store.retention_bundles_days),
         *waiting,
-        *_weight_services(settings, world, store, metrics, clock_watch, health.board),
+        *_signing_services(settings, world, store, metrics, clock_watch, health.board),
     )
 
 
@@ -202,12 +203,23 @@ def _figures(settings: Settings, world: World, store: Store, metrics: Metrics, h
     )
 
 
-def _weight_services(  # noqa: PLR0913, PLR0917 - the parts of which they are made
+def _signing_services(  # noqa: PLR0913, PLR0917 - the parts of which they are made
     settings: Settings, world: World, store: Store, metrics: Metrics, clock_watch: ClockWatch, board: Board
-) -> Sequence[WeightService]:
-    """Return one service per mechanism; they share the lock, and sign one after the other."""
+) -> Sequence[Service]:
+    """Return what signs for the chain, a service per mechanism and the anchor's; they sign one after the other."""
     lock, signing = WeightsLock(store, world.clock, stop_file_of(settings)), asyncio.Lock()
-    return [
+    anchor = AnchorService(
+        store=store,
+        chain=world.chain,
+        clock=world.clock,
+        hotkey=world.signer.hotkey,
+        netuid=settings.validator.netuid,
+        settings=settings.weights,
+        lock=lock,
+        signing=signing,
+        metrics=metrics,
+    )
+    weights = [
         WeightService(
             store=store,
             chain=world.chain,
@@ -226,3 +238,4 @@ def _weight_services(  # noqa: PLR0913, PLR0917 - the parts of which they are ma
         )
         for mechid, kinds in mechanisms(settings.weights).items()
     ]
+    return [*weights, anchor] if settings.audit.anchor and not settings.weights.dry_run else weights

@@ -10,7 +10,8 @@ from typing import Final
 
 from validator.sources import Clock
 from validator.store import Store
-from validator.store.errors import StoreAwayError
+from validator.store.errors import DamagedError, StoreAwayError
+from validator.store.signed import LogHead
 from validator.telemetry import Metrics
 from validator.web.state import HealthState
 
@@ -58,6 +59,8 @@ class FigureWatch:
                 self.metrics.last_settled.set(moment.timestamp())
             if not self.metrics.last_dispatched.known and (moment := await tx.rounds.last_settled(1)) is not None:
                 self.metrics.last_dispatched.set(moment.timestamp())
+            with suppress(DamagedError):  # whoever writes the next receipt stops at it
+                self._log(await tx.receipts.head())
             confirmed = {}
             for mechid in self.mechids:
                 confirmed[mechid] = await tx.weights.confirmed_epoch(self.netuid, mechid)
@@ -67,6 +70,12 @@ class FigureWatch:
         self._weights(confirmed)
         size = await self.store.size()
         self.metrics.store_bytes.set(size)
+
+    def _log(self, head: LogHead | None) -> None:
+        """Tell the newest receipt: the number to the metrics, its digest to /readyz alone."""
+        self.health.log = head
+        if head is not None:
+            self.metrics.receipts.set(head.sequence + 1)
 
     def _weights(self, confirmed: Mapping[int, int | None]) -> None:
         """Tell how many epochs ago each mechanism's weights were confirmed; where none were, since the start."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from validator.chain.base import Chain, NoSubnetError
 from validator.chain.simulated import SimulatedChain
-from validator.chain.state import SubnetRules
+from validator.chain.state import SubnetRules, load_state
 from validator.chain.subnet import SimulatedSubnet
 from validator.chain.wallet import load_signer
 from validator.kinds.assessment.supply import CanaryMaker
@@ -111,6 +111,20 @@ def real_chain(settings: Settings, signer: Signer, clock: Clock) -> "BittensorCh
         clock=clock,
         limits=LIMITS._replace(submit_s=min(LIMITS.submit_s, settings.weights.timeout_s)),
     )
+
+
+def reading_chain(settings: Settings, clock: Clock) -> Chain:
+    """Return the settings' chain for somebody who only reads: it takes no wallet, and must sign nothing.
+
+    Raises:
+        ChainError: the simulated chain's file cannot be read.
+        WorldError: no such file is named, or it was not made yet.
+    """
+    if settings.chain.kind == "bittensor":
+        return real_chain(settings, Signer.from_uri("//Reader"), clock)
+    if settings.chain.state is None or not settings.chain.state.exists():
+        raise WorldError("chain.state must name the simulated chain's file; `validator run` makes it")
+    return SimulatedChain(SimulatedSubnet(load_state(settings.chain.state), clock), "")
 
 
 def _chain(settings: Settings, signer: Signer, clock: Clock) -> Chain:

@@ -315,6 +315,15 @@ class LogSettings(Section):
     )
 
 
+class AuditSettings(Section):
+    """The signed log of receipts (docs/audit.md)."""
+
+    anchor: bool = _key(
+        False,
+        "Whether the newest receipt's digest is put on chain once a day, as this hotkey's commitment on the subnet.",
+    )
+
+
 class HealthSettings(Section):
     """Where the health endpoint listens, and who may read it."""
 
@@ -358,6 +367,7 @@ class Settings(Section):
     weights: WeightsSettings = WeightsSettings()
     sandbox: SandboxSettings = SandboxSettings()
     queue: QueueSettings = QueueSettings()
+    audit: AuditSettings = AuditSettings()
     log: LogSettings = LogSettings()
     health: HealthSettings = HealthSettings()
 

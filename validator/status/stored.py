@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,7 +10,9 @@ from validator.audit.views import MinerView, miner_list, rerun_list, round_list
 from validator.protocol.reasons import Reason
 from validator.settings import Settings
 from validator.store import Transaction
+from validator.store.errors import DamagedError
 from validator.store.records import RoundRecord, WeightsRecord
+from validator.store.signed import LogHead
 from validator.weights.plan import mechanisms
 
 _ROUNDS = 8
@@ -48,6 +51,7 @@ class Stored:
         unpaid: how many windows would not be paid now, by reason (SPEC 16, D-23).
         reruns: how many in each state that any is in.
         locked: why weights are locked in the store; None if they are not.
+        log: the newest receipt; None before the first, and where it is damaged.
     """
 
     rounds: tuple[RoundRecord, ...]
@@ -57,6 +61,7 @@ class Stored:
     unpaid: Mapping[Reason, int]
     reruns: Mapping[str, int]
     locked: str | None
+    log: LogHead | None
 
     @property
     def in_hand(self) -> RoundRecord | None:
@@ -70,7 +75,9 @@ async def stored(tx: Transaction, settings: Settings, now: datetime) -> Stored:
     newest = [await tx.weights.newest(settings.validator.netuid, mechid) for mechid in pays]
     everyone = await miner_list(tx, now, pays)
     rounds = await round_list(tx, _ROUNDS)
-    lock = await tx.weight_guard.locked()
+    lock, head = await tx.weight_guard.locked(), None
+    with suppress(DamagedError):  # `validator doctor` says so; the rest can still be shown
+        head = await tx.receipts.head()
     return Stored(
         rounds=rounds,
         weights=tuple(one for one in newest if one is not None),
@@ -79,6 +86,7 @@ async def stored(tx: Transaction, settings: Settings, now: datetime) -> Stored:
         unpaid=dict(Counter(one.reason for miner in everyone for one in miner.unpaid).most_common()),
         reruns=(await rerun_list(tx, 1)).counts,
         locked=None if lock is None else lock.seen,
+        log=head,
     )
 
 

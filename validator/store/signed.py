@@ -1,6 +1,7 @@
 """What the validator signed, as stored: proofs and receipts."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from validator.protocol.receipt import ProofNote
 
@@ -35,3 +36,17 @@ class ReceiptRecord:
     round_id: int | None
     sha256: str
     line: bytes = field(repr=False)
+
+
+class LogHead(NamedTuple):
+    """The newest receipt: what an export of the log must reach.
+
+    Attributes:
+        sequence: its number.
+        digest: sha256 of its line, hex.
+        issued_at: as it says (SPEC 13).
+    """
+
+    sequence: int
+    digest: str
+    issued_at: str

@@ -111,4 +111,7 @@ class Event(StrEnum):
     WEIGHTS_EXPIRED = auto()
     WEIGHTS_MARKED = auto()
     WEIGHTS_MODE = auto()
+    LOG_ANCHORED = auto()
+    LOG_ANCHOR_BLOCKED = auto()
+    LOG_ANCHOR_REPLACED = auto()
     WEIGHTS_FAILED = auto()

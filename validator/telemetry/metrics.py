@@ -105,10 +105,7 @@ class Metrics:
             "unpaid_windows", "Windows that the newest vector does not pay, by reason.", "mechid", "reason"
         )
         self.weights_seconds = made.histogram("weights_seconds", "Time until the chain answered a submission.")
-        self.pruned = made.counter("pruned_rows", "Rows that retention removed.", "kind")
-        self.store_bytes = made.figure("store_bytes", "Size of the database.")
-        self.store_write = made.histogram("store_write_seconds", "How long a small write took.", _WRITES)
-        self.disk_free = made.gauge("disk_free_bytes", "Free space where the store and temporary files lie.", "place")
+        self._of_store(made)
         self.conditions = made.gauge("condition", "1 while the condition stands, else 0.", "condition")
         self.loop_lag = made.histogram("loop_lag_seconds", "How late the event loop ran a timer.", _LAG)
         self._begin_at_zero()
@@ -130,6 +127,14 @@ class Metrics:
             Event.RETENTION_PRUNED: self._pruned,
             **{event: self._error(event) for event in _ERRORS},
         }
+
+    def _of_store(self, made: Made) -> None:
+        self.pruned = made.counter("pruned_rows", "Rows that retention removed.", "kind")
+        self.store_bytes = made.figure("store_bytes", "Size of the database.")
+        self.store_write = made.histogram("store_write_seconds", "How long a small write took.", _WRITES)
+        self.disk_free = made.gauge("disk_free_bytes", "Free space where the store and temporary files lie.", "place")
+        self.anchor_age = made.figure("blocks_since_anchor", "Blocks since the log was anchored on chain, if it is.")
+        self.receipts = made.figure("receipts", "Receipts in the log; /readyz tells the newest one's digest.")
 
     def observe(self, name: str, fields: Mapping[str, Any]) -> None:
         """Count what an event tells. A field that is missing or odd is ignored: metrics never cost a log line."""

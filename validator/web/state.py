@@ -10,6 +10,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.times import format_time
 from validator.scoring import VERSIONS
 from validator.sources import Clock
+from validator.store.signed import LogHead
 from validator.web.checks import checked
 
 # The last deadline of the standard profile: until then a round in hand has every right to be silent (SPEC 1).
@@ -52,6 +53,7 @@ class HealthReport:
         checks: by name, as `CHECKS` declares them; `ok` is null while nothing is known yet.
         started_at: when the validator started.
         version: of the program.
+        log: the newest receipt, as last read: exports made later must reach it. None before it was read.
     """
 
     status: str
@@ -59,6 +61,7 @@ class HealthReport:
     checks: dict[str, dict[str, Any]]
     started_at: datetime
     version: str
+    log: LogHead | None = None
 
     @property
     def healthy(self) -> bool:
@@ -88,6 +91,7 @@ class HealthReport:
                 for each in self.conditions
             ],
             "checks": self.checks,
+            "log": None if self.log is None else self.log._asdict(),
         }
 
 
@@ -118,6 +122,7 @@ class HealthState:
     block: int | None = field(init=False, default=None)
     epoch: int | None = field(init=False, default=None)
     chain_problem: str | None = field(init=False, default=None)
+    log: LogHead | None = field(init=False, default=None)
     queues: dict[str, QueueSeen] = field(init=False, default_factory=dict)
     _active: float = field(init=False)
     _beaten: float = field(init=False)
@@ -199,7 +204,7 @@ class HealthState:
         found = {each.condition.severity for each in conditions}
         worst = "unhealthy" if "unhealthy" in found else "degraded" if "degraded" in found else "ok"
         status = "stopping" if self.stopping and worst != "unhealthy" else worst
-        return HealthReport(status, conditions, checks, self.started_at, self.version)
+        return HealthReport(status, conditions, checks, self.started_at, self.version, self.log)
 
     def stuck(self) -> Standing | None:
         """Return what only a restart ends: an event loop or rounds that stand still; None where they go on."""

@@ -5,6 +5,7 @@ from validator.audit.log.comparing import Compared, InFileError, Place, compare_
 from validator.audit.log.export import audit_lines, first_sequence
 from validator.audit.log.faults import FaultError, NotAnAuditFileError
 from validator.audit.log.going_on import GoneOn, verify_on
+from validator.audit.log.reaching import Reach, Reached, owner_of
 from validator.audit.log.report import Verified
 from validator.audit.log.rows import ChainRow, read_row, row_fault
 from validator.audit.log.showing import EVERY, RETIRED, PlainTruthError, first_without_plain_truth
@@ -23,6 +24,8 @@ __all__ = [
     "NotAnAuditFileError",
     "Place",
     "PlainTruthError",
+    "Reach",
+    "Reached",
     "Verified",
     "audit_lines",
     "compare_files",
@@ -30,6 +33,7 @@ __all__ = [
     "first_without_plain_truth",
     "key_file",
     "own_key",
+    "owner_of",
     "read_row",
     "row_fault",
     "verify_file",

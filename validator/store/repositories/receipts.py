@@ -9,7 +9,7 @@ from validator.protocol import typed
 from validator.protocol.receipt import Receipt
 from validator.store.errors import DamagedError, MismatchError
 from validator.store.repositories.base import Repository
-from validator.store.signed import ReceiptRecord
+from validator.store.signed import LogHead, ReceiptRecord
 from validator.store.tables import receipts
 
 
@@ -50,6 +50,15 @@ class Receipts(Repository):
         """
         record = await self.last()
         return None if record is None else receipt_of(record)
+
+    async def head(self) -> LogHead | None:
+        """Return what tells the newest receipt from all others, None where the log is not opened.
+
+        Raises:
+            DamagedError: as `last_receipt`.
+        """
+        record = await self.last()
+        return None if record is None else LogHead(record.sequence, record.sha256, receipt_of(record).issued_at)
 
     async def get(self, sequence: int) -> ReceiptRecord | None:
         """Return a receipt.

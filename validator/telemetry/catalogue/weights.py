@@ -55,6 +55,19 @@ CHAIN_AND_WEIGHTS: Final[Subject] = {
         "The subnet now has weights committed first and revealed later, or set in the open again.",
         "netuid mechid block commit_reveal",
     ),
+    "log_anchored": Entry(
+        "The digest of the log's newest receipt stands on chain.", "netuid sequence digest block extrinsic"
+    ),
+    "log_anchor_blocked": Entry(
+        "The log is not anchored now (`audit.anchor`); said once per change of the cause.",
+        "netuid cause detail repeats",
+        todo="Its `cause` has a row in [Anchoring the log](../operators.md#anchoring-the-log).",
+    ),
+    "log_anchor_replaced": Entry(
+        "An anchor gives way that names a receipt which this store's log does not have.",
+        "netuid sequence digest block by",
+        todo="Was the store restored from a backup, or does another one use this hotkey? Its readers will ask.",
+    ),
     "weights_failed": Entry(
         "An error of the validator; said once per change.",
         "reason repeats exception",

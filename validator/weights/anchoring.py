@@ -1,0 +1,192 @@
+"""The digest of the log's newest receipt onto the chain, once a day, never in the way of weights (SPEC 16, D-28).
+
+Nothing of it is kept: what stands on chain is read before anything is signed. A submission whose fate is not known, of
+this process or of one before it, is waited for until it can no longer arrive.
+"""
+
+import asyncio
+from typing import Final
+
+import structlog
+
+from validator.chain.base import (
+    Chain,
+    ChainError,
+    ChainUnreachableError,
+    Commitment,
+    Head,
+    MissingError,
+    WeightsResult,
+)
+from validator.chain.within import within
+from validator.conditions import Once
+from validator.protocol.anchor import Anchor, anchor_of
+from validator.protocol.text import printable
+from validator.settings import WeightsSettings
+from validator.sources import Clock
+from validator.store import Store
+from validator.store.errors import DamagedError, StoreAwayError, StoreLostError
+from validator.telemetry import Event, Metrics
+from validator.weights.lock import WeightsLock, WeightsLockedError
+from validator.weights.timing import due_block
+
+EVERY_BLOCKS: Final = 7_200  # a day of 12 s
+ROOM_BLOCKS: Final = 25  # that must be left before weights are due: more than a submission takes
+_REFUSED_BLOCKS: Final = 300  # an hour: a refusal is not tried again sooner
+_LONGEST_S: Final = 180.0
+_READ_S: Final = 60.0
+_EVERY_S: Final = 60.0
+_MAX_MESSAGE: Final = 300
+_log = structlog.get_logger()
+
+
+class AnchorService:
+    """Anchors the log; a service of the daemon.
+
+    Args:
+        store: the log.
+        chain: where the digest goes, as the validator's hotkey.
+        clock: for waiting and time limits.
+        hotkey: the validator's.
+        netuid: the subnet.
+        settings: of weights: when they are due, and how long a submission may take.
+        lock: kept by all that signs for the chain with this hotkey.
+        signing: likewise; while somebody holds it, nothing is anchored.
+        metrics: told how old the anchor is.
+    """
+
+    def __init__(  # noqa: PLR0913 - the world, each by name
+        self,
+        *,
+        store: Store,
+        chain: Chain,
+        clock: Clock,
+        hotkey: str,
+        netuid: int,
+        settings: WeightsSettings,
+        lock: WeightsLock,
+        signing: asyncio.Lock,
+        metrics: Metrics,
+    ) -> None:
+        self._store = store
+        self._chain = chain
+        self._clock = clock
+        self._hotkey = hotkey
+        self._netuid = netuid
+        self._settings = settings
+        self._lock = lock
+        self._signing = signing
+        self._metrics = metrics
+        self._said = Once(clock)
+        self._not_before: int | None = None  # block; until then a submission of before may still arrive
+
+    async def run(self) -> None:
+        """Anchor until cancelled; return where the chain's runtime keeps no commitments.
+
+        Raises:
+            StoreLostError: another process writes to the store now, or it is damaged.
+        """
+        while True:
+            try:
+                await self.step()
+            except MissingError as error:
+                self._blocked("missing", error.detail or str(error))
+                return
+            except (ChainError, TimeoutError) as error:
+                self._blocked("chain", str(error))
+            except WeightsLockedError as error:
+                self._blocked("locked", error.detail)
+            except (StoreAwayError, DamagedError) as error:
+                self._blocked("store", error.detail)
+            except StoreLostError:
+                raise
+            except Exception as error:  # noqa: BLE001 - an anchor that fails must not end rounds and weights
+                self._blocked("failed", f"{type(error).__name__}: {error}")
+            await self._clock.sleep(_EVERY_S)
+
+    async def step(self) -> None:
+        """Anchor the newest receipt, if it is time and nothing is in the way.
+
+        Raises:
+            ChainError, TimeoutError: the chain did not do its part.
+            StoreError: the store did not.
+            WeightsLockedError: another program uses the hotkey.
+        """
+        head = await within(self._clock, _READ_S, self._chain.head())
+        if self._not_before is None:
+            self._doubt(head)
+        standing = await within(self._clock, _READ_S, self._chain.commitment(self._hotkey))
+        newest = await self._due(head, standing)
+        if newest is None or not self._room(head) or self._signing.locked():
+            return
+        async with self._signing:
+            await self._lock.check()
+            await self._send(head, standing, newest)
+
+    async def _due(self, head: Head, standing: Commitment | None) -> Anchor | None:
+        """Return what is to be anchored; None while what stands on chain is good enough, or somebody else's."""
+        anchored = anchor_of(None if standing is None else standing.content)
+        if standing is not None and anchored is None:
+            self._blocked("foreign", f"block {standing.block} has a commitment of this hotkey that is no anchor")
+            return None
+        age = None if standing is None else max(0, head.number - standing.block)
+        if age is not None:
+            self._metrics.anchor_age.set(age)
+        if (age is not None and age < EVERY_BLOCKS) or head.number <= (self._not_before or 0):
+            return None
+        async with self._store.read() as tx:
+            newest = await tx.receipts.head()
+        if newest is None or (anchored is not None and anchored.digest == newest.digest):
+            return None
+        return Anchor(newest.sequence, newest.digest)
+
+    def _room(self, head: Head) -> bool:
+        """Whether no weights come due while a submission is under way."""
+        due = due_block(head, self._settings.blocks_before_epoch_end)
+        return head.epoch_end is not None and head.number + ROOM_BLOCKS <= due
+
+    async def _send(self, head: Head, standing: Commitment | None, anchor: Anchor) -> None:
+        await self._look_back(standing, anchor)
+        # From here on an answer may be missing: what was signed is waited for, whatever happens.
+        self._doubt(head)
+        sending = self._chain.set_commitment(anchor.content(), valid_blocks=self._settings.valid_blocks)
+        try:
+            result = await within(self._clock, min(_LONGEST_S, self._settings.timeout_s), sending)
+        except (ChainUnreachableError, MissingError):
+            self._not_before = head.number  # certainly not sent
+            raise
+        except (ChainError, TimeoutError) as error:
+            self._blocked("unknown", str(error))
+            return
+        self._tell(head, anchor, result)
+
+    async def _look_back(self, standing: Commitment | None, anchor: Anchor) -> None:
+        """Say so where the anchor that is replaced is none of this store's log."""
+        before = anchor_of(None if standing is None else standing.content)
+        if standing is None or before is None:
+            return
+        async with self._store.read() as tx:
+            record = await tx.receipts.get(before.sequence)
+        if record is None or record.sha256 != before.digest:
+            told = {"sequence": before.sequence, "digest": before.digest, "block": standing.block}
+            _log.warning(Event.LOG_ANCHOR_REPLACED, netuid=self._netuid, **told, by=anchor.sequence)
+
+    def _tell(self, head: Head, anchor: Anchor, result: WeightsResult) -> None:
+        if not result.accepted:
+            self._not_before = head.number + _REFUSED_BLOCKS
+            self._blocked("refused", result.message)
+            return
+        self._said.over()
+        fields = {"sequence": anchor.sequence, "digest": anchor.digest}
+        _log.info(Event.LOG_ANCHORED, netuid=self._netuid, **fields, block=result.block, extrinsic=result.extrinsic)
+        self._metrics.anchor_age.set(0)
+
+    def _doubt(self, head: Head) -> None:
+        """Let nothing be sent before what may be on its way has arrived or expired."""
+        self._not_before = head.number + self._chain.submission_lifetime(self._settings.valid_blocks)
+
+    def _blocked(self, cause: str, detail: str) -> None:
+        repeats = self._said.fresh(cause)
+        if repeats is not None:
+            shown = printable(detail, _MAX_MESSAGE)
+            _log.warning(Event.LOG_ANCHOR_BLOCKED, netuid=self._netuid, cause=cause, detail=shown, repeats=repeats)
