@@ -73,6 +73,8 @@ def test_listing_commands_have_json_and_settings() -> None:
         ("proof verify --help", set()),
         ("tasks check --help", set()),
         ("health --help", {"rich"}),
+        ("doctor --help", {"asyncio", "rich"}),
+        ("status --help", {"asyncio", "rich"}),
     ],
 )
 def test_what_explains_itself_loads_no_room_that_it_does_not_need(command: str, absent: set[str]) -> None:

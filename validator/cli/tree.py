@@ -134,7 +134,7 @@ TASKS: Final = Group(
 )
 AUDIT: Final = Group(
     "audit",
-    "The log of receipts: export it, verify an export.",
+    "The log of receipts: export it, verify an export, compare two.",
     [
         Lazy(
             "export",
