@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from validator.settings import DEFAULT_FILE, Settings, SettingsError, load_settings
 from validator.settings.misnamed import strangers
+from validator.settings.reading import read_at_most
 
 MINIMAL = "[validator]\nnetuid = 3\n"
 Write = Callable[[str], Path]
@@ -108,6 +109,21 @@ def test_a_secret_file_that_cannot_be_used_is_told_without_its_content(
 def test_a_secret_file_that_is_not_there_is_told_with_its_place_and_who_wanted_it(write: Write) -> None:
     (line,) = problems(write(MINIMAL), {"VALIDATOR_STORE__URL_FILE": "/nowhere/url"})
     assert line.endswith(f"cannot be used: No such file or directory: /nowhere/url (as user {os.getuid()})")
+
+
+def test_a_pipe_is_read_and_one_that_says_nothing_holds_nobody_up(write: Write, tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"sqlite:///piped.sqlite\n")
+    os.close(writing)
+    try:
+        settings = load_settings(write(MINIMAL), {"VALIDATOR_STORE__URL_FILE": f"/dev/fd/{reading}"})
+    finally:
+        os.close(reading)
+    assert settings.store.url.reveal() == "sqlite:///piped.sqlite"
+    silent = tmp_path / "silent"
+    os.mkfifo(silent)
+    with pytest.raises(TimeoutError, match=r"a pipe that said nothing for 0\.05 s"):
+        read_at_most(silent, 10, wait_s=0.05)
 
 
 def test_a_url_in_the_place_of_its_file_is_told_and_not_shown(write: Write) -> None:

@@ -102,8 +102,7 @@ def begin(folder: Path, beginning: Beginning) -> tuple[Path, ...]:
     try:
         for file, (text, mode) in texts.items():
             (folder / file).parent.mkdir(mode=0o700, exist_ok=True)
-            _write(folder / file, text, mode)
-            written.append(folder / file)
+            _write(folder / file, text, mode, written)
     except OSError as error:
         for file in written:
             with suppress(OSError):
@@ -136,8 +135,10 @@ def _runs_beside(database: str) -> bool:
         return False
 
 
-def _write(file: Path, text: str, mode: int) -> None:
+def _write(file: Path, text: str, mode: int, made: list[Path]) -> None:
+    """Write a new file, which is among those made as soon as it is there: a full disk takes its name and no text."""
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as stream:
+        made.append(file)
         stream.write(text)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from validator.protocol.text import printable
 from validator.settings.gone import advice
 from validator.settings.misnamed import FILE, PREFIX, meant
+from validator.settings.reading import read_at_most
 from validator.settings.reference import KeyReference, reference
 
 _MAX_SECRET: Final = 64 * 1024
@@ -59,8 +60,7 @@ def _unusable(name: str, error: OSError) -> str:
 def _read_secret(name: str) -> str:
     if "://" in name:  # it may hold a password
         raise ValueError("this is a url, not a file's name; write the url into a file and name that")
-    with Path(name).open("rb") as stream:
-        data = stream.read(_MAX_SECRET + 1)
+    data = read_at_most(Path(name), _MAX_SECRET)
     if len(data) > _MAX_SECRET:
         raise ValueError(f"larger than {_MAX_SECRET} bytes")
     try:

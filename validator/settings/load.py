@@ -16,6 +16,7 @@ from validator.settings.gone import advice
 from validator.settings.hosts import beyond_this_machine
 from validator.settings.misnamed import CONFIG_VARIABLE
 from validator.settings.model import Settings
+from validator.settings.reading import read_at_most
 from validator.settings.reference import KeyReference, reference
 
 DEFAULT_FILE: Final = Path("validator.toml")
@@ -95,8 +96,7 @@ def settings_file(path: Path | None, environ: Mapping[str, str]) -> Path:
 def _read(file: Path) -> Values:
     name = printable(str(file))
     try:
-        with file.open("rb") as stream:
-            data = stream.read(_MAX_FILE + 1)
+        data = read_at_most(file, _MAX_FILE)
     except OSError as error:
         raise SettingsError([f"{name}: cannot be read: {error.strerror}"]) from None
     if len(data) > _MAX_FILE:
