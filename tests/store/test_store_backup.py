@@ -135,6 +135,11 @@ def test_a_backup_goes_over_nothing(
 def test_a_backup_of_nothing_or_to_nowhere_is_refused(sqlite_url: str, tmp_path: Path) -> None:
     with pytest.raises(BackupError, match="there is no such file"):
         back_up(sqlite_of(tmp_path / "none.sqlite"), tmp_path / "backup.sqlite")
+    with (
+        pytest.raises(BackupError, match="not a plain file"),
+        restoring(tmp_path, sqlite_of(tmp_path / "new.sqlite")),
+    ):
+        pytest.fail("it was taken")
     with pytest.raises(BackupError, match="No such file or directory"):
         back_up(sqlite_url, tmp_path / "no" / "folder.sqlite")
     assert not (tmp_path / "backup.sqlite").exists()

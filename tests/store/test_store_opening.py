@@ -63,6 +63,7 @@ async def test_a_file_that_is_only_looked_at_is_not_made(empty_sqlite_url: str, 
         "postgres://me:hunter2@host/db",
         "postgresql+asyncpg://me:hunter2@host/db",
         "postgresql://me:hunter2@host",
+        "postgresql://me:pass@hunter2@host/db",
         "postgresql://me:hunter2@host:port/db",
         "sqlite://",
         "sqlite:///:memory:",
@@ -153,6 +154,13 @@ async def test_another_maker_of_sqlite_connections_can_be_given(empty_sqlite_url
         assert await tx.rounds.next_id() == 0
     assert len(made) == 2  # for the tables and for the store itself: a file that is not there has no state to read
     assert all(kwargs["isolation_level"] is None for kwargs in made)
+
+
+async def test_a_server_that_is_away_is_told_in_one_line() -> None:
+    with pytest.raises(StoreUnreachableError) as caught:
+        await open_store("postgresql://me:hunter2@127.0.0.1:1/db")
+    assert "refused" in str(caught.value)
+    assert not [word for word in ("hunter2", r"\u000a", "\n") if word in str(caught.value)]
 
 
 async def test_postgres_takes_no_maker_of_sqlite_connections(empty_postgres_url: str) -> None:

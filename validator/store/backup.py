@@ -154,11 +154,15 @@ def restoring(file: Path, url: str, progress: Progress = lambda _steps: None) ->
 
 def _require_store(url: str, place: StoreUrl) -> SchemaState:
     if place.path is not None and not place.path.is_file():
-        raise BackupError(f"{place.shown}: there is no such file")
+        raise BackupError(f"{place.shown}: {_no_file(place.path)}")
     state = asyncio.run(schema_state(url))
     if state == "empty":
         raise BackupError(f"{place.shown} holds no store")
     return state
+
+
+def _no_file(path: Path) -> str:
+    return "not a plain file" if path.exists() else "there is no such file"
 
 
 def _require_empty(url: str, target: StoreUrl) -> None:
@@ -178,7 +182,7 @@ def _require_empty(url: str, target: StoreUrl) -> None:
 
 def _require_whole(file: Path) -> None:
     if not file.is_file():
-        raise BackupError(f"{printable(str(file))}: there is no such file")
+        raise BackupError(f"{printable(str(file))}: {_no_file(file)}")
     with closing(_reading(file)) as connection, _told(str(file)):
         found = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
         if found != "ok":

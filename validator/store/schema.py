@@ -121,7 +121,7 @@ def unreachable(url: StoreUrl, error: DBAPIError | OSError) -> StoreUnreachableE
     """Return the error for a database that cannot be used, without the statement or its parameters."""
     cause = error.orig if isinstance(error, DBAPIError) else error.strerror
     kind = StoreDamagedError if getattr(cause, "sqlite_errorcode", 0) == SQLITE_CORRUPT else StoreUnreachableError
-    return kind(f"{url.shown}: {printable(str(cause))}")
+    return kind(f"{url.shown}: {printable(' '.join(str(cause).split()))}")  # Postgres says it in several lines
 
 
 async def _upgrade(engine: AsyncEngine, told: Told) -> SchemaState:

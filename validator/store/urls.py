@@ -76,6 +76,8 @@ def _sqlite(url: URL) -> StoreUrl:
 def _postgres(url: URL) -> StoreUrl:
     if not url.database:
         raise StoreUrlError("Postgres needs a database name: postgresql://user:password@host/database")
+    if "@" in (url.host or ""):  # the rest of a password that holds one: it would be shown, and looked up as a name
+        raise StoreUrlError("its user or password holds an @; write %40 for it")
     host = url.host or "local socket"
     port = f":{url.port}" if url.port else ""
     return StoreUrl(url, printable(f"postgresql://{host}{port}/{url.database}"), None)
