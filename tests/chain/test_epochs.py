@@ -51,12 +51,16 @@ class Follower:
         return head
 
     async def through(self, blocks: range) -> None:
-        """See that every head names the last block before the next step, and counts the steps."""
+        """See that every head names the steps before and after it, and counts them."""
         heads = [await self.at(block) for block in blocks]
         steps = self.node.steps
         for head in heads:
             ahead = range(head.number + 1, head.number + 2 * steps.at(head.number).tempo + 2)
             assert head.epoch_end == next(block for block in ahead if steps.stepped(block)) - 1
+            last = next((block for block in range(head.number, 0, -1) if steps.stepped(block)), None)
+            # A tempo that was changed since moves the step before it, too, where the block's number alone decides.
+            if last is not None and (steps.scheduled or steps.at(last).tempo == steps.at(head.number).tempo):
+                assert head.epoch_start == last
             if steps.scheduled:
                 assert head.epoch - heads[0].epoch == steps.at(head.number).steps - steps.at(heads[0].number).steps
 

@@ -50,7 +50,7 @@ async def test_blocks_follow_the_clock() -> None:
     assert head.number == 22
     assert head.time == GENESIS + 44
     assert head.hash == hashlib.sha256(b"s|22").hexdigest()
-    assert (head.epoch, head.epoch_end) == (2, 29)
+    assert (head.epoch, head.epoch_start, head.epoch_end) == (2, 20, 29)
 
 
 async def test_a_clock_that_is_set_back_takes_no_block_back() -> None:

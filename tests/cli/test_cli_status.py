@@ -69,6 +69,12 @@ def test_a_store_that_cannot_be_read_is_said_and_has_an_exit_code(tmp_path: Path
     assert "does not exist; make it" in done.stdout
 
 
+def test_a_hotkey_that_cannot_be_read_has_a_line_of_its_own() -> None:
+    lines = screen(seen(hotkey=None, hotkey_problem="The hotkey's file is not there: x"))
+    assert lines[1].startswith("netuid 1, hotkey unknown, ")
+    assert "wallet     unknown: The hotkey's file is not there: x" in lines
+
+
 def test_to_watch_it_needs_a_terminal(example: Example) -> None:
     done = called("status", "--watch", "--no-chain", "--config", str(example.config))
     assert (done.returncode, done.stdout) == (2, "")
@@ -149,8 +155,8 @@ def weights(epoch: int, sent: dict[int, int]) -> WeightsRecord:
 
 
 def chain(epoch: int, row: dict[int, int], commits: tuple[int, ...] = (), me: Neuron | None = ME) -> OnChain:
-    head = Head(150, "00", int(NOW.timestamp()) - 4, epoch, 200)
-    return OnChain(1, head, 180, 100, 12, me, 500.0, (OnChainWeights(0, 135, row, commits),))
+    head = Head(150, "00", int(NOW.timestamp()) - 4, epoch, 200, 101)
+    return OnChain(1, head, 180, 12, me, 500.0, (OnChainWeights(0, 135, row, commits),))
 
 
 def test_the_newest_receipt_that_an_export_must_reach() -> None:
@@ -173,6 +179,14 @@ def test_the_chain_and_the_row_in_force() -> None:
     assert "  weights: none confirmed since epoch 6, now it is 9; `validator weights plan`" in text
     text = "\n".join(screen(seen(stored=stored_weights, chain=chain(7, {}, commits=(140,)))))
     assert "on chain 1 not revealed yet, the newest of block 140" in text
+
+
+@pytest.mark.parametrize(("number", "shown"), [(101, "1%"), (110, "100%")])
+def test_an_epochs_progress_is_that_between_its_own_steps(number: int, shown: str) -> None:
+    found = chain(7, {})
+    bounds = Head(number, "00", 0, 7, epoch_end=110 if number == 110 else 200, epoch_start=101)
+    text = "\n".join(screen(seen(chain=replace(found, head=bounds))))
+    assert f"] {shown}, until block" in text
 
 
 def test_what_somebody_should_look_at_comes_last() -> None:

@@ -44,6 +44,8 @@ class Head(NamedTuple):
         time: seconds since the Unix epoch.
         epoch: subnet epoch index (D-22).
         epoch_end: the last block of that epoch as now planned; None where the chain does not tell.
+        epoch_start: the block of the step before it, with which the epoch began; None where the chain does not tell.
+            Where the block's number decides, as if the tempo had always been the same; it may then be below 0.
     """
 
     number: int
@@ -51,6 +53,7 @@ class Head(NamedTuple):
     time: int
     epoch: int
     epoch_end: int | None = None
+    epoch_start: int | None = None
 
 
 class SubnetParameters(NamedTuple):

@@ -43,7 +43,8 @@ class Blocks:
         number = self.number()
         epoch = number // self._epoch_length
         time = self._genesis + number * self._block_us // 1_000_000
-        return Head(number, self.hash(number), time, epoch, (epoch + 1) * self._epoch_length - 1)
+        start = epoch * self._epoch_length
+        return Head(number, self.hash(number), time, epoch, start + self._epoch_length - 1, start)
 
     def hash(self, number: int) -> str:
         """Return the hash of any block, hex: sha256 of `seed|number`."""

@@ -65,8 +65,8 @@ class Reads:
         block = await _block(client)
         view = await client.at(block.number)
         await self.genesis(view)
-        epoch, end = await self._epoch(view)
-        return Head(block.number, _hash(block), int(block.timestamp.timestamp()), epoch, end)
+        epoch, end, start = await self._epoch(view)
+        return Head(block.number, _hash(block), int(block.timestamp.timestamp()), epoch, end, start)
 
     async def snapshot(self, client: bt.Client) -> MetagraphSnapshot:
         """Return the subnet at the newest block; read again if that block was replaced meanwhile.
@@ -160,21 +160,22 @@ class Reads:
         )
         owner = graph.owner_hotkey if graph.owner_hotkey != _NOBODY else None
         time = int(block.timestamp.timestamp())
-        epoch, _ = await self._epoch(view)
+        epoch, _, _ = await self._epoch(view)
         return MetagraphSnapshot(self._netuid, block.number, _hash(block), time, epoch, graph.tempo, owner, neurons)
 
-    async def _epoch(self, view: bt.Snapshot) -> tuple[int, int | None]:
-        """Return the epoch's index and its last block as now planned (D-22)."""
+    async def _epoch(self, view: bt.Snapshot) -> tuple[int, int | None, int | None]:
+        """Return the epoch's index, its last block as now planned (D-22), and the block of the step before it."""
         netuid = [self._netuid]
         index = await self._optional("SubnetEpochIndex", view.query(_item("SubnetEpochIndex"), netuid), None)
         if index is None:
             tempo = int(await view.query(_item("Tempo"), netuid))
             registered = int(await view.query(_item("NetworkRegisteredAt"), netuid) or 0)
-            return numbered_epoch(view.block, self._netuid, tempo, registered)
+            number, end = numbered_epoch(view.block, self._netuid, tempo, registered)
+            return number, end, None if end is None else end - tempo
         read = view.read("next_epoch_start_block", netuid=self._netuid)
         planned = await self._optional("get_next_epoch_start_block", read, None)
         since = int(await view.query(_item("BlocksSinceLastStep"), netuid) or 0)
-        return int(index), planned_end(view.block, planned, since)
+        return int(index), planned_end(view.block, planned, since), view.block - since
 
     async def _optional(self, name: str, read: Awaitable[T], otherwise: T) -> T:
         try:

@@ -48,7 +48,7 @@ def _head(seen: Overview) -> Iterator[str]:
     else:
         where = f" at {running.address}" if running.address else ""
         yield f"NO VALIDATOR ANSWERS{where} ({running.status}); what follows is what is stored, and the chain"
-    yield f"netuid {seen.netuid}, hotkey {seen.hotkey or seen.hotkey_problem}, {format_time(seen.at)}"
+    yield f"netuid {seen.netuid}, hotkey {seen.hotkey or 'unknown'}, {format_time(seen.at)}"
 
 
 def _since(seen: Overview) -> str:
@@ -62,6 +62,8 @@ def _since(seen: Overview) -> str:
 
 
 def _body(seen: Overview) -> Iterator[str]:
+    if seen.hotkey is None:
+        yield _line("wallet", f"unknown: {seen.hotkey_problem}")
     yield from _chain(seen)
     if seen.stored is None:
         yield _line("store", f"unknown: {seen.stored_problem}")

@@ -34,7 +34,6 @@ class OnChain:
     Attributes:
         head: the newest block.
         due_block: from which on the epoch's weights are sent.
-        epoch_blocks: how many blocks the epoch has.
         neurons: how many there are.
         me: this hotkey's slot; None without one.
         min_stake_tao: least stake with which weights may be set.
@@ -44,7 +43,6 @@ class OnChain:
     netuid: int
     head: Head
     due_block: int
-    epoch_blocks: int
     neurons: int
     me: Neuron | None
     min_stake_tao: float
@@ -52,10 +50,11 @@ class OnChain:
 
     @property
     def epoch_passed(self) -> float | None:
-        """Which part of the epoch has passed, 0 to 1; None where the chain does not tell its end."""
-        if self.head.epoch_end is None:
+        """Which part of what lies between two steps has passed, 0 to 1; None where the chain does not tell them."""
+        start, end = self.head.epoch_start, self.head.epoch_end
+        if start is None or end is None:
             return None
-        return min(1.0, max(0.0, 1 - (self.head.epoch_end - self.head.number) / self.epoch_blocks))
+        return min(1.0, max(0.0, (self.head.number - start + 1) / max(1, end - start + 1)))
 
 
 async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) -> OnChain:
@@ -72,7 +71,6 @@ async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) 
         netuid=snapshot.netuid,
         head=head,
         due_block=due_block(head, settings.weights.blocks_before_epoch_end),
-        epoch_blocks=parameters.tempo + 1,
         neurons=len(snapshot.neurons),
         me=snapshot.by_hotkey(hotkey),
         min_stake_tao=parameters.min_stake_tao,
