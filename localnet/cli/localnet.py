@@ -21,6 +21,7 @@ from validator.cli.output import print_json, print_line
 from validator.daemon.exits import Exit
 from validator.daemon.stop import Stop
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+from validator.settings.urls import shown_url
 from validator.sources import SystemClock
 from validator.telemetry import configure_logging
 
@@ -99,7 +100,7 @@ async def _run(options: UpOptions, look: Look, console: Console, *, tell: bool) 
 def _explain(options: UpOptions, look: Look) -> None:
     known = known_netuid(options, look.url)
     place = "a new one" if known is None else str(known)
-    print_line(f"{look.url}: a development chain, genesis {look.genesis[:16]}, blocks of {look.block_s:g} s")
+    print_line(f"{shown_url(look.url)}: a development chain, genesis {look.genesis[:16]}, blocks of {look.block_s:g} s")
     print_line(f"in {options.folder}: wallets, settings, tasks, store, log; subnet: {place}")
     for line in explained(known, options.tempo_at(look.block_s), options.miners):
         print_line(line)

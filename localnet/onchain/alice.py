@@ -10,8 +10,9 @@ from bittensor.settings import resolve_endpoint
 from validator.chain.base import ChainError, ChainUnreachableError
 from validator.chain.connection import Connection, Substrates
 from validator.chain.submission import words
+from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
-from validator.protocol.text import printable
+from validator.settings.urls import shown_url
 from validator.sources import Clock
 
 ATTEMPTS: Final = 120  # at a call, about a block apart: short epochs and their freeze windows pass many times
@@ -28,6 +29,10 @@ class CallRefusedError(ChainError):
     """The chain refused a call."""
 
 
+class NoNodeUrlError(ValidatorError):
+    """This is no node's address."""
+
+
 class NoSuchCallError(ChainError):
     """The chain's runtime has no such call."""
 
@@ -42,7 +47,7 @@ class Alice:
         substrate: in place of the SDK's own access to a node: for tests.
 
     Raises:
-        ChainError: the url is neither.
+        NoNodeUrlError: the url is neither.
     """
 
     def __init__(
@@ -54,11 +59,16 @@ class Alice:
     ) -> None:
         try:
             self.url: str = resolve_endpoint(url)[1]
-        except ValueError as error:
-            raise ChainError(f"--url: {printable(str(error), 300)}") from None
+        except ValueError:
+            raise NoNodeUrlError(f"--url {shown_url(url)}; name a ws:// or wss:// url, or local") from None
         self._keypair = Signer.from_uri("//Alice").keypair
         self._retrying = retrying
         self._connection = Connection(lambda: self._opened(substrate), clock, _CALL_S, (self.url,))
+
+    @property
+    def place(self) -> str:
+        """The url as it may be shown: providers put keys into its path, and it may hold a password."""
+        return shown_url(self.url)
 
     @property
     def address(self) -> str:

@@ -33,7 +33,8 @@ async def look_at(url: str, clock: Clock, substrate: Substrates | None = None) -
 
     Raises:
         NotDevelopmentChainError: it is another one.
-        ChainError: as for `require_development_chain`.
+        NoNodeUrlError: that is no node's url.
+        ChainUnreachableError: as for `require_development_chain`.
     """
     alice = Alice(url, clock, substrate=substrate)
     try:
@@ -47,12 +48,19 @@ async def require_development_chain(alice: Alice) -> str:
 
     Raises:
         NotDevelopmentChainError: it is another chain; nothing was signed.
-        ChainUnreachableError: nothing answers.
-        ChainError: what answers is no subtensor.
+        ChainUnreachableError: nothing answers, or what does is no subtensor.
     """
-    genesis = str(await alice.query("System", "BlockHash", 0)).removeprefix("0x").lower()
+    try:
+        found = await alice.query("System", "BlockHash", 0)
+    except ChainUnreachableError:
+        raise
+    except ChainError as error:
+        raise ChainUnreachableError(
+            f"what answers at {alice.place} is no node of this chain ({error.detail}); name one's websocket with --url"
+        ) from None
+    genesis = str(found).removeprefix("0x").lower()
     if genesis in _PUBLIC:
-        raise NotDevelopmentChainError(f"{alice.url} is {_PUBLIC[genesis]}; name a node of your own with --url")
+        raise NotDevelopmentChainError(f"{alice.place} is {_PUBLIC[genesis]}; name a node of your own with --url")
     try:
         key = await alice.query("Sudo", "Key")
     except ChainUnreachableError:
@@ -62,6 +70,6 @@ async def require_development_chain(alice: Alice) -> str:
     if key != alice.address:
         whose = "nobody" if key is None else printable(str(key), 64)
         raise NotDevelopmentChainError(
-            f"root at {alice.url} is {whose}, not //Alice; name a node of your own with --url"
+            f"root at {alice.place} is {whose}, not //Alice; name a node of your own with --url"
         )
     return genesis

@@ -106,7 +106,7 @@ async def find_or_make(alice: Alice, netuid: int | None, owner: str) -> int:
     before = await alice.netuids()
     if netuid is not None:
         if netuid not in before or netuid == 0:
-            raise NoSubnetError(f"netuid {netuid} at {alice.url}; leave --netuid away, and one is made")
+            raise NoSubnetError(f"netuid {netuid} at {alice.place}; leave --netuid away, and one is made")
         return netuid
     await alice.call(_MODULE.register_network(hotkey=owner))
     made = await alice.netuids() - before

@@ -26,7 +26,11 @@ class Left(NamedTuple):
 
 
 LEFT = (
-    Left(r"localnet\.md", r".*", "a node of the real chain; tests/localnet and `make test-chain` run the like"),
+    Left(
+        r"localnet\.md",
+        r".*",
+        "a chain node; tests/localnet/network/test_localnet_page.py runs every one, in memory or on SUBTENSOR_URL",
+    ),
     Left(r".*", r"docker.*", "a container engine; `make engine-test` runs images, tests/packaging reads the files"),
     Left(r".*", r"systemctl .*", "a host with systemd"),
     Left(r"README\.md", r"btcli .*|export .*", "testnet, and somebody who types a password"),

@@ -1,10 +1,13 @@
 """What `validator localnet up` does on the chain: each refusal is looked into, what can pass later is tried again."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import bittensor as bt
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from dev_chain import ALICE, DevChain, SudoTold
 from page_commands import validator
 
@@ -16,7 +19,7 @@ from localnet.onchain.network import _chain_side
 from localnet.onchain.options import UpOptions
 from localnet.onchain.safety import look_at
 from localnet.onchain.subnet import set_all, subnet_knobs
-from validator.chain.base import NoSubnetError
+from validator.chain.base import ChainUnreachableError, NoSubnetError
 from validator.daemon.exits import Exit
 from validator.protocol.signatures import Signer
 from validator.sources import SystemClock
@@ -175,3 +178,27 @@ def test_a_vector_that_does_not_land_is_told_with_what_became_of_the_dispatches(
     assert (code, printed) == (Exit.NO, "")
     assert "No vector that pays a miner landed: 3 blocks have passed; " in capsys.readouterr().err
     assert (tmp_path / "run" / "validator.log").stat().st_size > 0
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9944", "", "nowhere"])
+def test_what_is_no_nodes_address_is_bad_input(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _ = validator(["localnet", "up", "--dry-run", "--url", url])
+    assert code == Exit.INPUT
+    assert "name a ws:// or wss:// url, or local" in capsys.readouterr().err
+
+
+async def test_a_websocket_that_is_no_nodes_is_said_to_be_none() -> None:
+    async def answers(request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        async for message in socket:
+            await socket.send_json({"jsonrpc": "2.0", "id": json.loads(message.data)["id"], "result": None})
+        return socket
+
+    app = web.Application()
+    app.router.add_get("/{key}", answers)
+    async with TestServer(app) as server:
+        with pytest.raises(ChainUnreachableError) as caught:
+            await look_at(f"ws://127.0.0.1:{server.port}/hunter2", SystemClock())
+    assert "is no node of this chain" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
