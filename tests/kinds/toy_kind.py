@@ -129,6 +129,27 @@ def explain(frozen: RoundInput, about: TaskFacts[AssessmentTask], hotkey: str) -
     )
 
 
+def gates(_task: AssessmentTask, _role: Role) -> tuple[int, ...]:
+    return (1, 2, 3)
+
+
+def misstated(
+    _version: Version, _expected: Expected[AssessmentTask], _answer: Submission, _witnesses: int
+) -> Fault | None:
+    return None
+
+
 TOY: Final[Kind[AssessmentTask, Submission]] = Kind(
-    "toy", (SkillType.DECLARATIVE,), True, requests, judge, facts, fault, prove, explain, lambda _v, _t, _a: True
+    name="toy",
+    types=(SkillType.DECLARATIVE,),
+    runs=True,
+    send=requests,
+    judge=judge,
+    facts=facts,
+    fault=fault,
+    prove=prove,
+    explain=explain,
+    needs_truth=lambda _v, _t, _a: True,
+    gates=gates,
+    misstated=misstated,
 )

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from validator.audit.log import (
     ChainRow,
     FaultError,
+    Folder,
+    Given,
     InFileError,
     PlainTruthError,
     compare_files,
@@ -30,6 +32,10 @@ from validator.cli.session import ask_store
 from validator.cli.signing import checked_hotkeys
 from validator.cli.sink import Sink
 from validator.protocol.limits import MAX_ROUND_ID
+
+
+def _folder(name: str, what: str) -> Any:
+    return typer.Option(name, metavar="DIR", exists=True, file_okay=False, help=what, show_default=False)
 
 
 def export(
@@ -107,23 +113,33 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
         bool, typer.Option("--chain", help="Whether the file reaches what its owner anchored on the settings' chain.")
     ] = False,
     config: Config = None,
+    bundles: Annotated[Path | None, _folder("--bundles", "Bundles as dispatched, each named by its sha256.")] = None,
+    tasks: Annotated[Path | None, _folder("--tasks", "Task documents, SHA256.json by the source bundle's.")] = None,
+    answers: Annotated[Path | None, _folder("--answers", "Raw answers, each named by its sha256.")] = None,
     as_json: Json = False,
 ) -> None:
     """Check an export with nothing but the file. Exit 1: it does not hold, and where; 2: it is no such file.
 
     With --against or --chain also whether it goes as far as a receipt that is known from elsewhere (exit 1: it does
-    not). Only --chain needs settings, and of them only the subnet and its chain.
+    not). Only --chain needs settings, and of them only the subnet and its chain. With folders of what it names, these
+    are held against it as well.
     """
     reach = named(against)
     row = None if rows is None else _row(rows)
     checked_hotkeys(None if hotkey is None else [hotkey], "--hotkey")
     require_regular(file)
     size = file.stat().st_size
+    if checkpoint is not None and (bundles or tasks or answers):
+        raise typer.BadParameter(
+            "goes without folders: what lies before it is not read again", param_hint="--checkpoint"
+        )
+    folders = [None if folder is None else Folder(folder) for folder in (bundles, tasks, answers)]
+    given = Given(bundles=folders[0], tasks=folders[1], answers=folders[2])
     with progress("verifying", size) as advance:
         try:
             owner = hotkey or (owner_of(file) if chain else "")
             beyond = Beyond(reach, ask_anchor(settings_of(config), owner) if chain else None)
-            found = verified(file, checkpoint, owner or None, _up_to(advance))
+            found = verified(file, checkpoint, owner or None, _up_to(advance), given)
             beyond.look(file)
         except FaultError as fault:
             print_fault(fault, as_json=as_json)

@@ -5,12 +5,24 @@ from pathlib import Path
 
 import typer
 
-from validator.audit.log import GoneOn, Key, Verified, key_file, own_key, verify_file, verify_on, write_checkpoint
+from validator.audit.log import (
+    Given,
+    GoneOn,
+    Key,
+    Verified,
+    key_file,
+    own_key,
+    verify_file,
+    verify_on,
+    write_checkpoint,
+)
 from validator.protocol.text import printable
 
 
-def verified(file: Path, checkpoint: Path | None, hotkey: str | None, progress: Callable[[int], None]) -> Verified:
-    """Verify a file, from its checkpoint on where there is one, and write that anew.
+def verified(
+    file: Path, checkpoint: Path | None, hotkey: str | None, progress: Callable[[int], None], given: Given
+) -> Verified:
+    """Verify a file, from its checkpoint on where there is one, and write that anew; without one also what is given.
 
     Raises:
         CheckpointError: the checkpoint was changed, or is of another file or key.
@@ -19,7 +31,7 @@ def verified(file: Path, checkpoint: Path | None, hotkey: str | None, progress: 
         OSError: a file cannot be read.
     """
     if checkpoint is None:
-        return verify_file(file, hotkey, progress)
+        return verify_file(file, hotkey, progress, given)
     key = own_key(key_file())
     gone = verify_on(file, checkpoint, key, hotkey, progress)
     _say(_begun(gone, existed=checkpoint.exists()))

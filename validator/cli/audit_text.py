@@ -91,14 +91,14 @@ def print_verified(found: Verified, beyond: Beyond, *, as_json: bool, row: Chain
         print_line(f"what comes before receipt {found.first} is not in the file")
     print_line(f"rounds{span}: {rounds}")
     print_line(f"computed again: {found.tasks} groups, {found.answers} signed answers, {found.proofs} proofs")
-    if found.reruns:
-        print_line(f"results of reruns, each of an answer that was to be run again: {found.reruns}")
-    if found.reruns_before:
-        print_line(f"results of reruns of answers that the file does not show: {found.reruns_before}")
-    if found.filled:
-        print_line(f"late qualities of code, each held against its answer: {found.filled}")
-    if found.filled_before:
-        print_line(f"late qualities of code of answers that the file does not show: {found.filled_before}")
+    print_line(_answers(found))
+    _print_counted(
+        (found.acts, "acts of the operator, each of flags that stood"),
+        (found.reruns, "results of reruns, each of an answer that was to be run again"),
+        (found.reruns_before, "results of reruns of answers that the file does not show"),
+        (found.filled, "late qualities of code, each held against its answer"),
+        (found.filled_before, "late qualities of code of answers that the file does not show"),
+    )
     _print_weights(found)
     if row is not None:
         print_line(f"the row of uid {row.uid} at block {row.block} is that of the newest confirmed vector, exactly")
@@ -114,8 +114,18 @@ def _print_open(found: Verified) -> None:
     if found.untold:
         scores = ", ".join(f"{many} {kind}" for kind, many in found.untold.items())
         print_line(f"scores on the validator's word, because their truth is not shown: {scores}")
+    if found.word:
+        print_line(f"besides on the validator's word: {_listed(found.word)}")
+    if found.given:
+        print_line(f"held against what was given: {_listed(found.given)}")
     if found.pending:
         print_line(f"draw pending: {found.pending} rounds, whose epoch's salt is not public yet")
+
+
+def _print_counted(*lines: tuple[int, str]) -> None:
+    for many, what in lines:
+        if many:
+            print_line(f"{what}: {many}")
 
 
 def _print_weights(found: Verified) -> None:
@@ -135,3 +145,14 @@ def _print_weights(found: Verified) -> None:
         print_line(f"of weights on the validator's word: {told}")
     if found.vectors_pending:
         print_line(f"weights pending: {found.vectors_pending} vectors, computed in a round that is not in the file yet")
+
+
+def _answers(found: Verified) -> str:
+    """Return how many answers follow from the file, and why the others ended as they did by the validator's word."""
+    unshown = sum(found.unshown.values())
+    said = f"{found.dispatches:,} answers: {found.dispatches - unshown:,} recomputed"
+    return f"{said}, {unshown:,} on the validator's word ({_listed(found.unshown)})" if unshown else said
+
+
+def _listed(counted: Mapping[str, int]) -> str:
+    return ", ".join(f"{many:,} {name}" for name, many in counted.items())

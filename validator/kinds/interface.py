@@ -106,6 +106,9 @@ class Kind(Generic[T, A]):
         needs_truth: whether the score of an answer that passed rests on its task's truth, where the task has one.
         prove: what a task's group comes to, for anyone to check (SPEC 14); None for a task without a group.
         explain: the task as one miner met it; None where that was no candidate.
+        gates: numbers of the gates that an answer of a role goes through.
+        misstated: what a record says of an answer that passed, and its gates cannot have established, None where all
+            may be so. Takes how many answers to the task gate 7 held against each other.
     """
 
     name: str
@@ -118,3 +121,5 @@ class Kind(Generic[T, A]):
     prove: Callable[[ProvenTask[T]], ConsensusProof | None]
     explain: Callable[[RoundInput, TaskFacts[T], str], TaskExplanation | None]
     needs_truth: Callable[[Version, T, A], bool]
+    gates: Callable[[T, Role], Collection[int]]
+    misstated: Callable[[Version, Expected[T], A, int], Fault | None]

@@ -4,6 +4,7 @@ from validator.audit.log.checkpoint import CheckpointError, Key, key_file, own_k
 from validator.audit.log.comparing import Compared, InFileError, Place, compare_files
 from validator.audit.log.export import audit_lines, first_sequence
 from validator.audit.log.faults import FaultError, NotAnAuditFileError
+from validator.audit.log.given import Folder, Given, GivenError
 from validator.audit.log.going_on import GoneOn, verify_on
 from validator.audit.log.reaching import Reach, Reached, owner_of
 from validator.audit.log.report import Verified
@@ -18,6 +19,9 @@ __all__ = [
     "CheckpointError",
     "Compared",
     "FaultError",
+    "Folder",
+    "Given",
+    "GivenError",
     "GoneOn",
     "InFileError",
     "Key",

@@ -129,10 +129,14 @@ def paid_types(document: WeightsDocument) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is known of a miner beside its rounds: standing flags at most, and reputations; None: nothing."""
+    """What is known of a miner beside its rounds: standing flags, and reputations; None: nothing.
+
+    `flags_exact`: the log tells what an operator cleared; else some may be gone.
+    """
 
     flags: int
     reputations: Mapping[str, float]
+    flags_exact: bool = False
 
 
 def windows_of(
@@ -164,7 +168,7 @@ def _flags(known: Standing | None, ejecting: int) -> tuple[int, ...]:
     """Return how many flags may stand: an operator may have cleared them."""
     if known is None:
         return (0, ejecting)
-    return (known.flags,) if known.flags < ejecting else (known.flags, 0)
+    return (known.flags,) if known.flags_exact or known.flags < ejecting else (known.flags, 0)
 
 
 class _Declares:

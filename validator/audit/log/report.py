@@ -58,6 +58,11 @@ class Verified:
         truths: truths that are shown, each as its round committed to it (SPEC 16, D-31).
         truths_untold: truths that are committed to and not shown.
         untold: scores that rest on those, by kind of task: the validator's word.
+        dispatches: of settled rounds, those of void tasks too; what each came to follows from the file or is among:
+        unshown: by kind, how many ended as they did by the validator's word (docs/audit.md).
+        acts: of operators, each held against the flags that it clears.
+        word: by kind, what else was said that nobody can compute.
+        given: by kind, how much was held against what was given beside the file.
     """
 
     hotkey: str
@@ -87,3 +92,8 @@ class Verified:
     truths: int
     truths_untold: int
     untold: Mapping[str, int]
+    dispatches: int
+    unshown: Mapping[str, int]
+    acts: int
+    word: Mapping[str, int]
+    given: Mapping[str, int]

@@ -2,16 +2,20 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from msgspec import UNSET
 
+from validator.audit.log.answers import Digests, check_facts
 from validator.audit.log.documents import Answers, Planned, read_answers, read_outcome, read_planned
 from validator.audit.log.faults import FaultError
+from validator.audit.log.given import Given
 from validator.audit.log.lines import Line, LineReader
 from validator.audit.log.proofs import check_proofs
 from validator.audit.log.report import Checked
 from validator.audit.log.standing import Standing
 from validator.audit.log.untold import rest_on_untold, score_told
+from validator.audit.log.words import Words
 from validator.kinds.registry import kind_of
 from validator.protocol.draws import round_seed, task_id
 from validator.protocol.limits import MAX_LOG_MINERS, MAX_LOG_TASKS
@@ -23,7 +27,24 @@ from validator.protocol.round.telling import outcome_as_told
 from validator.scoring import UnknownScoringVersionError, Version, version
 
 
-def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes | None, standing: Standing) -> Checked:
+@dataclass(slots=True)
+class Course:
+    """What is carried from round to round.
+
+    Attributes:
+        standing: what the rounds before came to; takes in what each one comes to.
+        words: what is counted of the validator's word.
+        digests: whether raw answers have digests.
+        given: what a reader has beside the file.
+    """
+
+    standing: Standing = field(default_factory=Standing)
+    words: Words = field(default_factory=Words)
+    digests: Digests = field(default_factory=Digests)
+    given: Given = field(default_factory=Given)
+
+
+def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes | None, course: Course) -> Checked:
     """Read a round's lines and compute again what follows from them.
 
     Args:
@@ -31,12 +52,13 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
         receipt: of the round.
         end: its round.
         salt: of the round's epoch, None while it is not public.
-        standing: what the rounds before came to; takes in what this one comes to.
+        course: what the rounds before came to; takes in what this one comes to.
 
     Raises:
         FaultError: a line is missing, was changed, or does not follow from the others.
     """
-    lines = end.lines
+    lines, standing = end.lines, course.standing
+    course.words.word["rounds without answers"] += end.state != "settled"
     if lines.input is None or lines.plan is None:
         standing.pay.end(end, None)
         return Checked(end.state)
@@ -48,6 +70,9 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
     truths = _truths(planned)
     if scored_by is None:
         return Checked(end.state, pending=not planned.drawn, told=standing.pay.end(end, planned), truths=truths)
+    course.words.planned(planned)
+    _check_windows(planned, end, scored_by)
+    course.given.hold_tasks(planned, end)
     _check_groups(planned, end, scored_by)
     if planned.drawn:
         _check_plan(planned, end, scored_by)
@@ -62,6 +87,8 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
         return Checked(end.state, pending=not planned.drawn, told=told, truths=truths)
     answers = read_answers(reader, end, lines.answers, planned.frozen)
     check_answers(planned, answers, end, scored_by)
+    check_facts(planned, answers, end, scored_by, course.digests)
+    course.words.answered(planned, answers, course.given.judge(planned, answers, end))
     outcome, found = read_outcome(reader, end, lines.outcome)
     _check_outcome(planned, answers, outcome, found, end, scored_by)
     standing.add(scored_by, planned, outcome)
@@ -130,6 +157,21 @@ def _check_input(planned: Planned, receipt: Receipt, end: RoundEnd) -> None:
         found = task.misnamed()
         if found is not None:
             raise fault(f"tasks[{i}].{found[0]}", found[1])
+
+
+def _check_windows(planned: Planned, end: RoundEnd, scored_by: Version) -> None:
+    """Refuse windows that are neither the task's own nor those of the version, and who cannot be a candidate."""
+    frozen = planned.frozen
+    for i, task in enumerate(frozen.tasks):
+        if task.brings_windows is False and task.windows != scored_by.rules.windows_of(task.skill_type):
+            what = f"are not those of version {frozen.scoring_version}, and the task has none of its own"
+            raise FaultError(planned.input_line, "input", end.round_id, what, f"tasks[{i}].windows")
+    registered = {neuron.hotkey for neuron in frozen.snapshot.neurons}
+    names = [miner.hotkey for miner in frozen.miners]
+    for i, name in enumerate(names):
+        if name not in registered or name == frozen.validator_hotkey or (i and names[i - 1] >= name):
+            what = "is not registered in the snapshot, is the validator, or is out of order"
+            raise FaultError(planned.input_line, "input", end.round_id, what, f"miners[{i}].hotkey")
 
 
 def _check_plan(planned: Planned, end: RoundEnd, scored_by: Version) -> None:

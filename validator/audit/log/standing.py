@@ -7,6 +7,7 @@ from typing import Final
 
 from validator.audit.log.documents import Planned
 from validator.audit.log.filled import Deferred
+from validator.audit.log.flags import Flags
 from validator.audit.log.pay import Pay
 from validator.audit.log.reruns import RerunResults
 from validator.protocol.round import AgreementPair, MinerState, RoundInput, RoundOutcome
@@ -18,11 +19,10 @@ _KEPT: Final = 512  # agreements of a pair: more than any version's window, and 
 
 @dataclass(slots=True)
 class _Known:
-    """One miner, as the rounds read so far leave it. `flags` is the most there can be: operators clear some."""
+    """One miner, as the rounds read so far leave it."""
 
     reputations: dict[SkillType, float] = field(default_factory=dict)
     agreements: defaultdict[SkillType, tuple[AgreementPair, ...]] = field(default_factory=lambda: defaultdict(tuple))
-    flags: int = 0
 
 
 @dataclass(slots=True)
@@ -33,12 +33,14 @@ class Standing:
         whole: the log begins with the first round, so that nobody can have a past which it does not tell.
         reruns: whose answers may come back from a rerun.
         deferred: answers whose quality is to come.
+        flags: of all miners.
         pay: what decides who is paid.
     """
 
     whole: bool = False
     reruns: RerunResults = field(default_factory=RerunResults)
     deferred: Deferred = field(default_factory=Deferred)
+    flags: Flags = field(default_factory=Flags)
     pay: Pay = field(default_factory=Pay)
     _known: dict[str, _Known] = field(default_factory=dict)
 
@@ -54,24 +56,25 @@ class Standing:
             frozen: the input.
             window: how many agreements of a pair the round's version looks back on.
         """
+        self.flags.whole = self.whole
         for i, miner in enumerate(frozen.miners):
             known = self._of(miner.hotkey) or self._known.setdefault(miner.hotkey, _told(miner))
             wrong = _difference(known, miner, window)
+            if wrong is None and self.flags.fault(miner.hotkey, miner.flags):
+                wrong = "flags"
             if wrong is not None:
                 return f"miners[{i}].{wrong}"
-            known.flags = miner.flags
         place = self.reruns.fault(frozen.reruns)
         return None if place is None else f"reruns{place}"
 
     def stands(self, hotkey: str) -> tuple[int, Mapping[SkillType, float]] | None:
         """Return how many flags a miner has at most, and its reputations; None where the log told nothing of it."""
         known = self._of(hotkey)
-        return None if known is None else (known.flags, known.reputations)
+        return None if known is None else (self.flags.stand(hotkey), known.reputations)
 
     def at_most(self, hotkey: str, flags: int) -> None:
         """Learn that a miner has no more flags than that."""
-        if known := self._known.get(hotkey):
-            known.flags = min(known.flags, flags)
+        self.flags.at_most(hotkey, flags)
 
     def add(self, scored_by: Version, planned: Planned, outcome: RoundOutcome) -> None:
         """Take in what a settled round came to; miners that no input has told of yet stay unknown."""
@@ -84,9 +87,9 @@ class Standing:
             if known and sample.counted and sample.with_primaries is not None and sample.with_auditors is not None:
                 pair = AgreementPair(sample.with_primaries, sample.with_auditors)
                 known.agreements[sample.skill_type] = (*known.agreements[sample.skill_type], pair)[-_KEPT:]
+        self.flags.add(planned.frozen.round_id, outcome)
         for flag in outcome.flags:
             if known := self._of(flag.hotkey):
-                known.flags += 1
                 known.agreements[flag.skill_type] = ()  # D-9
 
     def _of(self, hotkey: str) -> _Known | None:
@@ -94,7 +97,7 @@ class Standing:
 
 
 def _told(miner: MinerState) -> _Known:
-    return _Known(dict(miner.reputations), defaultdict(tuple, miner.agreements), miner.flags)
+    return _Known(dict(miner.reputations), defaultdict(tuple, miner.agreements))
 
 
 def _difference(known: _Known, miner: MinerState, window: int) -> str | None:
@@ -102,4 +105,4 @@ def _difference(known: _Known, miner: MinerState, window: int) -> str | None:
         return "reputations"
     if miner.agreements != {kind: pairs[-window:] for kind, pairs in known.agreements.items() if pairs}:
         return "agreements"
-    return "flags" if miner.flags > known.flags else None
+    return None

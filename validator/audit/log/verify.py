@@ -6,16 +6,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
+from validator.audit.log.answers import Digests
 from validator.audit.log.chain import Chain
 from validator.audit.log.faults import FaultError
+from validator.audit.log.flags import Flags
+from validator.audit.log.given import Given
 from validator.audit.log.lines import START, Line, LineReader, require_audit_file
 from validator.audit.log.report import Verified
-from validator.audit.log.rounds import check_round
+from validator.audit.log.rounds import Course, check_round
+from validator.audit.log.salts import WrongReceiptError
 from validator.audit.log.standing import Standing
 from validator.audit.log.weights import Vectors
+from validator.audit.log.words import Words
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.limits import MAX_LOG_HOTKEYS, MAX_LOG_SALTS, MAX_RECEIPT
-from validator.protocol.receipt import Receipt
+from validator.protocol.receipt import Receipt, RoundEnd
 from validator.protocol.strict_json import JsonError, decode
 
 Progress = Callable[[int], None]
@@ -32,6 +37,8 @@ class Reading:
         chain: what the receipts say.
         standing: what the rounds left of the miners.
         vectors: what was told of weights.
+        words: what is counted of the validator's word.
+        digests: whether raw answers have digests.
         counted: what was computed again, for the report.
         rounds: how many ended in which state.
         untold: scores that rest on truths which the file does not show, by kind of task.
@@ -41,6 +48,8 @@ class Reading:
     chain: Chain
     standing: Standing
     vectors: Vectors
+    words: Words = field(default_factory=Words)
+    digests: Digests = field(default_factory=Digests)
     counted: Counter[str] = field(default_factory=Counter)
     rounds: Counter[str] = field(default_factory=Counter)
     untold: Counter[str] = field(default_factory=Counter)
@@ -61,13 +70,16 @@ class Marks(Protocol):
         """Look at the next receipt, and at what was known before it."""
 
 
-def verify_file(path: Path, hotkey: str | None = None, progress: Progress = lambda _: None) -> Verified:
+def verify_file(
+    path: Path, hotkey: str | None = None, progress: Progress = lambda _: None, given: Given | None = None
+) -> Verified:
     """Check everything that the file says, line by line; it is read twice, because salts come after their rounds.
 
     Args:
         path: the file.
         hotkey: whose log it must be, ss58; None for the one that its first receipt names.
         progress: told how many bytes are done, after each receipt.
+        given: bundles, tasks and raw answers that are beside it.
 
     Raises:
         NotAnAuditFileError: the file is something else.
@@ -78,7 +90,7 @@ def verify_file(path: Path, hotkey: str | None = None, progress: Progress = lamb
         require_audit_file(file)
         salts = public_salts(file)
         file.seek(0)
-        return verify_lines(LineReader(file), Reading.begin(hotkey), salts, progress)
+        return verify_lines(LineReader(file), Reading.begin(hotkey), salts, progress, given=given)
 
 
 def public_salts(file: BinaryIO, saw: Callable[[bytes], None] = lambda _: None) -> Mapping[str, bytes]:
@@ -108,8 +120,14 @@ def public_salts(file: BinaryIO, saw: Callable[[bytes], None] = lambda _: None) 
     return found
 
 
-def verify_lines(
-    reader: LineReader, reading: Reading, salts: Mapping[str, bytes], progress: Progress, marks: Marks | None = None
+def verify_lines(  # noqa: PLR0913 - the lines, what is known, and who looks on
+    reader: LineReader,
+    reading: Reading,
+    salts: Mapping[str, bytes],
+    progress: Progress,
+    marks: Marks | None = None,
+    *,
+    given: Given | None = None,
 ) -> Verified:
     """Check the lines that are left, and take them in.
 
@@ -119,12 +137,15 @@ def verify_lines(
         salts: commitment to salt, of the whole file.
         progress: told how many bytes are done, after each receipt.
         marks: shown every receipt first.
+        given: see `verify_file`.
 
     Raises:
         FaultError: the first thing that does not hold, with its line.
     """
     chain, standing, vectors = reading.chain, reading.standing, reading.vectors
     counted, rounds = reading.counted, reading.rounds
+    given = given or Given()
+    course = Course(standing, reading.words, reading.digests, given)
     while (found := reader.next("receipt", None)) is not None:
         if found.kind != "receipt":
             raise FaultError(
@@ -133,12 +154,14 @@ def verify_lines(
         if marks is not None:
             marks.before(found, reading)
         receipt = chain.add(found)
-        standing.whole = standing.pay.whole = standing.whole or receipt.first_round == "0"
+        standing.whole = standing.pay.whole = standing.flags.whole = standing.whole or receipt.first_round == "0"
         vectors.add(reader, found, receipt, chain.next_round)
         if receipt.round is not None:
             if reading.first_round is None:
                 reading.first_round = standing.reruns.since = standing.deferred.since = receipt.round.index
-            checked = check_round(reader, receipt, receipt.round, salts.get(receipt.commitment or ""), standing)
+                standing.flags.since = reading.first_round
+            _tell_acts(standing.flags, found, receipt.round)
+            checked = check_round(reader, receipt, receipt.round, salts.get(receipt.commitment or ""), course)
             vectors.end(receipt.round.index, checked.told, receipt.validator_hotkey)
             rounds[checked.state] += 1
             counted.update(
@@ -150,10 +173,11 @@ def verify_lines(
                 raise FaultError(found.number, "receipt", None, f"more than {MAX_LOG_HOTKEYS} miners in one file")
             reading.last_round = receipt.round.index
         progress(reader.offset)
-    return _report(reading)
+    given.finish()
+    return _report(reading, given)
 
 
-def _report(reading: Reading) -> Verified:
+def _report(reading: Reading, given: Given) -> Verified:
     chain, standing, vectors, counted = reading.chain, reading.standing, reading.vectors, reading.counted
     if chain.last is None or chain.last_digest is None or chain.first is None or chain.hotkey is None:
         raise FaultError(1, "receipt", None, "the file has no receipt")
@@ -185,4 +209,23 @@ def _report(reading: Reading) -> Verified:
         truths=counted["truths"],
         truths_untold=counted["truths_untold"],
         untold=dict(sorted(reading.untold.items())),
+        dispatches=reading.words.answers,
+        unshown=_counts(reading.words.unshown),
+        acts=standing.flags.acts,
+        word=_counts(
+            reading.words.word
+            + Counter({"cleared flags": standing.flags.untold, "flags from before the file": standing.flags.before})
+        ),
+        given=_counts(given.counted),
     )
+
+
+def _counts(counted: Counter[str]) -> dict[str, int]:
+    return {name: many for name, many in sorted(counted.items()) if many}
+
+
+def _tell_acts(flags: Flags, found: Line, end: RoundEnd) -> None:
+    try:
+        flags.tell(end)
+    except WrongReceiptError as wrong:
+        raise FaultError(found.number, "receipt", end.round_id, wrong.what, wrong.path) from None

@@ -154,7 +154,10 @@ class Vectors:
 
     def _standing(self, hotkey: str) -> Standing | None:
         known = self.miners.stands(hotkey)
-        return None if known is None else Standing(known[0], {str(kind): value for kind, value in known[1].items()})
+        if known is None:
+            return None
+        reputations = {str(kind): value for kind, value in known[1].items()}
+        return Standing(known[0], reputations, self.miners.flags.exact(hotkey))
 
     def _judge(self, claim: Claim, hotkey: str) -> None:
         found: Recomputed = recompute(claim, hotkey)

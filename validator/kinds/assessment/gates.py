@@ -9,12 +9,9 @@ from typing import Final
 
 from validator.kinds.judging import PARSE_REASONS, Expected
 from validator.protocol.answer import Answer, Role, answer_limit, parse_answer
-from validator.protocol.bundles import evidence_resolves
-from validator.protocol.evidence import EvidenceRef, parse_evidence_ref
-from validator.protocol.nfc import nfc
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessmentTask, Checks
+from validator.protocol.round import AssessmentTask
 from validator.protocol.signatures import verify_document
 from validator.protocol.skill_types import is_runtime
 from validator.protocol.sssa import LLM_USES, Sssa
@@ -127,31 +124,3 @@ _RUNTIME_PRIMARIES_ONLY: Final = (manifest, traces)
 def first_failure(case: Case) -> Reason | None:
     """Send the case through the gates; return the first reason that stops it, None if it passed all (SPEC 5)."""
     return next((reason for reason in (gate(case) for gate in GATES) if reason is not None), None)
-
-
-def checks_of(case: Case) -> Checks:
-    """Return what the gates established for epsilon of a case that passed (SPEC 6)."""
-    runtime_primary = is_runtime_primary(case.expected)
-    task = case.expected.task
-    refs = [_place(finding.evidence_ref) for finding in case.sssa.analysis.findings]
-    lines = {entry.path: entry.lines for entry in task.index}
-    return Checks(
-        probes=True,
-        traces=True if runtime_primary else None,
-        manifest_digest=True if runtime_primary else None,
-        evidence_resolves=all(evidence_resolves(ref, lines) for ref in refs),
-        canary=None if task.canary is None else _reports_canary(case.sssa, task.canary.file, lines),
-    )
-
-
-def _place(evidence_ref: str) -> EvidenceRef:
-    """Return the place with its path in NFC, as bundle names are."""
-    ref = parse_evidence_ref(evidence_ref)
-    return ref._replace(path=nfc(ref.path))
-
-
-def _reports_canary(sssa: Sssa, path: str, lines: dict[str, int]) -> bool:
-    """Whether a canary_match names exactly the marker's line: the last one of its file (SPEC 5)."""
-    marker = EvidenceRef(path, lines.get(path), lines.get(path))
-    found = (f for f in sssa.analysis.findings if f.category == "canary_match")
-    return any(_place(finding.evidence_ref) == marker for finding in found)

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from validator.kinds.assessment.gates import Case, checks_of, first_failure
+from validator.kinds.assessment.established import checks_of
+from validator.kinds.assessment.gates import Case, first_failure
 from validator.kinds.judging import Expected, Judged, reject_answer
 from validator.protocol.canonical import digest
 from validator.protocol.round import AssessmentTask, Submission
@@ -61,7 +62,7 @@ def _submission(case: Case) -> Submission:
         seconds=case.seconds,
         sssa=case.sssa,
         sssa_sha256=digest(case.sssa),
-        checks=checks_of(case),
+        checks=checks_of(expected.task, expected.role, case.sssa),
         shell_commands=_expected_commands(case),
     )
 

@@ -2,7 +2,9 @@
 
 from typing import Final
 
+from validator.kinds.assessment.established import misstated
 from validator.kinds.assessment.explain.page import explain_assessment
+from validator.kinds.assessment.gates import applying_gates
 from validator.kinds.assessment.judge import judge
 from validator.kinds.assessment.proof import prove
 from validator.kinds.assessment.requests import requests
@@ -23,4 +25,6 @@ ASSESSMENT: Final[Kind[AssessmentTask, Submission]] = Kind(
     prove=prove,
     explain=explain_assessment,
     needs_truth=needs_truth,
+    gates=applying_gates,
+    misstated=misstated,
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from validator.kinds.judging import Judged, Key
+from validator.kinds.judging import Expected, Judged, Key
 from validator.protocol.round import GoalTask, WorkflowSubmission
 from validator.scoring import Fault, Version
 
@@ -20,3 +20,12 @@ def fault(version: Version, task: GoalTask, answer: WorkflowSubmission) -> Fault
 def needs_truth(version: Version, task: GoalTask, answer: WorkflowSubmission) -> bool:
     """Whether the run's quality was read with the reference: that of code is found by running it, or not yet known."""
     return version.rests_on_reference(task.goal, version.result_of(answer.plan, answer.run))
+
+
+def misstated(
+    _version: Version, expected: Expected[GoalTask], answer: WorkflowSubmission, _witnesses: int
+) -> Fault | None:
+    """Return what the gates cannot have let pass; the run is held against its plan by `fault`."""
+    if answer.seconds > expected.task.windows.of(answer.role).deadline:
+        return Fault("seconds", "is later than the deadline, which gate 1 does not let pass")
+    return None

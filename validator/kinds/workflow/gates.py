@@ -1,11 +1,13 @@
 """From a plan's bytes to a plan that may be run: gates 1 to 3 (SPEC 5, 12)."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
 from validator.kinds.judging import PARSE_REASONS, Expected, Judged, reject_answer
+from validator.protocol.answer import Role
 from validator.protocol.canonical import digest
 from validator.protocol.plan_rules import PlanError
 from validator.protocol.reasons import Reason
@@ -16,6 +18,11 @@ from validator.protocol.workflow_plan import WorkflowPlan, parse_plan, plan_vali
 from validator.scoring import version
 
 GATES_OF_PLANS: Final = (1, 2, 3)
+
+
+def applying_gates(_task: GoalTask, _role: Role) -> Collection[int]:
+    """Return the numbers of the gates that a plan goes through."""
+    return GATES_OF_PLANS
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from typing import Final
 
 from validator.kinds.interface import Kind
 from validator.kinds.workflow.explain.page import explain_workflow
-from validator.kinds.workflow.facts import facts, fault, needs_truth
-from validator.kinds.workflow.gates import judge_plan
+from validator.kinds.workflow.facts import facts, fault, misstated, needs_truth
+from validator.kinds.workflow.gates import applying_gates, judge_plan
 from validator.kinds.workflow.proof import prove
 from validator.kinds.workflow.requests import requests
 from validator.protocol.round import GoalTask, WorkflowSubmission
@@ -22,4 +22,6 @@ WORKFLOW: Final[Kind[GoalTask, WorkflowSubmission]] = Kind(
     prove=prove,
     explain=explain_workflow,
     needs_truth=needs_truth,
+    gates=applying_gates,
+    misstated=misstated,
 )

@@ -45,7 +45,12 @@ class AnyTask(Document, frozen=True):
         return None
 
     def misnamed(self) -> tuple[str, str] | None:
-        """Return the field with the hash of another document than the task holds, and how; None where all fit."""
+        """Return the field that is not what the task's own document gives, and how; None where all fit."""
+        return None
+
+    @property
+    def brings_windows(self) -> bool | None:
+        """Whether it came with its windows, so that they are not those of the round's version; None: not noted."""
         return None
 
 
@@ -90,6 +95,11 @@ class AssessmentTask(AnyTask, frozen=True):
             return None
         return structs.replace(self, truth=document.truth, truth_random=document.random, truth_sha256=UNSET)
 
+    @property
+    def brings_windows(self) -> bool | None:
+        """See `AnyTask`."""
+        return None if self.own_windows is UNSET else self.own_windows
+
 
 class GoalTask(AnyTask, frozen=True):
     """A workflow's goal to plan for.
@@ -124,7 +134,14 @@ class GoalTask(AnyTask, frozen=True):
             return "source_sha256", "is not that of the workflow's document"
         if self.bundle_sha256 != goal_sha256(self.goal):
             return "bundle_sha256", "is not that of the goal"
+        if self.goal.windows is not None and self.windows != self.goal.windows:
+            return "windows", "are not those of the workflow's document"
         return None
+
+    @property
+    def brings_windows(self) -> bool | None:
+        """See `AnyTask`."""
+        return self.goal.windows is not None
 
 
 RoundTask = AssessmentTask | GoalTask

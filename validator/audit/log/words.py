@@ -1,0 +1,81 @@
+"""How much of a log follows from it, and how much is the validator's word, counted by kind (SPEC 16, D-28)."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from msgspec import UNSET
+
+from validator.audit.log.documents import Answers, Planned
+from validator.protocol.reasons import Reason
+from validator.protocol.round import AssessmentTask, WorkflowSubmission
+
+_OF_GATES: Final[Mapping[int, str]] = MappingProxyType(
+    {2: "not parsed", 3: "not valid", 4: "other image", 5: "traces", 6: "probes"}
+)
+_OF_REASONS: Final[Mapping[Reason, str]] = MappingProxyType(
+    {Reason.DEADLINE_LATE: "late", Reason.DEADLINE_STATUS: "other status", Reason.PARSE_TOO_COSTLY: "too costly"}
+)
+UNREACHABLE: Final = "unreachable"
+VOID: Final = "void"
+
+
+def word_of(reason: Reason) -> str:
+    """Return the kind of a dispatch that failed a gate and whose answer nobody has shown."""
+    return _OF_REASONS.get(reason) or _OF_GATES.get(reason.gate, UNREACHABLE)
+
+
+@dataclass(slots=True)
+class Words:
+    """What was counted.
+
+    Attributes:
+        answers: how many dispatches there were in settled rounds, with those of void tasks.
+        unshown: by kind, those of them whose end is the validator's word.
+        word: by kind, what else it has said and nobody can compute; see docs/audit.md.
+    """
+
+    answers: int = 0
+    unshown: Counter[str] = field(default_factory=Counter)
+    word: Counter[str] = field(default_factory=Counter)
+
+    def planned(self, planned: Planned) -> None:
+        """Count what a round's input says of the world."""
+        frozen = planned.frozen
+        self.word["snapshots"] += 1
+        self.word["declarations"] += len(frozen.miners)
+        for task in frozen.tasks:
+            self.word["truths"] += task.truth_sha256 is not UNSET or task.secret is not None
+            if isinstance(task, AssessmentTask):
+                self.word["windows"] += task.brings_windows is not False
+        self.word["reruns"] += len(frozen.reruns)
+        self.word["late qualities"] += len(frozen.filled)
+
+    def answered(self, planned: Planned, answers: Answers, judged: frozenset[tuple[str, str]]) -> None:
+        """Count how the dispatches of a settled round ended.
+
+        Args:
+            planned: its input and groups.
+            answers: what came back.
+            judged: (task_id, hotkey) of the answers that were judged again from their bytes.
+        """
+        results = answers.results
+        self.answers += sum(len(group.members) for group in planned.plan.groups)
+        void = {task.task_id for task in results.void}
+        self.unshown[VOID] += len(results.alone)
+        self.unshown[VOID] += sum(len(group.members) for group in planned.plan.groups if group.task_id in void)
+        for one in results.rejections:
+            if (one.task_id, one.hotkey) not in judged:
+                self.unshown[word_of(one.reason)] += 1
+        tasks = {task.task_id: task for task in planned.frozen.tasks}
+        for answer in results.passed:
+            self.word["arrival times"] += 1
+            if isinstance(answer, WorkflowSubmission):
+                self.word["runs"] += 1
+            elif (answer.task_id, answer.hotkey) not in judged:
+                self.word["probes"] += 1
+                self.word["traces"] += answer.is_witness(tasks[answer.task_id].skill_type)
+        if results.raw is UNSET:
+            self.word["answers without a digest"] += sum(len(group.members) for group in planned.plan.groups)

@@ -1,0 +1,100 @@
+"""What follows for epsilon from an attestation, its task and the bundle's index, without the raw answer (SPEC 6)."""
+
+from validator.kinds.judging import Expected
+from validator.protocol.answer import Role
+from validator.protocol.bundles import evidence_resolves
+from validator.protocol.evidence import EvidenceRef, parse_evidence_ref
+from validator.protocol.nfc import nfc
+from validator.protocol.round import AssessmentTask, Checks, Submission
+from validator.protocol.skill_types import is_runtime, trace_names
+from validator.protocol.sssa import LLM_USES, Sssa
+from validator.scoring import Fault, Version
+
+
+def checks_of(task: AssessmentTask, role: Role, sssa: Sssa) -> Checks:
+    """Return what is established of an answer that passed gates 1 to 6."""
+    runtime_primary = role == "primary" and is_runtime(task.skill_type)
+    refs = [_place(finding.evidence_ref) for finding in sssa.analysis.findings]
+    lines = {entry.path: entry.lines for entry in task.index}
+    return Checks(
+        probes=True,
+        traces=True if runtime_primary else None,
+        manifest_digest=True if runtime_primary else None,
+        evidence_resolves=all(evidence_resolves(ref, lines) for ref in refs),
+        canary=None if task.canary is None else _reports_canary(sssa, task.canary.file, lines),
+    )
+
+
+def misstated(version: Version, expected: Expected[AssessmentTask], answer: Submission, witnesses: int) -> Fault | None:
+    """Return what the gates cannot have established of this attestation, None where all of it may be.
+
+    Args:
+        version: of the round.
+        expected: what the dispatch asked for.
+        answer: as it stands in the record; signed, and about what was dispatched.
+        witnesses: how many answers to the task were held against each other by gate 7.
+    """
+    task, sssa = expected.task, answer.sssa
+    again = checks_of(task, answer.role, sssa)
+    for name in Checks.__struct_fields__:
+        said, follows = getattr(answer.checks, name), getattr(again, name)
+        if said is not follows:
+            return Fault(f"checks.{name}", f"is {_word(said)}; {_word(follows)} follows from index and attestation")
+    if answer.seconds > task.windows.of(answer.role).deadline:
+        return Fault("seconds", "is later than the deadline, which gate 1 does not let pass")
+    llm = sssa.evidence.llm_evidence
+    if llm is not None and llm.allowed_use not in LLM_USES:
+        return Fault("sssa.evidence.llm_evidence.allowed_use", "is none that gate 3 lets pass")
+    return _of_traces(version, expected, answer, witnesses)
+
+
+def _of_traces(
+    version: Version, expected: Expected[AssessmentTask], answer: Submission, witnesses: int
+) -> Fault | None:
+    task, evidence = expected.task, answer.sssa.evidence
+    if not answer.is_witness(task.skill_type):
+        given = [name for name in ("semantic_subset", "shell_commands") if getattr(answer, name) is not None]
+        return Fault(given[0], "is not null for an answer without traces") if given else None
+    sandbox = evidence.sandbox_manifest
+    if sandbox is None or expected.image is None or sandbox.digest != expected.image.digest:
+        return Fault("sssa.evidence.sandbox_manifest", "is not the declared image, which gate 4 does not let pass")
+    if set(evidence.trace_hashes) != set(trace_names(task.skill_type)):
+        return Fault("sssa.evidence.trace_hashes", "are not those of the type, which gate 5 does not let pass")
+    subset = answer.semantic_subset
+    if (subset is None) != (witnesses < version.rules.quality.min_witnesses):
+        return Fault("semantic_subset", f"is {_word(subset)} with {witnesses} answers that have traces")
+    if subset is not None and not 0 <= subset <= 1:
+        return Fault("semantic_subset", "is not between 0 and 1")
+    return _of_commands(task, answer)
+
+
+def _of_commands(task: AssessmentTask, answer: Submission) -> Fault | None:
+    if task.truth is None:
+        return None
+    expected, shown = task.truth.shell_commands, answer.shell_commands
+    if (expected is None) != (shown is None):
+        return Fault("shell_commands", "goes with a truth that has some")
+    if (
+        expected is not None
+        and shown is not None
+        and (not set(shown) <= set(expected) or list(shown) != sorted(set(shown)))
+    ):
+        return Fault("shell_commands", "are not some of those that the truth has")
+    return None
+
+
+def _word(value: float | None) -> str:
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else f"{value:g}"
+
+
+def _place(evidence_ref: str) -> EvidenceRef:
+    """Return the place with its path in NFC, as bundle names are."""
+    ref = parse_evidence_ref(evidence_ref)
+    return ref._replace(path=nfc(ref.path))
+
+
+def _reports_canary(sssa: Sssa, path: str, lines: dict[str, int]) -> bool:
+    """Whether a canary_match names exactly the marker's line: the last one of its file (SPEC 5)."""
+    marker = EvidenceRef(path, lines.get(path), lines.get(path))
+    found = (f for f in sssa.analysis.findings if f.category == "canary_match")
+    return any(_place(finding.evidence_ref) == marker for finding in found)
