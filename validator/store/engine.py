@@ -264,9 +264,12 @@ class Opening:
         if state == "empty" and self._create:
             await upgrade_unlocked(url, self._creator)
         elif state != "current":
-            raise SchemaStateError(f"{url.shown} {_ADVICE[state]}")
+            there = url.path is None or url.path.exists()
+            raise SchemaStateError(f"{url.shown} {_ADVICE[state] if there else _NOT_THERE}")
 
 
+# A wrong path looks like this, too: making tables there would hide it.
+_NOT_THERE: Final = "is not there: correct store.url, or make it with `validator run` or `validator db upgrade`"
 _ADVICE: dict[SchemaState, str] = {
     "empty": "is empty: make its tables with `validator db upgrade`",
     "behind": "is behind this program: stop the validator, make a backup, then run `validator db upgrade`",
