@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,10 @@ from world import VALIDATOR
 from validator.audit.log import ChainRow, FaultError, Verified, row_fault, verify_file
 from validator.audit.log.fates import Confirmed, Fates
 from validator.audit.log.salts import WrongReceiptError
+from validator.chain.simulated import SimulatedChain
+from validator.chain.state import SubnetRules
+from validator.chain.subnet import SimulatedSubnet
+from validator.cli.audit_rows import HeldRow, held_rows
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.limits import MAX_LOG_LINE
 from validator.protocol.receipt import FateLink, FateState, Receipt, WeightsLink, wrapped
@@ -24,6 +29,7 @@ from validator.protocol.strict_json import decode_plain
 from validator.rounds.prepare import Prepared
 from validator.rounds.receipts import close_epoch
 from validator.rounds.settle import settle_round
+from validator.sources import VirtualClock
 from validator.store import open_store
 from validator.telemetry import Event
 
@@ -185,6 +191,38 @@ def test_a_fate_follows_what_was_sent_and_an_epoch_is_confirmed_once(
     with pytest.raises(WrongReceiptError) as caught:
         tell()
     assert caught.value.path == path
+
+
+async def test_the_rows_that_stand_on_chain_are_held_against_the_file(
+    log: tuple[str, bytes, bytes], tmp_path: Path
+) -> None:
+    clock = VirtualClock(datetime(2026, 1, 1, tzinfo=UTC))
+    rules = SubnetRules(seed="r", genesis=int(clock.now().timestamp()), block_time_s=1.0, weights_rate_limit=0)
+    subnet = SimulatedSubnet.create(rules, clock)
+    chain = SimulatedChain(subnet, "")
+    found = replace(verified(log[1], tmp_path), confirmed=(Confirmed(1, 0, 7, 3, 2, ((1, 65_535), (2, 13_107))),))
+
+    async def held() -> HeldRow:
+        (one,) = await held_rows(chain, found)
+        return one
+
+    assert (await held()).fault == f"{VALIDATOR.hotkey} is not registered on netuid 1"
+    subnet.register(VALIDATOR.hotkey, stake_tao=1.0, validator_permit=True)
+    for name in ("a", "b"):
+        subnet.register(name)
+    await clock.advance(2.0)
+    subnet.set_weights(VALIDATOR.hotkey, 0, {1: 1.0, 2: 0.2})
+    assert (await held()) == HeldRow(ChainRow(1, 0, 0, 2, ((1, 65_535), (2, 13_107))), None)
+    subnet.set_weights(VALIDATOR.hotkey, 0, {1: 1.0, 2: 0.3})
+    one = await held()
+    assert (one.holds, "uid 2: 19660 on chain, 13107 in" in (one.fault or "")) == (False, True)
+    await clock.advance(3.0)
+    subnet.set_weights(VALIDATOR.hotkey, 0, {1: 1.0})
+    assert "the chain has weights of block 5" in ((await held()).fault or "")
+    hidden = SimulatedSubnet.create(msgspec.structs.replace(rules, reveal_epochs=1), clock)
+    hidden.register(VALIDATOR.hotkey, stake_tao=1.0, validator_permit=True)
+    (one,) = await held_rows(SimulatedChain(hidden, ""), found)
+    assert (one.holds, one.fault is None) == (True, False)
 
 
 def test_a_row_on_chain_is_held_against_the_newest_confirmed_vector(

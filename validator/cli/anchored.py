@@ -55,7 +55,7 @@ class Beyond(NamedTuple):
         if self.reach is not None and self.reach.at is None:
             return False
         anchor = None if self.anchored is None else self.anchored.reach
-        return self.anchored is None or (anchor is not None and anchor.at is not None)
+        return anchor is None or anchor.at is not None
 
     def document(self) -> dict[str, Any]:
         """Return what `--json` says of it."""

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 
 from validator.audit.log import (
-    ChainRow,
     FaultError,
     Folder,
     Given,
@@ -16,12 +15,11 @@ from validator.audit.log import (
     compare_files,
     first_without_plain_truth,
     owner_of,
-    read_row,
     row_fault,
 )
-from validator.audit.log.rows import MAX_ROW
 from validator.cli.anchored import Beyond, ask_anchor, named
 from validator.cli.audit_checkpoint import verified
+from validator.cli.audit_rows import HeldRow, given_row, rows_on_chain
 from validator.cli.audit_text import print_compared, print_fault, print_verified, write_log
 from validator.cli.cases import require_regular
 from validator.cli.configured import settings_of
@@ -110,7 +108,11 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
         ),
     ] = None,
     chain: Annotated[
-        bool, typer.Option("--chain", help="Whether the file reaches what its owner anchored on the settings' chain.")
+        bool,
+        typer.Option(
+            "--chain",
+            help="Hold its newest vector against the row on the settings' chain, its end against an anchor.",
+        ),
     ] = False,
     config: Config = None,
     bundles: Annotated[Path | None, _folder("--bundles", "Bundles as dispatched, each named by its sha256.")] = None,
@@ -120,12 +122,12 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
 ) -> None:
     """Check an export with nothing but the file. Exit 1: it does not hold, and where; 2: it is no such file.
 
-    With --against or --chain also whether it goes as far as a receipt that is known from elsewhere (exit 1: it does
-    not). Only --chain needs settings, and of them only the subnet and its chain. With folders of what it names, these
-    are held against it as well.
+    With --against or --chain also whether it goes as far as a receipt that is known from elsewhere, with --rows or
+    --chain whether the row on chain is that of its newest vector (exit 1: it is not). Only --chain needs settings, and
+    of them only the subnet and its chain. With folders of what it names, these are held against it as well.
     """
     reach = named(against)
-    row = None if rows is None else _row(rows)
+    row = None if rows is None else given_row(rows)
     checked_hotkeys(None if hotkey is None else [hotkey], "--hotkey")
     require_regular(file)
     size = file.stat().st_size
@@ -144,11 +146,11 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
         except FaultError as fault:
             print_fault(fault, as_json=as_json)
             raise typer.Exit(EXIT_NO) from None
-    wrong = None if row is None else row_fault(found, row)
-    if wrong is not None:
-        say_no(wrong)
-    print_verified(found, beyond, as_json=as_json, row=row)
-    if not beyond.reached:
+    held = [] if row is None else [HeldRow(row, row_fault(found, row))]
+    if chain:
+        held += rows_on_chain(settings_of(config), found)
+    print_verified(found, beyond, held, as_json=as_json, asked=chain)
+    if not beyond.reached or not all(one.holds for one in held):
         raise typer.Exit(EXIT_NO)
 
 
@@ -184,9 +186,3 @@ def _up_to(advance: Callable[[int], None]) -> Callable[[int], None]:
         done = offset
 
     return advanced
-
-
-def _row(file: Path) -> ChainRow:
-    require_regular(file)
-    with file.open("rb") as stream:
-        return read_row(stream.read(MAX_ROW + 1))

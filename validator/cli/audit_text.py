@@ -1,6 +1,6 @@
 """What `validator audit` writes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
@@ -8,7 +8,6 @@ from typing import Final
 from validator.audit.log import (
     EVERY,
     RETIRED,
-    ChainRow,
     Compared,
     FaultError,
     Verified,
@@ -17,6 +16,7 @@ from validator.audit.log import (
 )
 from validator.audit.log.comparing import Relation
 from validator.cli.anchored import Beyond
+from validator.cli.audit_rows import HeldRow, row_lines
 from validator.cli.output import print_json, print_line
 from validator.cli.progress import progress
 from validator.cli.sink import Sink
@@ -78,10 +78,12 @@ def print_compared(found: Compared, files: tuple[Path, Path], *, as_json: bool) 
         print_line(f"{files['ab'.index(found.longer)]} goes on where the other one ends")
 
 
-def print_verified(found: Verified, beyond: Beyond, *, as_json: bool, row: ChainRow | None = None) -> None:
-    """Print what was checked, what could not be yet, and how far the file goes."""
+def print_verified(found: Verified, beyond: Beyond, rows: Sequence[HeldRow], *, as_json: bool, asked: bool) -> None:
+    """Print what was checked, what could not be yet, what stands on chain, and how far the file goes."""
     if as_json:
-        print_json({"ok": beyond.reached, **asdict(found), **beyond.document()})
+        held = {"rows": [one.document() for one in rows]}
+        ok = beyond.reached and all(one.holds for one in rows)
+        print_json({"ok": ok, **asdict(found), **held, **beyond.document()})
         return
     rounds = ", ".join(f"{many} {state}" for state, many in found.rounds.items()) or "none"
     span = "" if found.first_round is None else f" {found.first_round} to {found.last_round}"
@@ -100,8 +102,8 @@ def print_verified(found: Verified, beyond: Beyond, *, as_json: bool, row: Chain
         (found.filled_before, "late qualities of code of answers that the file does not show"),
     )
     _print_weights(found)
-    if row is not None:
-        print_line(f"the row of uid {row.uid} at block {row.block} is that of the newest confirmed vector, exactly")
+    for line in row_lines(rows, found, asked=asked):
+        print_line(line)
     _print_open(found)
     for line in beyond.lines(found):
         print_line(line)

@@ -3,6 +3,7 @@
 from validator.audit.log.checkpoint import CheckpointError, Key, key_file, own_key, write_checkpoint
 from validator.audit.log.comparing import Compared, InFileError, Place, compare_files
 from validator.audit.log.export import audit_lines, first_sequence
+from validator.audit.log.fates import Confirmed
 from validator.audit.log.faults import FaultError, NotAnAuditFileError
 from validator.audit.log.given import Folder, Given, GivenError
 from validator.audit.log.going_on import GoneOn, verify_on
@@ -18,6 +19,7 @@ __all__ = [
     "ChainRow",
     "CheckpointError",
     "Compared",
+    "Confirmed",
     "FaultError",
     "Folder",
     "Given",
