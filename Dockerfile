@@ -43,7 +43,9 @@ RUN pip --python /opt/build/bin/python wheel --no-deps --no-build-isolation --wh
     && pip --python /opt/validator/bin/python install --no-compile --no-deps --root /code /build/dist/*.whl \
     && python -m compileall -q -s /code -p / --invalidation-mode unchecked-hash /code \
     && cp -a /code/. / \
-    && /opt/sbom/bin/cyclonedx-py environment --output-reproducible --pyproject /build/pyproject.toml \
+    && version=$(cd /build && /opt/build/bin/python -m hatchling version) \
+    && sed "s/^dynamic = \[\"version\"\].*/version = \"$version\"/" /build/pyproject.toml >/build/sbom.toml \
+    && /opt/sbom/bin/cyclonedx-py environment --output-reproducible --pyproject /build/sbom.toml \
        --output-file /code/opt/validator/sbom.cdx.json /opt/validator/bin/python \
     && find /code -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +
 

@@ -13,7 +13,7 @@ from localnet.images.bytecode import compiled
 from localnet.images.machine import PYTHON, interpreter, libraries, programs
 from localnet.images.tree import File, Link, Tree, write_tar
 
-_TOOLS: Final = ("cat", "chown", "cp", "env", "find", "id", "ls", "mkdir", "rm", "sh", "sleep", "touch", "true")
+_TOOLS: Final = ("cat", "chown", "cp", "env", "find", "id", "ls", "mkdir", "rm", "sed", "sh", "sleep", "touch", "true")
 # What wheels may expect of every Linux.
 _SHARED: Final = ("libgcc_s.so.1", "libstdc++.so.6", "libz.so.1", "librt.so.1", "libpthread.so.0", "libdl.so.2")
 _CERTIFICATES: Final = Path("/etc/ssl/certs/ca-certificates.crt")

@@ -137,6 +137,15 @@ def test_both_images_list_what_they_hold() -> None:
         assert "--output-file /code/opt/validator/sbom.cdx.json /opt/validator/bin/python" in stages()[name].runs()
 
 
+def test_the_list_of_parts_says_our_version() -> None:
+    runs = stages()["code"].runs()
+    line = re.search(r'sed "s/(.+?)/version = \\"\$version\\"/" /build/pyproject.toml >/build/sbom.toml', runs)
+    assert line
+    text = (ROOT / "pyproject.toml").read_text()
+    project = tomllib.loads(re.sub(line[1].replace('\\"', '"'), 'version = "1"', text, flags=re.MULTILINE))["project"]
+    assert (project["version"], "dynamic" in project) == ("1", False)
+    assert "--pyproject /build/sbom.toml" in runs
+
 def test_every_file_of_ours_has_one_time() -> None:
     every = stages()
     for name in ("system", "dependencies", "code", "localnet-code"):
