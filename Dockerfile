@@ -14,18 +14,20 @@ RUN touch /before \
     && echo 'validator:x:10001:' >>/etc/group \
     && mkdir /data && chown 10001:10001 /data \
     && find / -xdev -newer /before -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} + \
-    && rm /before && touch --date "@$SOURCE_DATE_EPOCH" /
+    && rm /before && touch --date "@$SOURCE_DATE_EPOCH" / /etc
 
 FROM $BASE AS dependencies
 ARG SOURCE_DATE_EPOCH
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1
 COPY requirements/scale.txt /build/requirements/
 # Packages bring programs (btcli, alembic, …): an operator needs none of them. What does not compile is no module of ours.
+# They are copied from a root of their own: a copy to a folder would give that folder the time of the build.
 RUN python -m venv --without-pip /opt/validator \
     && pip --python /opt/validator/bin/python install --no-compile --require-hashes -r /build/requirements/scale.txt \
     && find /opt/validator/bin -mindepth 1 ! -name 'python*' -delete \
     && (python -m compileall -qq --invalidation-mode unchecked-hash /opt/validator/lib || true) \
-    && find /opt/validator -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +
+    && mkdir -p /packages/opt && cp -a /opt/validator /packages/opt \
+    && find /packages -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +
 
 FROM dependencies AS tools
 COPY requirements/build.txt requirements/sbom.txt /build/requirements/
@@ -65,7 +67,7 @@ RUN pip --python /opt/build/bin/python wheel --no-deps --no-build-isolation --wh
     && find /opt/validator /code -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +
 
 FROM system AS operator
-COPY --from=dependencies /opt/validator /opt/validator
+COPY --from=dependencies /packages /
 COPY --from=code /code /
 USER 10001:10001
 WORKDIR /data

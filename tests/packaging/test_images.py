@@ -85,7 +85,7 @@ def test_the_operators_image_has_no_pip_and_nothing_that_builds() -> None:
     assert "pip uninstall --yes --quiet pip" in line[0].runs()
     assert "ensurepip" in line[0].runs()
     copied = [(origin, paths) for stage in line for origin, paths in stage.copies()]
-    assert copied == [("dependencies", ["/opt/validator"] * 2), ("code", ["/code", "/"])]
+    assert copied == [("dependencies", ["/packages", "/"]), ("code", ["/code", "/"])]
     assert "python -m venv --without-pip /opt/validator" in every["dependencies"].runs()
     assert "find /opt/validator/bin -mindepth 1 ! -name 'python*' -delete" in every["dependencies"].runs()
     assert not re.search(r"apt|apk|gcc|pip install", "\n".join(stage.runs() for stage in line))
@@ -145,6 +145,7 @@ def test_the_list_of_parts_says_our_version() -> None:
     project = tomllib.loads(re.sub(line[1].replace('\\"', '"'), 'version = "1"', text, flags=re.MULTILINE))["project"]
     assert (project["version"], "dynamic" in project) == ("1", False)
     assert "--pyproject /build/sbom.toml" in runs
+
 
 def test_every_file_of_ours_has_one_time() -> None:
     every = stages()
