@@ -7,15 +7,18 @@ from typing import Final, NamedTuple
 
 from validator.audit.log.declared import Declarations, Declared, Pair
 from validator.audit.log.documents import Planned
+from validator.audit.log.histories import Histories
 from validator.audit.log.windows import Windows
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import RoundEnd
-from validator.protocol.round import RoundOutcome, RoundResults
+from validator.protocol.round import RoundInput, RoundOutcome, RoundResults, TypeHistory
+from validator.protocol.skill_types import SkillType
 from validator.scoring import VERSIONS, Version
 from validator.store.repositories.tasks import task_state
 
 _KEPT: Final = 4_096  # rounds of which declarations and versions are remembered
 _LOOKBACK: Final = 64 + max(version.rules.groups.history_rounds for version in VERSIONS.values())
+_NO_HISTORY: Final = TypeHistory()
 _TELLING: Final = (Reason.LOW_REPUTATION, Reason.FAILURE_RATE)
 
 
@@ -44,6 +47,7 @@ class Pay:
         first: the first round of the file, None before it; what older ones did is not known.
         whole: there are no older ones.
         windows: score windows.
+        histories: who was assigned as what.
         frozen: the newest rounds that were frozen, by id.
         excluded: pairs that a plan left out and no later answer has proven.
         proven: pairs of whom an answer passed.
@@ -54,6 +58,7 @@ class Pay:
     first: int | None = None
     whole: bool = False
     windows: Windows = field(default_factory=Windows)
+    histories: Histories = field(default_factory=Histories)
     frozen: deque[Frozen] = field(default_factory=lambda: deque(maxlen=_KEPT))
     excluded: dict[Pair, int] = field(default_factory=dict)
     proven: dict[Pair, int] = field(default_factory=dict)
@@ -66,6 +71,8 @@ class Pay:
         """Take in a round that ended, whatever became of it; return what is to be asked of it later."""
         if self.first is None:
             self.first = end.index
+        if end.state != "settled" and (planned is not None or end.state == "abandoned"):
+            self.histories.unsettled(planned)
         if planned is None:
             if end.state == "abandoned":
                 self.clouded = end.index
@@ -87,6 +94,7 @@ class Pay:
 
     def settle(self, version: Version, planned: Planned, results: RoundResults, outcome: RoundOutcome) -> None:
         """Take in what a settled round came to; `end` comes before it."""
+        self.histories.settle(planned, results, outcome)
         frozen = planned.frozen
         types = {task.task_id: str(task.skill_type) for task in frozen.tasks}
         settled = {group.task_id for group in outcome.groups if task_state(group.reason) == "settled"}
@@ -111,6 +119,31 @@ class Pay:
             return None
         since = -1 if self.clouded is None else self.clouded
         return frozenset(pair for pair, index in self.proven.items() if index > since)
+
+    def history_fault(self, frozen: RoundInput, lookback: int) -> str | None:
+        """Return the first place of an input whose histories do not follow from the rounds before it; learn the rest.
+
+        Args:
+            frozen: the input.
+            lookback: over how many rounds its version counts dispatches and failures.
+        """
+        since = frozen.index - lookback
+        shown = self.covers(since)
+        sent, failed = Counter[Pair](), Counter[Pair]()
+        for one in self._failures:
+            if one.number >= since:
+                sent.update(one.dispatches)
+                failed.update(one.failures)
+        for i, miner in enumerate(frozen.miners):
+            for name in SkillType:
+                told, pair = miner.history.get(name, _NO_HISTORY), (miner.hotkey, str(name))
+                counts = told.dispatches, told.failures
+                if told.in_flight or (shown and counts != (sent[pair], failed[pair])):
+                    return f"miners[{i}].history.{name}"
+            wrong = self.histories.fault(miner, whole=self.whole)
+            if wrong is not None:
+                return f"miners[{i}].history.{wrong}.recent_roles"
+        return None
 
     def failures(self, pair: Pair, since: int) -> tuple[int, int]:
         """Return dispatches and failures of a pair in the rounds from `since` on."""

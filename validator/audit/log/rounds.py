@@ -76,7 +76,9 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
     _check_groups(planned, end, scored_by)
     if planned.drawn:
         _check_plan(planned, end, scored_by)
-    place = standing.fault(planned.frozen, scored_by.rules.collusion.window)
+    place = standing.fault(planned.frozen, scored_by.rules.collusion.window) or standing.pay.history_fault(
+        planned.frozen, scored_by.rules.groups.history_rounds
+    )
     if place is not None:
         raise FaultError(planned.input_line, "input", end.round_id, "is not what the rounds before came to", place)
     wrong = standing.deferred.fault(planned.frozen)
