@@ -105,8 +105,9 @@ def test_nobody_has_a_past_before_the_first_round(logs: tuple[bytes, bytes], tmp
 
     path = tmp_path / "log"
     path.write_bytes(with_document(logs[0], "input", a_past, 0))
-    with pytest.raises(FaultError, match="recent_roles"):
+    with pytest.raises(FaultError, match="recent_roles") as caught:
         verify_file(path)
+    assert caught.value.round_id == "0"
 
 
 def test_a_part_of_a_log_is_held_to_what_it_shows(logs: tuple[bytes, bytes], tmp_path: Path) -> None:
