@@ -98,20 +98,23 @@ def test_watching_prints_look_after_look_until_it_is_interrupted(example: Exampl
 def test_a_terminal_is_watched_live(example: Example) -> None:
     ours, theirs = pty.openpty()
     command = [*PROGRAM, "status", "--watch", "--no-chain", "--config", str(example.config)]
-    shell = environment(TERM="xterm", COLUMNS="120", LINES="50")
+    shell = environment(TERM="xterm", COLUMNS="120", LINES="100")
     with subprocess.Popen(command, stdout=theirs, stderr=theirs, stdin=theirs, env=shell) as done:
         os.close(theirs)
         shown = b""
-        while b"mean consensus" not in shown:
-            assert select.select([ours], [], [], 60)[0], shown
-            shown += os.read(ours, 65_536)
-        done.send_signal(signal.SIGINT)
-        while select.select([ours], [], [], 60)[0]:
-            try:
-                os.read(ours, 65_536)
-            except OSError:  # it has gone
-                break
-        assert done.wait(30) == 0
+        try:
+            while b"mean consensus" not in shown:
+                assert select.select([ours], [], [], 60)[0], shown
+                shown += os.read(ours, 65_536)
+            done.send_signal(signal.SIGINT)
+            while select.select([ours], [], [], 60)[0]:
+                try:
+                    os.read(ours, 65_536)
+                except OSError:  # it has gone
+                    break
+            assert done.wait(30) == 0
+        finally:
+            done.kill()  # else a test that failed would wait for it without end
     os.close(ours)
     assert b"NO VALIDATOR ANSWERS" in shown
     assert b"u001b" not in shown  # a style of ours that was made harmless
