@@ -121,6 +121,7 @@ async def test_what_came_back_is_read_as_the_results_of_the_round(store: Store) 
         passed=tuple(a_submission(DispatchKey(0, python_task, hotkey), role) for hotkey, role in accepted),
         rejections=(Rejection(python_task, "miner-b", "primary", Reason.DEADLINE_LATE, 90.0),),
         void=(VoidTask(rag_task, Reason.BUG_INTERNAL),),
+        raw=((None,) * 5, (None,) * 2),
     )
 
 
@@ -129,7 +130,7 @@ async def test_an_answer_that_is_not_judged_is_in_no_list(store: Store) -> None:
     async with store.begin() as tx:
         await tx.dispatches.answered(key, 1.0, 200, b"{}", at(2))
     async with store.read() as tx:
-        assert await tx.submissions.results(0) == RoundResults((), ())
+        assert await tx.submissions.results(0) == RoundResults((), (), raw=((None, None),))
 
 
 async def test_judging_again_after_a_crash_replaces_the_acceptance(store: Store) -> None:

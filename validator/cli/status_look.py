@@ -1,6 +1,7 @@
 """Looking, once or again and again, for `validator status`."""
 
 import asyncio
+import signal
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -34,6 +35,7 @@ def show(config: Path | None, *, watch: bool, every_s: float, with_chain: bool, 
     if watch and not as_json and not console.is_terminal:
         raise NoTerminalError("standard output is none; leave --watch out, or add --json for a document per look")
     if watch:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts it behind it has it ignored
         with suppress(KeyboardInterrupt):
             asyncio.run(_watch(observer, every_s, None if as_json else console))
         return Exit.FINE

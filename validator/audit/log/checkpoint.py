@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 import validator
+from validator.protocol import typed
 from validator.protocol.errors import ValidatorError
 
 _FORM: Final = "1"
@@ -118,7 +119,7 @@ def read_checkpoint(file: Path, key: Key) -> Checkpoint | None:
         if not stat.S_ISREG(found.st_mode) or found.st_size > _MAX_CHECKPOINT:
             raise error("is no checkpoint")
         try:
-            header = msgspec.json.decode(stream.readline(_MAX_HEADER), type=_Header)
+            header = typed.decode(stream.readline(_MAX_HEADER), _Header)
         except msgspec.MsgspecError:
             raise error("is no checkpoint") from None
         reading = stream.read()
