@@ -38,6 +38,7 @@ def test_two_builds_hold_the_same_files(image: str) -> None:
     assert layers_of(image)[-2:] == layers_of(again)[-2:]
 
 
+@pytest.mark.usefixtures("image")
 def test_a_new_line_of_ours_ships_our_layer_alone(tmp_path: Path) -> None:
     before = layers_of(built("sssa-test/validator:before"))  # what this builder's cache holds, whatever was built last
     with changed_context(tmp_path, "validator/__init__.py", "\n# another line\n") as context:
