@@ -7,9 +7,8 @@ from typing import Final
 from msgspec import UNSET
 
 from validator.audit.log.faults import FaultError
-from validator.audit.log.lines import Line, parse
+from validator.audit.log.lines import Line, parse, require_canonical
 from validator.audit.log.salts import SaltLog, WrongReceiptError
-from validator.protocol.canonical import canonical_bytes
 from validator.protocol.limits import MAX_RECEIPT
 from validator.protocol.receipt import Receipt, RoundEnd
 from validator.protocol.signatures import verify_document
@@ -97,12 +96,11 @@ class Chain:
 
 def _signed(found: Line, hotkey: str | None) -> Receipt:
     receipt = parse(found, Receipt, found.document, None, MAX_RECEIPT)
+    require_canonical(found, _round_id(receipt), receipt)
 
     def fault(path: str, what: str) -> FaultError:
         return FaultError(found.number, "receipt", _round_id(receipt), what, path)
 
-    if canonical_bytes(receipt) != found.document:
-        raise fault("", "is not in canonical form (RFC 8785)")
     if hotkey is not None and receipt.validator_hotkey != hotkey:
         raise fault("validator_hotkey", f"is {receipt.validator_hotkey}, not {hotkey}")
     signature = receipt.signature

@@ -7,11 +7,11 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from validator.audit.log.faults import FaultError
-from validator.audit.log.lines import DEPTH, Line, LineReader, parse
+from validator.audit.log.lines import DEPTH, Line, LineReader, parse, require_canonical
 from validator.audit.log.truths import with_truths
 from validator.audit.log.untold import UntoldError, as_sent
 from validator.protocol import typed
-from validator.protocol.canonical import canonical_bytes, sha256_hex
+from validator.protocol.canonical import sha256_hex
 from validator.protocol.errors import ValidatorError
 from validator.protocol.receipt import RoundEnd
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults, Submission
@@ -61,7 +61,7 @@ def read_planned(reader: LineReader, end: RoundEnd, input_digest: str, plan_dige
     found = reader.require("input", end.round_id, input_digest)
     complete = found.document[:-1] + b',"seed":"%s"}' % (seed or UNKNOWN_SEED).encode()
     frozen = _valued(input_of, parse(found, InputForm, complete, end.round_id), found, end)
-    _require_canonical(found, end)
+    require_canonical(found, end.round_id)
     frozen = with_truths(reader, end, frozen)
     _same(found, end, "round_id", frozen.round_id, end.round_id)
     _same(found, end, "snapshot.epoch", frozen.snapshot.epoch, end.epoch)
@@ -128,7 +128,7 @@ def _read_sssa(reader: LineReader, end: RoundEnd, sha256: object) -> tuple[Sssa,
         check_sssa(sssa)
     except SchemaError as error:
         raise FaultError(found.number, "sssa", end.round_id, str(error)) from None
-    _require_canonical(found, end)
+    require_canonical(found, end.round_id)
     return sssa, found.number
 
 
@@ -149,8 +149,3 @@ def _convert(plain: Any, kind: Any, found: Line, end: RoundEnd, path: str) -> An
 def _same(found: Line, end: RoundEnd, path: str, given: object, expected: object) -> None:
     if given != expected:
         raise FaultError(found.number, found.kind, end.round_id, f"{given}, where {expected} belongs", path)
-
-
-def _require_canonical(found: Line, end: RoundEnd) -> None:
-    if canonical_bytes(decode_plain(found.document, limit=len(found.document), depth=DEPTH)) != found.document:
-        raise FaultError(found.number, found.kind, end.round_id, "is not in canonical form (RFC 8785)")

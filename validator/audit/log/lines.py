@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final, NamedTuple, Protocol, TypeVar
 
 from validator.audit.log.faults import FaultError, NotAnAuditFileError
+from validator.protocol.canonical import canonical_bytes
 from validator.protocol.limits import MAX_JSON_DEPTH, MAX_LOG_LINE, MAX_RECEIPT
 from validator.protocol.receipt import line_digest
-from validator.protocol.strict_json import JsonError, decode
+from validator.protocol.strict_json import JsonError, decode, decode_plain
 
 T = TypeVar("T")
 DEPTH: Final = 2 * MAX_JSON_DEPTH  # a stranger's document of the deepest legal nesting stands deep within a line
@@ -149,3 +150,14 @@ def parse(found: Line, kind: type[T], document: bytes, round_id: str | None, lim
         return decode(document, kind, limit=limit, depth=DEPTH)
     except JsonError as error:
         raise FaultError(found.number, found.kind, round_id, str(error)) from None
+
+
+def require_canonical(found: Line, round_id: str | None, document: object = None) -> None:
+    """Hold the line's document to its one form; `document` is what was read of it, None for whatever it says.
+
+    Raises:
+        FaultError: it is written in another way, or says more than was read.
+    """
+    told = decode_plain(found.document, limit=len(found.document), depth=DEPTH) if document is None else document
+    if canonical_bytes(told) != found.document:
+        raise FaultError(found.number, found.kind, round_id, "is not in canonical form (RFC 8785)")

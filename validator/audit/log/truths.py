@@ -5,12 +5,11 @@ from typing import Final
 from msgspec import UNSET, structs
 
 from validator.audit.log.faults import FaultError
-from validator.audit.log.lines import DEPTH, Line, LineReader, parse
-from validator.protocol.canonical import canonical_bytes
+from validator.audit.log.lines import Line, LineReader, parse, require_canonical
 from validator.protocol.receipt import RoundEnd
 from validator.protocol.round import GoalTask, RoundInput, RoundTask
 from validator.protocol.round.truths import TruthDocument, truth_sha256
-from validator.protocol.strict_json import SchemaError, decode_plain
+from validator.protocol.strict_json import SchemaError
 from validator.protocol.task import check_injections
 from validator.protocol.workflow_task import check_reference
 
@@ -37,7 +36,8 @@ def with_truths(reader: LineReader, end: RoundEnd, frozen: RoundInput) -> RoundI
         found = reader.next("truth", end.round_id)
         if found is None:
             break
-        document = _document(found, end)
+        document = parse(found, TruthDocument, found.document, end.round_id)
+        require_canonical(found, end.round_id)
         position = _position(found, end, tasks, position, document.task_id)
         tasks[position] = _shown(found, end, tasks[position], document)
     return structs.replace(frozen, tasks=tuple(tasks))
@@ -51,14 +51,6 @@ def _contradiction(task: RoundTask) -> tuple[str, str] | None:
     if task.truth_sha256 is UNSET and isinstance(task, GoalTask) and task.secret is None:
         return "workflow.reference", "is missing, and nothing commits to it"
     return None
-
-
-def _document(found: Line, end: RoundEnd) -> TruthDocument:
-    document = parse(found, TruthDocument, found.document, end.round_id)
-    plain = decode_plain(found.document, limit=len(found.document), depth=DEPTH)
-    if canonical_bytes(plain) != found.document:
-        raise FaultError(found.number, "truth", end.round_id, "is not in canonical form (RFC 8785)")
-    return document
 
 
 def _position(found: Line, end: RoundEnd, tasks: list[RoundTask], start: int, task_id: str) -> int:

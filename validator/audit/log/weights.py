@@ -9,12 +9,11 @@ from msgspec import UNSET
 from validator.audit.log.claims import Claim, Standing, windows_of
 from validator.audit.log.fates import Fates
 from validator.audit.log.faults import FaultError
-from validator.audit.log.lines import Line, LineReader, parse
+from validator.audit.log.lines import Line, LineReader, parse, require_canonical
 from validator.audit.log.pay import Frozen, Pay
 from validator.audit.log.salts import WrongReceiptError
 from validator.audit.log.standing import Standing as Miners
 from validator.audit.log.vector import Recomputed, recompute
-from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import Receipt, WeightsLink
 from validator.protocol.weights_document import WeightsDocument
@@ -71,8 +70,7 @@ class Vectors:
             return
         line = reader.require("weights", None, receipt.weights.sha256)
         document = parse(line, WeightsDocument, line.document, None)
-        if canonical_bytes(document) != line.document:
-            raise FaultError(line.number, "weights", None, "is not in canonical form (RFC 8785)")
+        require_canonical(line, None, document)
         self.fates.sent(receipt.sequence, receipt.weights, document.row)
         self.counted["told"] += 1
         claim = self._claim(found, line.number, receipt.weights, document, next_round)
