@@ -1,13 +1,14 @@
 """Two audit files side by side: one history, one that goes on where the other ends, or two."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
 from validator.audit.log.chain import Chain
 from validator.audit.log.faults import FaultError
-from validator.audit.log.lines import LineReader, require_audit_file
+from validator.audit.log.lines import Line, LineReader, require_audit_file
+from validator.protocol.receipt import Receipt
 
 Relation = Literal["same", "prefix", "forked", "apart"]
 Side = Literal["a", "b"]
@@ -124,17 +125,16 @@ class _Receipts:
 
     def _read(self) -> Place | None:
         try:
-            return next(self._places(), None)
+            found = next(self.reader.receipts(), None)
+            return None if found is None else _place(found, self.chain.add(found))
         except FaultError as fault:
             raise InFileError(self.path, fault) from None
 
-    def _places(self) -> Iterator[Place]:
-        while (line := self.reader.next("line", None)) is not None:
-            if line.kind == "receipt":
-                receipt = self.chain.add(line)
-                round_id = None if receipt.round is None else receipt.round.round_id
-                told = (receipt.previous, receipt.kind, round_id, receipt.issued_at)
-                yield Place(line.number, receipt.sequence, line.digest, *told)
+
+def _place(line: Line, receipt: Receipt) -> Place:
+    round_id = None if receipt.round is None else receipt.round.round_id
+    told = (receipt.previous, receipt.kind, round_id, receipt.issued_at)
+    return Place(line.number, receipt.sequence, line.digest, *told)
 
 
 def _compare(a: _Receipts, b: _Receipts, done: Callable[[], None]) -> Compared:

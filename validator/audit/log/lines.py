@@ -77,9 +77,15 @@ class LineReader:
     offset: int = 0
     taken: Hash | None = None
 
-    def __iter__(self) -> Iterator[Line]:
-        while (found := self.next("receipt", None)) is not None:
-            yield found
+    def receipts(self) -> Iterator[Line]:
+        """Yield the receipts among the lines that are left; what lies between is passed over unchecked.
+
+        Raises:
+            FaultError: as `next`.
+        """
+        while (found := self.next("line", None)) is not None:
+            if found.kind == "receipt":
+                yield found
 
     def next(self, expected: str, round_id: str | None) -> Line | None:
         """Return the next line, None at the end of the file.

@@ -45,14 +45,14 @@ class Reach:
             OSError: it cannot be read.
         """
         with path.open("rb") as file:
-            reader, begun = LineReader(file), False
-            while self.at is None and (found := reader.next("line", None)) is not None:
-                if found.kind != "receipt":
-                    continue
+            begun = False
+            for found in LineReader(file).receipts():
                 if not begun and (first := _receipt(found)).previous == self.digest:
                     self.at = Reached(first.sequence - 1, None)
                 elif found.digest == self.digest:
                     self.at = Reached(_receipt(found).sequence, found.number)
+                if self.at is not None:
+                    return
                 begun = True
 
 
