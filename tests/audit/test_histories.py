@@ -126,7 +126,7 @@ ROUND = st.tuples(st.sampled_from(("primary", "auditor")), st.booleans(), st.boo
 @given(st.lists(ROUND, max_size=130))
 def test_roles_follow_however_many_rounds_may_not_count(rounds: list[tuple[Role, bool, bool]]) -> None:
     """Of each round, newest first: the role, whether the log leaves open if it counts, and whether it did."""
-    known = b"".join(_letter(role, unsure=unsure) for role, unsure, _ in rounds)
+    known = "".join(_letter(role, unsure=unsure) for role, unsure, _ in rounds)
     told = [role for role, unsure, counts in rounds if counts or not unsure][:100]
     assert _follows(told, known)
     sure = [role for role, unsure, _ in rounds if not unsure]
@@ -136,6 +136,6 @@ def test_roles_follow_however_many_rounds_may_not_count(rounds: list[tuple[Role,
         assert all(not _follows([*told[:i], other[told[i]], *told[i + 1 :]], known) for i in range(len(told)))  # type: ignore[list-item]
 
 
-def _letter(role: Role, *, unsure: bool) -> bytes:
-    letter = b"p" if role == "primary" else b"a"
+def _letter(role: Role, *, unsure: bool) -> str:
+    letter = "p" if role == "primary" else "a"
     return letter.upper() if unsure else letter

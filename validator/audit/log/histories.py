@@ -19,8 +19,7 @@ from validator.store.repositories.histories import MAX_ROLES
 from validator.store.repositories.tasks import task_state
 
 _KEPT: Final = 2 * MAX_ROLES  # entries of a pair; each is one of the letters below
-_PRIMARY, _AUDITOR, _EITHER = b"pax"
-_MAYBE: Final = {b"p": b"P", b"a": b"A", b"x": b"X"}
+_PRIMARY, _AUDITOR, _EITHER = "pax"
 _ROLES: Final = {_PRIMARY: ("primary",), _AUDITOR: ("auditor",), _EITHER: ("primary", "auditor")}
 
 
@@ -33,7 +32,7 @@ class Histories:
     """
 
     clouded: bool = False
-    _roles: dict[Pair, bytes] = field(default_factory=dict)
+    _roles: dict[Pair, str] = field(default_factory=dict)
 
     def fault(self, miner: MinerState, *, whole: bool) -> SkillType | None:
         """Return the first type whose roles in an input do not follow from the rounds before it; learn unknown ones.
@@ -44,9 +43,9 @@ class Histories:
         """
         for name in SkillType:
             told = miner.history[name].recent_roles if name in miner.history else ()
-            known = self._roles.get((miner.hotkey, str(name)), b"" if whole else None)
+            known = self._roles.get((miner.hotkey, str(name)), "" if whole else None)
             if known is None or self.clouded:
-                self._roles[miner.hotkey, str(name)] = bytes(
+                self._roles[miner.hotkey, str(name)] = "".join(
                     _PRIMARY if role == "primary" else _AUDITOR for role in told[:_KEPT]
                 )
             elif not _follows(told, known):
@@ -76,7 +75,7 @@ class Histories:
     def _add(self, sure: dict[Pair, set[Role]], maybe: dict[Pair, set[Role]]) -> None:
         for pair in sorted({*sure, *maybe}):
             entry = _entry(sure.get(pair, set()), maybe.get(pair, set()))
-            self._roles[pair] = (entry + self._roles.get(pair, b""))[:_KEPT]
+            self._roles[pair] = (entry + self._roles.get(pair, ""))[:_KEPT]
 
 
 def _assigned(planned: Planned) -> Iterator[tuple[str, Pair, Role]]:
@@ -85,15 +84,15 @@ def _assigned(planned: Planned) -> Iterator[tuple[str, Pair, Role]]:
             yield task.task_id, (hotkey, str(task.skill_type)), role
 
 
-def _entry(sure: set[Role], maybe: set[Role]) -> bytes:
+def _entry(sure: set[Role], maybe: set[Role]) -> str:
     if "primary" in sure:
-        return b"p"
+        return _PRIMARY
     if sure:
-        return b"x" if "primary" in maybe else b"a"
-    return _MAYBE[b"x" if len(maybe) > 1 else b"p" if "primary" in maybe else b"a"]
+        return _EITHER if "primary" in maybe else _AUDITOR
+    return (_EITHER if len(maybe) > 1 else _PRIMARY if "primary" in maybe else _AUDITOR).upper()
 
 
-def _follows(told: Sequence[Role], known: bytes) -> bool:
+def _follows(told: Sequence[Role], known: str) -> bool:
     """Whether a history of roles is one that these entries leave."""
     places = {0}
     for role in told:
@@ -104,10 +103,10 @@ def _follows(told: Sequence[Role], known: bytes) -> bool:
     return cut or any(known[place:].isupper() or place == len(known) for place in places)
 
 
-def _after(known: bytes, place: int, role: Role) -> Iterator[int]:
+def _after(known: str, place: int, role: Role) -> Iterator[int]:
     """Yield the places behind every entry that may be the next one's, `role`."""
     for i in range(place, len(known)):
-        if role in _ROLES[ord(chr(known[i]).lower())]:
+        if role in _ROLES[known[i].lower()]:
             yield i + 1
-        if not chr(known[i]).isupper():
+        if not known[i].isupper():
             return
