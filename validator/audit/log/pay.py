@@ -130,10 +130,9 @@ class Pay:
         since = frozen.index - lookback
         shown = self.covers(since)
         sent, failed = Counter[Pair](), Counter[Pair]()
-        for one in self._failures:
-            if one.number >= since:
-                sent.update(one.dispatches)
-                failed.update(one.failures)
+        for one in self._since(since):
+            sent.update(one.dispatches)
+            failed.update(one.failures)
         for i, miner in enumerate(frozen.miners):
             for name in SkillType:
                 told, pair = miner.history.get(name, _NO_HISTORY), (miner.hotkey, str(name))
@@ -147,8 +146,11 @@ class Pay:
 
     def failures(self, pair: Pair, since: int) -> tuple[int, int]:
         """Return dispatches and failures of a pair in the rounds from `since` on."""
-        rounds = [one for one in self._failures if one.number >= since]
+        rounds = self._since(since)
         return sum(one.dispatches[pair] for one in rounds), sum(one.failures[pair] for one in rounds)
+
+    def _since(self, since: int) -> list[_Failures]:
+        return [one for one in self._failures if one.number >= since]
 
     def covers(self, since: int) -> bool:
         """Whether the file shows all rounds from `since` on, as far as they are remembered."""
