@@ -70,9 +70,8 @@ test-chain: setup  ## The contract of every chain, over a proxy that breaks its 
 faults: setup  ## A store that fails under a running daemon (for FAULTS_S s), a daemon that is stopped (for STOPPED_S s) or out of descriptors
 	FAULTS_S=$(or $(FAULTS_S),20) STOPPED_S=$(or $(STOPPED_S),6) $(BIN)/pytest -m faults tests/acceptance tests/alerts --timeout 600
 
-bench: setup  ## What the dearest answers cost to judge; how much longer a workflow takes over HTTP than its longest path
-	$(BIN)/python benchmarks/dearest_answers.py
-	$(BIN)/python benchmarks/workflow_diamond.py
+bench: setup  ## Every benchmark beside its floor, or ONLY=score,signatures: one table, and bench.json; figures are ratios, a busy machine fails nothing
+	PYTHONPATH=benchmarks:tests/core:tests/kinds $(BIN)/python -m harness $(ONLY)
 
 bench-log: setup  ## What the log costs as it grows to LOG_ROUNDS=1600: memory and time of audit verify, bytes of weights and digests
 	LOG_ROUNDS=$(or $(LOG_ROUNDS),1600) $(BIN)/python benchmarks/audit_growth.py
@@ -114,4 +113,4 @@ lock: setup  ## Lock requirements/*.in again, with hashes and without an index h
 	    requirements/$$name.in -o requirements/$$name.txt; done
 
 clean:  ## Remove what setup and demo made
-	rm -rf $(VENV) demo.sqlite* demo-2.sqlite* soak.json .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo.sqlite* demo-2.sqlite* bench.json soak.json .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

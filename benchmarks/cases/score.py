@@ -1,0 +1,76 @@
+"""From the bytes of a group's answers to components and pairwise agreements (SPEC 2 to 4)."""
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import permutations
+
+import msgspec
+from harness import Case, per_second
+from samples.group import answers, bodies
+
+from validator.protocol.answer import Answer, answer_limit, parse_answer
+from validator.scoring import CURRENT, Claims, Member, version
+
+_SCORED_BY = version(CURRENT)
+_DECODER = msgspec.json.Decoder()
+_LIMIT = answer_limit(runtime_primary=False)
+
+
+def cases() -> Iterator[Case]:
+    """Yield the whole way of a group for each way of writing an answer, and what it is after reading."""
+    group = answers()
+    written = {"no spaces": bodies(group), "as Python's json writes": [_spaced(answer) for answer in group]}
+    for form, data in written.items():
+        yield Case(
+            f"bytes to agreements, 5 answers of 20 findings, {form}",
+            "groups/s",
+            per_second(partial(_whole, data)),
+            per_second(partial(_decoded, data)),
+            "bare decode",
+            "≥ 2,000",
+        )
+    masks = [_masks(_SCORED_BY.claims_of(answer.sssa)) for answer in group]
+    yield Case(
+        "claims to agreements, 5 attestations of 20 findings",
+        "groups/s",
+        per_second(lambda: _score(group)),
+        per_second(lambda: _compared(masks)),
+        "bit masks once built",
+        "≥ 3,000",
+    )
+
+
+def _spaced(answer: Answer) -> bytes:
+    return json.dumps(msgspec.to_builtins(answer)).encode()
+
+
+def _whole(data: Sequence[bytes]) -> object:
+    return _score([parse_answer(body, limit=_LIMIT) for body in data])
+
+
+def _decoded(data: Sequence[bytes]) -> object:
+    return [_DECODER.decode(body) for body in data]
+
+
+def _score(group: Sequence[Answer]) -> object:
+    members = [
+        Member(answer.sssa.signature.hotkey, "primary" if i < 3 else "auditor", _SCORED_BY.claims_of(answer.sssa))  # noqa: PLR2004 - three primaries, two auditors
+        for i, answer in enumerate(group)
+    ]
+    return _SCORED_BY.score_members(members)
+
+
+def _masks(claims: Claims) -> list[int]:
+    """Return the claims' sets as masks; what bit stands for what does not matter for how long comparing takes."""
+    sets = (claims.findings, claims.capabilities, claims.dependencies, claims.cves, claims.rules)
+    return [sum(1 << hash(item) % 61 for item in one) for one in sets]
+
+
+def _compared(masks: Sequence[Sequence[int]]) -> int:
+    """Count what each two members share."""
+    shared = 0
+    for mine, theirs in permutations(masks, 2):
+        for one, other in zip(mine, theirs, strict=True):
+            shared += (one & other).bit_count()
+    return shared

@@ -1,0 +1,9 @@
+"""What every benchmark shares: cases that run beside their floors, one table, one file of rows.
+
+A benchmark is a module of `benchmarks/cases` with a function `cases()`; its name is what `make bench ONLY=…` chooses.
+"""
+
+from harness.case import Case, Row
+from harness.clocks import microseconds, per_second
+
+__all__ = ["Case", "Row", "microseconds", "per_second"]

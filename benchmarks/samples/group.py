@@ -1,0 +1,89 @@
+"""Five signed answers to one task of a content type, 20 findings each, 9.6 KB each: what an honest group sends."""
+
+from typing import Final
+
+import msgspec
+from builders import make_task
+
+from validator.protocol.answer import Answer
+from validator.protocol.probes import probe_values
+from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
+from validator.protocol.sssa import (
+    Analysis,
+    Category,
+    Dependency,
+    Evidence,
+    Finding,
+    Policy,
+    Rule,
+    Severity,
+    Signature,
+    Skill,
+    Sssa,
+)
+
+MEMBERS: Final = 5
+FINDINGS: Final = 20
+TASK: Final = make_task(SkillType.DECLARATIVE)
+SIGNERS: Final = [Signer.from_uri(f"//Measured{i}") for i in range(MEMBERS)]
+_CATEGORIES: Final[tuple[Category, ...]] = (
+    "prompt_injection",
+    "secrets_exposure",
+    "excessive_capability",
+    "dependency_cve",
+    "other",
+)
+_SEVERITIES: Final[tuple[Severity, ...]] = ("low", "medium", "high", "critical")
+_CAPABILITIES: Final = ("file_io", "network", "exec", "secrets", "dns", "mcp")
+_WORDS: Final = "reads what it was not asked to and sends it to a host that nobody named; see there. "
+
+
+def answers() -> list[Answer]:
+    """Return the answers: most findings are everybody's, every member leaves out some and has some of its own."""
+    return [Answer(_attested(i), probe_values(TASK.nonce), None) for i in range(MEMBERS)]
+
+
+def _attested(member: int) -> Sssa:
+    common = [n for n in range(FINDINGS + 2) if n % (MEMBERS + 1) != member]
+    own = [100 + 10 * member + n for n in range(FINDINGS - min(len(common), FINDINGS - 2))]
+    numbers = [*common[: FINDINGS - 2], *own][:FINDINGS]
+    analysis = Analysis(
+        verdict="REVIEW" if member == 0 else "BLOCK",
+        risk_score=0.71 + member / 100,
+        findings=tuple(_finding(n) for n in numbers),
+        capabilities=_CAPABILITIES[member % 2 :],
+        dependencies=tuple(
+            Dependency(f"Package_{n}", f"1.{n}.0", (f"CVE-2022-{2000 + n}",) if n % 3 == 0 else ())
+            for n in range(12 - member % 2)
+        ),
+    )
+    unsigned = Sssa(
+        schema_version="1.0",
+        skill=Skill(TASK.skill_type, TASK.bundle_sha256, TASK.nonce),
+        analysis=analysis,
+        evidence=Evidence({}, None, None, None),
+        policy=Policy(tuple(Rule("network", "deny", f"host-{n}.example.invalid") for n in range(8 - member % 2))),
+        signature=Signature(SIGNERS[member].hotkey, "sr25519", "0x" + "0" * 128),
+    )
+    return SIGNERS[member].sign_document(unsigned)
+
+
+def _finding(number: int) -> Finding:
+    category = _CATEGORIES[number % len(_CATEGORIES)]
+    place = f"src/module_{number % 7}/file_{number}.py"
+    about_package = category == "dependency_cve"
+    return Finding(
+        id=f"f-{number:03d}",
+        category=category,
+        severity=_SEVERITIES[number % len(_SEVERITIES)],
+        description=f"Finding {number}: the tool {_WORDS}{_WORDS[:80]}",
+        evidence_ref=f"s{number}::{place}#L{number + 1}-L{number + 9}",
+        cve_ids=(f"CVE-2023-{10000 + number}",) if about_package else (),
+        target_pattern=f"pkg:pypi/requests-{number}@2.{number}" if about_package else place,
+    )
+
+
+def bodies(answers_: list[Answer]) -> list[bytes]:
+    """Return the bodies without spaces."""
+    return [msgspec.json.encode(answer) for answer in answers_]
