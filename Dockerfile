@@ -74,7 +74,7 @@ WORKDIR /data
 VOLUME /data
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 CMD ["validator", "health"]
-# It runs `validator`, and stays where that would end in the same way again (docs/operators.md).
+# It runs `validator`, and stays where that would end in the same way again (docs/operators/stop.md).
 ENTRYPOINT ["python", "-P", "-m", "validator.daemon.contained"]
 CMD ["run"]
 ARG REVISION=unknown

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cli_store import called, validator
 from explained import ASSORTED_ROUNDS, HOTKEYS
-from explained_pages import EXAMPLES, GOLDEN, IN_JSON, OPERATORS, golden_json, make_store, with_example
+from explained_pages import EXAMPLES, GOLDEN, IN_JSON, MINERS, golden_json, make_store, with_example
 
 from validator.protocol.signatures import Signer
 
@@ -47,7 +47,7 @@ def test_no_golden_page_is_left_over() -> None:
 
 
 def test_the_example_for_operators_is_a_golden_page() -> None:
-    page = OPERATORS.read_text(encoding="utf-8")
+    page = MINERS.read_text(encoding="utf-8")
     assert (GOLDEN / "flagged.txt").read_text(encoding="utf-8") in page
     assert with_example(page) == page, "run: python tests/golden/regenerate_explain.py"
 

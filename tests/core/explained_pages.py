@@ -15,7 +15,7 @@ from world import World
 from validator.store import Store, open_store
 
 GOLDEN: Final = Path(__file__).parents[1] / "golden" / "explain"
-OPERATORS: Final = Path(__file__).parents[2] / "docs" / "operators.md"
+MINERS: Final = Path(__file__).parents[2] / "docs" / "operators" / "miners.md"
 _MARK: Final = "<!-- example: tests/golden/explain/flagged.txt -->\n\n```\n"
 SCENARIOS: Final[dict[str, Callable[[Store], Awaitable[World]]]] = {
     "assorted": assorted,

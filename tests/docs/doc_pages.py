@@ -8,7 +8,6 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 SPEC = DOCS / "spec.md"
 ARCHITECTURE = DOCS / "architecture.md"
-OPERATORS = DOCS / "operators.md"
 SOURCE = ROOT / "validator"
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -9,16 +9,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from doc_pages import DOCS, ROOT
+from doc_pages import DOCS, ROOT, pages
 from old_store import unpacked
 from sqlalchemy import insert
 
 from validator.cli.lazy import loaded
+from validator.cli.reference import pages as made
 from validator.cli.tree import TREE
 from validator.store import open_store, upgrade
 from validator.store.tables import weight_locks
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+_MADE = {DOCS / "reference" / name for name in made()}  # their commands are usages, not examples
+PAGES = [page for page in pages() if page not in _MADE]
 _BLOCK = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROGRAM = re.compile(
     r"(?:[A-Z_]+=\S* )*(?:\$ )?(?:[\w./]*/)?"
@@ -28,7 +30,7 @@ _PROGRAM = re.compile(
 
 
 class Command(NamedTuple):
-    """One command of a page: its variables and its words, without the comment behind it."""
+    """One command of a page (from the project's folder): its variables and its words, without the comment behind it."""
 
     page: str
     line: str
@@ -48,7 +50,7 @@ def commands() -> list[Command]:
         for block in blocks(page)
         for line in block.splitlines()
         if _PROGRAM.match(line)
-        for command in _commands(page.name, line)
+        for command in _commands(str(page.relative_to(ROOT)), line)
     ]
 
 

@@ -73,7 +73,7 @@ def test_a_reason_is_explained_listed_and_counted(tmp_path: Path) -> None:
         '    WEIGHTS_HOLIDAY = "weights_holiday", "The subnet takes no weights today."\n',
     )
     tree.after(
-        "docs/operators.md",
+        "docs/operators/three-in-the-morning.md",
         "| `weights_blocked` + `weights_clock_back` |",
         "| `weights_blocked` + `weights_holiday` | the subnet rests | nothing to do |\n",
     )

@@ -27,7 +27,7 @@ class Left(NamedTuple):
 
 LEFT = (
     Left(
-        r"localnet\.md",
+        r"docs/localnet\.md",
         r".*",
         "a chain node; tests/localnet/network/test_localnet_page.py runs every one, in memory or on SUBTENSOR_URL",
     ),
@@ -151,10 +151,10 @@ def _files_are_there(command: Command) -> None:
 
 def test_commands_are_found_on_the_pages_and_none_escapes() -> None:
     pages = {command.page for command in ALL}
-    assert {"README.md", "operators.md", "audit.md", "analysis.md", "localnet.md", "spec.md"} <= pages
+    assert {"README.md", "docs/operators/database.md", "docs/audit.md", "docs/localnet.md", "docs/spec.md"} <= pages
     for page in PAGES:
         lines = re.findall(r"^ *(?:\S*/)?(validator [a-z].*)$", "\n".join(blocks(page)), re.MULTILINE)
-        found = [command for command in ALL if command.page == page.name]
+        found = [command for command in ALL if command.page == str(page.relative_to(ROOT))]
         assert len(lines) <= len([one for one in found if "validator" in one.line]), page.name
 
 

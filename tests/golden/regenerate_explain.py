@@ -1,4 +1,4 @@
-"""Makes the golden pages of `validator explain` again, and the example in docs/operators.md from one of them.
+"""Makes the golden pages of `validator explain` again, and the example in docs/operators/miners.md from one of them.
 
 Run `python tests/golden/regenerate_explain.py` after a change of the pages or of what is scored, and read what changed.
 """
@@ -15,7 +15,7 @@ from explained_pages import (  # noqa: E402 - and so does this
     EXAMPLES,
     GOLDEN,
     IN_JSON,
-    OPERATORS,
+    MINERS,
     SCENARIOS,
     golden_json,
     make_store,
@@ -33,7 +33,7 @@ def main() -> None:
             if name in IN_JSON:
                 text = golden_json(called(*asked, "--json").stdout)
                 (GOLDEN / f"{name}.json").write_text(text, encoding="utf-8")
-    OPERATORS.write_text(with_example(OPERATORS.read_text(encoding="utf-8")), encoding="utf-8")
+    MINERS.write_text(with_example(MINERS.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

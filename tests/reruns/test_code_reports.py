@@ -183,7 +183,7 @@ def test_operators_and_planners_are_told_the_limits() -> None:
     assert (limits.wall_s, runner._SECONDS, TEST_S, limits.cpus) == (60, 60, 10, 1)
     told = f"at most {limits.wall_s:g} s, of which the tests have {limits.wall_s * share:g} and each of them {TEST_S:g}"
     assert f"{told}; {limits.memory // MIB} MiB; one processor; {limits.processes} processes" in page(
-        docs / "operators.md"
+        docs / "operators" / "sandbox.md"
     )
     planners = page(docs / "miner-protocol.md")
     assert (

@@ -24,5 +24,7 @@ def test_compose_waits_for_the_round_in_hand_and_for_what_a_worker_has() -> None
 
 
 def test_the_documented_systemd_unit_waits_for_the_round_in_hand() -> None:
-    seconds = re.findall(r"^TimeoutStopSec=(\d+)$", (ROOT / "docs" / "operators.md").read_text(), re.MULTILINE)
+    seconds = re.findall(
+        r"^TimeoutStopSec=(\d+)$", (ROOT / "docs" / "operators" / "install.md").read_text(), re.MULTILINE
+    )
     assert [int(each) > longest_stop_s() for each in seconds] == [True]

@@ -15,13 +15,16 @@ from typing import Any, Final
 
 from validator.cli.lazy import loaded
 from validator.cli.tree import TREE
+from validator.conditions import CONDITIONS
 from validator.daemon.exits import Exit
+from validator.doctor.catalogue import CHECKS as DOCTOR
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.scoring import CURRENT, version
 from validator.settings import KeyReference, Settings, reference
 from validator.sources import SystemClock
 from validator.telemetry import Event, Metrics
 from validator.telemetry.catalogue import SUBJECTS
+from validator.web.checks import CHECKS as READY
 
 FOLDER: Final = Path("docs/reference")
 _WIDTH: Final = 120
@@ -34,7 +37,9 @@ def pages() -> dict[str, str]:
     """Return file name to text of every page."""
     return {
         "commands.md": _page("Commands", _commands()),
+        "conditions.md": _page("Checks and conditions", _conditions()),
         "events.md": _page("Log events", _events()),
+        "exit-codes.md": _page("Exit codes", _exits()),
         "metrics.md": _page("Metrics", _metrics()),
         "reasons.md": _page("Reason codes", _reasons()),
         "settings.md": _page("Settings", _settings()),
@@ -99,7 +104,7 @@ def _events() -> Iterator[str]:
         "Every line of the log is one event: its name stands in `event`, beside `level` and `timestamp` (UTC).",
         "In JSON the fields are keys; `reason` is a [reason code](reasons.md).",
         "Libraries' own records have other names in `event`.",
-        "More on what to do: [At three in the morning](../operators.md#at-three-in-the-morning).",
+        "More on what to do: [At three in the morning](../operators/three-in-the-morning.md).",
         "Lines of an event that folds are written once an hour where those fields are the same;",
         "`repeats` counts the rest.",
     )
@@ -126,7 +131,7 @@ def _code(names: Iterable[str]) -> str:
 
 def _metrics() -> Iterator[str]:
     yield _prose(
-        "What `/metrics` shows ([health and metrics](../operators.md#health-and-metrics)).",
+        "What `/metrics` shows ([health and metrics](health.md)).",
         "A histogram `x` has the series `x_bucket`, `x_sum` and `x_count`.",
         "Beside them stand `process_*`, those of the process, as every Prometheus client has them.",
     )
@@ -156,17 +161,43 @@ def _setting(entry: KeyReference) -> list[str]:
     return [f"`{entry.key}`", entry.description + secret, entry.allowed, default, f"`{entry.variable}`"]
 
 
-def _commands() -> Iterator[str]:
+def _exits() -> Iterator[str]:
     yield _prose(
-        "Errors are lines on standard error, and the exit code says of which kind they are.",
-        "`--json` prints one document on one line: keys in snake_case, numbers in full, times as",
-        "`YYYY-MM-DDTHH:MM:SSZ`.",
+        "A command that fails prints one line on standard error: what is wrong, where, and what to do.",
+        "`validator run` looks at its hotkey, its store and the chain before anything else and gives up within half a",
+        "minute; a supervisor that restarts it in vain shows the same line each time.",
     )
-    yield _table(["exit code", "meaning"], [[str(int(code)), code.meaning] for code in Exit])
-    parked = [str(int(code)) for code in Exit if code.advice]
+    rows = [[str(int(code)), code.meaning, code.advice or "nothing"] for code in Exit]
+    yield _table(["exit code", "meaning", "what to do"], rows)
+    parked = [str(int(code)) for code in Exit if code.parks]
     yield _prose(
         f"With {', '.join(parked[:-1])} or {parked[-1]} a restart would end the same way:",
-        "[the image's entry point waits](../operators.md#when-the-container-waits-for-you).",
+        "[the image's entry point waits](../operators/stop.md#when-the-container-waits-for-you).",
+    )
+
+
+def _conditions() -> Iterator[str]:
+    yield _prose(
+        "What health, the doctor and the log say of the same things; [health and metrics](health.md) tells how to ask."
+    )
+    yield "## What `/readyz` looks at"
+    yield _prose("`checks` in the report has a row for each; it fails while one of its conditions stands.")
+    rows = [[f"`{name}`", check.holds, _code(check.conditions)] for name, check in READY.items()]
+    yield _table(["check", "holds while passed", "fails by"], rows)
+    yield "## Conditions"
+    yield _table(
+        ["condition", "severity", "what it means", "advice"],
+        [[f"`{one.name}`", one.severity, one.meaning, one.advice] for one in CONDITIONS.values()],
+    )
+    yield "## What `validator doctor` looks at"
+    yield _table(["check", "what is looked at"], [[f"`{check.name}`", check.meaning] for check in DOCTOR])
+
+
+def _commands() -> Iterator[str]:
+    yield _prose(
+        "Errors are lines on standard error, and [the exit code](exit-codes.md) says of which kind they are.",
+        "`--json` prints one document on one line: keys in snake_case, numbers in full, times as",
+        "`YYYY-MM-DDTHH:MM:SSZ`.",
     )
     with TREE.make_context("validator", [next(iter(TREE.commands))], resilient_parsing=True) as context:
         yield from _walk(TREE, context, "validator", "##")

@@ -12,7 +12,7 @@ Severity = Literal["note", "degraded", "unhealthy"]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Something that keeps the validator from its work, as health, metrics, log and docs/operators.md name it.
+    """Something that keeps the validator from its work, as health, metrics, log and docs/reference name it.
 
     Attributes:
         name: snake_case.

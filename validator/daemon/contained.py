@@ -1,7 +1,7 @@
 """The image's entry point: `python -m validator.daemon.contained run …`.
 
 An engine restarts what ends and cannot tell exit codes apart. Here a program that would end in the same way again
-(`Exit.advice`) stays instead, unhealthy, until it is asked to stop. Whatever else it ends with is passed on.
+(`Exit.parks`) stays instead, unhealthy, until it is asked to stop. Whatever else it ends with is passed on.
 """
 
 import os
@@ -17,7 +17,7 @@ from typing import IO, Final
 from validator.daemon.exits import Exit
 
 _LASTING: Final = ("run", "worker")  # what an engine restarts; other commands are somebody's at a terminal
-_PARKED: Final = frozenset(int(code) for code in Exit if code.advice)
+_PARKED: Final = frozenset(int(code) for code in Exit if code.parks)
 _CHUNK: Final = 4096
 _MOST_REASON: Final = 2_000  # bytes
 _READ_S: Final = 1.0

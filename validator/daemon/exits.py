@@ -1,16 +1,15 @@
 """The exit codes of the `validator` command: the one place that gives them numbers and meanings."""
 
 from enum import IntEnum
-from typing import Self
+from typing import Final, Self
 
 
 class Exit(IntEnum):
-    """An exit code. docs/reference/commands.md is made from this.
+    """An exit code. docs/reference/exit-codes.md is made from this.
 
     Attributes:
         meaning: one line.
-        advice: what to do where only somebody's hand betters it, so that a restart ends the same way; else empty.
-            The image's entry point does not end with such a code before it is asked to (`contained`).
+        advice: what to do; empty where there is nothing to do.
     """
 
     meaning: str
@@ -24,14 +23,26 @@ class Exit(IntEnum):
         member.advice = advice
         return member
 
+    @property
+    def parks(self) -> bool:
+        """Whether a restart ends the same way: the image's entry point waits with it to be asked to (`contained`)."""
+        return self in _PARKS
+
     FINE = 0, "Done; the daemon: the round in hand was finished."
     NO = 1, "The answer is no: problems found, nothing there."
     INPUT = 2, "Bad input, usage or settings.", "Correct what the reason names."
-    NOT_READY = 3, "The store or the environment is not ready."
+    NOT_READY = 3, "The store or the environment is not ready.", "The line says what is missing."
     CUT_OFF = 4, "Stopped before the round in hand could finish, or all of it be closed; the next start resumes it."
-    NOT_STARTED = 5, "Asked to stop before the start was complete; no round was begun."
-    LOOK = 6, "Nothing keeps it from its work, and somebody should look: warnings."
-    ENDPOINT = 10, "No chain answers at `chain.endpoints`, or what answers is no subtensor."
+    NOT_STARTED = (
+        5,
+        "Asked to stop before the start was complete: no round was begun. The signal itself may end it (143, 130).",
+    )
+    LOOK = 6, "Nothing keeps it from its work, and somebody should look: warnings.", "What the lines say."
+    ENDPOINT = (
+        10,
+        "No chain answers at `chain.endpoints`, or what answers is no subtensor.",
+        "Check name, port, ws or wss, and the firewall; name a second endpoint.",
+    )
     HOTKEY_MISSING = (
         11,
         "The hotkey's file is not there.",
@@ -62,9 +73,27 @@ class Exit(IntEnum):
         "Another validator writes to the store.",
         "Stop one of the two; do not delete the lock file.",
     )
-    STORE_DAMAGED = 17, "The store is damaged, or its path no longer leads to it: restore the newest backup."
+    STORE_DAMAGED = (
+        17,
+        "The store is damaged, or its path no longer leads to it.",
+        "Put a moved file back with its -wal and -shm, else restore the newest backup.",
+    )
     OTHER_CHAIN = (
         18,
         "The store belongs to another chain or subnet than the settings name.",
         "Correct validator.netuid or chain.endpoints, or name a new database in store.url.",
     )
+
+
+_PARKS: Final = frozenset(
+    {
+        Exit.INPUT,
+        Exit.HOTKEY_MISSING,
+        Exit.HOTKEY_ENCRYPTED,
+        Exit.NOT_REGISTERED,
+        Exit.NO_SUBNET,
+        Exit.WEIGHTS_LOCKED,
+        Exit.STORE_IN_USE,
+        Exit.OTHER_CHAIN,
+    }
+)

@@ -9,8 +9,10 @@ from validator.reruns.sandbox.engine import Engine, EngineAwayError, EngineError
 from validator.reruns.sandbox.fitness import lacks
 
 _AWAY: Final = "start it, let this user use its socket (its group), or correct sandbox.engine or DOCKER_HOST"
-_NONE: Final = "set sandbox.engine to have answers run again (docs/operators.md, The sandbox)"
-_NO_RUNNER: Final = "name the image that judges it in sandbox.runner (docs/operators.md, Code), or take code tasks away"
+_NONE: Final = "set sandbox.engine to have answers run again (docs/operators/sandbox.md)"
+_NO_RUNNER: Final = (
+    "name the image that judges it in sandbox.runner (docs/operators/sandbox.md), or take code tasks away"
+)
 
 
 async def _look(site: Site) -> list[Finding]:

@@ -31,7 +31,7 @@ TASKS_AND_MINERS: Final[Subject] = {
     "flag_raised": Entry(
         "A miner agrees with its fellow primaries far more than with auditors.",
         f"{_ROUND} hotkey skill_type mean_with_primaries mean_with_auditors samples flags",
-        todo="Look at their answers and decide: [flags](../operators.md#flags).",
+        todo="Look at their answers and decide: [flags](../operators/miners.md#flags).",
     ),
     "miner_started": Entry("A reference miner listens.", "hotkey host port behaviour"),
     "miner_announced": Entry("A reference miner's address stands on chain.", "netuid uid ip port"),

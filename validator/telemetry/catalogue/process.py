@@ -12,12 +12,12 @@ PROCESS: Final[Subject] = {
     "daemon_failed": Entry(
         "The validator ends because it cannot go on; `exit_code` is what its process ends with.",
         "reason exit_code exception",
-        todo="Look up `exit_code` in [exit codes](../operators.md#exit-codes); with `exception`: report it.",
+        todo="Look up `exit_code` in [exit codes](exit-codes.md); with `exception`: report it.",
     ),
     "daemon_parked": Entry(
         "In a container: the program ended and a restart would end the same way, so it waits; said once an hour.",
         "exit_code reason advice",
-        todo="What `advice` in the line says: [the container waits](../operators.md#when-the-container-waits-for-you).",
+        todo="What `advice` says: [the container waits](../operators/stop.md#when-the-container-waits-for-you).",
     ),
     "daemon_cut_off": Entry(
         "The time to stop is over: the process ends where it stands, and the next start takes up what was open.",
@@ -27,7 +27,7 @@ PROCESS: Final[Subject] = {
     "precondition": Entry(
         "What the chain asks of this validator's weights, a line for each at the start; a reason: none can be sent.",
         "name reason detail",
-        todo="With a `reason`: see [preconditions](../operators.md#preconditions); without one nothing.",
+        todo="With a `reason`: see [weights](../operators/weights.md#what-the-chain-asks-for); without one nothing.",
     ),
     "store_chain_adopted": Entry(
         "The store belongs to this chain and this subnet from now on; a start on another one is refused.",

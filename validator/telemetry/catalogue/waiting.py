@@ -15,7 +15,7 @@ RERUNS: Final[Subject] = {
     "rerun_postponed": Entry(
         "A try told nothing of the miner: it is made again after so many seconds.",
         f"rerun_id {_ROUND} task_id skill_type hotkey reason detail attempts seconds",
-        todo="Look up `reason` in [the sandbox](../operators.md#the-sandbox) where it comes again and again.",
+        todo="Look up `reason` in [the sandbox](../operators/sandbox.md) where it comes again and again.",
     ),
     "reruns_failed": Entry(
         "An error of the validator in a rerun, which is tried again; said once per change.",
@@ -46,7 +46,7 @@ CODE_OF_PLANS: Final[Subject] = {
     "code_postponed": Entry(
         "A try told nothing of the code: it is made again after so many seconds.",
         f"check_id {_ROUND} task_id skill_type hotkey reason detail attempts seconds",
-        todo="Look up `reason` in [the sandbox](../operators.md#the-sandbox) where it comes again and again.",
+        todo="Look up `reason` in [the sandbox](../operators/sandbox.md) where it comes again and again.",
     ),
     "code_failed": Entry(
         "An error of the validator in judging code, which is tried again; said once per change.",

@@ -19,7 +19,7 @@ CHAIN_AND_WEIGHTS: Final[Subject] = {
     "standing_lost": Entry(
         "This hotkey has no slot or no permit any more; said once per change, with what rounds do meanwhile.",
         "block reason rounds",
-        todo="Register the hotkey, or see to its stake: [preconditions](../operators.md#preconditions).",
+        todo="Register the hotkey, or see to its stake: [weights](../operators/weights.md#what-the-chain-asks-for).",
     ),
     "standing_back": Entry("This hotkey has its slot and its permit again.", "block"),
     "weights_submitted": Entry(
@@ -31,7 +31,7 @@ CHAIN_AND_WEIGHTS: Final[Subject] = {
     "weights_blocked": Entry(
         "Weights cannot be sent now; said once per change of the reason.",
         "netuid mechid epoch block reason detail",
-        todo="Its `reason` has a row in [At three in the morning](../operators.md#at-three-in-the-morning).",
+        todo="Its `reason` has a row in [At three in the morning](../operators/three-in-the-morning.md).",
     ),
     "weights_unblocked": Entry("The chain or the store answers the weights loop again.", "netuid mechid block seconds"),
     "weights_found": Entry(
@@ -61,7 +61,7 @@ CHAIN_AND_WEIGHTS: Final[Subject] = {
     "log_anchor_blocked": Entry(
         "The log is not anchored now (`audit.anchor`); said once per change of the cause.",
         "netuid cause detail repeats",
-        todo="Its `cause` has a row in [Anchoring the log](../operators.md#anchoring-the-log).",
+        todo="Its `cause` has a row in [Anchoring the log](../operators/prove.md#anchor-the-log).",
     ),
     "log_anchor_replaced": Entry(
         "An anchor gives way that names a receipt which this store's log does not have.",
