@@ -8,11 +8,10 @@ import structlog
 
 from validator.chain.base import Chain, ChainError, Head
 from validator.chain.within import within
-from validator.conditions import Board, Once, place_of
+from validator.conditions import Board
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.signatures import Signer
-from validator.protocol.text import printable
 from validator.scoring import Share, UnknownScoringVersionError
 from validator.settings import WeightsSettings
 from validator.sources import Clock, RandomBytes
@@ -27,12 +26,12 @@ from validator.weights.sight import Eyes, Sight
 from validator.weights.submission import Submitter
 from validator.weights.timing import Hindrance, due_block, hindrance, validity
 from validator.weights.told import WeightsLog
+from validator.weights.trouble import Trouble
 from validator.weights.watch import Checked, Watch
 
 _WAIT_S: Final = 600.0  # a wait that takes longer has stalled; it is for at most so many blocks:
 _STEP_BLOCKS: Final = 5
 _RETRY_S: Final = 2.0
-_QUIET_S: Final = 60.0
 _log = structlog.get_logger()
 
 
@@ -86,22 +85,18 @@ class WeightService:
         self._clock_fault = clock_fault
         self._signing = signing or asyncio.Lock()
         self._metrics = metrics
-        self._board = board
-        self._said = Once(clock)
-        self._store_said: float | None = None
         self._eyes = Eyes(chain, clock, hotkey, mechid)
         self._told = WeightsLog(signer, clock, random, netuid, mechid, kinds)
         self._watch = Watch(store, self._eyes, lock, netuid, self._told)
         self._submitter = Submitter(store, chain, clock, hotkey, self._told, settings.timeout_s)
         self._identity = {"netuid": netuid, "mechid": mechid}
+        self._trouble = Trouble(clock, board, self._identity)
         self._done_epoch: int | None = None
         self._served_end: int | None = None
         # The epoch whose vector was computed, and what stood in the way.
         self._computed: tuple[int, Reason] | None = None
         self._looked = False
         self._trying = False  # since the last attempt that ended without an error
-        self._blocked: Reason | None = None
-        self._lost_at = 0.0
         self._last_update: int | None = None
         self._hidden: bool | None = None
 
@@ -118,41 +113,18 @@ class WeightService:
             try:
                 await self.step()
             except (ChainError, TimeoutError) as error:
-                self._lost(error)
+                self._trouble.chain_lost(error)
                 await self._clock.sleep(_RETRY_S)
             except StoreAwayError as error:
-                self._store_away(error)
+                self._trouble.store_away(error)
                 await self._clock.sleep(_RETRY_S)
             except (StoreLostError, WeightsLockedError):
                 raise
             except Exception as error:  # noqa: BLE001 - one bad epoch must not end months of good ones
-                self._failed(error)
+                self._trouble.failed(error)
                 await self._clock.sleep(_RETRY_S)
             else:
-                self._works()
-
-    def _failed(self, error: Exception) -> None:
-        """Write a traceback once per change."""
-        repeats = self._said.fresh(place_of(error))
-        if repeats is not None:
-            _log.exception(Event.WEIGHTS_FAILED, reason=str(Reason.BUG_INTERNAL), repeats=repeats)
-        if self._board is not None:
-            self._board.raise_("weights_failing", f"{type(error).__name__}: {error}")
-
-    def _store_away(self, error: StoreAwayError) -> None:
-        """Say so, not more than once a minute: some steps need no write and work in between."""
-        now = self._clock.monotonic()
-        if self._store_said is None or now - self._store_said >= _QUIET_S:
-            self._store_said = now
-            self._block(None, Reason.WEIGHTS_STORE_AWAY, error.detail)
-
-    def _works(self) -> None:
-        self._said.over()
-        if self._blocked == Reason.WEIGHTS_STORE_AWAY:
-            _log.info(Event.WEIGHTS_UNBLOCKED, **self._identity)
-            self._blocked = None
-        if self._board is not None and not self._trying:  # an epoch that ends unserved mends nothing
-            self._board.clear("weights_failing")
+                self._trouble.step_done(attempt_failed=self._trying)
 
     async def step(self) -> None:
         """Do what the newest block asks for, then wait until something can have changed.
@@ -171,7 +143,7 @@ class WeightService:
         soon = head.number + 1
         async with self._store.read() as tx:
             if not await tx.weight_guard.present():
-                self._block(None, Reason.WEIGHTS_GUARD_MISSING, "")
+                self._trouble.block(None, Reason.WEIGHTS_GUARD_MISSING, "")
                 return soon
         if not self._settings.dry_run and (not self._looked or (await self._watch.known()).open is not None):
             await self._look()
@@ -203,14 +175,15 @@ class WeightService:
         soon = snapshot.block + 1
         vector = await self._payable(sight)
         if isinstance(vector, Hindrance):
-            self._block(snapshot, vector.reason, vector.detail)
+            self._trouble.block(snapshot, vector.reason, vector.detail)
             return vector.retry
         if self._settings.dry_run:
             self._log_plan(snapshot, vector)
-            self._done_epoch, self._blocked = snapshot.epoch, None
+            self._done_epoch = snapshot.epoch
+            self._trouble.served()
             return soon
         fate = await self._submitter.submit(sight, vector, validity(head, snapshot.block, self._settings.valid_blocks))
-        self._blocked = None
+        self._trouble.served()
         if fate is not None and fate.block is not None:
             # An older runtime's epoch may change before its step: the next one's weights would only replace these.
             self._last_update, self._served_end = fate.block, head.epoch_end
@@ -285,7 +258,7 @@ class WeightService:
             _log.info(Event.WEIGHTS_MODE, **self._identity, block=sight.snapshot.block, commit_reveal=hidden)
         self._hidden = hidden
         if found is not None:
-            self._block(sight.snapshot, found.reason, found.detail)
+            self._trouble.block(sight.snapshot, found.reason, found.detail)
             return None
         return sight
 
@@ -295,10 +268,7 @@ class WeightService:
             self._saw(await within(self._clock, _WAIT_S, self._chain.wait_for_block(target)))
 
     def _saw(self, head: Head) -> None:
-        if self._blocked == Reason.WEIGHTS_CHAIN_DOWN:
-            seconds = round(self._clock.monotonic() - self._lost_at, 3)
-            _log.info(Event.WEIGHTS_UNBLOCKED, **self._identity, block=head.number, seconds=seconds)
-            self._blocked = None
+        self._trouble.chain_back(head.number)
         if self._metrics is not None:
             self._metrics.saw_block(head.number)
             if self._last_update is not None:
@@ -313,23 +283,4 @@ class WeightService:
             block=snapshot.block,
             reason=str(Reason.WEIGHTS_DRY_RUN),
             **vector.told(),
-        )
-
-    def _lost(self, error: Exception) -> None:
-        if self._blocked != Reason.WEIGHTS_CHAIN_DOWN:
-            self._lost_at = self._clock.monotonic()
-        self._block(None, Reason.WEIGHTS_CHAIN_DOWN, str(error))
-
-    def _block(self, snapshot: MetagraphSnapshot | None, reason: Reason, detail: str) -> None:
-        """Say why nothing is sent, once per change."""
-        if reason == self._blocked:
-            return
-        self._blocked = reason
-        _log.warning(
-            Event.WEIGHTS_BLOCKED,
-            **self._identity,
-            epoch=None if snapshot is None else snapshot.epoch,
-            block=None if snapshot is None else snapshot.block,
-            reason=str(reason),
-            detail=printable(detail, 500),
         )
