@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from localnet.library import WINDOWS
+from soak.inside import tell
 from soak.site import Site
 from validator.cli.configured import settings_of
 from validator.daemon.main import run_daemon
@@ -20,6 +21,7 @@ def main(config: Path) -> int:
     """Run the daemon; return its exit code."""
     signals, site = Signals(), Site(config.parent)
     signals.listen()
+    tell(site.inside)
 
     def build(settings: Settings) -> World:
         world = build_world(settings)

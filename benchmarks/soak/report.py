@@ -16,6 +16,7 @@ MOST_MIB_H: Final = 8.0
 MOST_LAG_S: Final = 0.1
 _HOUR_S: Final = 3600.0
 _KIB_MIB: Final = 1024.0
+_MEMORY: Final = ("rss_kb", "pss_kb", "used_kb", "kept_kb", "workers_kb")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ def report(samples: Sequence[Sample], log: LogTail, epochs: float, faults: Seque
     after = warm(samples)
     first, last = after[0], after[-1]
     end = [sample for sample in after if sample.at_s >= (1 - LAST) * last.at_s]
-    memory = {name: (_growth(after, name), _growth(end, name)) for name in ("rss_kb", "pss_kb", "workers_kb")}
+    memory = {name: (_growth(after, name), _growth(end, name)) for name in _MEMORY}
+    blocks = (_per_hour(after, "blocks"), _per_hour(end, "blocks"))
     lag = _lag(after)
     settled = last.settled - first.settled
     plain: dict[str, Any] = {
@@ -59,6 +61,7 @@ def report(samples: Sequence[Sample], log: LogTail, epochs: float, faults: Seque
         "warm_up_s": first.at_s,
         "settled": log.settled,
         "slopes_mib_h": {name: [one and one._asdict() for one in both] for name, both in memory.items()},
+        "slopes_blocks_h": [one and one._asdict() for one in blocks],
         "lag_s": {"p50": histogram_quantile(lag, 0.5), "p99": histogram_quantile(lag, 0.99), "at_most": _finite(lag)},
         "timers": max(lag.values(), default=0),
         "lag_sum_s": last.lag_s - first.lag_s,
@@ -78,12 +81,16 @@ def report(samples: Sequence[Sample], log: LogTail, epochs: float, faults: Seque
         "odd_lines": log.odd,
     }
     broken = [*faults, *_growing(memory["rss_kb"][1], last.at_s), *_late(plain)]
-    return Report(_figures(plain, memory, samples[0], first, last, log), plain, broken)
+    return Report(_figures(plain, memory, blocks, samples[0], first, last, log), plain, broken)
 
 
 def _growth(samples: Sequence[Sample], name: str) -> Slope | None:
     """Return by how many MiB an hour something grows that samples hold in KiB."""
     return slope([(one.at_s / _HOUR_S, getattr(one, name) / _KIB_MIB) for one in samples])
+
+
+def _per_hour(samples: Sequence[Sample], name: str) -> Slope | None:
+    return slope([(one.at_s / _HOUR_S, getattr(one, name)) for one in samples])
 
 
 def _growing(memory: Slope | None, seconds: float) -> list[str]:
@@ -129,6 +136,7 @@ def _per(amount: float, rounds: int) -> float | None:
 def _figures(  # noqa: PLR0913, PLR0917 - what the lines are made of
     plain: Mapping[str, Any],
     memory: Mapping[str, tuple[Slope | None, Slope | None]],
+    blocks: tuple[Slope | None, Slope | None],
     start: Sample,
     first: Sample,
     last: Sample,
@@ -143,10 +151,14 @@ def _figures(  # noqa: PLR0913, PLR0917 - what the lines are made of
     for name, shown, kb in (
         ("rss_kb", "memory of the daemon (Rss)", last.rss_kb),
         ("pss_kb", "memory of the daemon (Pss)", last.pss_kb),
+        ("used_kb", "of it in use outside Python's blocks", last.used_kb),
+        ("kept_kb", "of it freed and kept by the C library", last.kept_kb),
         ("workers_kb", f"memory of its {last.workers} processes (Pss)", last.workers_kb),
     ):
         rows[shown] = f"{kb / _KIB_MIB:.1f} MiB at the end, {_slope(memory[name][0])}"
         rows[f"{shown}, last third"] = _slope(memory[name][1])
+    rows["Python's blocks alive"] = f"{last.blocks} at the end, {_blocks(blocks[0])}"
+    rows["Python's blocks alive, last third"] = _blocks(blocks[1])
     rows |= {
         "descriptors between rounds": f"{plain['descriptors'][0]} at first, {plain['descriptors'][1]} at the end",
         "threads": f"{plain['threads'][0]} at first, {plain['threads'][1]} at the end",
@@ -166,10 +178,14 @@ def _figures(  # noqa: PLR0913, PLR0917 - what the lines are made of
     return rows
 
 
-def _slope(one: Slope | None) -> str:
+def _slope(one: Slope | None, form: str = "+.2f", unit: str = "MiB") -> str:
     if one is None:
         return "too few samples for a slope"
-    return f"{one.value:+.2f} MiB an hour (95 %: {one.low:+.2f} to {one.high:+.2f})"
+    return f"{one.value:{form}} {unit} an hour (95 %: {one.low:{form}} to {one.high:{form}})"
+
+
+def _blocks(one: Slope | None) -> str:
+    return _slope(one, "+,.0f", "blocks")
 
 
 def _s(value: float | None) -> str:

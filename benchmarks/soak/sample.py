@@ -6,6 +6,7 @@ from typing import Final
 
 from process_watch import family, lag_of, proportional_kb
 
+from soak.inside import told
 from soak.logs import LogTail
 from soak.site import Site
 
@@ -19,6 +20,7 @@ class Sample:
     Attributes:
         at_s: since the watch began.
         rss_kb, pss_kb: the daemon's process alone.
+        blocks, used_kb, kept_kb: see `Inside`.
         workers_kb: Pss of all processes that it started.
         workers: how many those are.
         descriptors, threads: open in the daemon's process.
@@ -32,6 +34,9 @@ class Sample:
     at_s: float
     rss_kb: int
     pss_kb: int
+    blocks: int
+    used_kb: int
+    kept_kb: int
     workers_kb: int
     workers: int
     descriptors: int
@@ -56,11 +61,14 @@ def look(pid: int, at_s: float, site: Site, log: LogTail, metrics: str | None) -
     log.read()
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     ran, waited, _ = Path(f"/proc/{pid}/schedstat").read_text().split()
-    children = family(pid)[1:]
+    children, inside = family(pid)[1:], told(site.inside)
     return Sample(
         at_s=round(at_s, 3),
         rss_kb=int(status["VmRSS"].split()[0]),
         pss_kb=proportional_kb(pid),
+        blocks=inside.blocks,
+        used_kb=inside.used_kb,
+        kept_kb=inside.kept_kb,
         workers_kb=sum(map(proportional_kb, children)),
         workers=len(children),
         descriptors=sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir()),

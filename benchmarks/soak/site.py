@@ -78,6 +78,11 @@ class Site:
         return self.folder / "canaries"
 
     @property
+    def inside(self) -> Path:
+        """What the validator's process tells of its memory, the newest look."""
+        return self.folder / "inside.json"
+
+    @property
     def store(self) -> Path:
         """The store."""
         return self.folder / "validator.sqlite"

@@ -7,11 +7,32 @@ from pathlib import Path
 
 import pytest
 from soak.arithmetic import histogram_quantile, quantile, since, slope, worst_bound
+from soak.inside import seen, tell, told
 from soak.logs import LogTail
 from soak.report import JUDGED_S, MOST_MIB_H, report, warm
 from soak.sample import Sample
 
-START = Sample(0.0, 100_000, 90_000, 50_000, 2, 40, 18, 1.0, 0.5, 1_000_000, 4_096, 10_000, 20, 0, {0.1: 0}, 0.0)
+START = Sample(
+    at_s=0.0,
+    rss_kb=100_000,
+    pss_kb=90_000,
+    blocks=700_000,
+    used_kb=40_000,
+    kept_kb=5_000,
+    workers_kb=50_000,
+    workers=2,
+    descriptors=40,
+    threads=18,
+    ran_s=1.0,
+    waited_s=0.5,
+    store_bytes=1_000_000,
+    wal_bytes=4_096,
+    log_bytes=10_000,
+    log_lines=20,
+    settled=0,
+    lag={0.1: 0},
+    lag_s=0.0,
+)
 LAG = {0.001: 60, 0.1: 98, 0.25: 99, math.inf: 100}
 
 
@@ -106,6 +127,27 @@ def test_growth_that_ended_is_shown_and_not_broken() -> None:
     assert whole["value"] > MOST_MIB_H
     assert last["value"] == 0
     assert found.broken == []
+
+
+def test_growth_is_told_apart_into_what_is_alive_and_what_is_only_kept() -> None:
+    grown = [
+        replace(one, blocks=700_000 + 100 * step, used_kb=40_000, kept_kb=5_000 + 1024 * step)
+        for step, one in enumerate(samples(3600, 0, 0))
+    ]
+    found = report(grown, LogTail(Path("none")), 1.0, [])
+    assert found.plain["slopes_blocks_h"][1]["value"] == pytest.approx(4_000)
+    assert found.plain["slopes_mib_h"]["used_kb"][1]["value"] == 0
+    assert found.plain["slopes_mib_h"]["kept_kb"][1]["value"] == pytest.approx(40)
+    assert found.figures["Python's blocks alive, last third"].startswith("+4,000 blocks an hour")
+
+
+def test_what_a_process_holds_and_frees_is_seen_from_inside(tmp_path: Path) -> None:
+    tell(file := tmp_path / "inside.json")
+    before = told(file)
+    held = [bytes(3_000) for _ in range(2_000)], [(index,) for index in range(20_000)]
+    after = seen()
+    assert after.blocks - before.blocks >= len(held[1])
+    assert after.used_kb - before.used_kb >= 2_000 * 3_000 // 1024
 
 
 def test_descriptors_are_counted_between_rounds() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import structlog
 
 from validator import __version__
+from validator.daemon.allocator import settle_allocator, settle_collector
 from validator.daemon.assembly import assembled, schedule_of
 from validator.daemon.exits import Exit
 from validator.daemon.preconditions import check_start
@@ -49,6 +50,7 @@ def run_daemon(settings: Settings, signals: Signals, build: Callable[[Settings],
         StoppedAtStartError: a signal came before the start was complete.
         ValidatorError: a part cannot start; the text says which and why.
     """
+    settle_allocator()
     # A second's worth of imports: now, not in the event loop at the first request.
     importlib.import_module("bittensor.http_auth")
     metrics = Metrics(SystemClock(), __version__)
@@ -63,6 +65,7 @@ async def _run(settings: Settings, world: World, metrics: Metrics, signals: Sign
     try:
         async with assembled(settings, world, metrics) as daemon:
             await check_start(world.chain, world.clock, settings, world.signer.hotkey, daemon.store)
+            settle_collector()
             signals.started(settings.rounds.grace_s)
             _log.info(
                 Event.DAEMON_STARTED,

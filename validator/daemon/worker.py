@@ -19,6 +19,7 @@ from validator import __version__
 from validator.audit.replay.elsewhere import KIND as REPLAY
 from validator.audit.replay.elsewhere import ReplayErrand
 from validator.conditions import Board
+from validator.daemon.allocator import settle_allocator
 from validator.daemon.exits import Exit
 from validator.daemon.signals import Signals, StoppedAtStartError
 from validator.daemon.stop import Stop
@@ -90,6 +91,7 @@ def run_worker(settings: Settings, kinds: Collection[str], concurrency: int, sig
         StoppedAtStartError: a signal came before the start was complete.
         ValidatorError: the worker cannot start; the text says why.
     """
+    settle_allocator()
     configure_logging(settings.log.level, settings.log.format, rooms=settings.log.rooms)
     name = own_name()
     sandboxed = [kind for kind in kinds if kind != REPLAY]
