@@ -21,9 +21,9 @@ def main(config: Path) -> int:
     """Run the daemon; return its exit code."""
     signals, site = Signals(), Site(config.parent)
     signals.listen()
-    tell(site.inside)
 
     def build(settings: Settings) -> World:
+        tell(site.inside)  # a thread, which the daemon starts none before
         world = build_world(settings)
 
         def make(skill_type: SkillType) -> SourcedTask:

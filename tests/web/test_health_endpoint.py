@@ -10,6 +10,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from alive import blocks_alive
 
 from validator.conditions import CONDITIONS, Board
 from validator.settings import HealthSettings
@@ -216,3 +217,20 @@ async def test_the_command_exits_with_the_answer(tmp_path: Path) -> None:
         assert (code, f"{shown}: unhealthy: store_away\n" in output) == (1, True)
     code, output = await asyncio.to_thread(command)
     assert (code, output) == (1, f"{shown}: no answer: Connection refused\n")
+
+
+async def test_more_readers_leave_no_more_alive_than_those_before() -> None:
+    async with running(HealthService(ANY_PORT, new_state(), Metrics(SystemClock(), "0.0.1"))) as settings:
+        others = asyncio.all_tasks()
+
+        async def after() -> int:
+            for path in ("/healthz", "/readyz", "/metrics", "/none"):
+                for _ in range(30):
+                    await get(settings, path)
+            while asyncio.all_tasks() - others:  # noqa: ASYNC110 - connections that end, and nothing says when
+                await asyncio.sleep(0)
+            return blocks_alive()
+
+        await after()
+        before = await after()
+        assert await after() - before <= 80  # one object kept of each request would be 120

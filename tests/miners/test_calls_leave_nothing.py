@@ -1,0 +1,45 @@
+"""What calls of miners leave behind in memory, whatever comes of them: nothing that grows with them."""
+
+import asyncio
+
+import pytest
+from alive import blocks_alive
+from miner_servers import Handler, answering, call_to, http_client, ok, raw_server, then_silent
+
+from validator.miners.client import HttpMinerClient
+from validator.protocol.reasons import Reason
+from validator.protocol.round import Axon
+
+CALLS = 100
+MOST = 60  # blocks; one object kept of each call would be a hundred
+
+ENDS: dict[str, tuple[Handler, Reason | None, float]] = {
+    "answered": (answering(ok(b"{}")), None, 10.0),
+    "answered at length": (answering(ok(b"x" * 300_000)), None, 10.0),
+    "no HTTP": (answering(b"\x00" * 100), Reason.DEADLINE_TRANSPORT, 10.0),
+    "cut off": (answering(ok(b"xx")[:-1]), Reason.DEADLINE_TRANSPORT, 10.0),
+    "never answered": (then_silent(b""), Reason.DEADLINE_LATE, 0.05),
+}
+
+
+async def after(client: HttpMinerClient, axon: Axon, reason: Reason | None, deadline_s: float) -> int:
+    """How many blocks are alive after some more calls, and once the server is done with them, too."""
+    before = asyncio.all_tasks()
+    call = call_to(axon, body=b"x" * 1_000, deadline_s=deadline_s)
+    for reply in await asyncio.gather(*(client.post(call) for _ in range(CALLS))):
+        assert reply.reason == reason
+        if reply.body is not None:
+            reply.body.close()
+    del reply
+    while asyncio.all_tasks() - before:  # noqa: ASYNC110 - they end by themselves, and nothing says when
+        await asyncio.sleep(0)
+    return blocks_alive()
+
+
+@pytest.mark.parametrize("end", ENDS)
+async def test_more_calls_leave_no_more_alive_than_those_before(end: str) -> None:
+    handler, reason, deadline_s = ENDS[end]
+    async with raw_server(handler) as axon, http_client() as client:
+        await after(client, axon, reason, deadline_s)
+        before = await after(client, axon, reason, deadline_s)
+        assert await after(client, axon, reason, deadline_s) - before <= MOST

@@ -1,0 +1,25 @@
+"""What rounds leave behind in memory: nothing that grows with them."""
+
+import pytest
+from alive import blocks_alive
+from world import World, one_round
+
+from validator.store import Store
+
+WARM, MORE = 4, 8
+MOST = 100  # blocks; one object kept of each dispatch would be more than two hundred
+
+
+async def after(world: World, many: int) -> int:
+    """How many blocks are alive after so many more rounds."""
+    for _ in range(many):
+        await one_round(world)
+    return blocks_alive()
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+async def test_eight_more_rounds_leave_no_more_alive_than_those_before(store: Store) -> None:
+    world = World(store)
+    before = await after(world, WARM)
+    assert await after(world, MORE) - before <= MOST
+    assert world.posts > MOST * 2
