@@ -27,6 +27,7 @@ def own(example: Example, tmp_path: Path) -> Example:
         connection.execute("DELETE FROM flags")
         connection.execute("DELETE FROM reputation_events WHERE cause = ''")
         connection.commit()
+    assert called("db", "check", "--rebuild", "--config", str(own.config)).returncode == Exit.FINE
     return own
 
 
@@ -89,7 +90,14 @@ def test_a_check_says_what_was_looked_at_and_how_it_ends(own: Example) -> None:
     where = ["--config", str(own.config)]
     said = answered("db", "check", *where)
     assert said["sound"] is True
-    assert [check["name"] for check in said["checks"]] == ["pages", "tables", "references", "digests", "receipts"]
+    assert [check["name"] for check in said["checks"]] == [
+        "pages",
+        "tables",
+        "references",
+        "digests",
+        "receipts",
+        "kept",
+    ]
     with closing(sqlite3.connect(own.database)) as connection:
         connection.execute("UPDATE rounds SET outcome_sha256 = 'aa' WHERE round_id = 0")
         connection.commit()
@@ -107,6 +115,21 @@ def test_a_check_says_what_was_looked_at_and_how_it_ends(own: Example) -> None:
     done = called("db", "check", *where)
     assert done.returncode == Exit.STORE_DAMAGED
     assert "malformed" in done.stderr
+
+
+def test_what_is_kept_of_the_past_is_made_again(own: Example) -> None:
+    where = ["--config", str(own.config)]
+    with closing(sqlite3.connect(own.database)) as connection:
+        kept = connection.execute("SELECT * FROM histories").fetchall()
+        connection.execute("UPDATE histories SET roles = 'pppp'")
+        connection.execute("DELETE FROM agreement_windows")
+        connection.commit()
+    done = called("db", "check", *where)
+    assert done.returncode == Exit.NO
+    assert "does not follow from the rounds: `validator db check --rebuild`" in done.stdout
+    assert answered("db", "check", "--rebuild", *where)["sound"] is True
+    with closing(sqlite3.connect(own.database)) as connection:
+        assert sorted(connection.execute("SELECT * FROM histories").fetchall()) == sorted(kept) != []
 
 
 def test_pruning_shows_before_and_after(own: Example) -> None:
@@ -148,7 +171,7 @@ def test_an_export_names_its_files_and_refuses_what_is_no_table(own: Example, tm
     folder = tmp_path / "analysis"
     wrong = called("db", "export", str(folder), "--table", "salt", *where)
     assert wrong.returncode == Exit.INPUT
-    assert "no table `salt`; there are agreements, answers," in " ".join(wrong.stderr.split())
+    assert "no table `salt`; there are agreement_windows, agreements, answers," in " ".join(wrong.stderr.split())
     assert not folder.exists()
     said = answered("db", "export", str(folder), "--table", "scores", *where)
     assert said == {"tables": [{"name": "scores", "file": str(folder / "scores.parquet"), "rows": 60}]}

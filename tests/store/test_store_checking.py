@@ -12,7 +12,17 @@ from world import World, on_virtual_time
 from validator.protocol.canonical import sha256_hex
 from validator.store import Store, open_store, upgrade
 from validator.store.checking import FAULTS_SHOWN, Check, checks
-from validator.store.tables import bundles, dispatches, proofs, receipts, rounds, salts, sssas
+from validator.store.tables import (
+    agreement_windows,
+    bundles,
+    dispatches,
+    histories,
+    proofs,
+    receipts,
+    rounds,
+    salts,
+    sssas,
+)
 
 
 class UndoError(Exception):
@@ -43,11 +53,12 @@ async def checked(store: Store, *harm: Any) -> dict[str, Check]:
 
 async def test_a_sound_store_shows_no_fault_and_everything_was_looked_at(used: Store) -> None:
     found = await checked(used)
-    assert list(found) == ["pages", "tables", "references", "digests", "receipts"][-len(found) :]
+    assert list(found) == ["pages", "tables", "references", "digests", "receipts", "kept"][-len(found) :]
     assert [check.faults for check in found.values()] == [[]] * len(found)
     assert found["references"].looked > 20
     assert found["digests"].looked > 60
     assert found["receipts"].looked == 3
+    assert found["kept"].looked > 20
 
 
 @pytest.mark.parametrize("version", ["1.0.0", "1.1.0"])
@@ -56,7 +67,7 @@ async def test_stores_of_released_versions_are_sound(tmp_path: Any, version: str
     await upgrade(url)
     async with open_store(url) as store:
         found = await checked(store)
-    assert [check.faults for check in found.values()] == [[]] * 5
+    assert [check.faults for check in found.values()] == [[]] * 6
     assert found["digests"].looked > 200
 
 
@@ -82,6 +93,9 @@ HARMS: Sequence[tuple[Callable[[], Any], str, str]] = (
     (lambda: delete(receipts).where(receipts.c.sequence == 1), "receipts", "receipt 2 does not follow the one"),
     (lambda: update(receipts).values(line=OTHER), "receipts", "receipt 0 cannot be read"),
     (lambda: update(receipts).values(sha256="11" * 32), "receipts", "receipt 0 is not what sha256 names"),
+    (lambda: update(histories).values(roles="pp" + histories.c.roles), "kept", "histories of 5"),
+    (lambda: delete(agreement_windows), "kept", "agreement_windows of 5"),
+    (lambda: text("UPDATE agreement_windows SET samples = '[[0]]'"), "kept", "agreement_windows cannot be read"),
     (lambda: text("DROP INDEX ix_answers_stored_at"), "tables", "ix_answers_stored_at"),
     (lambda: text("ALTER TABLE salts ADD COLUMN pepper INTEGER"), "tables", "pepper"),
 )

@@ -12,8 +12,10 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import AgreementPair, AgreementSample, FlagRaised, ReputationEvent
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Signature
+from validator.scoring import VERSIONS as RELEASED
 from validator.store import Store, open_store
-from validator.store.errors import EmptyReasonError, ReputationConflictError
+from validator.store.errors import EmptyReasonError, MismatchError, ReputationConflictError
+from validator.store.repositories.agreements import MAX_SAMPLES
 
 A, B = HOTKEYS[:2]
 
@@ -58,6 +60,8 @@ async def test_the_window_holds_counted_samples_oldest_first(store: Store) -> No
             (A, PYTHON): (AgreementPair(0.1, 0.5), AgreementPair(0.3, 0.5)),
             (A, RAG): (AgreementPair(0.9, 0.5),),
         }
+        assert set(await tx.agreements.windows(V1.rules.collusion.window, {B})) == set()
+        assert await tx.agreements.kept() == await tx.agreements.computed()
         assert set(await tx.agreements.of_round(2)) == {_counted(A, 0.3), _counted(A, 0.9, RAG)}
         assert set(await tx.agreements.of_round(0)) == {_counted(A, 0.1), _uncounted(B)}
 
@@ -68,7 +72,16 @@ async def test_the_window_holds_the_newest_30(store: Store) -> None:
     await _samples(store, values)
     async with store.read() as tx:
         window = (await tx.agreements.windows(V1.rules.collusion.window))[A, PYTHON]
+        assert (await tx.agreements.windows(2))[A, PYTHON] == window[-2:]
+        assert await tx.agreements.kept() == await tx.agreements.computed()
+        with pytest.raises(MismatchError, match="31 samples"):
+            await tx.agreements.windows(31)
     assert [pair.with_primaries for pair in window] == values[1:]
+
+
+@pytest.mark.parametrize("version", RELEASED)
+def test_no_version_has_a_longer_window_than_is_kept(version: str) -> None:
+    assert RELEASED[version].rules.collusion.window <= MAX_SAMPLES
 
 
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -86,6 +99,7 @@ async def test_a_flag_consumes_everything_before_it(sqlite_url: str, values: lis
         await _samples(store, values[flagged_after:], first + flagged_after, hotkey)
         async with store.read() as tx:
             window = (await tx.agreements.windows(V1.rules.collusion.window)).get((hotkey, PYTHON), ())
+            assert await tx.agreements.kept() == await tx.agreements.computed()
     assert [pair.with_primaries for pair in window] == values[flagged_after:][-V1.rules.collusion.window :]
 
 

@@ -31,7 +31,20 @@ async def test_roles_are_listed_newest_first_and_failures_counted(store: Store) 
         assert history[A, RAG] == TypeHistory(("auditor",), 1, 1, 0)
         assert history[D, PYTHON] == TypeHistory(("primary", "auditor"), 2, 0, 0)
         assert history[C, PYTHON].recent_roles == ("primary", "primary")
-        assert (await tx.histories.before(1, LOOKBACK))[A, PYTHON] == TypeHistory(("primary",), 1, 1, 0)
+        assert set(await tx.histories.before(2, LOOKBACK, {B, C})) == {(B, PYTHON), (B, RAG), (C, PYTHON), (C, RAG)}
+
+
+async def test_a_round_that_ends_after_a_newer_one_takes_its_place(store: Store) -> None:
+    _, older = await open_round(store, 0, {PYTHON: (A, B, C, D, E), RAG: (A,)})
+    await play_round(store, 1, {PYTHON: (E, D, C, B, A)})
+    await answer_all(store, older)
+    await settle(store, older)
+    async with store.read() as tx:
+        history = await tx.histories.before(2, LOOKBACK)
+        assert await tx.histories.kept() == await tx.histories.computed()
+    assert history[A, PYTHON].recent_roles == ("auditor", "primary")
+    assert history[E, PYTHON].recent_roles == ("primary", "auditor")
+    assert history[A, RAG].recent_roles == ("primary",)
 
 
 async def test_a_round_counts_once_and_as_primary_if_any_task_did(store: Store) -> None:
@@ -82,6 +95,7 @@ async def test_dispatches_are_counted_over_30_rounds_and_roles_over_100(sqlite_u
             history = await tx.histories.before(MAX_ROLES + 3, LOOKBACK)
             roles = history[A, PYTHON].recent_roles
             assert roles == tuple("primary" if n % 3 else "auditor" for n in range(MAX_ROLES + 2, 2, -1))
+            assert await tx.histories.kept() == await tx.histories.computed()
             assert (history[A, PYTHON].dispatches, history[A, PYTHON].failures) == (30, 30)
             assert (history[B, PYTHON].dispatches, history[B, PYTHON].failures) == (10, 0)
             assert (await tx.histories.before(MAX_ROLES + 3, lookback=5))[A, PYTHON].dispatches == 5
@@ -124,6 +138,7 @@ async def test_histories_are_what_a_plain_count_gives(
             await play_round(store, round_id, groups, failing=failing, reasons=reasons)
         async with store.read() as tx:
             found = await tx.histories.before(first + len(rounds), lookback=len(rounds))
+            assert await tx.histories.kept() == await tx.histories.computed()
     expected = _expected(rounds, failing)
     for pair, history in found.items():
         mine = expected.get(pair, TypeHistory())

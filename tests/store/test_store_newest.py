@@ -11,8 +11,8 @@ from validator.store import Store, Transaction, open_store
 
 Read = Callable[[Transaction], Awaitable[Any]]
 READS: dict[str, Read] = {
-    "dispatches": lambda tx: tx.histories.before(1_000, 30),
-    "agreements": lambda tx: tx.agreements.windows(30),
+    "dispatches": lambda tx: tx.histories.computed(),
+    "agreements": lambda tx: tx.agreements.computed(),
     "window_entries": lambda tx: tx.windows.all(100),
 }
 

@@ -1,6 +1,7 @@
 """`validator db check`: whether the store is whole."""
 
 import asyncio
+from typing import Annotated
 
 import typer
 
@@ -14,13 +15,22 @@ from validator.store import open_store
 from validator.store.checking import Check, checks
 
 
-def check(config: Config = None, as_json: Json = False) -> None:
+def check(
+    config: Config = None,
+    as_json: Json = False,
+    rebuild: Annotated[
+        bool,
+        typer.Option(
+            "--rebuild", help="First make histories and collusion windows again from the rounds; stop the validator."
+        ),
+    ] = False,
+) -> None:
     """Look for damage: pages, tables, references, digests, the log. Exit 1: there is some; 17: in the file itself.
 
-    Nothing is written, nothing is computed again; a validator may be running.
+    Without --rebuild nothing is written, and a validator may be running. No round is scored again.
     """
     url = settings_of(config).store.url
-    found = asyncio.run(_checks(url.get_secret_value()))
+    found = asyncio.run(_checks(url.get_secret_value(), rebuild=rebuild))
     if as_json:
         print_json({"location": str(url), "sound": not any(one.faults for one in found), "checks": found})
     else:
@@ -38,6 +48,10 @@ def check(config: Config = None, as_json: Json = False) -> None:
         raise typer.Exit(Exit.STORE_DAMAGED if "pages" in faulty else EXIT_NO)
 
 
-async def _checks(url: str) -> list[Check]:
+async def _checks(url: str, *, rebuild: bool) -> list[Check]:
+    if rebuild:
+        async with open_store(url, writer=True) as store, store.begin() as tx:
+            await tx.histories.rebuild()
+            await tx.agreements.rebuild()
     async with open_store(url) as store, store.read() as tx:
         return [one async for one in checks(tx.connection)]

@@ -180,16 +180,17 @@ async def miner_states(  # noqa: PLR0913, PLR0917 - whose past, as of when, and 
     tx: Transaction, rules: Rules, round_id: int, snapshot: MetagraphSnapshot, own_hotkey: str, now: datetime
 ) -> tuple[MinerState, ...]:
     """Return everything selection and scoring need of the registered miners with a valid declaration, by hotkey."""
-    documents = await tx.capabilities.valid(now)
-    reputations = await tx.reputations.all()
-    history = await tx.histories.before(round_id, rules.groups.history_rounds)
-    agreements = await tx.agreements.windows(rules.collusion.window)
-    flags = await tx.acts.standing_in_input()
     registered = {neuron.hotkey for neuron in snapshot.neurons} - {own_hotkey}
+    documents = {
+        hotkey: document for hotkey, document in (await tx.capabilities.valid(now)).items() if hotkey in registered
+    }
+    reputations = await tx.reputations.all(documents)
+    history = await tx.histories.before(round_id, rules.groups.history_rounds, documents)
+    agreements = await tx.agreements.windows(rules.collusion.window, documents)
+    flags = await tx.acts.standing_in_input()
     return tuple(
         _miner_state(document, reputations, history, agreements, flags.get(document.hotkey, 0))
         for document in _declarations(documents)
-        if document.hotkey in registered
     )
 
 

@@ -1,9 +1,9 @@
-"""What a damaged or a changed store shows without computing anything again: pages, tables, references, digests."""
+"""What a damaged or a changed store shows without scoring anything again: pages, tables, references, digests."""
 
 import asyncio
 import hashlib
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -17,6 +17,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from validator.protocol import typed
 from validator.protocol.receipt import wrapped
 from validator.protocol.text import printable
+from validator.store.errors import DamagedError
+from validator.store.packing import Packing
 from validator.store.schema import VERSION_TABLE
 from validator.store.tables import (
     bundles,
@@ -31,6 +33,7 @@ from validator.store.tables import (
     weight_links,
     workflow_runs,
 )
+from validator.store.transaction import Transaction
 
 FAULTS_SHOWN: Final = 20  # of one check
 _PARTITION: Final = 8
@@ -42,8 +45,8 @@ class Check:
     """One thing that was looked at.
 
     Attributes:
-        name: `pages`, `tables`, `references`, `digests` or `receipts`.
-        looked: how many: lines of SQLite's own report, tables, references, documents, receipts.
+        name: `pages`, `tables`, `references`, `digests`, `receipts` or `kept`.
+        looked: how many: lines of SQLite's own report, tables, references, documents, receipts, pairs.
         faults: what is wrong, printable; at most `FAULTS_SHOWN`.
         more: how many faults are not among them.
     """
@@ -104,6 +107,7 @@ async def checks(connection: AsyncConnection) -> AsyncIterator[Check]:
     yield await _guarded("references", connection, _references)
     yield await _guarded("digests", connection, _digests)
     yield await _guarded("receipts", connection, _receipts)
+    yield await _guarded("kept", connection, _kept)
 
 
 async def _guarded(name: str, connection: AsyncConnection, look: Callable[[AsyncConnection, Check], Any]) -> Check:
@@ -222,6 +226,23 @@ async def _receipts(connection: AsyncConnection, check: Check) -> None:
                     check.fault(f"{name} names another vector than is stored for it")
             before = row.sha256
             check.looked += 1
+
+
+async def _kept(connection: AsyncConnection, check: Check) -> None:
+    """Hold what is kept of the past against the rounds that it follows from."""
+    tx = Transaction(connection, Packing(threads=False))
+    for table, repository in (("histories", tx.histories), ("agreement_windows", tx.agreements)):
+        try:
+            kept: Mapping[tuple[str, str], object] = await repository.kept()
+        except DamagedError as error:
+            check.fault(f"{table} cannot be read ({error.detail}): `validator db check --rebuild`")
+            continue
+        computed: Mapping[tuple[str, str], object] = await repository.computed()
+        check.looked += len(computed)
+        for hotkey, skill_type in sorted(kept.keys() | computed.keys()):
+            if kept.get((hotkey, skill_type)) != computed.get((hotkey, skill_type)):
+                told = f"{table} of {hotkey}, {skill_type} does not follow from the rounds"
+                check.fault(f"{told}: `validator db check --rebuild`")
 
 
 async def _lines(connection: AsyncConnection, round_id: int) -> _Lines | None:

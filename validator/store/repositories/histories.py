@@ -1,9 +1,10 @@
 """What selection needs to know about the past (SPEC 8)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from typing import Final
 
-from sqlalchemy import and_, case, func, or_, select
+from sqlalchemy import ColumnElement, and_, case, delete, func, or_, select
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS
@@ -11,9 +12,12 @@ from validator.protocol.round import TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.store.repositories.base import Repository
 from validator.store.repositories.newest import newest_of_each
-from validator.store.tables import dispatches, reruns, rounds
+from validator.store.tables import dispatches, histories, reruns, rounds
 
-MAX_ROLES = 100
+MAX_ROLES: Final = 100
+_ROLES: Final[Mapping[str, Role]] = {"p": "primary", "a": "auditor"}
+_COUNTED: Final = ("answered", "failed")
+_LETTER: Final = case((func.max(dispatches.c.role) == "primary", "p"), else_="a")  # `primary` sorts after `auditor`
 
 
 class Histories(Repository):
@@ -22,12 +26,15 @@ class Histories(Repository):
     A dispatch that is void alone was an assignment, and neither a dispatch nor a failure (D-26).
     """
 
-    async def before(self, round_id: int, lookback: int) -> Mapping[tuple[str, SkillType], TypeHistory]:
+    async def before(
+        self, round_id: int, lookback: int, hotkeys: Collection[str] | None = None
+    ) -> Mapping[tuple[str, SkillType], TypeHistory]:
         """Return the histories as they stand for the round to come.
 
         Args:
-            round_id: only earlier rounds count.
+            round_id: of that round; no later one has ended.
             lookback: dispatches and failures are those of the `lookback` round ids before it.
+            hotkeys: whose; None for everybody.
 
         Returns:
             (hotkey, skill_type) -> roles of the newest 100 rounds in which it was assigned, newest first (primary
@@ -35,39 +42,67 @@ class Histories(Repository):
             answers that a rerun struck);
             `in_flight` 0. Pairs that were never assigned are absent.
         """
-        d = dispatches.c
-        counted = d.state.in_(("answered", "failed"))
-        alone = and_(d.state == "void", d.reason.in_([*map(str, OURS)]))
-        still_open = select(rounds.c.round_id).where(rounds.c.state == "open")
-        # When a round ends, the dispatches of void tasks are void and those of settled ones judged.
-        ended = and_(or_(counted, alone), d.round_id < round_id, d.round_id.not_in(still_open))
-        columns = (
-            d.hotkey,
-            d.skill_type,
-            d.round_id,
-            func.max(d.role).label("role"),  # `primary` sorts after `auditor`
-            func.sum(case((counted, 1), else_=0)).label("dispatches"),
-            func.sum(case((d.state == "failed", 1), else_=0)).label("failures"),
+        counts, struck = await self._counts(round_id, lookback), await self._struck(round_id - lookback)
+        found = {}
+        for (hotkey, name), letters in (await self.kept(hotkeys)).items():
+            sent, failures = counts.get((hotkey, name), (0, 0))
+            roles = tuple(map(_ROLES.__getitem__, letters))
+            found[hotkey, SkillType(name)] = TypeHistory(roles, sent, failures + struck[hotkey, name])
+        return found
+
+    async def settle(self, round_id: int) -> None:
+        """Take over whom a round assigned; call it once its dispatches stand as they end."""
+        later = select(rounds.c.round_id).where(
+            rounds.c.round_id > round_id, rounds.c.state.not_in(("open", "skipped"))
         )
+        if await self._first(later.limit(1)) is not None:
+            await self.rebuild()
+            return
+        h, d = histories.c, dispatches.c
+        assigned = select(d.hotkey, d.skill_type, _LETTER).where(d.round_id == round_id, _assigned())
+        statement = self._dialect_insert(histories).from_select(
+            ["hotkey", "skill_type", "roles"], assigned.group_by(d.hotkey, d.skill_type)
+        )
+        longer = statement.excluded.roles.concat(h.roles)
+        await self._connection.execute(
+            statement.on_conflict_do_update(
+                index_elements=["hotkey", "skill_type"], set_={"roles": func.substr(longer, 1, MAX_ROLES)}
+            )
+        )
+
+    async def kept(self, hotkeys: Collection[str] | None = None) -> dict[tuple[str, str], str]:
+        """Return (hotkey, skill_type) -> letters of its roles (`p`, `a`), newest first."""
+        statement = select(histories)
+        if hotkeys is not None:
+            statement = statement.where(histories.c.hotkey.in_(hotkeys))
+        return {(row.hotkey, row.skill_type): row.roles for row in await self._all(statement)}
+
+    async def computed(self) -> dict[tuple[str, str], str]:
+        """Return what `kept` must be, from the dispatches."""
+        d = dispatches.c
+        still_open = select(rounds.c.round_id).where(rounds.c.state == "open")
+        ended = and_(_assigned(), d.round_id.not_in(still_open))
+        columns = (d.hotkey, d.skill_type, d.round_id, _LETTER.label("role"))
         newest = newest_of_each(self._dialect, dispatches, columns, d.round_id, MAX_ROLES, where=ended, grouped=True)
-        ordered = select(newest).order_by(newest.c.hotkey, newest.c.skill_type, newest.c.round_id.desc())
-        roles: dict[tuple[str, SkillType], list[Role]] = defaultdict(list)
-        counts: dict[tuple[str, SkillType], tuple[int, int]] = defaultdict(lambda: (0, 0))
-        async for row in self._stream(ordered):
-            pair = row.hotkey, SkillType(row.skill_type)
-            roles[pair].append(row.role)
-            if row.round_id >= round_id - lookback:
-                sent, failures = counts[pair]
-                counts[pair] = sent + int(row.dispatches), failures + int(row.failures)
-        struck = await self._struck(round_id - lookback)
-        return {
-            pair: TypeHistory(tuple(its), sent, failures + struck[pair])
-            for pair, its in roles.items()
-            for sent, failures in [counts[pair]]
-        }
+        found: dict[tuple[str, str], list[str]] = defaultdict(list)
+        async for row in self._stream(select(newest).order_by(newest.c.round_id.desc())):
+            found[row.hotkey, row.skill_type].append(row.role)
+        return {pair: "".join(letters) for pair, letters in found.items()}
+
+    async def rebuild(self) -> None:
+        """Make what is kept again: a round ended after one that is newer than it, or what is kept is wrong."""
+        computed = await self.computed()
+        await self._changed(delete(histories))
+        rows = [{"hotkey": hotkey, "skill_type": kind, "roles": roles} for (hotkey, kind), roles in computed.items()]
+        await self._insert(histories, rows)
 
     async def failures(self, round_id: int, lookback: int) -> dict[tuple[str, str], tuple[int, int]]:
         """Return (hotkey, skill_type) -> dispatches and failures as in `before`, without reading what is older."""
+        struck = await self._struck(round_id - lookback)
+        counts = await self._counts(round_id, lookback)
+        return {pair: (sent, failures + struck[pair]) for pair, (sent, failures) in counts.items()}
+
+    async def _counts(self, round_id: int, lookback: int) -> dict[tuple[str, str], tuple[int, int]]:
         d = dispatches.c
         still_open = select(rounds.c.round_id).where(rounds.c.state == "open")
         statement = (
@@ -78,17 +113,19 @@ class Histories(Repository):
                 func.sum(case((d.state == "failed", 1), else_=0)).label("failures"),
             )
             .where(d.round_id >= round_id - lookback, d.round_id < round_id, d.round_id.not_in(still_open))
-            .where(d.state.in_(("answered", "failed")))
+            .where(d.state.in_(_COUNTED))
             .group_by(d.hotkey, d.skill_type)
         )
-        struck = await self._struck(round_id - lookback)
-        return {
-            (row.hotkey, row.skill_type): (row.dispatches, int(row.failures) + struck[row.hotkey, row.skill_type])
-            for row in await self._all(statement)
-        }
+        return {(row.hotkey, row.skill_type): (row.dispatches, int(row.failures)) for row in await self._all(statement)}
 
     async def _struck(self, since: int) -> Counter[tuple[str, str]]:
         """Return how many answers of rounds from `since` on a settled round struck: failed dispatches (D-30)."""
         r = reruns.c
         statement = select(r.hotkey, r.skill_type).where(r.struck.is_not(None), r.round_id >= since)
         return Counter((row.hotkey, row.skill_type) for row in await self._all(statement))
+
+
+def _assigned() -> ColumnElement[bool]:
+    """Whether a dispatch of a round that has ended was an assignment: void tasks' dispatches are void."""
+    d = dispatches.c
+    return or_(d.state.in_(_COUNTED), and_(d.state == "void", d.reason.in_([*map(str, OURS)])))

@@ -1,6 +1,6 @@
 """Reputations and the append-only events that made them (SPEC 10)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Row, select
@@ -16,9 +16,12 @@ from validator.store.tables import reputation_events, reputations
 class Reputations(Repository):
     """Values per (hotkey, skill_type); a pair without a row stands where its version says that everybody starts."""
 
-    async def all(self) -> dict[tuple[str, SkillType], float]:
-        """Return (hotkey, skill_type) -> value of every pair that ever had an event."""
-        found = await self._all(select(reputations).order_by(reputations.c.hotkey, reputations.c.skill_type))
+    async def all(self, hotkeys: Collection[str] | None = None) -> dict[tuple[str, SkillType], float]:
+        """Return (hotkey, skill_type) -> value of every pair that ever had an event; of `hotkeys`, None for all."""
+        statement = select(reputations).order_by(reputations.c.hotkey, reputations.c.skill_type)
+        if hotkeys is not None:
+            statement = statement.where(reputations.c.hotkey.in_(hotkeys))
+        found = await self._all(statement)
         return {(row.hotkey, SkillType(row.skill_type)): row.value for row in found}
 
     async def apply(self, events: Sequence[ReputationEvent], round_id: int, start: float) -> None:
@@ -34,7 +37,7 @@ class Reputations(Repository):
         """
         if not events:
             return
-        standing, changed = await self.all(), {}
+        standing, changed = await self.all({event.hotkey for event in events}), {}
         for event in events:
             pair = event.hotkey, event.skill_type
             value = standing.get(pair, start)

@@ -26,6 +26,7 @@ from validator.store.repositories.declarations import Declarations
 from validator.store.repositories.dispatches import Dispatches
 from validator.store.repositories.exclusions import Exclusions
 from validator.store.repositories.groups import Groups
+from validator.store.repositories.histories import Histories
 from validator.store.repositories.miners import Miners
 from validator.store.repositories.salts import Salts
 from validator.store.repositories.tasks import Tasks
@@ -161,6 +162,7 @@ class Rounds(Repository):
         await Dispatches(self._connection, self._packing).void_with_tasks(round_id)
         await self._refuse_unfinished(round_id)
         await Exclusions(self._connection, self._packing).settle(round_id)
+        await Histories(self._connection, self._packing).settle(round_id)
 
     async def get(self, round_id: int) -> StoredRound | None:
         """Return a round with its documents."""

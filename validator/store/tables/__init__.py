@@ -9,6 +9,7 @@ from validator.store.tables.base import metadata
 from validator.store.tables.chain import store_chain
 from validator.store.tables.conduct import agreements, flags, reputation_events, reputations
 from validator.store.tables.drains import drains
+from validator.store.tables.kept import agreement_windows, histories
 from validator.store.tables.log import proofs, receipts, weight_links
 from validator.store.tables.reruns import code_checks, reruns
 from validator.store.tables.rounds import (
@@ -27,6 +28,7 @@ from validator.store.tables.standing import declarations, exclusions, weight_vec
 from validator.store.tables.weights import weight_locks, weight_marks, weight_submissions, window_entries
 
 __all__ = [
+    "agreement_windows",
     "agreements",
     "answers",
     "bundles",
@@ -39,6 +41,7 @@ __all__ = [
     "flags",
     "given_tasks",
     "groups",
+    "histories",
     "metadata",
     "miners",
     "proofs",
