@@ -79,8 +79,8 @@ bench-log: setup  ## What the log costs as it grows to LOG_ROUNDS=1600: memory a
 replay-test: setup  ## Two long runs of the local network, replayed on both databases and every Python here
 	REPLAY_ROUNDS=$(or $(REPLAY_ROUNDS),200) $(BIN)/pytest tests/acceptance/test_replay_run.py -s --timeout 7200
 
-random-rounds: setup  ## 100,000 random rounds against what the released version made of them
-	RANDOM_ROUNDS=$(or $(RANDOM_ROUNDS),100000) $(BIN)/pytest tests/core/test_random_rounds.py --timeout 3600
+random-rounds: setup  ## 100,000 random rounds against what the released version made of them; as many pools against the plain selection
+	RANDOM_ROUNDS=$(or $(RANDOM_ROUNDS),100000) RANDOM_POOLS=$(or $(RANDOM_POOLS),100000) $(BIN)/pytest tests/core/test_random_rounds.py tests/core/test_random_pools.py --timeout 3600
 
 upgrade-rehearsal: setup  ## Stores of the released versions, enlarged to REHEARSAL_ROUNDS, upgraded and checked on both databases; prints time and size
 	REHEARSAL_ROUNDS=$(or $(REHEARSAL_ROUNDS),1000) $(BIN)/python benchmarks/upgrade_rehearsal.py

@@ -1,14 +1,18 @@
 """Who gets one task: exclusion, rank, rotation, auditors (SPEC 8)."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from heapq import nsmallest
+from itertools import groupby, takewhile
+from operator import itemgetter
+from typing import Any, Final
 
-from validator.protocol.draws import draw
+from validator.protocol.draws import draws_of
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GroupPlan, Mode
 from validator.scoring.rules import GroupRules, Ruled
 from validator.scoring.values import Candidate, Drawn, Ranked
 
+Draw = Callable[[str], bytes]
 _MODES: Final[dict[int, Mode]] = {0: "skip", 1: "quality_only", 2: "quality_only", 3: "degraded_3", 4: "degraded_4"}
 
 
@@ -40,20 +44,22 @@ def select_group(
     version: Ruled, candidates: Sequence[Candidate], seed: bytes, round_id: str, task_id: str
 ) -> GroupPlan:
     """Return the task's group; the order of `candidates` does not matter (SPEC 8)."""
-    reasons = {c.hotkey: exclusion_reason(version, c) for c in candidates}
-    ranked = [one.candidate for one in rank_candidates(version, candidates, seed, round_id, task_id)]
-    primaries, promoted, demoted = _rotate(version.rules.groups, ranked)
+    rules = version.rules.groups
+    reasons = [exclusion_reason(version, c) for c in candidates]
+    pool = [c for c, reason in zip(candidates, reasons, strict=True) if reason is None]
+    rank_draw = draws_of(seed, "rank", round_id, task_id)
+    primaries, promoted, demoted = _rotate(rules, pool, rank_draw)
     chosen = {c.hotkey for c in primaries}
-    rest = [c.hotkey for c in ranked if c.hotkey not in chosen]
-    auditors = [one.hotkey for one in draw_auditors(rest, seed, round_id, task_id)[: version.rules.groups.auditors]]
+    auditor_draw = draws_of(seed, "auditor", round_id, task_id)
+    drawn = [(auditor_draw(c.hotkey), c.hotkey) for c in pool if c.hotkey not in chosen]
     return GroupPlan(
         task_id=task_id,
-        mode=_MODES.get(len(ranked), "full"),
-        primaries=tuple(c.hotkey for c in ranked if c.hotkey in chosen),
-        auditors=tuple(auditors),
+        mode=_MODES.get(len(pool), "full"),
+        primaries=tuple(c.hotkey for c in _first(len(primaries), primaries, _rank, rank_draw)),
+        auditors=tuple(hotkey for _, hotkey in nsmallest(rules.auditors, drawn)),
         promoted=tuple(c.hotkey for c in promoted),
         demoted=tuple(c.hotkey for c in demoted),
-        excluded={hotkey: reason for hotkey, reason in sorted(reasons.items()) if reason is not None},
+        excluded=dict(sorted((c.hotkey, r) for c, r in zip(candidates, reasons, strict=True) if r is not None)),
     )
 
 
@@ -62,20 +68,43 @@ def rank_candidates(
 ) -> list[Ranked]:
     """Return those that may be selected: reputation descending, ties by rank draw ascending (SPEC 8.2)."""
     pool = [c for c in candidates if exclusion_reason(version, c) is None]
-    drawn = [Ranked(c, draw(seed, "rank", round_id, task_id, c.hotkey)) for c in pool]
+    rank_draw = draws_of(seed, "rank", round_id, task_id)
+    drawn = [Ranked(c, rank_draw(c.hotkey)) for c in pool]
     return sorted(drawn, key=lambda one: (-one.candidate.reputation, one.draw))
 
 
 def draw_auditors(rest: Sequence[str], seed: bytes, round_id: str, task_id: str) -> list[Drawn]:
     """Return those that are no primaries by auditor draw, ascending; the first two are the auditors (SPEC 8.5)."""
-    drawn = [Drawn(hotkey, draw(seed, "auditor", round_id, task_id, hotkey)) for hotkey in rest]
+    auditor_draw = draws_of(seed, "auditor", round_id, task_id)
+    drawn = [Drawn(hotkey, auditor_draw(hotkey)) for hotkey in rest]
     return sorted(drawn, key=lambda one: one.draw)
 
 
-def _rotate(rules: GroupRules, ranked: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate], list[Candidate]]:
+def _rotate(
+    rules: GroupRules, pool: Sequence[Candidate], rank_draw: Draw
+) -> tuple[list[Candidate], list[Candidate], list[Candidate]]:
     """Return the primaries, the promoted and the demoted: auditors that are due push out the lowest-ranked (D-17)."""
-    primaries = list(ranked[: rules.primaries])
-    due = [c for c in ranked[rules.primaries :] if auditor_streak(c) >= rules.rotation_streak]
-    promoted = sorted(due, key=auditor_streak, reverse=True)[: rules.primaries]  # a stable sort keeps rank among equals
+    primaries = _first(rules.primaries, pool, _rank, rank_draw)
+    top = {c.hotkey for c in primaries}
+    run = ("auditor",) * rules.rotation_streak
+    due = [c for c in pool if c.recent_roles[: len(run)] == run and c.hotkey not in top]
+    promoted = _first(rules.primaries, due, lambda c: (-auditor_streak(c), -c.reputation), rank_draw)
     demoted = [primaries.pop() for _ in promoted]
     return primaries + promoted, promoted, demoted
+
+
+def _rank(candidate: Candidate) -> float:
+    return -candidate.reputation
+
+
+def _first(most: int, pool: Sequence[Candidate], key: Callable[[Candidate], Any], rank_draw: Draw) -> list[Candidate]:
+    """Return the `most` smallest by `key`, ties by rank draw; nothing is drawn where no tie needs it."""
+    ordered = sorted(((key(c), c) for c in pool), key=itemgetter(0))
+    if not ordered:
+        return []
+    last = ordered[min(most, len(ordered)) - 1][0]
+    found: list[Candidate] = []
+    for _, same in groupby(takewhile(lambda one: one[0] <= last, ordered), key=itemgetter(0)):
+        tied = [c for _, c in same]
+        found += tied if len(tied) == 1 else sorted(tied, key=lambda c: rank_draw(c.hotkey))
+    return found[:most]

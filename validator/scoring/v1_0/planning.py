@@ -1,9 +1,11 @@
 """A whole round's groups from its frozen input (SPEC 8)."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Sequence
 
-from validator.protocol.round import MinerState, RoundInput, RoundPlan, RoundTask, TypeHistory
+from msgspec import structs
+
+from validator.protocol.round import GroupPlan, MinerState, RoundInput, RoundPlan, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.scoring.rules import Ruled
 from validator.scoring.v1_0.groups import select_group
@@ -18,33 +20,44 @@ def plan_round(version: Ruled, frozen: RoundInput) -> RoundPlan:
 def plan_tasks(version: Ruled, frozen: RoundInput) -> Iterator[PlannedTask]:
     """Yield every task with its group; dispatches of earlier tasks count as in flight (SPEC 8, D-15)."""
     seed = bytes.fromhex(frozen.seed)
-    assigned: Counter[tuple[str, SkillType]] = Counter()
+    registered = {neuron.hotkey for neuron in frozen.snapshot.neurons} - {frozen.validator_hotkey}
+    pools: dict[SkillType, list[Candidate]] = {}
     for task in frozen.tasks:
-        candidates = _candidates_for(version, frozen, task, assigned)
+        if task.skill_type not in pools:
+            pools[task.skill_type] = _candidates_for(version, frozen, task.skill_type, registered)
+        candidates = pools[task.skill_type]
         group = select_group(version, candidates, seed, frozen.round_id, task.task_id)
-        assigned.update((hotkey, task.skill_type) for hotkey, _ in group.members)
+        pools[task.skill_type] = _after(candidates, group)
         yield PlannedTask(task, candidates, group)
 
 
 def _candidates_for(
-    version: Ruled, frozen: RoundInput, task: RoundTask, assigned: Mapping[tuple[str, SkillType], int]
+    version: Ruled, frozen: RoundInput, skill_type: SkillType, registered: Collection[str]
 ) -> list[Candidate]:
-    """Return the registered miners that declared the task's type, never the validator itself (SPEC 8)."""
-    registered = {neuron.hotkey for neuron in frozen.snapshot.neurons} - {frozen.validator_hotkey}
+    """Return the registered miners that declared the type, never the validator itself (SPEC 8)."""
     return [
-        _candidate(version, miner, task.skill_type, assigned.get((miner.hotkey, task.skill_type), 0))
+        _candidate(version, miner, skill_type)
         for miner in frozen.miners
-        if miner.hotkey in registered and task.skill_type in miner.skill_types
+        if miner.hotkey in registered and skill_type in miner.skill_types
     ]
 
 
-def _candidate(version: Ruled, miner: MinerState, skill_type: SkillType, assigned: int) -> Candidate:
+def _after(candidates: Sequence[Candidate], group: GroupPlan) -> list[Candidate]:
+    """Return the candidates as they stand for the next task of the type."""
+    assigned = Counter(hotkey for hotkey, _ in group.members)
+    return [
+        structs.replace(c, in_flight=c.in_flight + assigned[c.hotkey]) if c.hotkey in assigned else c
+        for c in candidates
+    ]
+
+
+def _candidate(version: Ruled, miner: MinerState, skill_type: SkillType) -> Candidate:
     history = miner.history.get(skill_type, TypeHistory())
     return Candidate(
         hotkey=miner.hotkey,
         reputation=miner.reputations.get(skill_type, version.rules.reputation.start),
         collusion_flags=miner.flags,
-        in_flight=history.in_flight + assigned,
+        in_flight=history.in_flight,
         max_concurrent=miner.max_concurrent,
         dispatches=history.dispatches,
         failures=history.failures,
