@@ -95,6 +95,16 @@ def test_a_password_stands_in_a_file_of_its_own_alone(
     assert [path.name for path in secret.parent.iterdir()] == ["store_url"]
 
 
+def test_the_line_for_a_shell_works_in_every_shell(tmp_path: Path) -> None:
+    url = "postgresql://validator:p@db.example/v"
+    for folder in ((), (str(tmp_path / "elsewhere"),)):
+        done = called("init", *folder, "--netuid", "1", "--database", url, cwd=tmp_path)
+        line = done.stdout.partition("alone: ")[2].partition("\n")[0]
+        shell = ["sh", "-euc", f"{line}; sh -c 'echo $VALIDATOR_STORE__URL_FILE'"]
+        said = subprocess.run(shell, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+        assert said.endswith("secrets/store_url\n")
+
+
 def test_the_password_of_composes_own_postgres_is_written_for_it_too(tmp_path: Path) -> None:
     _, env = begun(tmp_path, "--netuid", "1", "--database", "postgresql://validator:a%20b@postgres/validator")
     assert (tmp_path / "secrets" / "postgres_password").read_text() == "a b\n"

@@ -1,5 +1,6 @@
 """`validator init`: a new operator's settings."""
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -56,7 +57,8 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option
     settings, environment, *secrets = begin(folder, Beginning(network, netuid, path, wallet, hotkey, database))
     print_line(f"wrote {', '.join(map(str, (settings, environment, *secrets)))}")
     if secrets:
-        print_line(f"the database's url stands in {secrets[0]} alone: set -a; . {environment}; set +a")
+        sourced = os.path.join(".", environment)  # noqa: PTH118 - a Path drops the `./` that a shell needs
+        print_line(f"the database's url stands in {secrets[0]} alone: set -a; . {sourced}; set +a")
     print_line(f"next: validator doctor --config {settings}")
     print_line(f"then: validator run --config {settings}, or docker-compose up -d in the folder of docker-compose.yml")
 
