@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -14,6 +13,7 @@ import msgspec
 from localnet.images.bytecode import compiled
 from localnet.images.machine import interpreter, libraries, programs, require_support
 from localnet.images.tree import File, Tree, write_tar
+from validator.files import new_file
 
 MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 _CONFIG: Final = "application/vnd.oci.image.config.v1+json"
@@ -150,9 +150,8 @@ def _kept_layer(tree: Tree, folder: Path) -> Path:
     if kept.exists():
         os.utime(kept)
         return kept
-    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as out:
+    with new_file(kept, replace=True) as out:
         write_tar({**compiled(tree), **tree}, out)
-    Path(out.name).replace(kept)
     newest = sorted(folder.glob("*.tar"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
     for old in newest[_KEPT:]:
         old.unlink(missing_ok=True)

@@ -1,6 +1,5 @@
 """What the local network keeps in its folder: wallets, settings, tasks. What is there is used again, never replaced."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,6 +10,7 @@ from localnet.bundles.written import written_bundles
 from localnet.library import WINDOWS
 from localnet.onchain.options import UpOptions, before_end
 from validator.chain.wallet import load_signer
+from validator.files import write_file
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
@@ -94,7 +94,7 @@ def settings_in(options: UpOptions, url: str, netuid: int, tempo: int) -> Settin
             "weights.blocks_before_epoch_end": before_end(tempo),
             "health.port": 0,
         }
-        _write_new(config, example_toml(given))
+        write_file(config, example_toml(given).encode())
     return load_settings(config, {})
 
 
@@ -116,8 +116,3 @@ def _key(wallets: Path, name: str) -> Signer:
         wallet = bt.Wallet(name=name, hotkey="default", path=str(wallets))
         wallet.create_new_hotkey(use_password=False, overwrite=False, suppress=True)
     return load_signer(WalletSettings(path=wallets, name=name, hotkey="default"))
-
-
-def _write_new(file: Path, text: str) -> None:
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
-        stream.write(text)

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import LargeBinary, func, select
 from world import World, on_virtual_time
 
-from validator.audit.parquet import ExportError, export_tables, new_folder, table_names
+from validator.audit.parquet import ExportError, export_tables, table_names
 from validator.store import Store
 from validator.store.tables import dispatches, metadata, scores
 
@@ -24,7 +24,6 @@ async def used(store: Store) -> Store:
 
 async def test_every_table_is_there_with_its_rows_and_values_and_without_bytes(used: Store, tmp_path: Path) -> None:
     folder = tmp_path / "export"
-    new_folder(folder)
     steps: list[int] = []
     async with used.read() as tx:
         written = await export_tables(tx.connection, folder, progress=steps.append)
@@ -64,7 +63,6 @@ async def test_every_table_is_there_with_its_rows_and_values_and_without_bytes(u
 
 async def test_only_what_was_asked_for(used: Store, tmp_path: Path) -> None:
     folder = tmp_path / "export"
-    new_folder(folder)
     async with used.read() as tx:
         written = await export_tables(tx.connection, folder, names=["rounds", "miners", "scores"], since=1)
     assert [(one.name, one.rows) for one in written] == [("rounds", 1), ("miners", 7), ("scores", 60)]
@@ -72,8 +70,16 @@ async def test_only_what_was_asked_for(used: Store, tmp_path: Path) -> None:
     assert len(list(folder.iterdir())) == 3
 
 
-def test_nothing_is_written_over(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=f"{tmp_path}: File exists; name a new folder"):
-        new_folder(tmp_path)
-    with pytest.raises(ExportError, match="No such file or directory"):
-        new_folder(tmp_path / "no" / "folder")
+def halves(folder: Path) -> list[Path]:
+    return list(folder.glob(".*"))
+
+
+async def test_nothing_is_written_over(used: Store, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    async with used.read() as tx:
+        with pytest.raises(ExportError, match=f"{tmp_path}/there is there; name a new folder"):
+            await export_tables(tx.connection, tmp_path / "there")
+        with pytest.raises(ExportError, match=f"{tmp_path}/no/folder: No such file or directory"):
+            await export_tables(tx.connection, tmp_path / "no" / "folder")
+    assert not list((tmp_path / "there").iterdir())
+    assert not halves(tmp_path)

@@ -177,7 +177,7 @@ def test_an_export_names_its_files_and_refuses_what_is_no_table(own: Example, tm
     assert said == {"tables": [{"name": "scores", "file": str(folder / "scores.parquet"), "rows": 60}]}
     again = called("db", "export", str(folder), *where)
     assert (again.returncode, again.stdout) == (Exit.INPUT, "")
-    assert again.stderr == f"Nothing was exported: {folder}: File exists; name a new folder\n"
+    assert again.stderr == f"Nothing was exported: {folder} is there; name a new folder\n"
 
 
 def test_an_export_without_the_extra_says_how_to_get_it(own: Example, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import shlex
 import stat
 import subprocess
 from pathlib import Path
-from typing import TextIO
 
 import pytest
 from cli_store import PROGRAM, called, environment
@@ -18,7 +17,6 @@ from wallet_files import write_hotkey
 
 from validator.protocol.signatures import Signer
 from validator.settings import load_settings, reference
-from validator.settings.beginning import Beginning, begin
 from validator.settings.urls import without_password
 
 ME = Signer.from_uri("//Validator")
@@ -35,20 +33,6 @@ def begun(folder: Path, *options: str) -> tuple[Path, Path]:
     assert (done.returncode, done.stderr) == (0, "")
     assert f"next: validator doctor --config {folder}/validator.toml" in done.stdout
     return folder / "validator.toml", folder / ".env"
-
-
-def test_a_full_disk_leaves_nothing_that_looks_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(descriptor: int, *_: object, **__: object) -> TextIO:
-        os.close(descriptor)
-        return Path("/dev/full").open("w", encoding="utf-8")
-
-    beginning = Beginning("simulated", 3, tmp_path, "cold", "hot", "sqlite:///v.sqlite")
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "fdopen", full)
-        with pytest.raises(OSError, match="No space left on device"):
-            begin(tmp_path, beginning)
-    assert not list(tmp_path.iterdir())
-    assert len(begin(tmp_path, beginning)) == 2
 
 
 def test_what_is_written_holds_what_was_said_and_passes_the_doctor(tmp_path: Path) -> None:

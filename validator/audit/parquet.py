@@ -3,7 +3,6 @@
 Needs the extra `analysis`.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -13,6 +12,7 @@ import pyarrow.parquet as pq
 from sqlalchemy import BigInteger, Boolean, Column, Integer, LargeBinary, Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from validator.files import new_file, new_folder, why
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.store.columns import Moment, Real
@@ -46,18 +46,6 @@ def table_names() -> tuple[str, ...]:
     return tuple(sorted(metadata.tables))
 
 
-def new_folder(folder: Path) -> None:
-    """Make the folder for an export, for its owner alone.
-
-    Raises:
-        ExportError: it is there, or cannot be made.
-    """
-    try:
-        folder.mkdir(mode=0o700)
-    except OSError as error:
-        raise ExportError(f"{printable(str(folder))}: {error.strerror}; name a new folder") from None
-
-
 async def export_tables(
     connection: AsyncConnection,
     folder: Path,
@@ -66,35 +54,39 @@ async def export_tables(
     since: int = 0,
     progress: Callable[[int], None] = lambda _rows: None,
 ) -> tuple[ExportedTable, ...]:
-    """Write one file per table, all from one consistent view; return what was written.
+    """Write one file per table into a new folder, all from one consistent view; return what was written.
 
     Columns of bytes are left out: answers, bundles, documents, salts, seeds. JSON is text, moments are UTC, a reason is
-    its code. Only the owner may read the files: they tell the truth of tasks, and who is in the open round.
+    its code. Only the owner may read the files: they tell the truth of tasks, and who is in the open round. The folder
+    is there once all of them are.
 
     Args:
         connection: a read transaction.
-        folder: from `new_folder`.
+        folder: a name that nothing has.
         names: of tables; all when empty.
         since: of tables that have rounds: rows of this round and later ones.
         progress: called with numbers of rows.
 
     Raises:
-        ExportError: a file cannot be written.
+        ExportError: something has it, or a file cannot be written.
     """
     written = []
-    for name in names or table_names():
-        try:
-            written.append(
-                await _export(connection, metadata.tables[name], folder / f"{name}.parquet", since, progress)
-            )
-        except OSError as error:
-            raise ExportError(f"{printable(str(folder))}: {error.strerror or error}") from None
+    try:
+        with new_folder(folder) as made:
+            for name in names or table_names():
+                file = f"{name}.parquet"
+                rows = await _export(connection, metadata.tables[name], made / file, since, progress)
+                written.append(ExportedTable(name, folder / file, rows))
+    except FileExistsError:
+        raise ExportError(f"{printable(str(folder))} is there; name a new folder") from None
+    except OSError as error:
+        raise ExportError(f"{printable(str(folder))}: {why(error)}") from None
     return tuple(written)
 
 
 async def _export(
     connection: AsyncConnection, table: Table, file: Path, since: int, progress: Callable[[int], None]
-) -> ExportedTable:
+) -> int:
     columns = [column for column in table.columns if not isinstance(column.type, LargeBinary)]
     schema = pa.schema([pa.field(column.name, _type(column)) for column in columns])
     raw = plain(table)
@@ -102,15 +94,14 @@ async def _export(
     if since and "round_id" in table.columns:
         statement = statement.where(raw.c.round_id >= since)
     rows = 0
-    handle = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    with os.fdopen(handle, "wb") as stream, pq.ParquetWriter(stream, schema, compression="zstd") as writer:
+    with new_file(file) as stream, pq.ParquetWriter(stream, schema, compression="zstd") as writer:
         result = await connection.stream(statement)
         async for batch in result.partitions(_ROWS):
             arrays = [pa.array([_value(row[i]) for row in batch], type=field.type) for i, field in enumerate(schema)]
             writer.write_batch(pa.record_batch(arrays, schema=schema))
             rows += len(batch)
             progress(len(batch))
-    return ExportedTable(str(table.name), file, rows)
+    return rows
 
 
 def _type(column: Column[Any]) -> Any:

@@ -5,8 +5,6 @@ One JSON object, closed at every level: `state_version` "1", `rules`, `neurons` 
 are submissions that no block holds yet: they are gone with the process.
 """
 
-import os
-import tempfile
 from collections.abc import Hashable, Iterable
 from ipaddress import ip_address
 from pathlib import Path
@@ -17,6 +15,7 @@ from msgspec import Meta
 
 from validator.chain.base import ChainError
 from validator.chain.quantize import U16_MAX
+from validator.files import why, write_file
 from validator.protocol import typed
 from validator.protocol.round import Axon
 from validator.protocol.sssa import Document
@@ -138,27 +137,10 @@ def save_state(state: SubnetState, file: Path) -> None:
         ChainStateError: the file cannot be written.
     """
     data = msgspec.json.format(msgspec.json.encode(state), indent=1)
-    temporary = ""
     try:
-        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).replace(file)
-        _sync_folder(file.parent)
+        write_file(file, data, replace=True)
     except OSError as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
-        raise ChainStateError(f"{printable(str(file))}: {error.strerror}") from None
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        raise ChainStateError(f"{printable(str(file))}: {why(error)}") from None
 
 
 def check_rules(rules: SubnetRules) -> None:

@@ -28,7 +28,7 @@ from validator.cli.options import Config, Json
 from validator.cli.progress import progress
 from validator.cli.session import ask_store
 from validator.cli.signing import checked_hotkeys
-from validator.cli.sink import Sink
+from validator.cli.sink import sink
 from validator.protocol.limits import MAX_ROUND_ID
 
 
@@ -58,9 +58,9 @@ def export(
     of retired tasks alone (`validator tasks retire`), and anybody may read it. Exit 1: there is no such receipt, or
     the log tells truths from before they were committed to; --since starts behind them.
     """
-    with Sink(out, public=public) as sink:
+    with sink(out, public=public) as write:
         try:
-            written = ask_store(config, lambda tx, _: write_log(tx, since, sink, public=public))
+            written = ask_store(config, lambda tx, _: write_log(tx, since, write, public=public))
         except PlainTruthError as refused:
             say_no(_first_public(refused, config))
         if not written:

@@ -1,6 +1,6 @@
 """What `validator audit` writes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
@@ -19,7 +19,6 @@ from validator.cli.anchored import Beyond
 from validator.cli.audit_rows import HeldRow, row_lines
 from validator.cli.output import print_json, print_line
 from validator.cli.progress import progress
-from validator.cli.sink import Sink
 from validator.store import Transaction
 
 _SAID: Final[Mapping[Relation, str]] = {
@@ -30,8 +29,10 @@ _SAID: Final[Mapping[Relation, str]] = {
 }
 
 
-async def write_log(tx: Transaction, since: int | None, sink: Sink, *, public: bool = False) -> bool:
-    """Write the log from a round's receipt on; return whether there is one.
+async def write_log(
+    tx: Transaction, since: int | None, write: Callable[[bytes], None], *, public: bool = False
+) -> bool:
+    """Write the log from a round's receipt on, a line at a time; return whether there is one.
 
     Raises:
         PlainTruthError: it is `public`, and a round tells truths that cannot be left out.
@@ -43,7 +44,7 @@ async def write_log(tx: Transaction, since: int | None, sink: Sink, *, public: b
     with progress("exporting", len(numbers)) as advance:
         for sequence in numbers:
             async for data in audit_lines(tx, sequence, RETIRED if public else EVERY):
-                sink.write(data)
+                write(data)
             advance()
     return True
 

@@ -42,14 +42,13 @@ def export(
         importlib.import_module("pyarrow")
     except ImportError:
         raise NoParquetError('install it: pip install "sssa-validator[analysis]"') from None
-    from validator.audit.parquet import ExportedTable, export_tables, new_folder, table_names  # noqa: PLC0415 - needs the extra
+    from validator.audit.parquet import ExportedTable, export_tables, table_names  # noqa: PLC0415 - needs the extra
 
     names = sorted(set(table or ()))
     if unknown := set(names) - set(table_names()):
         raise typer.BadParameter(f"no table `{min(unknown)}`; there are {', '.join(table_names())}")
     url = settings_of(config).store.url.get_secret_value()
     counts = asyncio.run(row_counts(url))
-    new_folder(folder)
 
     async def write(advance: Callable[[int], None]) -> tuple[ExportedTable, ...]:
         async with open_store(url) as store, store.read() as tx:

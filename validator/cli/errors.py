@@ -6,6 +6,7 @@ from typing import Final, NoReturn
 import typer
 
 from validator.daemon.exits import Exit
+from validator.files import advice
 from validator.protocol.text import printable
 
 EXIT_NO: Final = Exit.NO
@@ -48,9 +49,15 @@ def exit_code(error: Exception) -> Exit:
 
 def complain(error: Exception) -> int:
     """Write the error's lines to stderr and return its exit code."""
-    for line in (str(error) or type(error).__name__).splitlines():
+    for line in _text(error).splitlines():
         typer.echo(printable(line, _LINE), err=True)
     return exit_code(error)
+
+
+def _text(error: Exception) -> str:
+    todo = advice(error) if isinstance(error, OSError) else None
+    said = str(error) or type(error).__name__
+    return said if todo is None else f"{said}; {todo}"
 
 
 def say_no(text: str) -> NoReturn:

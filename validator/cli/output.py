@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from validator.files import write_file
 from validator.protocol.text import printable
 from validator.protocol.times import format_time
 
@@ -46,13 +47,13 @@ def write_line(line: str) -> None:
 
 
 def write_bytes(data: bytes, path: Path | None) -> None:
-    """Write a file, or standard output as it is.
+    """Write a file, whole or not at all, or standard output as it is.
 
     Raises:
         OSError: it cannot be written.
     """
     if path is not None:
-        path.write_bytes(data)
+        write_file(path.resolve(), data, mode=None, replace=True)
         return
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()

@@ -3,12 +3,14 @@
 import os
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
+from validator.files import PUBLIC, made_folders, write_file
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.settings.example import example_toml
@@ -90,27 +92,23 @@ def begin(folder: Path, beginning: Beginning) -> tuple[Path, ...]:
         AlreadyThereError: one of them is there.
         OSError: the folder takes no file.
     """
-    texts = {DEFAULT_FILE: (example_toml(beginning.settings()), 0o644), ENV_FILE: (_environment(beginning), 0o600)}
+    texts = {DEFAULT_FILE: (example_toml(beginning.settings()), PUBLIC), ENV_FILE: (_environment(beginning), 0o600)}
     # Docker mounts a secret with the rights that it has here, for another user: the folder keeps others out.
     texts |= {name: (f"{text}\n", 0o444) for name, text in _secrets(beginning.database).items()}
     _check(texts[DEFAULT_FILE][0], beginning, folder / DEFAULT_FILE)
     for file in texts:
         if os.path.lexists(folder / file):
             raise AlreadyThereError(f"{printable(str(folder / file))} is there; name another folder, or move it away")
-    folder.mkdir(parents=True, exist_ok=True)
-    written: list[Path] = []
     try:
-        for file, (text, mode) in texts.items():
-            (folder / file).parent.mkdir(mode=0o700, exist_ok=True)
-            _write(folder / file, text, mode, written)
-    except OSError as error:
-        for file in written:
-            with suppress(OSError):
-                file.unlink()
-        if isinstance(error, FileExistsError):
-            raise AlreadyThereError(f"{printable(str(error.filename))} is there; name another folder") from None
-        raise
-    return tuple(written)
+        with ExitStack() as written:
+            written.enter_context(made_folders(folder))
+            for file, (text, mode) in texts.items():
+                written.enter_context(made_folders((folder / file).parent, mode=0o700))
+                write_file(folder / file, text.encode(), mode=mode)
+                written.push(partial(_take_back, folder / file))
+    except FileExistsError as error:
+        raise AlreadyThereError(f"{printable(str(error.filename))} is there; name another folder") from None
+    return tuple(folder / file for file in texts)
 
 
 def _secrets(database: str) -> dict[Path, str]:
@@ -135,11 +133,11 @@ def _runs_beside(database: str) -> bool:
         return False
 
 
-def _write(file: Path, text: str, mode: int, made: list[Path]) -> None:
-    """Write a new file, which is among those made as soon as it is there: a full disk takes its name and no text."""
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as stream:
-        made.append(file)
-        stream.write(text)
+def _take_back(file: Path, kind: type[BaseException] | None, *_: object) -> None:
+    """Delete a file that was written where not all were."""
+    if kind is not None:
+        with suppress(OSError):
+            file.unlink()
 
 
 def _check(text: str, beginning: Beginning, file: Path) -> None:

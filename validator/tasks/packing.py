@@ -1,10 +1,13 @@
 """Making a task from what is there: a folder, a wheel, an sdist, an installed distribution (`validator tasks pack`)."""
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
+from validator.files import made_folders, new_file, settle, why
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec
 from validator.protocol.canonical import sha256_hex
@@ -106,21 +109,25 @@ def pack_task(what: str | Path, options: PackOptions | None = None) -> Packed:
 def write_task(task: SourcedTask, out: Path) -> None:
     """Write `task.json` and `bundle.tar.gz` to the folder `out`, made where missing.
 
-    `task.json` comes last: whoever looks meanwhile sees no task, never half of one.
+    `task.json` comes last: whoever looks meanwhile sees no task, never half of one. A task that is there goes only once
+    the new one lies beside it.
 
     Raises:
-        TaskError: it cannot be written.
+        TaskError: it cannot be written; what was there is left, and no folder was made.
     """
     document = json_file(msgspec.to_builtins(task.task))
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / TASK_NAME).unlink(missing_ok=True)
-        for name, content in ((BUNDLE_NAME, task.bundle), (TASK_NAME, document)):
-            part = out / f".{name}.part"
-            part.write_bytes(content)
-            part.replace(out / name)
+        with made_folders(out), _new(out / TASK_NAME) as last, _new(out / BUNDLE_NAME) as first:
+            for stream, content in ((first, task.bundle), (last, document)):
+                stream.write(content)
+                settle(stream)
+            (out / TASK_NAME).unlink(missing_ok=True)
     except OSError as error:
-        raise TaskError(f"`{label(out)}` cannot be written: {error.strerror}") from None
+        raise TaskError(f"`{label(out)}` cannot be written: {why(error)}") from None
+
+
+def _new(file: Path) -> AbstractContextManager[BinaryIO]:
+    return new_file(file, mode=None, replace=True)
 
 
 def _complete(files: dict[str, bytes], skill_type: SkillType, collection: Collection) -> list[str]:

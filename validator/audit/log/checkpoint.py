@@ -5,12 +5,14 @@ import hmac
 import os
 import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 import validator
+from validator.files import write_file
 from validator.protocol import typed
 from validator.protocol.errors import ValidatorError
 
@@ -88,7 +90,8 @@ def own_key(file: Path) -> Key:
     """
     if not file.exists():
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(file, secrets.token_bytes(_KEY_BYTES), replace=False)
+        with suppress(FileExistsError):  # another run was faster: its key counts
+            write_file(file, secrets.token_bytes(_KEY_BYTES))
     with file.open("rb") as stream:
         mode = os.fstat(stream.fileno()).st_mode
         secret = stream.read(_KEY_BYTES + 1) if stat.S_ISREG(mode) else b""
@@ -141,7 +144,7 @@ def write_checkpoint(file: Path, checkpoint: Checkpoint, key: Key) -> None:
     position, by = checkpoint.position, program()
     mac = key.mac(by, position, checkpoint.reading)
     header = msgspec.json.encode(_Header(_FORM, by, key.name, position, mac))
-    _write(file, header + b"\n" + checkpoint.reading, replace=True)
+    write_file(file, header + b"\n" + checkpoint.reading, replace=True)
 
 
 def program() -> str:
@@ -151,18 +154,3 @@ def program() -> str:
     for source in sorted(folder.rglob("*.py")):
         taken.update(hashlib.sha256(source.read_bytes()).digest())
     return f"{validator.__version__} {taken.hexdigest()[:16]}"
-
-
-def _write(file: Path, data: bytes, *, replace: bool) -> None:
-    part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
-    try:
-        with os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if replace:
-            part.replace(file)
-        elif not file.exists():
-            part.rename(file)
-    finally:
-        part.unlink(missing_ok=True)
