@@ -1,21 +1,24 @@
 """A backup is one consistent view in a file of its own, and comes back as it was, into nothing but an empty place."""
 
 import asyncio
+import gzip
 import os
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from old_store import unpacked
 from sqlalchemy import select
 from store_examples import at, open_round
+from store_faults import fill as fill_disk
+from store_faults import small_disk
 
 from validator.store import open_store, schema_state
 from validator.store.backup import amount, back_up, restoring
 from validator.store.copying import row_counts
-from validator.store.errors import BackupError, NotEmptyError, SchemaStateError, StoreDamagedError, StoreError
+from validator.store.errors import BackupError, NotEmptyError, RestoreError, StoreError
 from validator.store.tables import metadata
 
 PLACES = ["sqlite", "postgres"]
@@ -135,15 +138,19 @@ def test_a_backup_goes_over_nothing(
 def test_a_backup_of_nothing_or_to_nowhere_is_refused(sqlite_url: str, tmp_path: Path) -> None:
     with pytest.raises(BackupError, match="there is no such file"):
         back_up(sqlite_of(tmp_path / "none.sqlite"), tmp_path / "backup.sqlite")
-    with (
-        pytest.raises(BackupError, match="not a plain file"),
-        restoring(tmp_path, sqlite_of(tmp_path / "new.sqlite")),
-    ):
-        pytest.fail("it was taken")
     with pytest.raises(BackupError, match="No such file or directory"):
         back_up(sqlite_url, tmp_path / "no" / "folder.sqlite")
     assert not (tmp_path / "backup.sqlite").exists()
     assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_a_full_disk_takes_no_backup(store_url: str, tmp_path: Path) -> None:
+    fill(store_url)
+    with small_disk(tmp_path / "disk", "1m") as disk:
+        fill_disk(disk)
+        with pytest.raises(StoreError, match=f"{disk}/backup.sqlite.*; free some space there"):
+            back_up(store_url, disk / "backup.sqlite")
+        assert [path.name for path in disk.iterdir()] == ["filler"]
 
 
 @pytest.mark.parametrize("beside", ["", "-wal", "-shm", "-journal"])
@@ -192,27 +199,93 @@ def newer(file: Path) -> None:
         connection.commit()
 
 
-@pytest.mark.parametrize(
-    ("harm", "kind", "words"),
-    [
-        (damaged, StoreDamagedError, "backup.sqlite: "),
-        (cut, StoreDamagedError, "backup.sqlite: "),
-        (orphaned, StoreDamagedError, "backup.sqlite: rows of .* refer to nothing"),
-        (foreign, SchemaStateError, "tables that are not ours"),
-        (no_database, StoreDamagedError, "file is not a database"),
-        (newer, SchemaStateError, "is newer than this program"),
-        (Path.unlink, BackupError, "there is no such file"),
-    ],
-)
+def empty_file(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def a_few_bytes(file: Path) -> None:
+    os.truncate(file, 10)
+
+
+def an_empty_database(file: Path) -> None:
+    file.unlink()
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("VACUUM")
+
+
+def garbage(file: Path) -> None:
+    file.write_bytes(os.urandom(50_000))
+
+
+def packed(file: Path) -> None:
+    file.write_bytes(gzip.compress(file.read_bytes()))
+
+
+def folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+def of_another_version(file: Path) -> None:
+    """An older store with rows that no version wrote."""
+    old = unpacked("store.sqlite", file.parent)
+    with closing(sqlite3.connect(old)) as connection:
+        connection.execute("UPDATE groups SET excluded = '{'")
+        connection.commit()
+    old.replace(file)
+
+
+HARMS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "damaged": (
+        damaged,
+        r" is damaged: .*; copy it again and compare its sha256 with what .* printed, or take an older",
+    ),
+    "cut": (cut, r" is cut short: 50000 bytes of \d{6}; copy it again"),
+    "a few bytes": (a_few_bytes, r" is cut short: 10 bytes of 100; copy it again"),
+    "empty": (empty_file, r" is empty; copy it again"),
+    "orphaned": (orphaned, r": rows of \w+ refer to nothing; copy it again"),
+    "foreign": (
+        foreign,
+        r": the database holds tables that are not ours \(other\); name a file that `validator db backup`",
+    ),
+    "without tables": (an_empty_database, r" holds no store; name a file that"),
+    "a dump": (no_database, r" is a dump of Postgres; `pg_restore` puts it into an empty database"),
+    "garbage": (garbage, r" is no SQLite file; name a file that"),
+    "packed": (packed, r" is compressed \(gzip\); unpack it first"),
+    "a folder": (folder, r" is a folder; name a file that"),
+    "a pipe": (pipe, r" is not a plain file; name a file that"),
+    "newer": (newer, r" is newer than this program; install the version that made it, or a newer one"),
+    "not there": (Path.unlink, r" cannot be restored: there is no such file; correct the path"),
+    "odd rows": (of_another_version, r" has rows that no version wrote: .*; copy it again"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("harm", HARMS)
 def test_a_backup_that_cannot_be_restored_is_refused(
-    sqlite_url: str, tmp_path: Path, harm: Any, kind: type[StoreError], words: str
+    request: pytest.FixtureRequest, sqlite_url: str, tmp_path: Path, harm: str, place: str
 ) -> None:
     fill(sqlite_url)
-    back_up(sqlite_url, tmp_path / "backup.sqlite")
-    harm(tmp_path / "backup.sqlite")
-    with pytest.raises(kind, match=words), restoring(tmp_path / "backup.sqlite", sqlite_of(tmp_path / "new.sqlite")):
+    file = tmp_path / "in" / "backup.sqlite"
+    file.parent.mkdir()
+    back_up(sqlite_url, file)
+    spoil, words = HARMS[harm]
+    spoil(file)
+    target = sqlite_of(tmp_path / "new.sqlite")
+    if place == "postgres":
+        target = request.getfixturevalue("empty_postgres_url")
+    with pytest.raises(RestoreError, match=f"^Nothing was restored: {file}{words}") as caught, restoring(file, target):
         pytest.fail("it was taken")
+    assert "\n" not in str(caught.value)
+    assert ".restoring" not in str(caught.value)
+    assert asyncio.run(schema_state(target)) == "empty"
     assert not list(tmp_path.glob("new*"))
+    assert [path.name for path in file.parent.iterdir()] == [] if harm == "not there" else ["backup.sqlite"]
 
 
 def test_a_backup_that_nobody_may_write_is_restored(sqlite_url: str, tmp_path: Path) -> None:

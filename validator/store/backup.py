@@ -1,25 +1,30 @@
 """A store as one file, made while a validator writes to it, and the way back: never over anything that is there."""
 
 import asyncio
+import errno
 import hashlib
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
-from urllib.parse import quote
 
+from validator.files import put, sync, why
 from validator.protocol.text import printable
-from validator.store.connect import BUSY_MS
+from validator.store.backup_file import of_backup, opened_to_read, require_backup
 from validator.store.copying import copy_store, row_counts
-from validator.store.errors import BackupError, NotEmptyError, SchemaStateError, StoreDamagedError
+from validator.store.errors import BackupError, NotEmptyError, RestoreError, StoreDamagedError
 from validator.store.schema import SchemaState, require_place, schema_state, upgrade_unlocked
 from validator.store.urls import StoreUrl, parse_url, url_of
 
 _PAGES: Final = 1_024  # at a time
 _CHUNK: Final = 1 << 20
+_UNFIT: Final[Mapping[SchemaState, str]] = {
+    "empty": "holds no store; name a file that `validator db backup` wrote",
+    "ahead": "is newer than this program; install the version that made it, or a newer one",
+}
 _BESIDE: Final = ("", "-wal", "-shm", "-journal")
 
 Progress = Callable[[int], None]
@@ -51,7 +56,7 @@ def amount(url: str) -> int:
     if source.path is None:
         return sum(asyncio.run(row_counts(url)).values())
     _require_store(url, source)
-    with closing(_reading(source.path)) as connection, _told(source.shown):
+    with _told(source.shown), closing(opened_to_read(source.path)) as connection:
         return int(connection.execute("PRAGMA page_count").fetchone()[0])
 
 
@@ -74,14 +79,14 @@ def back_up(url: str, file: Path, progress: Progress = lambda _steps: None) -> B
     state = _require_store(url, source)
     with _part_of(file) as part:
         if source.path is not None:
-            _copy_pages(source.path, part, progress)
+            with _told(source.shown, file):
+                _copy_pages(source.path, part, progress)
         else:
             asyncio.run(copy_store(url, url_of(part), lambda _table, rows: progress(rows)))
-        _seal(part)
+        with _told(source.shown, file):
+            _seal(part)
         digest = _sha256(part)
-        _require_nothing(file)
-        part.rename(file)
-    _sync(file.parent)
+        put(part, file)
     return Backup(file, file.stat().st_size, digest, state)
 
 
@@ -111,10 +116,9 @@ class Restoring:
             asyncio.run(copy_store(self.url, self._target_url, lambda _table, _rows: None))
             return
         try:
-            os.link(self._part, self._target.path)  # unlike a renaming it never replaces what is there
+            put(self._part, self._target.path)
         except FileExistsError:
             raise NotEmptyError(f"{self._target.shown} is there by now; nothing was restored") from None
-        _sync(self._target.path.parent)
 
 
 @contextmanager
@@ -128,27 +132,26 @@ def restoring(file: Path, url: str, progress: Progress = lambda _steps: None) ->
 
     Raises:
         NotEmptyError: something is there already.
-        StoreDamagedError: the backup is damaged.
-        SchemaStateError: it is no store, or newer than this program.
-        StoreError: it, or the database, cannot be used.
+        RestoreError: the file is no whole store, is newer than this program, or finds no room.
+        StoreError: the database cannot be used.
     """
     target = parse_url(url)
     require_place(target)
     _require_empty(url, target)
-    _require_whole(file)
+    require_backup(file)
     with ExitStack() as stack:
         if target.path is None:
             base = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "store"
         else:
             base = target.path
         part = stack.enter_context(_part_of(base, ".restoring"))
-        _copy_pages(file, part, progress)
-        found = asyncio.run(schema_state(url_of(part)))
-        if found in {"empty", "ahead"}:
-            fault = "holds no store" if found == "empty" else "is newer than this program; install the one that made it"
-            raise SchemaStateError(f"{printable(str(file))} {fault}")
-        asyncio.run(upgrade_unlocked(parse_url(url_of(part))))
-        _seal(part)
+        with of_backup(file, part.parent):
+            _copy_pages(file, part, progress)
+            found = asyncio.run(schema_state(url_of(part)))
+            if found in _UNFIT:
+                raise RestoreError(f"{printable(str(file))} {_UNFIT[found]}")
+            asyncio.run(upgrade_unlocked(parse_url(url_of(part))))
+            _seal(part)
         yield Restoring(part, target, url, found)
 
 
@@ -180,20 +183,6 @@ def _require_empty(url: str, target: StoreUrl) -> None:
             )
 
 
-def _require_whole(file: Path) -> None:
-    if not file.is_file():
-        raise BackupError(f"{printable(str(file))}: {_no_file(file)}")
-    with closing(_reading(file)) as connection, _told(str(file)):
-        found = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
-        if found != "ok":
-            raise StoreDamagedError(f"{printable(str(file))}: {printable(found)}; take an older backup")
-        broken = connection.execute("PRAGMA foreign_key_check").fetchone()
-        if broken is not None:
-            raise StoreDamagedError(
-                f"{printable(str(file))}: rows of {broken[0]} refer to nothing; take an older backup"
-            )
-
-
 @contextmanager
 def _part_of(file: Path, suffix: str = ".part") -> Iterator[Path]:
     """Make an empty file beside `file`, readable by its owner only; nothing of that name is left at the end."""
@@ -206,19 +195,25 @@ def _part_of(file: Path, suffix: str = ".part") -> Iterator[Path]:
             f"{printable(str(part))} is there: somebody else is at it, or was killed; remove it if nobody is"
         ) from None
     except OSError as error:
-        raise BackupError(f"{printable(str(part))}: {error.strerror}") from None
+        raise BackupError(f"{printable(str(part))}: {why(error)}") from None
     try:
         yield part
+    except FileExistsError:
+        raise _there(file) from None
     except OSError as error:
-        raise BackupError(f"{printable(str(file))}: {error.strerror or error}") from None
+        raise BackupError(f"{printable(str(file))}: {why(error)}") from None
     finally:
         for each in (*_BESIDE, ".lock"):
             part.with_name(part.name + each).unlink(missing_ok=True)
 
 
 def _require_nothing(file: Path) -> None:
-    if file.exists():
-        raise BackupError(f"{printable(str(file))} is there already; name a new file")
+    if os.path.lexists(file):
+        raise _there(file)
+
+
+def _there(file: Path) -> BackupError:
+    return BackupError(f"{printable(str(file))} is there already; name a new file")
 
 
 def _copy_pages(source: Path, target: Path, progress: Progress) -> None:
@@ -230,7 +225,7 @@ def _copy_pages(source: Path, target: Path, progress: Progress) -> None:
         progress(total - remaining - done)
         done = total - remaining
 
-    with closing(_reading(source)) as reader, closing(sqlite3.connect(target)) as writer, _told(str(source)):
+    with closing(opened_to_read(source)) as reader, closing(sqlite3.connect(target)) as writer:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
         reader.backup(writer, pages=_PAGES, progress=told)
@@ -238,28 +233,28 @@ def _copy_pages(source: Path, target: Path, progress: Progress) -> None:
 
 def _seal(file: Path) -> None:
     """Let the file stand alone, without a log beside it, and lie on the disk."""
-    with closing(sqlite3.connect(file)) as connection, _told(str(file)):
+    with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE").fetchone()
         found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
         if found != "ok":
             raise StoreDamagedError(
                 f"{printable(str(file))}: {printable(found)}; `validator db check` looks at the store"
             )
-    _sync(file)
-
-
-def _reading(file: Path) -> sqlite3.Connection:
-    uri = f"file:{quote(str(file))}?mode=ro"
-    return sqlite3.connect(uri, uri=True, timeout=BUSY_MS / 1000, isolation_level=None)
+    sync(file)
 
 
 @contextmanager
-def _told(name: str) -> Iterator[None]:
+def _told(source: str, target: Path | None = None) -> Iterator[None]:
+    """Say of which of both files SQLite tells something."""
     try:
         yield
     except sqlite3.Error as error:
-        damaged = getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-        raise (StoreDamagedError if damaged else BackupError)(f"{printable(name)}: {printable(str(error))}") from None
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_FULL and target is not None:
+            full = why(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+            raise BackupError(f"{printable(str(target))}: {full}") from None
+        damaged = code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+        raise (StoreDamagedError if damaged else BackupError)(f"{source}: {printable(str(error))}") from None
 
 
 def _sha256(file: Path) -> str:
@@ -268,11 +263,3 @@ def _sha256(file: Path) -> str:
         while chunk := stream.read(_CHUNK):
             digest.update(chunk)
     return digest.hexdigest()
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -101,6 +101,10 @@ class BackupError(StoreError):
     """There is no backup."""
 
 
+class RestoreError(StoreError):
+    """Nothing was restored."""
+
+
 class StoreEncodingError(StoreError):
     """The database cannot hold every text."""
 

@@ -1,19 +1,27 @@
 """Which tables are there, and bringing them to this version (Alembic)."""
 
 import os
+import sqlite3
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from sqlite3 import SQLITE_CORRUPT
 from typing import Final, Literal
 
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from validator.files import why
 from validator.protocol.text import printable
 from validator.store.connect import AsyncCreator, create_file, make_engine, reading, use_wal, writing
-from validator.store.errors import SchemaStateError, StoreDamagedError, StoreEncodingError, StoreUnreachableError
+from validator.store.errors import (
+    SchemaStateError,
+    StoreDamagedError,
+    StoreEncodingError,
+    StoreError,
+    StoreNoWriteError,
+    StoreUnreachableError,
+)
 from validator.store.locks import take_lock, take_turn
 from validator.store.urls import StoreUrl, parse_url
 
@@ -117,11 +125,17 @@ def require_place(url: StoreUrl) -> None:
         raise StoreUnreachableError(f"{url.shown}: not a file that can be read and written")
 
 
-def unreachable(url: StoreUrl, error: DBAPIError | OSError) -> StoreUnreachableError | StoreDamagedError:
+def unreachable(url: StoreUrl, error: DBAPIError | OSError) -> StoreError:
     """Return the error for a database that cannot be used, without the statement or its parameters."""
-    cause = error.orig if isinstance(error, DBAPIError) else error.strerror
-    kind = StoreDamagedError if getattr(cause, "sqlite_errorcode", 0) == SQLITE_CORRUPT else StoreUnreachableError
-    return kind(f"{url.shown}: {printable(' '.join(str(cause).split()))}")  # Postgres says it in several lines
+    cause = error.orig if isinstance(error, DBAPIError) else why(error)
+    said = f"{url.shown}: {printable(' '.join(str(cause).split()))}"  # Postgres says it in several lines
+    match getattr(cause, "sqlite_errorcode", 0):
+        case sqlite3.SQLITE_CORRUPT:
+            return StoreDamagedError(said)
+        case sqlite3.SQLITE_FULL:
+            return StoreNoWriteError(f"{said}; free some space there")
+        case _:
+            return StoreUnreachableError(said)
 
 
 async def _upgrade(engine: AsyncEngine, told: Told) -> SchemaState:
