@@ -55,6 +55,9 @@ def test_the_password_in_a_file_unlocks_it(tmp_path: Path) -> None:
         (b"\n", 0o400, "password: empty"),
         (b"correct\nhorse", 0o400, "several lines"),
         (b"\xffhorse", 0o400, "not UTF-8"),
+        (b"\xef\xbb\xbfhorse\n", 0o400, "begins with a byte order mark; save it as UTF-8 without one"),
+        (b"horse\n\n", 0o400, "several lines"),
+        (b"\x1b[31mhorse", 0o400, "control characters"),
         (b"horse" * 1000, 0o400, "larger than 4096 bytes"),
     ],
 )
@@ -69,6 +72,40 @@ def test_a_pipe_holds_nothing_up(tmp_path: Path) -> None:
     settings = wallet_in(tmp_path, VAULT)
     os.mkfifo(tmp_path / "password", 0o400)
     assert "not a plain file" in str(refusal(settings))
+
+
+def test_no_folder_and_no_device_is_read_as_a_password(tmp_path: Path) -> None:
+    settings = wallet_in(tmp_path, VAULT)
+    (tmp_path / "password").mkdir(0o500)
+    assert "password: Is a directory" in str(refusal(settings))
+    device = settings.model_copy(update={"password_file": Path("/dev/zero")})
+    assert "/dev/zero: not a plain file" in str(refusal(device))
+
+
+@pytest.mark.parametrize("key", ["path", "password_file"])
+def test_a_home_folder_that_nobody_knows_is_one_line(key: str, tmp_path: Path) -> None:
+    settings = wallet_in(tmp_path, VAULT, b"horse").model_copy(update={key: Path("~nobody-of-this-name/x")})
+    assert "no home folder is known for ~nobody-of-this-name; write the whole path" in str(refusal(settings))
+
+
+def test_a_hotkey_s_file_that_is_none_is_not_read_to_its_end(tmp_path: Path) -> None:
+    write_hotkey(tmp_path, ME)
+    file = tmp_path / "default" / "hotkeys" / "default"
+    os.truncate(file, 10_000_000)
+    assert str(refusal(WalletSettings(path=tmp_path))).endswith("larger than 65536 bytes, which no hotkey's file is")
+
+
+def test_a_hotkey_may_come_from_a_pipe(tmp_path: Path) -> None:
+    write_hotkey(tmp_path, ME)
+    file = tmp_path / "default" / "hotkeys" / "default"
+    key = file.read_bytes()
+    file.unlink()
+    reading, writing = os.pipe()
+    os.write(writing, key)
+    os.close(writing)
+    file.symlink_to(f"/dev/fd/{reading}")
+    assert load_signer(WalletSettings(path=tmp_path)).hotkey == ME.hotkey
+    os.close(reading)
 
 
 def test_a_password_for_a_hotkey_that_is_not_encrypted_is_refused(tmp_path: Path) -> None:

@@ -126,6 +126,43 @@ def test_a_pipe_is_read_and_one_that_says_nothing_holds_nobody_up(write: Write, 
         read_at_most(silent, 10, wait_s=0.05)
 
 
+def test_a_pipe_that_never_ends_is_not_read_for_ever(tmp_path: Path) -> None:
+    endless = tmp_path / "endless"
+    os.mkfifo(endless)
+    with endless.open("r+b", buffering=0) as writer:
+        writer.write(b"x" * 100)
+        with pytest.raises(TimeoutError, match="a pipe that had no end within 0 s"):
+            read_at_most(endless, 1_000, whole_s=0.0)
+
+
+@pytest.mark.parametrize(
+    ("variable", "secret"),
+    [
+        ("VALIDATOR_HEALTH__TOKEN_FILE", "hunter2hunter2hunter2"),
+        ("VALIDATOR_HEALTH__TOKEN_FILE", "/hunter2/hunter2+hunter2=="),
+        ("VALIDATOR_WALLET__URI_FILE", "//hunter2"),
+    ],
+)
+def test_a_secret_in_the_place_of_its_file_is_not_shown(variable: str, secret: str, write: Write) -> None:
+    (line,) = problems(write(MINIMAL), {variable: secret})
+    assert "a name that is not shown, as it may be " in line
+    assert "hunter2" not in line
+
+
+def test_a_file_that_is_missing_in_its_folder_is_named(write: Write, tmp_path: Path) -> None:
+    name = str(tmp_path / "tokens_of_health")
+    (line,) = problems(write(MINIMAL), {"VALIDATOR_HEALTH__TOKEN_FILE": name})
+    assert name in line
+
+
+def test_a_byte_order_mark_is_told(write: Write, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("\ufeffhunter2hunter2hunter2\n")
+    (line,) = problems(write(MINIMAL), {"VALIDATOR_HEALTH__TOKEN_FILE": str(file)})
+    assert "begins with a byte order mark" in line
+    assert "hunter2" not in line
+
+
 def test_a_url_in_the_place_of_its_file_is_told_and_not_shown(write: Write) -> None:
     (line,) = problems(write(MINIMAL), {"VALIDATOR_STORE__URL_FILE": "postgresql://v:hunter2@db/v"})
     assert line.endswith("this is a url, not a file's name; write the url into a file and name that")

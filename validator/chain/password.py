@@ -7,6 +7,7 @@ from typing import Final
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
+from validator.settings.reading import from_home, one_line
 
 MAX_BYTES: Final = 4 * 1024
 # Its owner's alone, or its group may read it: what else a container's user reads a mounted secret by.
@@ -26,6 +27,7 @@ def read_password(file: Path) -> str:
     """
     place = printable(str(file))
     try:
+        file = from_home(file)
         # A pipe without a writer must not hold up the start.
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
             found = os.fstat(stream.fileno())
@@ -40,11 +42,6 @@ def read_password(file: Path) -> str:
     if len(data) > MAX_BYTES:
         raise PasswordFileError(f"{place}: larger than {MAX_BYTES} bytes")
     try:
-        text = data.decode().removesuffix("\n").removesuffix("\r")
-    except UnicodeDecodeError:
-        raise PasswordFileError(f"{place}: not UTF-8") from None
-    if not text:
-        raise PasswordFileError(f"{place}: empty")
-    if not text.isprintable():
-        raise PasswordFileError(f"{place}: holds control characters or several lines")
-    return text
+        return one_line(data)
+    except ValueError as error:
+        raise PasswordFileError(f"{place}: {error}") from None

@@ -1,6 +1,7 @@
 """The validator's own hotkey, from a wallet's file or, for local networks, from a derivation uri."""
 
 from pathlib import Path
+from typing import Final
 
 from bittensor_core import (
     KeyfileError,
@@ -15,6 +16,9 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.settings.model import WalletSettings
+from validator.settings.reading import from_home, read_at_most
+
+MAX_BYTES: Final = 64 * 1024
 
 
 class WalletError(ValidatorError):
@@ -50,21 +54,35 @@ def load_signer(settings: WalletSettings) -> Signer:
     """
     if settings.uri is not None:
         return Signer.from_uri(settings.uri)
-    folder = Path(settings.path).expanduser()
-    place = f"hotkey `{settings.hotkey}` of wallet `{settings.name}` in {printable(str(folder))}"
-    file = folder / settings.name / "hotkeys" / settings.hotkey
+    file = hotkey_file(settings)
+    place = f"hotkey `{settings.hotkey}` of wallet `{settings.name}` in {printable(str(file.parents[2]))}"
     try:
-        data = file.read_bytes()
+        data = read_at_most(file, MAX_BYTES)
     except FileNotFoundError:
         raise HotkeyMissingError(f"{place}; check path, name and hotkey of [wallet] in the settings") from None
     except OSError as error:
         raise WalletError(f"{place}: {error.strerror or error}; check [wallet] in the settings") from None
+    if len(data) > MAX_BYTES:
+        raise WalletError(f"{place}: larger than {MAX_BYTES} bytes, which no hotkey's file is")
     signer = Signer(_keypair(_unlocked(data, place, settings.password_file), place))
     try:
         signer.sign(b"")
     except ValueError:
         raise WalletError(f"{place}: the file holds no private key") from None
     return signer
+
+
+def hotkey_file(settings: WalletSettings) -> Path:
+    """Return where the hotkey's file is, or would be.
+
+    Raises:
+        HotkeyMissingError: the wallets lie in a home folder that nobody knows.
+    """
+    try:
+        folder = from_home(Path(settings.path))
+    except FileNotFoundError as error:
+        raise HotkeyMissingError(f"{error.strerror} into wallet.path") from None
+    return folder / settings.name / "hotkeys" / settings.hotkey
 
 
 def _unlocked(data: bytes, place: str, password_file: Path | None) -> bytes:
@@ -78,7 +96,7 @@ def _unlocked(data: bytes, place: str, password_file: Path | None) -> bytes:
             f"{place}; name a file that holds its password in wallet.password_file, or use a hotkey without a password"
         )
     try:
-        return bytes(decrypt_keyfile_data(data, read_password(password_file.expanduser())))
+        return bytes(decrypt_keyfile_data(data, read_password(password_file)))
     except PasswordFileError as error:
         raise HotkeyPasswordError(f"{place}: {error}") from None
     except WrongPasswordError:

@@ -12,6 +12,7 @@ from validator.cli.output import print_line
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.settings.beginning import Beginning, begin
+from validator.settings.reading import from_home
 
 T = TypeVar("T")
 _WALLETS: Final = "~/.bittensor/wallets"
@@ -49,9 +50,9 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option
     network = _said(network, asked, "Network (finney, test, local, simulated, or a ws:// or wss:// url)", "finney")
     netuid = _said(netuid, asked, "Subnet (netuid)", None, "--netuid", int)
     path = _said(wallet_path, asked, "Folder of the wallets", Path(_WALLETS), convert=Path)
-    known = _inside(path.expanduser())
+    known = _inside(path)
     wallet = _said(wallet, asked, f"Wallet{_choice(known)}", known[0] if len(known) == 1 else "default")
-    keys = _inside(path.expanduser() / wallet / "hotkeys")
+    keys = _inside(path / wallet / "hotkeys")
     hotkey = _said(hotkey, asked, f"Hotkey{_choice(keys)}", keys[0] if len(keys) == 1 else "default")
     database = _said(database, asked, "Database (sqlite:///FILE or postgresql://…)", "sqlite:///validator.sqlite")
     settings, environment, *secrets = begin(folder, Beginning(network, netuid, path, wallet, hotkey, database))
@@ -88,7 +89,7 @@ def _said(  # noqa: PLR0913, PLR0917 - what is asked, and what may be answered
 
 def _inside(folder: Path) -> list[str]:
     try:
-        return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+        return sorted(path.name for path in from_home(folder).iterdir() if not path.name.startswith("."))
     except OSError:
         return []
 

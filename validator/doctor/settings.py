@@ -11,6 +11,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.settings import Settings, SettingsError
 from validator.settings.misnamed import strangers
+from validator.settings.reading import read_at_most
 from validator.settings.urls import without_password
 
 _FIX: Final = "correct it; config/validator.toml shows every key, `validator init` writes a new file"
@@ -37,18 +38,23 @@ def _ignored(site: Site) -> Iterator[Finding]:
 
 
 def _readable(site: Site) -> Iterator[Finding]:
-    """A url with a password in a file that others may read."""
-    url = site.settings.store.url
+    """A url with a password, or the health port's token, in a file that others may read."""
+    url, token = site.settings.store.url.reveal(), site.settings.health.token
     try:
         mode = site.file.stat().st_mode
-        with site.file.open(encoding="utf-8", errors="replace") as stream:
-            there = without_password(url.reveal()) != url.reveal() and url.reveal() in stream.read(_MOST)
+        text = read_at_most(site.file, _MOST).decode(errors="replace")
     except OSError:
         return
-    if there and mode & _OTHERS:
-        name = printable(str(site.file))
+    if not mode & _OTHERS:
+        return
+    name = printable(str(site.file))
+    if without_password(url) != url and url in text:
         seen = f"{name} holds the database's password, and other users may read it"
         yield warning("store.url", seen, f"chmod 600 {name}, or put the url into a file for VALIDATOR_STORE__URL_FILE")
+    if token is not None and token in text:
+        seen = f"{name} holds the health port's token, and other users may read it"
+        advice = f"chmod 600 {name}, or put the token into a file for VALIDATOR_HEALTH__TOKEN_FILE"
+        yield warning("health.token", seen, advice)
 
 
 def _schedule(settings: Settings) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from validator.chain.wallet import (
     HotkeyPasswordError,
     HotkeyPlainError,
     WalletError,
+    hotkey_file,
     load_signer,
 )
 from validator.doctor.finding import Check, Finding, fault, note, ok, warning
@@ -46,7 +47,10 @@ async def _look(site: Site) -> list[Finding]:
 def _found(wallet: WalletSettings, unlocked: Signer | None) -> list[Finding]:
     if wallet.uri is not None:
         return [note("wallet", "a development key, wallet.uri: anybody can have it")]
-    file = hotkey_file(wallet)
+    try:
+        file = hotkey_file(wallet)
+    except HotkeyMissingError as error:
+        return [fault("wallet", error.detail, "set wallet.path")]
     try:
         signer = unlocked or load_signer(wallet)  # unlocking takes seconds: once
     except WalletError as error:
@@ -57,11 +61,6 @@ def _found(wallet: WalletSettings, unlocked: Signer | None) -> list[Finding]:
 
 def _where_or_rights(error: WalletError, file: Path) -> str:
     return _where(file) if isinstance(error, HotkeyMissingError) else _rights(file)
-
-
-def hotkey_file(wallet: WalletSettings) -> Path:
-    """Return where the hotkey's file is, or would be."""
-    return Path(wallet.path).expanduser() / wallet.name / "hotkeys" / wallet.hotkey
 
 
 def _where(file: Path) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -9,7 +10,7 @@ from typing import Any, Final
 from validator.protocol.text import printable
 from validator.settings.gone import advice
 from validator.settings.misnamed import FILE, PREFIX, meant
-from validator.settings.reading import read_at_most
+from validator.settings.reading import one_line, read_at_most
 from validator.settings.reference import KeyReference, reference
 
 _MAX_SECRET: Final = 64 * 1024
@@ -48,13 +49,18 @@ def read_environment(environ: Mapping[str, str]) -> tuple[dict[str, Override], l
             try:
                 found[entry.dotted] = (shown, _convert(_read_secret(environ[variable]), entry))
             except (OSError, ValueError) as error:
-                reason = _unusable(environ[variable], error) if isinstance(error, OSError) else str(error)
+                reason = _unusable(environ[variable], error, entry) if isinstance(error, OSError) else str(error)
                 problems.append(f"{shown}: {entry.dotted}: the file it names cannot be used: {reason}")
     return found, problems
 
 
-def _unusable(name: str, error: OSError) -> str:
-    return f"{error.strerror}: {printable(name)} (as user {os.getuid()})"
+def _unusable(name: str, error: OSError, entry: KeyReference) -> str:
+    """Say what keeps the file from being read, but no name that may be the secret itself in the wrong variable."""
+    folder = Path(name).parent
+    there = any(part.strip("/") for part in folder.parts) and folder.is_dir()
+    hidden = entry.secret and not there and entry.pattern and re.fullmatch(entry.pattern, name)
+    shown = f"a name that is not shown, as it may be {entry.dotted} itself" if hidden else printable(name)
+    return f"{error.strerror}: {shown} (as user {os.getuid()})"
 
 
 def _read_secret(name: str) -> str:
@@ -63,15 +69,7 @@ def _read_secret(name: str) -> str:
     data = read_at_most(Path(name), _MAX_SECRET)
     if len(data) > _MAX_SECRET:
         raise ValueError(f"larger than {_MAX_SECRET} bytes")
-    try:
-        text = data.decode().strip()
-    except UnicodeDecodeError:
-        raise ValueError("not UTF-8") from None
-    if not text:
-        raise ValueError("it is empty")
-    if not text.isprintable():
-        raise ValueError("holds control characters or several lines")
-    return text
+    return one_line(data.strip()).strip()
 
 
 def _convert(text: str, entry: KeyReference) -> Any:

@@ -22,6 +22,7 @@ class KeyReference(NamedTuple):
         unit: of the value, empty if it has none.
         description: what it does.
         secret: whether its value may not be shown.
+        pattern: that its text matches; empty where none is asked for.
     """
 
     section: str
@@ -34,6 +35,7 @@ class KeyReference(NamedTuple):
     unit: str
     description: str
     secret: bool
+    pattern: str = ""
 
     @property
     def dotted(self) -> str:
@@ -75,6 +77,7 @@ def _entry(section: str, key: str, field: Any, schema: dict[str, Any]) -> KeyRef
         unit=unit,
         description=field.description,
         secret=schema.get("secret", False),
+        pattern=form.get("pattern", ""),
     )
 
 
