@@ -230,6 +230,15 @@ async def test_what_was_not_touched_is_equal_and_gives_the_same_digests_twice(se
     assert 0 < first.bodies.judged < record.dispatch_count
 
 
+async def test_answers_that_are_too_large_to_be_read_together_are_read_apart(
+    settled: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = await replayed(settled)
+    for most in (1, 5_000):
+        monkeypatch.setattr("validator.audit.replay.again._TOGETHER", most)
+        assert await replayed(settled) == together
+
+
 async def test_every_tampering_is_found_and_named(settled: Store) -> None:
     missed = {}
     for name, (tamper, expected) in TAMPERINGS.items():

@@ -9,7 +9,7 @@ import pytest
 
 from validator.protocol.capabilities import Capabilities, SandboxImage, parse_capabilities
 from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer, is_hotkey, verify, verify_document
+from validator.protocol.signatures import Signer, is_hotkey, verified_once, verify, verify_document
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Signature
 from validator.protocol.strict_json import JsonError, SchemaError
@@ -167,3 +167,20 @@ def test_every_reason_explains_itself_and_gates_are_one_to_six() -> None:
         assert reason.gate in range(7)
         assert str(reason) == reason.value == reason.value.lower()
     assert {reason.gate for reason in Reason} == set(range(7))
+
+
+def test_what_is_verified_once_is_neither_believed_nor_doubted_for_another() -> None:
+    one, other = Signer.from_uri("//One"), Signer.from_uri("//Other")
+    asked = [
+        (data, value, signer.hotkey, crypto)
+        for data in (b"a", b"b")
+        for value in (one.sign(b"a"), "0x00", "zz")
+        for signer in (one, other)
+        for crypto in ("sr25519", "ed25519", "none")
+    ]
+    plain = [verify(*each) for each in asked]
+    assert plain.count(True) == 1
+    with verified_once():
+        assert [verify(*each) for each in asked] == plain
+        assert [verify(*each) for each in asked] == plain
+    assert [verify(*each) for each in asked] == plain

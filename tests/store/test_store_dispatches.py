@@ -4,7 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 from sqlalchemy import func, select, update
-from store_examples import HOTKEYS, PYTHON, RAG, a_submission, answer_all, at, open_round, sha
+from store_examples import HOTKEYS, PYTHON, RAG, a_submission, answer_all, at, open_round, play_round, sha
 
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
@@ -46,6 +46,22 @@ async def test_a_body_comes_back_byte_for_byte(store: Store, body: bytes) -> Non
         record = (await tx.dispatches.of_round(0))[0]
     assert (record.state, record.seconds, record.http_status, record.body_bytes) == ("answered", 12.25, 200, len(body))
     assert (record.sent_at, record.received_at, record.reason) == (at(1), at(13), None)
+
+
+async def test_bodies_of_several_dispatches_are_read_together(store: Store) -> None:
+    _, plan = await open_round(store, 0, {PYTHON: HOTKEYS, RAG: HOTKEYS[:2]})
+    await answer_all(store, plan, failing=frozenset(HOTKEYS[1:2]))
+    await play_round(store, 1, {PYTHON: HOTKEYS})
+    keys = [DispatchKey(0, group.task_id, hotkey) for group in plan.groups for hotkey, _ in group.members]
+    asked, broken = [*keys[:3], *keys[5:]], keys[2]
+    mine = (answers.c.round_id == 0) & (answers.c.task_id == broken.task_id) & (answers.c.hotkey == broken.hotkey)
+    async with store.begin() as tx:
+        await tx.connection.execute(update(answers).where(mine).values(body=b"not zlib"))
+    async with store.read() as tx:
+        assert await tx.dispatches.answer_bodies([]) == {}
+        found = await tx.dispatches.answer_bodies(asked)
+    assert isinstance(found.pop(broken), DamagedError)
+    assert found == {key: f"answer of {HOTKEYS[0]}".encode() for key in (keys[0], keys[5])}
 
 
 async def test_an_answer_without_a_body_keeps_none(store: Store) -> None:

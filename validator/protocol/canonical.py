@@ -90,12 +90,20 @@ def _prepared(plain: Any) -> Any:
     if isinstance(plain, float):
         return plain if _written_alike(plain) else _number(plain)
     if isinstance(plain, dict):
-        return {key: _prepared(plain[key]) for key in sorted(plain, key=_utf16_units)}
+        return {key: _prepared(plain[key]) for key in _in_order(plain)}
     if isinstance(plain, (list, tuple)):
         return [_prepared(value) for value in plain]
     if isinstance(plain, int) and not -MAX_SAFE_INTEGER <= plain <= MAX_SAFE_INTEGER:
         raise NotCanonicalError("an integer outside ±(2**53 - 1)")
     return plain
+
+
+def _in_order(keys: dict[Any, Any]) -> list[Any]:
+    try:
+        plain = "".join(keys).isascii()
+    except TypeError:
+        plain = False
+    return sorted(keys) if plain else sorted(keys, key=_utf16_units)
 
 
 def _utf16_units(key: Any) -> bytes:

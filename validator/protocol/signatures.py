@@ -1,5 +1,9 @@
 """Hotkey signatures over documents: one typed wrapper round the SDK's Keypair (SPEC 2, 13)."""
 
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
@@ -8,6 +12,7 @@ from bittensor_core import CRYPTO_ED25519, CRYPTO_SR25519, Keypair
 from validator.protocol.sssa import Signature, signing_bytes
 
 _CRYPTO_TYPES = {"sr25519": CRYPTO_SR25519, "ed25519": CRYPTO_ED25519}
+_KNOWN: ContextVar[dict[tuple[bytes, str, str, str], bool] | None] = ContextVar("_KNOWN", default=None)
 _CRYPTO_NAMES = {code: name for name, code in _CRYPTO_TYPES.items()}
 
 
@@ -64,6 +69,26 @@ def verify(data: bytes, value: str, hotkey: str, crypto: str) -> bool:
 
     The SDK also takes signatures over `<Bytes>data</Bytes>`, as browser wallets make them; other data is other data.
     """
+    known = _KNOWN.get()
+    if known is None:
+        return _verify(data, value, hotkey, crypto)
+    key = hashlib.sha256(data).digest(), value, hotkey, crypto
+    if key not in known:
+        known[key] = _verify(data, value, hotkey, crypto)
+    return known[key]
+
+
+@contextmanager
+def verified_once() -> Iterator[None]:
+    """Inside, a signature that is verified again costs a hash: of one round, which has a bounded number of them."""
+    token = _KNOWN.set({})
+    try:
+        yield
+    finally:
+        _KNOWN.reset(token)
+
+
+def _verify(data: bytes, value: str, hotkey: str, crypto: str) -> bool:
     try:
         keypair = Keypair(ss58_address=hotkey, crypto_type=_CRYPTO_TYPES[crypto])
         signature = bytes.fromhex(value.removeprefix("0x"))

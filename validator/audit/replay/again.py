@@ -1,7 +1,9 @@
 """The gates once more, over the raw answers that are still kept."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from itertools import accumulate, groupby
+from typing import Final
 
 import msgspec
 
@@ -15,6 +17,8 @@ from validator.store import DispatchKey, Transaction
 from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
 
+_TOGETHER: Final = 1024 * 1024  # bytes of bodies that are read at once, or one body
+
 
 async def judge_again(
     tx: Transaction,
@@ -24,8 +28,8 @@ async def judge_again(
 ) -> tuple[Bodies, tuple[Difference, ...]]:
     """Return how many answers could be judged again, and where the judgements differ from the stored ones.
 
-    Bodies are read one after the other: a round's answers together may be larger than the memory. What was too costly
-    to judge is never judged again: the stored reason stands (D-27).
+    Bodies are read a few at a time: a round's answers together may be larger than the memory. What was too costly to
+    judge is never judged again: the stored reason stands (D-27).
 
     Args:
         tx: for the bodies.
@@ -36,18 +40,14 @@ async def judge_again(
     gates = StoredGates(frozen)
     counted: Counter[str] = Counter()
     damaged: list[Difference] = []
-    for record in records:
-        if record.body_bytes is None or record.seconds is None:
+    brought = [record for record in records if record.body_bytes is not None and record.seconds is not None]
+    kept = [record for record in brought if record.reason != Reason.PARSE_TOO_COSTLY]
+    counted["too_costly"] = len(brought) - len(kept)
+    async for record, body in _bodies(tx, kept):
+        if isinstance(body, DamagedError):
+            damaged.append(Difference(_path(record.key), str(body)))
             continue
-        if record.reason == Reason.PARSE_TOO_COSTLY:
-            counted["too_costly"] += 1
-            continue
-        try:
-            body = await tx.dispatches.answer_body(record.key)
-        except DamagedError as error:
-            damaged.append(Difference(_path(record.key), str(error)))
-            continue
-        if body is None:
+        if body is None or record.seconds is None:
             counted["pruned"] += 1
             continue
         if len(body) != record.body_bytes:
@@ -64,6 +64,21 @@ async def judge_again(
     )
     again = {DispatchKey(frozen.index, *key): judgement for key, judgement in gates.judgements().items()}
     return bodies, (*damaged, *_differences(frozen, stored, again))
+
+
+async def _bodies(
+    tx: Transaction, records: Sequence[Dispatch]
+) -> AsyncIterator[tuple[Dispatch, bytes | DamagedError | None]]:
+    """Yield each record with its body, read with as many others as are small enough together."""
+    for _, some in groupby(zip(records, accumulate(record.body_bytes or 0 for record in records), strict=True), _part):
+        together = [record for record, _ in some]
+        found = await tx.dispatches.answer_bodies([record.key for record in together])
+        for record in together:
+            yield record, found.pop(record.key, None)
+
+
+def _part(counted: tuple[Dispatch, int]) -> int:
+    return counted[1] // _TOGETHER
 
 
 def _differences(

@@ -4,17 +4,19 @@ import asyncio
 import multiprocessing
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, Self
 
 from sqlalchemy.exc import DBAPIError
 
 from validator.audit.replay.report import RoundReplay
 from validator.audit.replay.rounds import replay_round
-from validator.store import Transaction, open_store
+from validator.store import Store, Transaction, open_store
+from validator.store.inline import inline_creator
 from validator.store.schema import unreachable
 from validator.store.urls import parse_url
 
-_BATCH: Final = 8  # rounds for which a store is opened once
+_BATCH: Final = 8  # rounds whose results wait for each other
 
 
 async def round_ids(tx: Transaction, since: int = 0) -> tuple[int, ...]:
@@ -37,12 +39,13 @@ def replay_rounds(url: str, ids: Sequence[int], jobs: int = 1) -> Iterator[Round
     """
     batches = batches_of(ids)
     if jobs == 1:
-        for batch in batches:
-            yield from replay_batch(url, batch)
+        with Replayer(url) as replayer:
+            for batch in batches:
+                yield from replayer.replays(batch)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(batches) or 1), mp_context=context) as pool:
-        running = [pool.submit(replay_batch, url, batch) for batch in batches]
+    with ProcessPoolExecutor(min(jobs, len(batches) or 1), context, _open_here, (url,)) as pool:
+        running = [pool.submit(_replay_here, batch) for batch in batches]
         try:
             for future in running:
                 yield from future.result()
@@ -57,16 +60,57 @@ def batches_of(ids: Sequence[int]) -> list[Sequence[int]]:
 
 def replay_batch(url: str, ids: Sequence[int]) -> list[RoundReplay]:
     """Return the replays of a few rounds."""
-    try:
-        return asyncio.run(_replay_batch(url, ids))
-    except DBAPIError as error:
-        raise unreachable(parse_url(url), error) from None
+    with Replayer(url) as replayer:
+        return replayer.replays(ids)
 
 
-async def _replay_batch(url: str, ids: Sequence[int]) -> list[RoundReplay]:
-    async with open_store(url) as store:
+@dataclass(slots=True)
+class Replayer:
+    """A store that stays open from batch to batch: opening it and preparing the statements takes as long as a round.
+
+    Args:
+        url: of the store.
+    """
+
+    url: str
+    _runner: asyncio.Runner = field(init=False, default_factory=asyncio.Runner)
+    _store: Store | None = field(init=False, default=None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._runner as runner:
+            if self._store is not None:
+                runner.run(self._store.close())
+
+    def replays(self, ids: Sequence[int]) -> list[RoundReplay]:
+        """Return the replays of rounds; those that are not in the store are left out.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        try:
+            return self._runner.run(self._replays(ids))
+        except DBAPIError as error:
+            raise unreachable(parse_url(self.url), error) from None
+
+    async def _replays(self, ids: Sequence[int]) -> list[RoundReplay]:
+        if self._store is None:
+            self._store = await open_store(self.url, async_creator_fn=inline_creator(parse_url(self.url)))
         found = []
         for round_id in ids:
-            async with store.read() as tx:
+            async with self._store.read() as tx:
                 found.append(await replay_round(tx, round_id))
-    return [replay for replay in found if replay is not None]
+        return [replay for replay in found if replay is not None]
+
+
+_here: list[Replayer] = []  # of a process of the pool, which ends with it
+
+
+def _open_here(url: str) -> None:
+    _here.append(Replayer(url))
+
+
+def _replay_here(ids: Sequence[int]) -> list[RoundReplay]:
+    return _here[0].replays(ids)

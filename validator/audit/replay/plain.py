@@ -1,16 +1,28 @@
 """Comparing values by their canonical bytes."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from validator.audit.replay.compare import Difference, first_difference
 from validator.protocol.canonical import canonical_bytes
 
+_WRITTEN: Final = msgspec.json.Encoder(order="sorted")
+
 
 def compared(path: str, stored: Any, recomputed: Any) -> Difference | None:
     """Return the first difference of two values, None if their canonical bytes are the same."""
+    if _alike(stored, recomputed):
+        return None
     return compared_bytes(path, canonical_bytes(stored), canonical_bytes(recomputed))
+
+
+def _alike(stored: Any, recomputed: Any) -> bool:
+    """Whether two values of plain JSON are written alike already: then their canonical bytes are the same, too."""
+    try:
+        return _WRITTEN.encode(stored) == _WRITTEN.encode(recomputed)
+    except (TypeError, ValueError):
+        return False
 
 
 def compared_bytes(path: str, stored: bytes, recomputed: bytes) -> Difference | None:

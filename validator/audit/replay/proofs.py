@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from sqlalchemy import Row
+
 from validator.audit.replay.compare import Difference
 from validator.audit.replay.plain import compared
 from validator.kinds.registry import group_proof
@@ -34,15 +36,15 @@ class StoredProof(NamedTuple):
         return version if version in PROOF_VERSIONS else PROOF_VERSION
 
 
-async def stored_proof(tx: Transaction, task_id: str) -> StoredProof:
-    """Return what the store keeps as a task's proof."""
+async def stored_proof(tx: Transaction, task_id: str, packed: Row[Any] | None) -> StoredProof:
+    """Return what the store keeps as a task's proof, from its row."""
     path = _path(task_id)
+    if packed is None:
+        return StoredProof(None, None, Difference(path, "missing in the store"))
     try:
-        record = await tx.proofs.of_task(task_id)
+        record = await tx.proofs.unpacked(packed)
     except DamagedError as error:
         return StoredProof(None, None, Difference(path, str(error)))
-    if record is None:
-        return StoredProof(None, None, Difference(path, "missing in the store"))
     try:
         document: Any = decode_plain(record.document, limit=len(record.document))
     except JsonError as error:

@@ -18,7 +18,7 @@ from validator.audit.replay.frozen import input_differences
 from validator.audit.replay.plain import compared, compared_bytes
 from validator.audit.replay.proofs import Settled, proof_again, proof_difference, proofs_of_nothing, stored_proof
 from validator.audit.replay.report import Bodies, RoundReplay
-from validator.audit.replay.stored import stored_plan_rows, stored_rows
+from validator.audit.replay.stored import StoredRows
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
@@ -31,6 +31,7 @@ from validator.protocol.round import (
     VoidTask,
 )
 from validator.protocol.round.forms import outcome_form, read_input, results_form
+from validator.protocol.signatures import verified_once
 from validator.protocol.text import printable
 from validator.scoring import UnknownScoringVersionError, Version, version
 from validator.store import DispatchKey, Transaction
@@ -51,7 +52,10 @@ async def replay_round(tx: Transaction, round_id: int) -> RoundReplay | None:
         round_id: which one.
     """
     stored = await tx.rounds.get(round_id)
-    return None if stored is None else await _Replay(tx, stored).run()
+    if stored is None:
+        return None
+    with verified_once():
+        return await _Replay(tx, stored).run()
 
 
 @dataclass(slots=True)
@@ -61,6 +65,10 @@ class _Replay:
     found: list[Difference] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)
     bodies: Bodies = field(default_factory=Bodies)
+    _rows_of: StoredRows = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._rows_of = StoredRows(self.tx, self.stored.record)
 
     @property
     def round_id(self) -> int:
@@ -122,7 +130,7 @@ class _Replay:
             return None
         self.digests["plan"] = digest(plan)
         derived = plan_rows(frozen, plan)
-        stored = await self._read("plan", stored_plan_rows(self.tx, self.round_id))
+        stored = await self._read("plan", self._rows_of.plan())
         for part, rows in derived.items():
             self._note(None if stored is None else compared(part, stored[part], rows))
         return plan
@@ -146,8 +154,8 @@ class _Replay:
 
     async def _results(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan) -> RoundResults | None:
         """Return what came back, None if some of it is not there any more."""
-        tasks = await self._read("tasks", self.tx.tasks.of_round(self.round_id))
-        records = await self._read("dispatches", self.tx.dispatches.of_round(self.round_id))
+        tasks = await self._read("tasks", self._rows_of.tasks())
+        records = await self._read("dispatches", self._rows_of.dispatches())
         answers = await self._read("answers", self.tx.submissions.judgements(self.round_id))
         if tasks is None or records is None or answers is None:
             return None
@@ -218,10 +226,12 @@ class _Replay:
             self._note(compared("input.filled", filled_entered(stored), filled_rows(frozen)))
 
     async def _proofs(self, settled: Settled, queued: Collection[QueuedRerun]) -> None:
-        """Hold the stored proofs, one by one as they may be large, against those made again in the form they have."""
+        """Hold the stored proofs, one unpacked at a time, against those made again in the form they have."""
         digests: dict[str, str] = {}
-        for task_id in (group.task_id for group in settled[3].groups):
-            stored = await stored_proof(self.tx, task_id)
+        task_ids = [group.task_id for group in settled[3].groups]
+        packed = await self.tx.proofs.packed(*task_ids)
+        for task_id in task_ids:
+            stored = await stored_proof(self.tx, task_id, packed.get(task_id))
             again = self._computed("proofs", partial(proof_again, settled, task_id, queued, stored.version))
             if again is None:
                 return
@@ -235,7 +245,7 @@ class _Replay:
         if "outcome" in self.digests:
             self.digests["rows"] = digest(derived)
         for part, rows in derived.items():
-            stored = await self._read(part, stored_rows(self.tx, self.stored.record, part))
+            stored = await self._read(part, self._rows_of.part(part))
             self._note(None if stored is None else compared(part, stored, rows))
 
     async def _read(self, part: str, load: Awaitable[T]) -> T | None:

@@ -1,5 +1,6 @@
 """The rows of a round as the tables hold them, in the form of `derived`."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -7,8 +8,9 @@ import msgspec
 from validator.audit.replay.derived import Rows, plain
 from validator.audit.replay.entered import as_added
 from validator.store import Transaction
+from validator.store.dispatch import Dispatch
 from validator.store.outcome_rows import TaskEnd
-from validator.store.records import RoundRecord
+from validator.store.records import GroupRecord, RoundRecord, TaskRecord
 
 _TASK_COLUMNS = (
     "position",
@@ -22,61 +24,94 @@ _TASK_COLUMNS = (
 )
 
 
-async def stored_plan_rows(tx: Transaction, round_id: int) -> Rows:
-    """Return tasks, groups and dispatches as opening the round stored them."""
-    tasks = {task.task_id: task for task in await tx.tasks.of_round(round_id)}
-    return {
-        "tasks": {
-            name: msgspec.to_builtins({column: getattr(task, column) for column in _TASK_COLUMNS})
-            for name, task in tasks.items()
-        },
-        "groups": {g.task_id: msgspec.to_builtins(g) for g in (await tx.groups.plan_of(round_id)).groups},
-        "dispatches": {
-            f"{record.key.task_id}/{record.key.hotkey}": {
-                "skill_type": str(record.skill_type),
-                "role": record.role,
-                "rank": record.rank,
-            }
-            for record in await tx.dispatches.of_round(round_id)
-        },
-    }
+@dataclass(slots=True)
+class StoredRows:
+    """The rows of one round in a transaction; what several parts are made of is read once.
+
+    Args:
+        tx: for reading.
+        record: of the round.
+    """
+
+    tx: Transaction
+    record: RoundRecord
+    _tasks: tuple[TaskRecord, ...] | None = None
+    _groups: tuple[GroupRecord, ...] | None = None
+    _dispatches: tuple[Dispatch, ...] | None = None
+
+    async def tasks(self) -> tuple[TaskRecord, ...]:
+        """Return the round's tasks, in the order of the plan."""
+        if self._tasks is None:
+            self._tasks = await self.tx.tasks.of_round(self.record.round_id)
+        return self._tasks
+
+    async def groups(self) -> tuple[GroupRecord, ...]:
+        """Return its groups, in the order of the plan."""
+        if self._groups is None:
+            self._groups = await self.tx.groups.of_round(self.record.round_id)
+        return self._groups
+
+    async def dispatches(self) -> tuple[Dispatch, ...]:
+        """Return its dispatches, in the order of the plan."""
+        if self._dispatches is None:
+            self._dispatches = await self.tx.dispatches.of_round(self.record.round_id)
+        return self._dispatches
+
+    async def plan(self) -> Rows:
+        """Return tasks, groups and dispatches as opening the round stored them."""
+        return {
+            "tasks": {
+                task.task_id: msgspec.to_builtins({column: getattr(task, column) for column in _TASK_COLUMNS})
+                for task in await self.tasks()
+            },
+            "groups": {group.plan.task_id: msgspec.to_builtins(group.plan) for group in await self.groups()},
+            "dispatches": {
+                f"{record.key.task_id}/{record.key.hotkey}": {
+                    "skill_type": str(record.skill_type),
+                    "role": record.role,
+                    "rank": record.rank,
+                }
+                for record in await self.dispatches()
+            },
+        }
+
+    async def part(self, name: str) -> Any:
+        """Return one part of what settling the round stored."""
+        return plain(name, await _PARTS[name](self))
 
 
-async def stored_rows(tx: Transaction, record: RoundRecord, part: str) -> Any:
-    """Return one part of what settling the round stored."""
-    return plain(part, await _PARTS[part](tx, record))
+async def _summary(rows: StoredRows) -> Any:
+    return rows.record
 
 
-async def _summary(_tx: Transaction, record: RoundRecord) -> Any:
-    return record
+async def _task_ends(rows: StoredRows) -> Any:
+    return [TaskEnd(task.task_id, task.state, task.reason) for task in await rows.tasks()]
 
 
-async def _task_ends(tx: Transaction, record: RoundRecord) -> Any:
-    return [TaskEnd(task.task_id, task.state, task.reason) for task in await tx.tasks.of_round(record.round_id)]
+async def _group_ends(rows: StoredRows) -> Any:
+    return [group.outcome for group in await rows.groups() if group.outcome]
 
 
-async def _group_ends(tx: Transaction, record: RoundRecord) -> Any:
-    return [group.outcome for group in await tx.groups.of_round(record.round_id) if group.outcome]
+async def _scores(rows: StoredRows) -> Any:
+    return await rows.tx.scores.of_round(rows.record.round_id)
 
 
-async def _scores(tx: Transaction, record: RoundRecord) -> Any:
-    return await tx.scores.of_round(record.round_id)
+async def _agreements(rows: StoredRows) -> Any:
+    return await rows.tx.agreements.of_round(rows.record.round_id)
 
 
-async def _agreements(tx: Transaction, record: RoundRecord) -> Any:
-    return await tx.agreements.of_round(record.round_id)
+async def _flags(rows: StoredRows) -> Any:
+    return [found.flag for found in await rows.tx.flags.of_round(rows.record.round_id)]
 
 
-async def _flags(tx: Transaction, record: RoundRecord) -> Any:
-    return [found.flag for found in await tx.flags.of_round(record.round_id)]
+async def _reputation_events(rows: StoredRows) -> Any:
+    return [found.event for found in await rows.tx.reputations.of_round(rows.record.round_id)]
 
 
-async def _reputation_events(tx: Transaction, record: RoundRecord) -> Any:
-    return [found.event for found in await tx.reputations.of_round(record.round_id)]
-
-
-async def _window_entries(tx: Transaction, record: RoundRecord) -> Any:
-    return as_added(await tx.windows.of_round(record.round_id), await tx.reruns.of_round(record.round_id))
+async def _window_entries(rows: StoredRows) -> Any:
+    return as_added(
+        await rows.tx.windows.of_round(rows.record.round_id), await rows.tx.reruns.of_round(rows.record.round_id)
+    )
 
 
 _PARTS = {

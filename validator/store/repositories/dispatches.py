@@ -5,14 +5,14 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Table, and_, func, select, update
+from sqlalchemy import ColumnElement, Row, Table, and_, func, select, tuple_, update
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS, Reason
 from validator.protocol.round import Passed, RawAnswer, RoundInput, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.store.dispatch import Dispatch, DispatchKey, DispatchState
-from validator.store.errors import MismatchError, WrongStateError
+from validator.store.errors import DamagedError, MismatchError, WrongStateError
 from validator.store.repositories.base import Repository
 from validator.store.repositories.scores import Scores
 from validator.store.repositories.submissions import Submissions
@@ -238,6 +238,23 @@ class Dispatches(Repository):
         """
         blob = await self._scalar(select(answers.c.body).where(_at(answers, key)))
         return None if blob is None else await self._packing.unpack(blob)
+
+    async def answer_bodies(self, keys: Sequence[DispatchKey]) -> dict[DispatchKey, bytes | DamagedError]:
+        """Return what `answer_body` does of several dispatches of one round; those without a body are absent."""
+        if not keys:
+            return {}
+        names = tuple_(answers.c.task_id, answers.c.hotkey).in_([(key.task_id, key.hotkey) for key in keys])
+        statement = select(answers).where(answers.c.round_id == keys[0].round_id, names)
+        return {
+            DispatchKey(row.round_id, row.task_id, row.hotkey): await self._body(row.body)
+            for row in await self._all(statement)
+        }
+
+    async def _body(self, blob: bytes) -> bytes | DamagedError:
+        try:
+            return await self._packing.unpack(blob)
+        except DamagedError as error:
+            return error
 
     async def _move(self, key: DispatchKey, allowed: Sequence[DispatchState], values: dict[str, Any]) -> None:
         open_round = select(rounds.c.round_id).where(rounds.c.round_id == key.round_id, rounds.c.state == "open")

@@ -33,14 +33,24 @@ class Proofs(Repository):
         Raises:
             DamagedError: its bytes cannot be read.
         """
-        row = await self._first(select(proofs).where(proofs.c.task_id == task_id))
-        return None if row is None else await self._record(row)
+        found = await self.packed(task_id)
+        return await self.unpacked(found[task_id]) if found else None
+
+    async def packed(self, *task_ids: str) -> dict[str, Row[Any]]:
+        """Return the rows of tasks that have a proof, by task id, for `unpacked`: together they may be large."""
+        found = await self._all(select(proofs).where(proofs.c.task_id.in_(task_ids)))
+        return {row.task_id: row for row in found}
+
+    async def unpacked(self, row: Row[Any]) -> ProofRecord:
+        """Return the proof of a row.
+
+        Raises:
+            DamagedError: its bytes cannot be read.
+        """
+        document = await self._packing.unpack(row.document)
+        return ProofRecord(row.round_id, row.task_id, row.checksum, row.digest, document)
 
     async def tasks_of(self, round_id: int) -> tuple[str, ...]:
         """Return the ids of the tasks of a round that have a proof, sorted."""
         found = await self._all(select(proofs.c.task_id).where(proofs.c.round_id == round_id))
         return tuple(sorted(row.task_id for row in found))
-
-    async def _record(self, row: Row[Any]) -> ProofRecord:
-        document = await self._packing.unpack(row.document)
-        return ProofRecord(row.round_id, row.task_id, row.checksum, row.digest, document)

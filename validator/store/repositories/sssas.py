@@ -48,9 +48,19 @@ class Sssas(Repository):
         Raises:
             DamagedError: missing, damaged, or of another version's form.
         """
-        data = await self.get(sha256)
-        if data is None:
+        return await self.read(
+            sha256, await self._scalar(select(sssas.c.document).where(sssas.c.sha256 == sha256)), kind
+        )
+
+    async def read(self, sha256: str, blob: bytes | None, kind: type[T]) -> T:
+        """Return a document of this table whose bytes were read already; None: there is none.
+
+        Raises:
+            DamagedError: as `load`.
+        """
+        if blob is None:
             raise DamagedError(f"no attestation or plan {sha256}")
+        data = await self._packing.unpack(blob, sha256)
         try:
             return typed.decode(data, kind)
         except msgspec.MsgspecError:

@@ -26,7 +26,7 @@ from validator.store.repositories.base import Repository
 from validator.store.repositories.raw_answers import RawDigests
 from validator.store.repositories.runs import WorkflowRuns
 from validator.store.repositories.sssas import Sssas
-from validator.store.tables import dispatches, tasks
+from validator.store.tables import dispatches, sssas, tasks
 
 T = TypeVar("T", Submission, WorkflowSubmission)
 _RUN: Final = "run_sha256"
@@ -79,18 +79,22 @@ class Submissions(Repository):
         return await (self._ran(row) if _RUN in row.submission else self._submission(row))
 
     async def _submission(self, row: Row[Any]) -> Submission:
-        sssa = await Sssas(self._connection, self._packing).load(row.signed_sha256, Sssa)
+        sssa = await self._signed.read(row.signed_sha256, row.signed_document, Sssa)
         return _converted(row, {**row.submission, "sssa": sssa}, Submission)
 
     async def _ran(self, row: Row[Any]) -> WorkflowSubmission:
-        plan = await Sssas(self._connection, self._packing).load(row.signed_sha256, WorkflowPlan)
+        plan = await self._signed.read(row.signed_sha256, row.signed_document, WorkflowPlan)
         rest = dict(row.submission)
         run = await WorkflowRuns(self._connection, self._packing).load(rest.pop(_RUN))
         return _converted(row, {**rest, "plan": plan, "run": run}, WorkflowSubmission)
 
+    @property
+    def _signed(self) -> Sssas:
+        return Sssas(self._connection, self._packing)
+
     async def columns(self, submission: Passed) -> dict[str, Any]:
         """Keep what a submission holds by hash; return the columns that name it, the rest as JSON."""
-        signed = Sssas(self._connection, self._packing)
+        signed = self._signed
         rest = {name: getattr(submission, name) for name in submission.__struct_fields__}
         if isinstance(submission, Submission):
             await signed.put(rest.pop("sssa"), submission.sssa_sha256)
@@ -114,8 +118,11 @@ def round_key(row: Row[Any]) -> str:
 
 def _of_round(round_id: int) -> Select[Any]:
     its_task = and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id)
-    found = select(dispatches).join(tasks, its_task).where(dispatches.c.round_id == round_id)
-    return found.order_by(tasks.c.position, dispatches.c.rank)
+    documents = sssas.c.document.label("signed_document")
+    found = select(dispatches, documents).join(tasks, its_task).where(dispatches.c.round_id == round_id)
+    return found.outerjoin(sssas, sssas.c.sha256 == dispatches.c.signed_sha256).order_by(
+        tasks.c.position, dispatches.c.rank
+    )
 
 
 def _alone(found: Sequence[Row[Any]], void: Sequence[VoidTask]) -> tuple[VoidDispatch, ...]:
