@@ -1,6 +1,7 @@
 """Histories in a log's inputs follow from the rounds before: a forged one would draw other groups (SPEC 8)."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,8 @@ def test_a_history_that_does_not_follow_is_found_in_its_line(
 ) -> None:
     path = tmp_path / "log"
     path.write_bytes(logs[0])
-    assert verify_file(path).pending == 4
+    found = verify_file(path)
+    assert (found.pending, found.word.get("pasts from before the file")) == (4, None)
     path.write_bytes(with_document(logs[0], "input", change, 3))
     with pytest.raises(FaultError) as caught:
         verify_file(path)
@@ -110,10 +112,19 @@ def test_nobody_has_a_past_before_the_first_round(logs: tuple[bytes, bytes], tmp
     assert caught.value.round_id == "0"
 
 
+def pasts(log: bytes) -> int:
+    """How many miners the first input of a log gives reputations."""
+    document = next(json.loads(line)["input"] for line in log.splitlines() if line.startswith(b'{"input":'))
+    many = sum(bool(miner["reputations"]) for miner in document["miners"])
+    assert many
+    return many
+
+
 def test_a_part_of_a_log_is_held_to_what_it_shows(logs: tuple[bytes, bytes], tmp_path: Path) -> None:
     path = tmp_path / "part"
     path.write_bytes(with_document(logs[1], "input", more_failures, 1))  # how often before the part is not known
-    assert verify_file(path).first_round == 2
+    found = verify_file(path)
+    assert (found.first_round, found.word["pasts from before the file"]) == (2, pasts(logs[1]))
     path.write_bytes(with_document(logs[1], "input", another_role, 1))
     with pytest.raises(FaultError, match="recent_roles"):
         verify_file(path)

@@ -127,6 +127,15 @@ def test_missing_repeated_and_exchanged_lines_are_found_where_they_are(whole: by
         assert fault_of(verify, b"".join(swapped)).line == i + 1, i
 
 
+def test_a_file_mixed_from_two_logs_of_one_validator_parts_where_the_other_begins(whole: bytes, verify: Verify) -> None:
+    ours, others = lines_of(whole), lines_of(forged(whole, 0, lambda receipt: receipt))  # the same, signed again
+    assert verify(b"".join(others)) is not None
+    for i in range(1, len(ours)):
+        next_receipt = next((j for j in range(i, len(ours)) if ours[j] != others[j]), None)
+        if next_receipt is not None:
+            assert fault_of(verify, b"".join(ours[:i] + others[i:])).line == next_receipt + 1, i
+
+
 def test_a_file_that_ends_too_early_says_where(whole: bytes, verify: Verify) -> None:
     lines = lines_of(whole)
     cut = fault_of(verify, whole[:-1])

@@ -39,6 +39,7 @@ def test_late_qualities_verify_from_the_file_alone(log: Log, tmp_path: Path) -> 
     path.write_bytes(with_document(log.whole, "input", lambda _: None, 1))
     found = verify_file(path)
     assert (dict(found.rounds), found.filled, found.filled_before) == ({"settled": 3}, 3, 0)
+    assert found.word["late qualities without a result"] == 6  # of the last two rounds
 
 
 def test_a_file_that_begins_later_takes_older_answers_at_the_validators_word(log: Log, tmp_path: Path) -> None:

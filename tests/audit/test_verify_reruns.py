@@ -73,6 +73,7 @@ def test_results_are_held_against_the_rounds_that_asked_for_them(
 ) -> None:
     found = verify_file(logs[log])
     assert (found.reruns, found.reruns_before) == (held, before)
+    assert found.word["reruns without a result"] == 2  # those that the last round chose, whoever was drawn
 
 
 def verified(logs: dict[str, Path], log: str, change: Callable[[Results, dict[str, Any]], object], at: int) -> Verified:

@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from audit_file import export, forged, lines_of
+from audit_file import export, lines_of, with_weights
 from explained import HOTKEYS
 from pay_world import BROKEN, FAILING, WITHDRAWN, PayWorld
 from world import VALIDATOR
@@ -17,19 +16,12 @@ from world import VALIDATOR
 from validator.audit.log import ChainRow, FaultError, Verified, row_fault, verify_file
 from validator.audit.log.fates import Confirmed, Fates
 from validator.audit.log.salts import WrongReceiptError
-from validator.chain.simulated import SimulatedChain
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
-from validator.cli.audit_rows import HeldRow, held_rows
-from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.limits import MAX_LOG_LINE
-from validator.protocol.receipt import FateLink, FateState, Receipt, WeightsLink, wrapped
+from validator.protocol.receipt import FateLink, FateState, WeightsLink
 from validator.protocol.skill_types import SkillType
-from validator.protocol.strict_json import decode_plain
+from validator.protocol.weights_document import Owner, WeightedMiner, WeightsDocument
 from validator.rounds.prepare import Prepared
 from validator.rounds.receipts import close_epoch
 from validator.rounds.settle import settle_round
-from validator.sources import VirtualClock
 from validator.store import open_store
 from validator.telemetry import Event
 
@@ -75,23 +67,6 @@ def verified(data: bytes, folder: Path) -> Verified:
     path = folder / "file.jsonl"
     path.write_bytes(data)
     return verify_file(path)
-
-
-def with_weights(whole: bytes, which: int, change: Callable[[Weights], object]) -> bytes:
-    """A log in which the validator wrote the line of a vector differently, and signed that."""
-    lines = [data[:-1] for data in lines_of(whole)]
-    place = [i for i, data in enumerate(lines) if data.startswith(b'{"weights":')][which]
-    document = decode_plain(lines[place][len(b'{"weights":') : -1], limit=MAX_LOG_LINE)
-    change(document)
-    lines[place] = wrapped("weights", canonical_bytes(document))
-
-    def name(receipt: Receipt) -> Receipt:
-        assert isinstance(receipt.weights, WeightsLink)
-        link = msgspec.structs.replace(receipt.weights, sha256=sha256_hex(lines[place]))
-        return msgspec.structs.replace(receipt, weights=link)
-
-    number = sum(data.startswith(b'{"receipt":') for data in lines[:place]) - 1
-    return forged(b"".join(data + b"\n" for data in lines), number, name)
 
 
 def test_every_vector_follows_from_the_file_alone(log: tuple[str, bytes, bytes], tmp_path: Path) -> None:
@@ -157,6 +132,17 @@ def test_an_unpaid_reason_that_is_dropped_is_found_out(log: tuple[str, bytes, by
 
 SENT = WeightsLink(1, 0, 7, 100, "aa", "1.1.0", None, "0" * 64)
 KEPT = msgspec.structs.replace(SENT, reason="weights_dry_run")
+ROW = WeightsDocument(
+    ("assessments", "workflows"),
+    "3",
+    "4",
+    None,
+    Owner("Seven", 7),
+    (WeightedMiner("Four", 4, 1.0, 0.0, 0.99),),
+    0.0,
+    0.01,
+    ((4, 65_535), (7, 9)),
+)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +164,7 @@ def test_a_fate_follows_what_was_sent_and_an_epoch_is_confirmed_once(
     found = Fates()
     found.begin(0)
     for sequence, link in ((1, SENT), (2, KEPT), (3, SENT)):
-        found.sent(sequence, link, ((4, 65_535), (7, 9)))
+        found.sent(sequence, link, ROW)
 
     def tell() -> None:
         for weights, state, block in fates:
@@ -186,43 +172,11 @@ def test_a_fate_follows_what_was_sent_and_an_epoch_is_confirmed_once(
 
     if path is None:
         tell()
-        assert found.newest == {(1, 0): Confirmed(1, 0, 7, 3, 101, ((4, 65_535), (7, 9)))}
+        assert found.newest == {(1, 0): Confirmed(1, 0, 7, 3, 101, ROW.row, ("Four", "Seven"))}
         return
     with pytest.raises(WrongReceiptError) as caught:
         tell()
     assert caught.value.path == path
-
-
-async def test_the_rows_that_stand_on_chain_are_held_against_the_file(
-    log: tuple[str, bytes, bytes], tmp_path: Path
-) -> None:
-    clock = VirtualClock(datetime(2026, 1, 1, tzinfo=UTC))
-    rules = SubnetRules(seed="r", genesis=int(clock.now().timestamp()), block_time_s=1.0, weights_rate_limit=0)
-    subnet = SimulatedSubnet.create(rules, clock)
-    chain = SimulatedChain(subnet, "")
-    found = replace(verified(log[1], tmp_path), confirmed=(Confirmed(1, 0, 7, 3, 2, ((1, 65_535), (2, 13_107))),))
-
-    async def held() -> HeldRow:
-        (one,) = await held_rows(chain, found)
-        return one
-
-    assert (await held()).fault == f"{VALIDATOR.hotkey} is not registered on netuid 1"
-    subnet.register(VALIDATOR.hotkey, stake_tao=1.0, validator_permit=True)
-    for name in ("a", "b"):
-        subnet.register(name)
-    await clock.advance(2.0)
-    subnet.set_weights(VALIDATOR.hotkey, 0, {1: 1.0, 2: 0.2})
-    assert (await held()) == HeldRow(ChainRow(1, 0, 0, 2, ((1, 65_535), (2, 13_107))), None)
-    subnet.set_weights(VALIDATOR.hotkey, 0, {1: 1.0, 2: 0.3})
-    one = await held()
-    assert (one.holds, "uid 2: 19660 on chain, 13107 in" in (one.fault or "")) == (False, True)
-    await clock.advance(3.0)
-    subnet.set_weights(VALIDATOR.hotkey, 0, {1: 1.0})
-    assert "the chain has weights of block 5" in ((await held()).fault or "")
-    hidden = SimulatedSubnet.create(msgspec.structs.replace(rules, reveal_epochs=1), clock)
-    hidden.register(VALIDATOR.hotkey, stake_tao=1.0, validator_permit=True)
-    (one,) = await held_rows(SimulatedChain(hidden, ""), found)
-    assert (one.holds, one.fault is None) == (True, False)
 
 
 def test_a_row_on_chain_is_held_against_the_newest_confirmed_vector(
@@ -232,7 +186,7 @@ def test_a_row_on_chain_is_held_against_the_newest_confirmed_vector(
     row = ChainRow(1, 0, 3, 120, ((4, 65_535), (7, 9)))
     assert row_fault(found, row) == "netuid 1, mechanism 0: the file has no confirmed vector"
     told = msgspec.structs.replace
-    found = replace(found, confirmed=(Confirmed(1, 0, 7, 3, 101, row.row),))
+    found = replace(found, confirmed=(Confirmed(1, 0, 7, 3, 101, row.row, ("Four", "Seven")),))
     assert row_fault(found, row) is None
     assert "block 100" in (row_fault(found, told(row, block=100)) or "")
     assert "uid 7: 10 on chain, 9 in" in (row_fault(found, told(row, row=((4, 65_535), (7, 10)))) or "")

@@ -135,7 +135,7 @@ def test_a_file_is_held_to_what_its_owner_anchored_on_chain(exported: Path, tmp_
     other = tmp_path / "other.jsonl"
     other.write_bytes(exported.read_bytes().replace(f'hotkey":"{owner}'.encode(), b'hotkey":"' + b"x" * 30))
     done = called("audit", "verify", str(other), "--chain", "--config", str(config))
-    assert (done.returncode, "is no ss58 address" in done.stdout) == (1, True)
+    assert (done.returncode, "line 1, receipt" in done.stdout) == (1, True)
 
 
 def test_what_is_no_log_and_what_is_not_there_is_bad_input(tmp_path: Path, example: Example) -> None:

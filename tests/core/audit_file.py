@@ -10,7 +10,7 @@ from validator.audit.log import EVERY, audit_lines, first_sequence
 from validator.audit.log.showing import Truths
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.limits import MAX_LOG_LINE
-from validator.protocol.receipt import Receipt, RoundEnd, line, wrapped
+from validator.protocol.receipt import Receipt, RoundEnd, WeightsLink, line, wrapped
 from validator.protocol.signatures import Signer
 from validator.protocol.strict_json import decode, decode_plain
 from validator.store import Store
@@ -89,6 +89,23 @@ def with_document(whole: bytes, kind: str, change: Change, round_id: int = 0) ->
         end: RoundEnd | None = receipt.round
         assert end is not None
         return other_round(receipt, lines=msgspec.structs.replace(end.lines, **{kind: digest}))
+
+    number = sum(data.startswith(b'{"receipt":') for data in lines[:place]) - 1
+    return forged(b"".join(data + b"\n" for data in lines), number, name)
+
+
+def with_weights(whole: bytes, which: int, change: Change) -> bytes:
+    """A log in which the validator wrote the line of a vector differently, and signed that."""
+    lines = [data[:-1] for data in lines_of(whole)]
+    place = [i for i, data in enumerate(lines) if data.startswith(b'{"weights":')][which]
+    document = decode_plain(lines[place][len(b'{"weights":') : -1], limit=MAX_LOG_LINE)
+    change(document)
+    lines[place] = wrapped("weights", canonical_bytes(document))
+
+    def name(receipt: Receipt) -> Receipt:
+        assert isinstance(receipt.weights, WeightsLink)
+        link = msgspec.structs.replace(receipt.weights, sha256=sha256_hex(lines[place]))
+        return msgspec.structs.replace(receipt, weights=link)
 
     number = sum(data.startswith(b'{"receipt":') for data in lines[:place]) - 1
     return forged(b"".join(data + b"\n" for data in lines), number, name)

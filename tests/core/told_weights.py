@@ -46,7 +46,7 @@ async def told(store: Store) -> Told:
         if receipt.weights is not UNSET:
             document = await _document(store, receipt)
             vectors[number] = receipt.weights, document
-            checked.sent(number, receipt.weights, document.row)
+            checked.sent(number, receipt.weights, document)
         if receipt.fate is not UNSET:
             fates.append(receipt.fate)
             checked.add(number, receipt.fate)

@@ -1,6 +1,5 @@
 """How far an audit file goes: to a digest that is given, or to what its owner anchored on chain."""
 
-import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,12 +7,9 @@ from typing import Any, Final, NamedTuple
 
 import typer
 
-from validator.audit.log import Reach, Verified
+from validator.audit.log import Reach, Verified, look_for
 from validator.chain.base import Chain, MissingError
-from validator.daemon.world import reading_chain
 from validator.protocol.anchor import anchor_of
-from validator.settings import Settings
-from validator.sources import SystemClock
 
 _DIGEST: Final = re.compile("[0-9A-Fa-f]{64}")
 
@@ -45,9 +41,8 @@ class Beyond(NamedTuple):
 
     def look(self, path: Path) -> None:
         """Look for the receipts in a file that holds."""
-        for reach in (self.reach, self.anchored and self.anchored.reach):
-            if reach is not None:
-                reach.look(path)
+        both = (self.reach, self.anchored and self.anchored.reach)
+        look_for(path, [reach for reach in both if reach is not None])
 
     @property
     def reached(self) -> bool:
@@ -86,22 +81,16 @@ def named(digest: str | None) -> Reach | None:
     return Reach(digest.lower())
 
 
-def ask_anchor(settings: Settings, hotkey: str) -> Anchored:
-    """Ask the settings' chain what `hotkey` has anchored; no wallet is needed.
+async def ask_anchor(chain: Chain, hotkey: str, netuid: int) -> Anchored:
+    """Ask the chain what `hotkey` has anchored.
 
     Raises:
         ChainError: the chain does not answer, or cannot be used.
     """
-    return asyncio.run(_ask(reading_chain(settings, SystemClock()), hotkey, settings.validator.netuid))
-
-
-async def _ask(chain: Chain, hotkey: str, netuid: int) -> Anchored:
     try:
         found = await chain.commitment(hotkey)
     except MissingError as error:
         return Anchored(None, None, f"the chain keeps no commitments: {error.detail}")
-    finally:
-        await chain.close()
     if found is None:
         return Anchored(None, None, f"{hotkey} has committed to nothing on subnet {netuid}")
     anchor = anchor_of(found.content)

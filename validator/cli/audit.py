@@ -14,12 +14,12 @@ from validator.audit.log import (
     PlainTruthError,
     compare_files,
     first_without_plain_truth,
-    owner_of,
     row_fault,
 )
-from validator.cli.anchored import Beyond, ask_anchor, named
+from validator.cli.anchored import Beyond, named
+from validator.cli.audit_chain import ask_chain
 from validator.cli.audit_checkpoint import verified
-from validator.cli.audit_rows import HeldRow, given_row, rows_on_chain
+from validator.cli.audit_rows import HeldRow, given_row
 from validator.cli.audit_text import print_compared, print_fault, print_verified, write_log
 from validator.cli.cases import require_regular
 from validator.cli.configured import settings_of
@@ -137,18 +137,18 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
         )
     folders = [None if folder is None else Folder(folder) for folder in (bundles, tasks, answers)]
     given = Given(bundles=folders[0], tasks=folders[1], answers=folders[2])
+    settings = settings_of(config) if chain else None
     with progress("verifying", size) as advance:
         try:
-            owner = hotkey or (owner_of(file) if chain else "")
-            beyond = Beyond(reach, ask_anchor(settings_of(config), owner) if chain else None)
-            found = verified(file, checkpoint, owner or None, _up_to(advance), given)
+            found = verified(file, checkpoint, hotkey, _up_to(advance), given)
+            there = None if settings is None else ask_chain(settings, found)
+            beyond = Beyond(reach, None if there is None else there.anchored)
             beyond.look(file)
         except FaultError as fault:
             print_fault(fault, as_json=as_json)
             raise typer.Exit(EXIT_NO) from None
     held = [] if row is None else [HeldRow(row, row_fault(found, row))]
-    if chain:
-        held += rows_on_chain(settings_of(config), found)
+    held += () if there is None else there.rows
     print_verified(found, beyond, held, as_json=as_json, asked=chain)
     if not beyond.reached or not all(one.holds for one in held):
         raise typer.Exit(EXIT_NO)

@@ -1,6 +1,5 @@
 """Rows of weights that an audit file is held against: one that is given, those on chain (SPEC 16, D-28)."""
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,9 +8,7 @@ from validator.audit.log import ChainRow, Confirmed, Verified, read_row, row_fau
 from validator.audit.log.rows import MAX_ROW
 from validator.chain.base import Chain
 from validator.cli.cases import require_regular
-from validator.daemon.world import reading_chain
-from validator.settings import Settings
-from validator.sources import SystemClock
+from validator.protocol.round import MetagraphSnapshot
 
 
 class HeldRow(NamedTuple):
@@ -50,18 +47,9 @@ def given_row(file: Path) -> ChainRow:
         return read_row(stream.read(MAX_ROW + 1))
 
 
-def rows_on_chain(settings: Settings, found: Verified) -> tuple[HeldRow, ...]:
-    """Hold the file against what its owner has on the settings' chain, each mechanism that it confirmed a vector of.
-
-    Raises:
-        ChainError: the chain does not answer, or cannot be used.
-    """
-    return asyncio.run(_asked(reading_chain(settings, SystemClock()), found))
-
-
 def row_lines(rows: Sequence[HeldRow], found: Verified, *, asked: bool) -> Iterator[str]:
     """Return a line for each; with none, that there is none, if the chain was asked."""
-    if asked and not found.confirmed:
+    if asked and not rows and not found.confirmed:
         yield "the file has no confirmed vector to hold against the chain"
     for held in rows:
         if held.fault is None:
@@ -74,32 +62,84 @@ def row_lines(rows: Sequence[HeldRow], found: Verified, *, asked: bool) -> Itera
 
 
 async def held_rows(chain: Chain, found: Verified) -> tuple[HeldRow, ...]:
-    """Hold the file against what its owner has on the chain."""
-    return tuple([await _held(chain, found, told) for told in found.confirmed])
+    """Hold the file against what its owner has on the chain, each mechanism of the subnet that has anything to hold.
 
-
-async def _asked(chain: Chain, found: Verified) -> tuple[HeldRow, ...]:
-    try:
-        return await held_rows(chain, found)
-    finally:
-        await chain.close()
-
-
-async def _held(chain: Chain, found: Verified, told: Confirmed) -> HeldRow:
-    snapshot = await chain.snapshot()
+    Raises:
+        ChainError: the chain does not answer, or cannot be used.
+    """
+    snapshot, parameters = await chain.snapshot(), await chain.parameters()
     me = snapshot.by_hotkey(found.hotkey)
+    told = {one.mechid: one for one in found.confirmed if one.netuid == snapshot.netuid}
     if me is None:
-        row = ChainRow(snapshot.netuid, told.mechid, 0, snapshot.block, ())
-        return HeldRow(row, f"{found.hotkey} is not registered on netuid {snapshot.netuid}")
-    values = await chain.weights(told.mechid, me.uid)
-    row = ChainRow(snapshot.netuid, told.mechid, me.uid, snapshot.block, tuple(sorted(values.items())))
+        row = ChainRow(snapshot.netuid, min(told, default=0), 0, snapshot.block, ())
+        what = f"{found.hotkey} is not registered on netuid {snapshot.netuid}"
+        return (HeldRow(row, what),) if found.confirmed else ()
+    asked = [
+        await _held(chain, found, Place(snapshot, me.uid, mechid, commits=parameters.commit_reveal), told.get(mechid))
+        for mechid in sorted({*told, *range(parameters.mechanisms)})
+    ]
+    return tuple(one for one in asked if one is not None)
+
+
+class Place(NamedTuple):
+    """Where a row stands: on which subnet, whose, of which mechanism; `commits`: weights are committed first there."""
+
+    snapshot: MetagraphSnapshot
+    uid: int
+    mechid: int
+    commits: bool
+
+
+async def _held(chain: Chain, found: Verified, place: Place, told: Confirmed | None) -> HeldRow | None:
+    values = await chain.weights(place.mechid, place.uid)
+    if told is None and not values:
+        return None
+    here = (place.snapshot.netuid, place.mechid, place.uid, place.snapshot.block)
+    row = ChainRow(*here, tuple(sorted(values.items())))
     fault = row_fault(found, row)
-    if fault is None or told.netuid != snapshot.netuid:
-        return HeldRow(row, fault)
-    if (await chain.parameters()).commit_reveal:
+    if fault is None and told is not None:
+        return HeldRow(row, await _other_holder(chain, place.snapshot, told))
+    if place.commits:
         return HeldRow(row, fault, "weights are committed first there: the row follows some epochs later")
-    newer = await chain.last_update(told.mechid, me.uid)
-    if newer > told.block:
-        what = f"the chain has weights of block {newer}, the file's newest confirmed vector is in block {told.block}"
-        return HeldRow(row, f"netuid {told.netuid}, mechanism {told.mechid}: {what}; export it again")
-    return HeldRow(row, fault)
+    newer = await chain.last_update(place.mechid, place.uid)
+    if told is not None and newer <= told.block:
+        return HeldRow(row, fault)
+    newest = "none" if told is None else f"that of block {told.block}"
+    what = f"the chain has weights of block {newer}, the newest confirmed vector of the file is {newest}"
+    note = _not_told(found, place, newer)
+    if note is None and found.blocks is not None:
+        what += f", and it goes from block {found.blocks[0]} to block {found.blocks[1]}: it does not tell what was sent"
+    return HeldRow(row, f"netuid {place.snapshot.netuid}, mechanism {place.mechid}: {what}", note)
+
+
+def _not_told(found: Verified, place: Place, block: int) -> str | None:
+    """Return why the file need not tell of weights that are on chain since a block; None where it must."""
+    key = (place.snapshot.netuid, place.mechid)
+    mechanism = next((one for one in found.mechanisms if (one.netuid, one.mechid) == key), None)
+    if found.blocks is None or block >= found.blocks[1]:
+        return "export it again"
+    if mechanism is None:
+        if not found.tells_acts:
+            return "it is of a program that told no vectors"
+        return "they are older than the file" if block < found.blocks[0] else None
+    if block < mechanism.since:
+        return "they are older than its first vector"
+    if mechanism.open_since is not None and block >= mechanism.open_since:
+        return f"it does not tell yet what became of the vector of block {mechanism.open_since}; export it again"
+    return None
+
+
+async def _other_holder(chain: Chain, snapshot: MetagraphSnapshot, told: Confirmed) -> str | None:
+    """Return which uid of a row was somebody else's when the vector was sent; None: each belonged to whom it says.
+
+    What changed hands since is nobody's fault.
+    """
+    holders = {neuron.uid: neuron.hotkey for neuron in snapshot.neurons}
+    for (uid, _), hotkey in zip(told.row, told.hotkeys, strict=True):
+        if (holder := holders.get(uid)) in {None, hotkey}:
+            continue
+        since = await chain.registered_at(uid)
+        if since <= told.block:
+            of = f"netuid {told.netuid}, mechanism {told.mechid}, uid {uid}"
+            return f"{of}: {holder} on chain since block {since}, {hotkey} in the vector of block {told.block}"
+    return None

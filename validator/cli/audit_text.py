@@ -92,7 +92,8 @@ def print_verified(found: Verified, beyond: Beyond, rows: Sequence[HeldRow], *, 
     print_line(f"receipts {found.first} to {found.last}, the last one's digest is {found.head}")
     if found.first:
         print_line(f"what comes before receipt {found.first} is not in the file")
-    print_line(f"rounds{span}: {rounds}")
+    under = ", ".join(f"{many:,} under {name}" for name, many in found.versions.items())
+    print_line(f"rounds{span}: {rounds}" + (f"; {under}" if under else ""))
     print_line(f"computed again: {found.tasks} groups, {found.answers} signed answers, {found.proofs} proofs")
     print_line(_answers(found))
     _print_counted(

@@ -7,7 +7,7 @@ from validator.audit.log.fates import Confirmed
 from validator.audit.log.faults import FaultError, NotAnAuditFileError
 from validator.audit.log.given import Folder, Given, GivenError
 from validator.audit.log.going_on import GoneOn, verify_on
-from validator.audit.log.reaching import Reach, Reached, owner_of
+from validator.audit.log.reaching import Reach, Reached, look_for
 from validator.audit.log.report import Verified
 from validator.audit.log.rows import ChainRow, read_row, row_fault
 from validator.audit.log.showing import EVERY, RETIRED, PlainTruthError, first_without_plain_truth
@@ -38,8 +38,8 @@ __all__ = [
     "first_sequence",
     "first_without_plain_truth",
     "key_file",
+    "look_for",
     "own_key",
-    "owner_of",
     "read_row",
     "row_fault",
     "verify_file",

@@ -54,6 +54,7 @@ class Claim:
         frozen: the rounds that were frozen, by id.
         since_known: whether the log shows where the counted declarations begin.
         left_out: miners with a window that it does not list.
+        omitted: those of them that the newest round has registered.
         clouded: the plan of a round that counts cannot be read.
     """
 
@@ -68,6 +69,7 @@ class Claim:
     frozen: list[Frozen]
     since_known: bool
     left_out: int
+    omitted: frozenset[str]
     clouded: bool = False
 
     @property

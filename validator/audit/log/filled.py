@@ -37,13 +37,20 @@ class Deferred:
         since: the first round of the log; what earlier ones deferred is the validator's word.
         held: how many were filled whose answer the log tells of.
         before: how many of answers from before `since`.
+        forgotten: how many were deferred, not filled, and are not looked for any more.
     """
 
     since: int | None = None
     held: int = 0
     before: int = 0
+    forgotten: int = 0
     _waiting: dict[Key, _Waiting] = field(default_factory=dict)
     _untold: dict[Key, None] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> int:
+        """How many answers were deferred and not filled."""
+        return len(self._waiting) + self.forgotten
 
     def fault(self, frozen: RoundInput) -> tuple[str, str] | None:
         """Return the first place of a round's input that fills what it must not, or wrongly, and what is wrong."""
@@ -95,6 +102,7 @@ class Deferred:
             oldest = next(iter(self._waiting))
             del self._waiting[oldest]
             self.since = max(self.since or 0, oldest[0] + 1)
+            self.forgotten += 1
         while len(self._untold) > _KEPT:
             del self._untold[next(iter(self._untold))]
 

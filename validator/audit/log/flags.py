@@ -34,6 +34,11 @@ class Flags:
     _raised: dict[str, list[Flag]] = field(default_factory=dict)
     _earlier: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def told(self) -> bool:
+        """Whether acts are told."""
+        return self._told
+
     def tell(self, end: RoundEnd) -> None:
         """Take in the acts of a round's receipt.
 

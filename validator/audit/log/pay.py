@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from validator.audit.log.around import Around
 from validator.audit.log.declared import Declarations, Declared, Pair
 from validator.audit.log.documents import Planned
 from validator.audit.log.histories import Histories
@@ -48,6 +49,7 @@ class Pay:
         whole: there are no older ones.
         windows: score windows.
         histories: who was assigned as what.
+        around: who had which uid.
         frozen: the newest rounds that were frozen, by id.
         excluded: pairs that a plan left out and no later answer has proven.
         proven: pairs of whom an answer passed.
@@ -59,6 +61,7 @@ class Pay:
     whole: bool = False
     windows: Windows = field(default_factory=Windows)
     histories: Histories = field(default_factory=Histories)
+    around: Around = field(default_factory=Around)
     frozen: deque[Frozen] = field(default_factory=lambda: deque(maxlen=_KEPT))
     excluded: dict[Pair, int] = field(default_factory=dict)
     proven: dict[Pair, int] = field(default_factory=dict)
@@ -79,6 +82,7 @@ class Pay:
             return None
         frozen = planned.frozen
         self.netuid = frozen.snapshot.netuid
+        self.around.add(frozen.snapshot)
         told = Frozen(
             frozen.index,
             frozen.snapshot.block,

@@ -1,14 +1,13 @@
 """Whether an audit file reaches a receipt whose digest is known from elsewhere: nothing was cut away before it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from validator.audit.log.faults import FaultError
-from validator.audit.log.lines import Line, LineReader, parse, require_audit_file
+from validator.audit.log.lines import Line, LineReader, parse
 from validator.protocol.limits import MAX_RECEIPT
 from validator.protocol.receipt import Receipt
-from validator.protocol.signatures import is_hotkey
 
 
 class Reached(NamedTuple):
@@ -37,41 +36,31 @@ class Reach:
     digest: str
     at: Reached | None = field(init=False, default=None)
 
-    def look(self, path: Path) -> None:
-        """Look through a file that `verify_file` found to hold: what its receipts say is taken from them.
-
-        Raises:
-            FaultError: it does not hold.
-            OSError: it cannot be read.
-        """
-        with path.open("rb") as file:
-            begun = False
-            for found in LineReader(file).receipts():
-                if not begun and (first := _receipt(found)).previous == self.digest:
-                    self.at = Reached(first.sequence - 1, None)
-                elif found.digest == self.digest:
-                    self.at = Reached(_receipt(found).sequence, found.number)
-                if self.at is not None:
-                    return
-                begun = True
+    def see(self, found: Line, *, first: bool) -> None:
+        """Look at the next receipt's line; the first one of the file names the one before it."""
+        if first and (receipt := _receipt(found)).previous == self.digest:
+            self.at = Reached(receipt.sequence - 1, None)
+        elif found.digest == self.digest:
+            self.at = Reached(_receipt(found).sequence, found.number)
 
 
-def owner_of(path: Path) -> str:
-    """Return the hotkey whose log the file says that it is; nothing is checked yet.
+def look_for(path: Path, wanted: Sequence[Reach]) -> None:
+    """Look for receipts in a file that `verify_file` found to hold, in one pass: what they say is taken from them.
 
     Raises:
-        NotAnAuditFileError: it is something else.
-        FaultError: its first line is no receipt of a hotkey.
+        FaultError: it does not hold.
+        OSError: it cannot be read.
     """
+    left = list(wanted)
     with path.open("rb") as file:
-        require_audit_file(file)
-        found = LineReader(file).next("receipt", None)
-    if found is None:
-        raise FaultError(1, "receipt", None, "the file has no receipt")
-    hotkey = _receipt(found).validator_hotkey
-    if not is_hotkey(hotkey):
-        raise FaultError(1, "receipt", None, "is no ss58 address", "validator_hotkey")
-    return hotkey
+        first = True
+        for found in LineReader(file).receipts() if left else ():
+            for one in left:
+                one.see(found, first=first)
+            left = [one for one in left if one.at is None]
+            first = False
+            if not left:
+                return
 
 
 def _receipt(found: Line) -> Receipt:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from validator.audit.log.fates import Confirmed
+from validator.audit.log.fates import Confirmed, Mechanism
 from validator.audit.log.pay import Frozen
 from validator.protocol.receipt import RoundEndState
 
@@ -55,6 +55,10 @@ class Verified:
         fates: how many submissions came to which state.
         fates_before: fates of vectors from before the file, or forgotten since: the validator's word.
         confirmed: of each mechanism the vector that was confirmed last.
+        mechanisms: what vectors were told of.
+        blocks: the first and the last one that a round or a vector of the file was taken at; None without any.
+        tells_acts: whether the newest rounds tell acts: programs that do so tell every vector.
+        versions: scoring version to how many rounds were frozen under it.
         truths: truths that are shown, each as its round committed to it (SPEC 16, D-31).
         truths_untold: truths that are committed to and not shown.
         untold: scores that rest on those, by kind of task: the validator's word.
@@ -89,6 +93,10 @@ class Verified:
     fates: Mapping[str, int]
     fates_before: int
     confirmed: tuple[Confirmed, ...]
+    mechanisms: tuple[Mechanism, ...]
+    blocks: tuple[int, int] | None
+    tells_acts: bool
+    versions: Mapping[str, int]
     truths: int
     truths_untold: int
     untold: Mapping[str, int]

@@ -31,11 +31,13 @@ class RerunResults:
         since: the first round of the log; what earlier ones chose is the validator's word.
         held: counted results that name an answer which the log shows to have been chosen.
         before: those that name an answer from before `since`.
+        forgotten: how many were chosen, did not come back, and are not looked for any more.
     """
 
     since: int | None = None
     held: int = 0
     before: int = 0
+    forgotten: int = 0
     _chosen: dict[str, _Chosen] = field(default_factory=dict)
     _counted: dict[str, None] = field(default_factory=dict)
 
@@ -73,6 +75,13 @@ class RerunResults:
         while len(self._chosen) > _KEPT:
             oldest = self._chosen.pop(next(iter(self._chosen)))
             self.since = max(self.since or 0, oldest.round_index + 1)
+            self.forgotten += 1
+
+    @property
+    def missing(self) -> int:
+        """How many answers were chosen and did not come back; of those that may be one or another, one."""
+        left = sum(rerun_id <= min(one.instead_of, default=rerun_id) for rerun_id, one in self._chosen.items())
+        return left + self.forgotten
 
     def _before(self, result: RerunResult) -> bool:
         return self.since is not None and result.round_id is not UNSET and int(result.round_id) < self.since

@@ -65,7 +65,7 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
     seed = None if salt is None else round_seed(salt, end.round_id, end.block_hash).hex()
     planned = read_planned(reader, end, lines.input, lines.plan, seed)
     _check_sizes(planned, end)
-    _check_input(planned, receipt, end)
+    _check_input(planned, receipt, end, standing.pay.netuid)
     scored_by = _version(planned, end)
     truths = _truths(planned)
     if scored_by is None:
@@ -143,7 +143,7 @@ def _check_groups(planned: Planned, end: RoundEnd, scored_by: Version) -> None:
             raise FaultError(planned.plan_line, "plan", end.round_id, what, f"groups[{i}]")
 
 
-def _check_input(planned: Planned, receipt: Receipt, end: RoundEnd) -> None:
+def _check_input(planned: Planned, receipt: Receipt, end: RoundEnd, netuid: int | None) -> None:
     frozen = planned.frozen
 
     def fault(path: str, what: str) -> FaultError:
@@ -151,6 +151,8 @@ def _check_input(planned: Planned, receipt: Receipt, end: RoundEnd) -> None:
 
     if frozen.validator_hotkey != receipt.validator_hotkey:
         raise fault("validator_hotkey", "is not whose log this is")
+    if netuid not in {None, frozen.snapshot.netuid}:
+        raise fault("snapshot.netuid", f"{frozen.snapshot.netuid}; the rounds before are of {netuid}")
     if frozen.salt_commitment != receipt.commitment:
         raise fault("salt_commitment", "is not that of the receipt")
     for i, task in enumerate(frozen.tasks):

@@ -35,6 +35,7 @@ class Standing:
         deferred: answers whose quality is to come.
         flags: of all miners.
         pay: what decides who is paid.
+        pasts: miners whose first input said of a past what the file does not show.
     """
 
     whole: bool = False
@@ -42,6 +43,7 @@ class Standing:
     deferred: Deferred = field(default_factory=Deferred)
     flags: Flags = field(default_factory=Flags)
     pay: Pay = field(default_factory=Pay)
+    pasts: int = 0
     _known: dict[str, _Known] = field(default_factory=dict)
 
     @property
@@ -58,7 +60,10 @@ class Standing:
         """
         self.flags.whole = self.whole
         for i, miner in enumerate(frozen.miners):
-            known = self._of(miner.hotkey) or self._known.setdefault(miner.hotkey, _told(miner))
+            known = self._of(miner.hotkey)
+            if known is None:
+                known = self._known[miner.hotkey] = _told(miner)
+                self.pasts += bool(miner.reputations or miner.agreements)
             wrong = _difference(known, miner, window)
             if wrong is None and self.flags.fault(miner.hotkey, miner.flags):
                 wrong = "flags"

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
+from msgspec import UNSET
+
 from validator.audit.log.answers import Digests
 from validator.audit.log.chain import Chain
 from validator.audit.log.faults import FaultError
@@ -43,6 +45,7 @@ class Reading:
         rounds: how many ended in which state.
         untold: scores that rest on truths which the file does not show, by kind of task.
         first_round, last_round: their ids, None before the first.
+        blocks: the first and the last one that a round or a vector was taken at, None before there was any.
     """
 
     chain: Chain
@@ -55,12 +58,35 @@ class Reading:
     untold: Counter[str] = field(default_factory=Counter)
     first_round: int | None = None
     last_round: int | None = None
+    blocks: tuple[int, int] | None = None
 
     @classmethod
     def begin(cls, hotkey: str | None) -> "Reading":
         """Return what is known before the first line; `hotkey` is whose log it must be, None for anybody's."""
         standing = Standing()
         return cls(Chain(hotkey), standing, Vectors(standing.pay, standing))
+
+    def saw(self, receipt: Receipt) -> None:
+        """Take note of the block that a receipt's round or vector was taken at."""
+        if receipt.weights is not UNSET:
+            block = receipt.weights.block
+        elif receipt.round is not None and receipt.round.lines.input is not None:
+            block = receipt.round.block
+        else:
+            return
+        first, last = self.blocks or (block, block)
+        self.blocks = min(first, block), max(last, block)
+
+    def word(self) -> Counter[str]:
+        """Return what was said that nobody can compute, by kind."""
+        standing, fates = self.standing, self.vectors.fates
+        flags = {"cleared flags": standing.flags.untold, "flags from before the file": standing.flags.before}
+        missing = {
+            "reruns without a result": standing.reruns.missing,
+            "late qualities without a result": standing.deferred.missing,
+        }
+        others = {"pasts from before the file": standing.pasts, "kinds": fates.turned}
+        return self.words.word + standing.pay.around.waiting() + Counter({**flags, **missing, **others})
 
 
 class Marks(Protocol):
@@ -156,6 +182,7 @@ def verify_lines(  # noqa: PLR0913 - the lines, what is known, and who looks on
         receipt = chain.add(found)
         standing.whole = standing.pay.whole = standing.flags.whole = standing.whole or receipt.first_round == "0"
         vectors.add(reader, found, receipt, chain.next_round)
+        reading.saw(receipt)
         if receipt.round is not None:
             if reading.first_round is None:
                 reading.first_round = standing.reruns.since = standing.deferred.since = receipt.round.index
@@ -206,16 +233,17 @@ def _report(reading: Reading, given: Given) -> Verified:
         fates=dict(sorted(vectors.fates.states.items())),
         fates_before=vectors.fates.before,
         confirmed=tuple(found for _, found in sorted(vectors.fates.newest.items())),
+        mechanisms=vectors.fates.mechanisms,
+        blocks=reading.blocks,
+        tells_acts=standing.flags.told,
+        versions=_counts(reading.words.versions),
         truths=counted["truths"],
         truths_untold=counted["truths_untold"],
         untold=dict(sorted(reading.untold.items())),
         dispatches=reading.words.answers,
         unshown=_counts(reading.words.unshown),
         acts=standing.flags.acts,
-        word=_counts(
-            reading.words.word
-            + Counter({"cleared flags": standing.flags.untold, "flags from before the file": standing.flags.before})
-        ),
+        word=_counts(reading.word()),
         given=_counts(given.counted),
     )
 

@@ -22,6 +22,7 @@ from validator.scoring import UnknownScoringVersionError, Version, version
 _MOST_OPEN: Final = 64  # rounds at once
 _MOST_WAITING: Final = 64  # vectors that were computed while one round was open
 _EPOCHS: Final = 8
+_MOST_MECHANISMS: Final = 256
 
 
 @dataclass(slots=True)
@@ -71,7 +72,7 @@ class Vectors:
         line = reader.require("weights", None, receipt.weights.sha256)
         document = parse(line, WeightsDocument, line.document, None)
         require_canonical(line, None, document)
-        self.fates.sent(receipt.sequence, receipt.weights, document.row)
+        self.fates.sent(receipt.sequence, receipt.weights, document)
         self.counted["told"] += 1
         claim = self._claim(found, line.number, receipt.weights, document, next_round)
         if not claim.waits:
@@ -88,6 +89,8 @@ class Vectors:
         Raises:
             FaultError: one of them does not follow.
         """
+        if told is not None:
+            self.pay.around.settle()
         for claim in self._waiting:
             claim.open_round(index, told)
         ready = [claim for claim in self._waiting if not claim.waits]
@@ -125,6 +128,7 @@ class Vectors:
             since_known=since_known,
             clouded=pay.clouded is not None and (not pay.frozen or pay.frozen[-1].number < pay.clouded),
             left_out=len(pay.windows) - sum(miner.hotkey in pay.windows for miner in document.miners),
+            omitted=frozenset(one for one in pay.around.registered() - standings.keys() if one in pay.windows),
         )
 
     def _learn(self, claim: Claim) -> None:
@@ -141,6 +145,8 @@ class Vectors:
     def _since(self, number: int, link: WeightsLink, document: WeightsDocument) -> bool:
         """Hold where the declarations begin against the vector before; return whether the file shows that one."""
         epochs = self._rounds.setdefault((link.netuid, link.mechid), {})
+        if len(self._rounds) > _MOST_MECHANISMS:
+            raise FaultError(number, "weights", None, f"of more than {_MOST_MECHANISMS} mechanisms in one file")
         before = max((epoch for epoch in epochs if epoch < link.epoch), default=None)
         if before is not None and epochs[before] != document.since_round:
             what = f"{document.since_round}, where {epochs[before]} is the round of epoch {before}'s vector"
@@ -159,6 +165,7 @@ class Vectors:
 
     def _judge(self, claim: Claim, hotkey: str) -> None:
         found: Recomputed = recompute(claim, hotkey)
+        self.pay.around.hold(claim.line, claim.link, claim.document, claim.omitted - {hotkey})
         self.counted["recomputed"] += found.whole
         self.counted.update(scores=found.scores, reasons=found.reasons, left_out=found.left_out)
 

@@ -35,15 +35,18 @@ class Words:
         answers: how many dispatches there were in settled rounds, with those of void tasks.
         unshown: by kind, those of them whose end is the validator's word.
         word: by kind, what else it has said and nobody can compute; see docs/audit.md.
+        versions: under which scoring version how many rounds were frozen.
     """
 
     answers: int = 0
     unshown: Counter[str] = field(default_factory=Counter)
     word: Counter[str] = field(default_factory=Counter)
+    versions: Counter[str] = field(default_factory=Counter)
 
     def planned(self, planned: Planned) -> None:
         """Count what a round's input says of the world."""
         frozen = planned.frozen
+        self.versions[frozen.scoring_version] += 1
         self.word["snapshots"] += 1
         self.word["declarations"] += len(frozen.miners)
         for task in frozen.tasks:
