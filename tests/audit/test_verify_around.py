@@ -142,7 +142,10 @@ def _receipts(log: bytes) -> list[bytes]:
 
 
 def test_a_round_of_another_subnet_is_found(log: bytes, tmp_path: Path) -> None:
-    other = with_document(log, "input", lambda document: document["snapshot"].update(netuid=2), 1)
+    def elsewhere(document: Weights) -> None:
+        document["snapshot"]["netuid"] = 2
+
+    other = with_document(log, "input", elsewhere, 1)
     with pytest.raises(FaultError, match="the rounds before are of 1") as caught:
         verified(other, tmp_path)
     assert (caught.value.kind, caught.value.path) == ("input", "snapshot.netuid")

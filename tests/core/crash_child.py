@@ -1,4 +1,4 @@
-"""The process that is killed: a weights loop on a chain behind a socket, with places at which it kills itself."""
+"""The process that is killed: weights and anchors on a chain behind a socket, with places at which it kills itself."""
 
 import asyncio
 import logging
@@ -19,6 +19,8 @@ from validator.sources import SystemClock, SystemRandom
 from validator.store import open_store
 from validator.store.errors import StoreLockedError
 from validator.store.repositories.weights import WeightSubmissions
+from validator.telemetry import Metrics
+from validator.weights import anchoring
 from validator.weights.lock import WeightsLock, WeightsLockedError
 from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
@@ -38,6 +40,8 @@ PLACES = (
     "note uncommitted",
     "noted",
 )
+ANCHOR_PLACES = ("before anchor", "anchor submitted", "anchor sent", "anchor answered")
+_SENT = {"set_weights": "sent", "set_commitment": "anchor sent"}
 LOCKED, BUSY = 15, 16
 
 
@@ -51,6 +55,7 @@ class Life(NamedTuple):
         call: at which call of the chain it does; 0 at none.
         writer: whether it takes the store's lock.
         before_end, valid_blocks: settings.
+        anchor_every: blocks from one anchor of the log to the next; 0: it is not anchored.
     """
 
     url: str
@@ -62,6 +67,7 @@ class Life(NamedTuple):
     writer: bool = True
     before_end: int = 40
     valid_blocks: int = 4
+    anchor_every: int = 0
 
 
 def live(life: Life) -> None:
@@ -84,19 +90,44 @@ async def _live(life: Life) -> None:
     chain = RemoteChain(life.socket, here, life.call)
     settings = WeightsSettings(blocks_before_epoch_end=life.before_end, valid_blocks=life.valid_blocks)
     async with open_store(life.url, writer=life.writer) as store:
-        clock = SystemClock()
-        await WeightService(
+        clock, signer, signing = SystemClock(), Signer.from_uri(life.key), asyncio.Lock()
+        lock = WeightsLock(store, clock, Path(life.stop_file))
+        weights = WeightService(
             store=store,
             chain=chain,
             clock=clock,
-            signer=Signer.from_uri(life.key),
+            signer=signer,
             random=SystemRandom(),
             netuid=1,
             mechid=0,
             kinds=mechanisms(settings)[0],
             settings=settings,
-            lock=WeightsLock(store, clock, Path(life.stop_file)),
-        ).run()
+            lock=lock,
+            signing=signing,
+        )
+        if not life.anchor_every:
+            await weights.run()
+        anchoring.EVERY_BLOCKS = life.anchor_every  # type: ignore[misc]
+        anchors = anchoring.AnchorService(
+            store=store,
+            chain=chain,
+            clock=clock,
+            hotkey=signer.hotkey,
+            netuid=1,
+            settings=settings,
+            lock=lock,
+            signing=signing,
+            metrics=Metrics(clock, "0"),
+        )
+        await asyncio.gather(weights.run(), _each_block(anchors, chain))
+
+
+async def _each_block(anchors: anchoring.AnchorService, chain: "RemoteChain") -> None:
+    """Take a step at each block: blocks come while nobody computes, and real time tells nothing of them."""
+    while True:
+        head = await chain.head()
+        await anchors.step()
+        await chain.wait_for_block(head.number + 1)
 
 
 def _arm(here: Callable[[str], None]) -> None:
@@ -108,6 +139,7 @@ def _arm(here: Callable[[str], None]) -> None:
     _around(WeightSubmissions, "submit", lambda: here("prepared"), lambda: here("submit uncommitted"))
     _around(WeightSubmissions, "update", None, lambda: here("note uncommitted"))
     _around(Submitter, "_note", None, lambda: here("noted"))
+    _around(anchoring.AnchorService, "_send", lambda: here("before anchor"), None)
 
 
 def _around(owner: type, name: str, before: Callable[[], None] | None, after: Callable[[], None] | None) -> None:
@@ -182,7 +214,9 @@ class RemoteChain:
         return found
 
     async def set_commitment(self, content: bytes, *, valid_blocks: int) -> WeightsResult:
+        self._here("anchor submitted")
         found: WeightsResult = await self._call("set_commitment", content, valid_blocks)
+        self._here("anchor answered")
         return found
 
     async def close(self) -> None:
@@ -197,8 +231,8 @@ class RemoteChain:
             request = pickle.dumps((name, args))
             writer.write(len(request).to_bytes(4, "big") + request)
             await writer.drain()
-            if name == "set_weights":
-                self._here("sent")
+            if name in _SENT:
+                self._here(_SENT[name])
             worked, found = pickle.loads(await reader.read())
         finally:
             writer.close()

@@ -46,6 +46,8 @@ class ScriptedChain:
     """Serves a simulated subnet on a socket.
 
     Attributes:
+        sent: submissions of weights that reached it.
+        anchors: commitments that did.
         waiting: calls that wait for a block.
         busy: other calls under way.
         calls: all that ever came.
@@ -58,6 +60,7 @@ class ScriptedChain:
     chance: random.Random
     faulty: bool = True
     sent: list[Sent] = field(default_factory=list)
+    anchors: list[Pending] = field(default_factory=list)
     waiting: int = 0
     busy: int = 0
     calls: int = 0
@@ -73,6 +76,14 @@ class ScriptedChain:
             return pending
 
         self.subnet.submit = noting  # type: ignore[method-assign]
+        commit = self.subnet.submit_commitment
+
+        def anchoring(*args: Any, **kwargs: Any) -> Pending:
+            pending = commit(*args, **kwargs)
+            self.anchors.append(pending)
+            return pending
+
+        self.subnet.submit_commitment = anchoring  # type: ignore[method-assign]
 
     @asynccontextmanager
     async def served(self, socket: Path) -> AsyncIterator[None]:
@@ -105,11 +116,14 @@ class ScriptedChain:
             self.connections.discard(task)
 
     async def _answer(self, name: str, args: tuple[Any, ...]) -> bytes:
-        waits = name in {"wait_for_block", "set_weights"}
+        waits = name in {"wait_for_block", "set_weights", "set_commitment"}
         self.waiting, self.busy = self.waiting + waits, self.busy + (not waits)
         try:
             if name == "set_weights":
                 return pickle.dumps((True, await self._set_weights(*args)))
+            if name == "set_commitment":
+                content, valid_blocks = args
+                return pickle.dumps((True, await self.chain.set_commitment(content, valid_blocks=valid_blocks)))
             return pickle.dumps((True, await getattr(self.chain, name)(*args)))
         except ChainError as error:
             return pickle.dumps((False, ChainError(error.detail)))
@@ -198,14 +212,15 @@ async def kill_at_random(chain: ScriptedChain, life: Life, kills: int) -> Figure
     return figures
 
 
-async def killed_at(chain: ScriptedChain, life: Life, place: str | None) -> None:
-    """Let a process live until it kills itself at the place; at none: until its epoch is over, and kill it then."""
+async def killed_at(chain: ScriptedChain, life: Life, place: str | None, epochs: int = 1) -> None:
+    """Let a process live until it kills itself at the place; at none: until so many epochs are over."""
     process = _FORKS.Process(target=live, args=(life._replace(place=place),))
     process.start()
     tempo = chain.subnet.rules.tempo + 1
-    end = (chain.subnet.blocks.number() // tempo + 1) * tempo
+    end = (chain.subnet.blocks.number() // tempo + epochs) * tempo
+    loops = 2 if life.anchor_every else 1
     while process.exitcode is None and chain.subnet.blocks.number() < end:
-        if chain.waiting and not chain.busy:
+        if chain.waiting >= loops and not chain.busy:
             await chain.clock.advance(1.0)
         await asyncio.sleep(0.002)
     assert (process.exitcode is None) == (place is None), f"not killed: {place}"

@@ -1,15 +1,19 @@
-"""Kills around the submission: no epoch is sent twice, none is lost. `make crash-test` takes many of them."""
+"""Kills around submissions: no epoch or day is sent twice, none is lost. `make crash-test` takes many of them."""
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from crash_world import hold_truth, kill_at_random, race, world_of
+from crash_child import ANCHOR_PLACES
+from crash_world import hold_truth, kill_at_random, killed_at, race, world_of
 
+from validator.protocol.anchor import anchor_of
 from validator.store import open_store
 
 pytestmark = pytest.mark.attack
 KILLS = int(os.environ.get("CRASH_KILLS", "8"))
+ANCHOR_EVERY = 45  # blocks; an epoch has 60
 RACERS = int(os.environ.get("CRASH_RACERS", "3"))
 
 
@@ -34,3 +38,26 @@ async def test_of_many_that_race_for_an_epoch_one_submits(store_url: str, tmp_pa
         figures = await race(chain, life, RACERS)
     print(f"\n{store_url.partition(':')[0]}: {RACERS} racers, {figures.sent} submitted")  # noqa: T201 - the figures are the point
     assert (figures.sent, figures.double, figures.lost) == (1, 0, 0)
+
+
+async def test_kills_around_an_anchor_neither_double_nor_lose_one(store_url: str, tmp_path: Path) -> None:
+    """Every anchor names a receipt of the log; those that were on their way when the process died are waited for."""
+    chain, life = await world_of(store_url, tmp_path, faulty=False)
+    life = life._replace(anchor_every=ANCHOR_EVERY, before_end=10)
+    async with chain.served(Path(life.socket)):
+        for place in ANCHOR_PLACES:
+            await killed_at(chain, life, place, epochs=3)
+        await killed_at(chain, life, None, epochs=2)
+    await hold_truth(chain, life)
+    async with open_store(store_url) as store, store.read() as tx:
+        found = [await tx.receipts.get(number) for number in range(await tx.receipts.count())]
+    digests = {record.sequence: record.sha256 for record in found if record is not None}
+    landed = [(one.result.block, anchor_of(one.content)) for one in chain.anchors if one.result]
+    assert len(chain.anchors) == len(landed) >= 3  # those of the two places behind the signature, and one in peace
+    for block, anchor in landed:
+        assert block is not None
+        assert anchor is not None
+        assert digests[anchor.sequence] == anchor.digest
+    blocks = [block for block, _ in landed if block is not None]
+    assert all(later - block >= ANCHOR_EVERY for block, later in pairwise(blocks))
+    assert blocks[-1] > chain.subnet.blocks.number() - 2 * 60
