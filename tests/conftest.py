@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from validator.store import Store, open_store, upgrade
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 # How long an example takes says more about the machine than about the code; one that fails can be run again as it was.
 settings.register_profile("suite", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
+
+# Where nobody configures it, structlog draws a traceback with the locals of every frame: seconds, for a world of tests.
+structlog.dev.ConsoleRenderer.get_active().exception_formatter = structlog.dev.plain_traceback
 
 _TEMPLATE = "made_once"
 _numbers = itertools.count(1)

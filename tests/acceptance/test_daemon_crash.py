@@ -53,7 +53,7 @@ async def the_round(store: Store, round_id: int) -> StoredRound | None:
 async def test_killed_between_dispatch_and_settle_the_round_is_settled_once(
     miners: Miners, empty_store_url: str, tmp_path: Path
 ) -> None:
-    site = Site(tmp_path, empty_store_url, miners, Windows((0, 30), (0, 30)))
+    site = Site(tmp_path, empty_store_url, miners, Windows((0, 30), (0, 30)), each=1)
     held: set[str] = set()
     release = asyncio.Event()
 
@@ -98,23 +98,23 @@ async def test_killed_between_dispatch_and_settle_the_round_is_settled_once(
 
 
 async def check_round_zero(store: Store, held: set[str]) -> None:
-    """Eleven tasks settled with all their answers, each counted once; the held one void."""
+    """Five tasks settled with all their answers, each counted once; the held one void."""
     stored = await the_round(store, 0)
     assert stored is not None
     assert stored.outcome is not None
     reasons = {group.task_id: group.reason for group in stored.outcome.groups}
     assert {task_id for task_id, reason in reasons.items() if reason == Reason.BUG_CRASH} == held
-    assert Counter(reasons.values()) == {Reason.SETTLED: 11, Reason.BUG_CRASH: 1}
-    assert Counter(member.reason for member in stored.outcome.members) == {Reason.ACCEPTED: 55}
+    assert Counter(reasons.values()) == {Reason.SETTLED: 5, Reason.BUG_CRASH: 1}
+    assert Counter(member.reason for member in stored.outcome.members) == {Reason.ACCEPTED: 25}
     async with store.read() as tx:
         entries = await tx.windows.of_round(0)
         events = await tx.reputations.of_round(0)
         records = await tx.dispatches.of_round(0)
         rounds = await tx.rounds.listing(50)
         windows = await tx.windows.all(V1.rules.pay.window)
-    assert len({(entry.hotkey, entry.task_id) for entry in entries}) == len(entries) == 55
-    assert len([event for event in events if event.event.kind == "consensus_high"]) == 55
-    assert Counter(record.state for record in records) == {"answered": 55, "void": 5}
+    assert len({(entry.hotkey, entry.task_id) for entry in entries}) == len(entries) == 25
+    assert len([event for event in events if event.event.kind == "consensus_high"]) == 25
+    assert Counter(record.state for record in records) == {"answered": 25, "void": 5}
     settled = [record for record in rounds if record.state == "settled"]
     assert len(settled) == len(rounds)
     total = sum(len(values) for of_types in windows.values() for values in of_types.values())
@@ -124,7 +124,7 @@ async def check_round_zero(store: Store, held: set[str]) -> None:
 async def test_sigterm_lets_the_round_in_hand_finish_and_a_second_one_does_not(
     miners: Miners, sqlite_url: str, tmp_path: Path
 ) -> None:
-    site = Site(tmp_path, sqlite_url, miners, Windows((0, 30), (0, 30)))
+    site = Site(tmp_path, sqlite_url, miners, Windows((0, 30), (0, 30)), each=1)
     miners.answerer = held = Held()
     async with site.daemon() as process:
         await asyncio.wait_for(held.asked.wait(), 60)
@@ -154,7 +154,7 @@ async def test_sigterm_lets_the_round_in_hand_finish_and_a_second_one_does_not(
 async def test_two_daemons_on_one_store_the_second_says_so_and_exits(
     miners: Miners, empty_store_url: str, tmp_path: Path
 ) -> None:
-    site = Site(tmp_path, empty_store_url, miners, Windows((0, 30), (0, 30)))
+    site = Site(tmp_path, empty_store_url, miners, Windows((0, 30), (0, 30)), each=1)
     async with site.daemon() as first:
         store = await reader(empty_store_url, site)
         async with site.daemon() as second:
@@ -168,7 +168,7 @@ async def test_a_taken_health_port_is_one_clear_line(miners: Miners, sqlite_url:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        site = Site(tmp_path, sqlite_url, miners, Windows((0, 30), (0, 30)), taken.getsockname()[1])
+        site = Site(tmp_path, sqlite_url, miners, Windows((0, 30), (0, 30)), taken.getsockname()[1], each=1)
         async with site.daemon() as process:
             code = await asyncio.wait_for(process.wait(), 30)
     lines = site.log.read_text().splitlines()

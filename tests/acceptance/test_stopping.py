@@ -44,7 +44,7 @@ async def stopped_at_start(process: asyncio.subprocess.Process, site: Site) -> N
 
 
 async def test_a_signal_while_it_imports(miners: Miners, sqlite_url: str, tmp_path: Path) -> None:
-    site = Site(tmp_path, sqlite_url, miners, WINDOWS)
+    site = Site(tmp_path, sqlite_url, miners, WINDOWS, each=1)
     async with site.daemon() as process:
         status = Path(f"/proc/{process.pid}/status")
 
@@ -60,7 +60,7 @@ async def test_a_signal_while_it_imports(miners: Miners, sqlite_url: str, tmp_pa
 async def test_a_signal_while_the_store_takes_no_write_ends_it_before_its_time_of_grace(
     miners: Miners, sqlite_url: str, tmp_path: Path
 ) -> None:
-    site = Site(tmp_path, sqlite_url, miners, WINDOWS)
+    site = Site(tmp_path, sqlite_url, miners, WINDOWS, each=1)
     async with site.daemon() as process:  # from its first start on the store has a chain
         await until(lambda: site.logged("daemon_started") == 1, site)
         process.send_signal(signal.SIGTERM)
@@ -94,7 +94,7 @@ async def test_a_signal_while_no_chain_answers(miners: Miners, sqlite_url: str, 
         connections.append(asyncio.ensure_future(silent(reader, writer)))
 
     server = await asyncio.start_server(connected, "127.0.0.1", 0)
-    site = Site(tmp_path, sqlite_url, miners, WINDOWS)
+    site = Site(tmp_path, sqlite_url, miners, WINDOWS, each=1)
     write_hotkey(tmp_path / "wallets", VALIDATOR)
     endpoint = f'kind = "bittensor"\nendpoints = ["ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"]'
     settings = site.config.read_text().replace('uri = "//Validator"', f'path = "{tmp_path}/wallets"')
@@ -128,7 +128,7 @@ async def held_up(url: str) -> AsyncIterator[Callable[[], bool]]:
 async def test_a_second_signal_does_not_wait_for_the_store_and_the_round_is_settled_once_later(
     miners: Miners, store_url: str, tmp_path: Path
 ) -> None:
-    site = Site(tmp_path, store_url, miners, WINDOWS)
+    site = Site(tmp_path, store_url, miners, WINDOWS, each=1)
     miners.answerer = held = Held()
     async with site.daemon() as process:
         await asyncio.wait_for(held.asked.wait(), 60)
@@ -170,7 +170,7 @@ main()
 async def test_a_second_signal_does_not_wait_for_a_thread_that_computes(
     miners: Miners, sqlite_url: str, tmp_path: Path
 ) -> None:
-    site = Site(tmp_path, sqlite_url, miners, WINDOWS)
+    site = Site(tmp_path, sqlite_url, miners, WINDOWS, each=1)
     with site.log.open("ab") as log:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-c", COMPUTING, "run", "--config", str(site.config), stdout=log, stderr=log

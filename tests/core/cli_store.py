@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 import pytest
 from builders import V1
-from world import World, garbage, honest
+from world import World, garbage, honest, tasks_of_all_types
 
 from validator.cli import main
 from validator.miners.scripted import ScriptedReply
@@ -30,6 +30,7 @@ from validator.rounds.prepare import Prepared
 from validator.store import Store, open_store
 from validator.store.computed import UnpaidWindow, VectorRecord
 from validator.store.repositories.weights import PlannedWeights
+from validator.tasks.memory import MemorySource
 
 T = TypeVar("T")
 PROGRAM = [sys.executable, "-c", "from validator.cli import main; main()"]
@@ -118,7 +119,7 @@ def copied(example: Example, folder: Path) -> Example:
 
 async def _build(url: str) -> None:
     async with open_store(url, create=True) as store:
-        world = World(store, script=_script)
+        world = World(store, script=_script, source=MemorySource(tasks_of_all_types()))
         await _on_virtual_time(world, world.service.one_round())
         await _lower_reputation(store)
         prepared = await world.preparer.prepare(await world.chain.snapshot())

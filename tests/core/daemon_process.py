@@ -124,6 +124,7 @@ class Site:
         health_port: where it tells of itself; 0: anywhere.
         refresh_s: how often miners are asked what they can do.
         goals: workflow tasks, as documents.
+        each: tasks of each type: a round of fewer is sooner over.
 
     Attributes:
         config: its settings.
@@ -141,6 +142,7 @@ class Site:
         *,
         refresh_s: float = 900.0,
         goals: Sequence[Mapping[str, Any]] = (),
+        each: int = 2,
     ) -> None:
         self.config = folder / "validator.toml"
         self.log = folder / "daemon.log"
@@ -152,7 +154,7 @@ class Site:
         subnet.register(VALIDATOR.hotkey, stake_tao=1000.0, validator_permit=True)
         for hotkey, axon in miners.axons.items():
             subnet.register(hotkey, axon=axon)
-        for number, task in enumerate(tasks_of_all_types(windows)):
+        for number, task in enumerate(tasks_of_all_types(windows, each)):
             write_task(task, folder / "tasks" / f"{number:02}")
         for number, goal in enumerate(goals):
             (folder / "tasks" / f"goal{number}").mkdir()

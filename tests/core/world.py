@@ -66,11 +66,11 @@ Script = Callable[[Signer, Dispatch], ScriptedReply]
 Planner = Callable[[Signer, WorkflowDispatch], ScriptedReply]
 
 
-def tasks_of_all_types(windows: Windows = WINDOWS) -> list[SourcedTask]:
-    """Two tasks per type without truth."""
+def tasks_of_all_types(windows: Windows = WINDOWS, each: int = 2) -> list[SourcedTask]:
+    """Two tasks per type without truth, or so many."""
     sourced = []
     for skill_type in ASSESSED_TYPES:
-        for slot in range(2):
+        for slot in range(each):
             bundle = pack({**FILES, "which.txt": f"{skill_type} {slot}\n".encode()})
             task = Task("1.0", skill_type, windows, sha256_hex(bundle), "none", None, None)
             sourced.append(SourcedTask(task, bundle))
@@ -103,7 +103,10 @@ def answer_to(signer: Signer, dispatch: Dispatch, image: SandboxImage = IMAGE) -
 
 
 class World:
-    """Everything around the round service, in memory; `script` decides what miners answer."""
+    """Everything around the round service, in memory; `script` decides what miners answer.
+
+    Its source has one task of each type: most of what a round costs, it costs for each of its tasks.
+    """
 
     def __init__(  # noqa: PLR0913 - what tests vary
         self,
@@ -134,7 +137,7 @@ class World:
             self.signers[signer.hotkey] = signer
             self.subnet.register(signer.hotkey, axon=Axon("127.0.0.1", 9000 + number))
         self.chain = SimulatedChain(self.subnet, VALIDATOR.hotkey)
-        self.source = source or MemorySource(tasks_of_all_types())
+        self.source = source or MemorySource(tasks_of_all_types(each=1))
         self.gates = Gatekeeper(workers or Here(), store)
         self.client = ScriptedMinerClient(self._reply, self.clock)
         random = SeededRandom("world")

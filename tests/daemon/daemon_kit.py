@@ -176,7 +176,7 @@ async def _running(  # noqa: PLR0913, PLR0917 - what tests vary
 ) -> AsyncIterator[Running]:
     world = World(
         chain=chain,
-        source=MemorySource(tasks_of_all_types()),
+        source=MemorySource(tasks_of_all_types(each=1)),
         goals=MemoryGoals(),
         signer=VALIDATOR,
         clock=own or clock,

@@ -44,7 +44,7 @@ class Written:
     """Rounds of one world, and what each writes."""
 
     def __init__(self, store: Store, level: Any = "info", **world: Any) -> None:
-        self.world = World(store, miners=MINERS, **world)
+        self.world = World(store, miners=MINERS, **{"source": MemorySource(tasks_of_all_types()), **world})
         self.metrics = Metrics(self.world.clock, "0")
         self.out = io.StringIO()
         configure_logging(level, "json", self.out, self.metrics.observe)

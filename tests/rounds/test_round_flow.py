@@ -8,7 +8,7 @@ import pytest
 from builders import MINER, V1
 from sqlalchemy import update
 from toy_version import TOY, known
-from world import VALIDATOR, World, answer_to, garbage, honest, on_virtual_time, online, prepared
+from world import VALIDATOR, World, answer_to, garbage, honest, on_virtual_time, online, prepared, tasks_of_all_types
 
 from validator.chain.base import ChainUnreachableError
 from validator.miners.scripted import ScriptedReply
@@ -27,7 +27,7 @@ from validator.tasks.memory import MemorySource
 
 
 async def test_a_round_is_settled_with_everything_it_decided(store: Store) -> None:
-    world = World(store)
+    world = World(store, source=MemorySource(tasks_of_all_types()))
     end = await on_virtual_time(world, world.service.one_round())
     assert (end.round_id, end.reason) == ("0", Reason.SETTLED)
     assert end.outcome is not None
@@ -134,7 +134,7 @@ async def answered(store: Store) -> int:
 
 
 async def test_a_crash_in_the_middle_voids_only_the_tasks_it_hit(store: Store) -> None:
-    world = World(store)
+    world = World(store, source=MemorySource(tasks_of_all_types()))
     round_ = await prepared(world)
     slow = {round_.frozen.tasks[0].task_id, round_.frozen.tasks[7].task_id}
 

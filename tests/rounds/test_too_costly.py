@@ -126,7 +126,7 @@ async def test_a_poisoned_round_of_before_is_settled_at_the_next_start(store: St
 
 async def test_a_fault_of_ours_over_stored_answers_voids_them_alone_and_the_round_ends(store: Store) -> None:
     workers = Counted()
-    world = World(store, workers=workers)
+    world = World(store, source=MemorySource(tasks_of_all_types()), workers=workers)
     round_ = await prepared(world)
     await on_virtual_time(world, world.dispatcher.dispatch(round_))
     workers.broken = True
