@@ -1,7 +1,6 @@
 """Files and folders are there whole or not at all, and nothing is written over that was not meant."""
 
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -101,15 +100,13 @@ def test_a_link_is_replaced_not_followed(tmp_path: Path) -> None:
 
 def test_a_pipe_and_a_device_are_written_to(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    read: list[bytes] = []
-    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_bytes()))
-    reader.start()
-    write_file(tmp_path / "pipe", DATA, replace=True)
-    reader.join()
-    assert read == [DATA]
-    write_file(Path("/dev/null"), DATA, replace=True)
-    assert Path("/dev/null").is_char_device()
+    with os.fdopen(os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK), "rb") as reader:  # has room for all of it
+        write_file(tmp_path / "pipe", DATA, replace=True)
+        assert reader.read() == DATA
     assert (tmp_path / "pipe").is_fifo()
+    (tmp_path / "null").symlink_to("/dev/null")  # never that itself: broken code would put a file in its place
+    write_file(tmp_path / "null", DATA, replace=True)
+    assert (tmp_path / "null").is_symlink()
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, ValueError, OSError(5, "Input/output error")])
