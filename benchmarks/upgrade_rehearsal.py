@@ -1,14 +1,17 @@
 """What an upgrade costs at production size: stores as the released versions left them, enlarged, upgraded, checked.
 
 Run `make upgrade-rehearsal`; `REHEARSAL_ROUNDS` says how many rounds a store gets. Both databases. Prints the size
-before and after and the time of each migration. Afterwards every reference, digest and receipt of the store is looked
-at as `validator db check` does, every receipt's signature is verified, the part of the log that was there before is
-exported and verified from the file, and its rounds are computed again and compared with what was recorded then.
+before and after and the time of each migration. Afterwards every page, reference, digest and receipt of the store is
+looked at as `validator db check` does, every receipt's signature is verified, the part of the log that was there before
+is exported and verified from the file, and its rounds are computed again and compared with what was recorded then. Of
+each it prints how long it took, and how much of that this process had a processor: the rest is the disk, the database's
+server, and whatever else runs on the machine.
 """
 
 import asyncio
 import json
 import os
+import resource
 import sys
 import tempfile
 import time
@@ -66,35 +69,47 @@ def main() -> None:
 def _rehearsed(url: str, folder: Path, version: str, rounds: int) -> None:
     before = _size(url)
     print(f"{version} on {url.partition(':')[0]}, {rounds} rounds, {before / MIB:.0f} MiB", flush=True)
-    since = time.perf_counter()
-    asyncio.run(upgrade(url, lambda revision, seconds: print(f"  {revision}  {seconds:7.2f} s", flush=True)))
-    taken = time.perf_counter() - since
-    print(f"  in all {taken:7.2f} s, now {_size(url) / MIB:.0f} MiB", flush=True)
-    since = time.perf_counter()
-    print(
-        f"  {asyncio.run(_held(url, folder, OF_PROGRAM[version][1]))}; {time.perf_counter() - since:.0f} s", flush=True
-    )
+    watch = Watch()
+    asyncio.run(upgrade(url, lambda step, seconds: print(f"  {step:10}  {seconds:7.2f} s", flush=True)))
+    print(f"  in all {watch.lap()}, now {_size(url) / MIB:.0f} MiB", flush=True)
+    asyncio.run(_held(url, folder, OF_PROGRAM[version][1]))
+    print(f"  {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB of memory at most", flush=True)
 
 
-async def _held(url: str, folder: Path, scoring: str) -> str:
-    """Return what was found right.
+class Watch:
+    """Tells how long things took, one after the other."""
+
+    def __init__(self) -> None:
+        self._since = time.perf_counter(), time.process_time()
+
+    def lap(self) -> str:
+        """Return the time since the last lap."""
+        now = time.perf_counter(), time.process_time()
+        wall, own = (b - a for a, b in zip(self._since, now, strict=True))
+        self._since = now
+        return f"{wall:.2f} s ({own:.2f} s on a processor)"
+
+
+async def _held(url: str, folder: Path, scoring: str) -> None:
+    """Print what was found right.
 
     Raises:
         AssertionError: something was not.
     """
+    watch = Watch()
     async with open_store(url) as store:
         async with store.read() as tx:
-            found = [check async for check in checks(tx.connection)]
-        faults = [fault for check in found for fault in check.faults]
-        assert not faults, faults
-        signed = await _signed(store)
+            async for check in checks(tx.connection):
+                assert not check.faults, check.faults
+                print(f"  {check.looked} {check.name} whole: {watch.lap()}", flush=True)
+        print(f"  {await _signed(store)} signatures verified: {watch.lap()}", flush=True)
         report = verify_file(await _exported(store, folder))
         assert report.rounds == {"settled": ROUNDS}
+        print(f"  {ROUNDS} rounds verified from a file: {watch.lap()}", flush=True)
         for recording in map(json.loads, recorded("replay.jsonl", scoring)):
             replay = await replayed(store, recording["round_id"])
             assert (replay.verdict, replay.digests["outcome"]) == ("equal", recording["digests"]["outcome"])
-    looked = ", ".join(f"{check.looked} {check.name}" for check in found if check.name in {"digests", "receipts"})
-    return f"whole: {looked}, {signed} signatures; {ROUNDS} rounds verified from a file and computed again"
+        print(f"  {ROUNDS} rounds computed again: {watch.lap()}", flush=True)
 
 
 async def _signed(store: Store) -> int:

@@ -94,16 +94,25 @@ def test_a_limit_on_the_size_of_files_is_one_line_and_nothing_is_left(
     assert not list(place.iterdir())
 
 
-def test_a_task_stays_where_the_new_one_finds_no_room(own: Example, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("more", "room"), [(30_000, 10_000), (10, 100)])
+def test_a_task_stays_where_the_new_one_finds_no_room(own: Example, tmp_path: Path, more: int, room: int) -> None:
     out = tmp_path / "task"
     skill = _skill(own)
     assert called("tasks", "pack", str(skill), "--out", str(out)).returncode == Exit.FINE
     before = {path.name: path.read_bytes() for path in out.iterdir()}
-    (skill / "data.bin").write_bytes(os.urandom(30_000))
-    with no_room(10_000):
+    (skill / "data.bin").write_bytes(os.urandom(more))
+    with no_room(room):
         done = called("tasks", "pack", str(skill), "--out", str(out), "--replace")
     assert done.returncode == Exit.INPUT
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_files_that_were_begun_with_are_taken_back_where_one_has_no_place(tmp_path: Path) -> None:
+    (tmp_path / "secrets").write_bytes(b"dear")
+    done = called("init", str(tmp_path), *INIT)
+    assert done.returncode == Exit.INPUT
+    assert done.stderr.endswith(f"{tmp_path}/secrets is there; name another folder\n")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("secrets", b"dear")]
 
 
 def test_a_proof_goes_where_a_link_leads_and_into_a_pipe(tmp_path: Path) -> None:

@@ -144,10 +144,13 @@ def test_a_backup_of_nothing_or_to_nowhere_is_refused(sqlite_url: str, tmp_path:
     assert not (tmp_path / "none.sqlite").exists()
 
 
-def test_a_full_disk_takes_no_backup(store_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("room", [0, 64 * 1024])
+def test_a_full_disk_takes_no_backup(store_url: str, tmp_path: Path, room: int) -> None:
     fill(store_url)
     with small_disk(tmp_path / "disk", "1m") as disk:
         fill_disk(disk)
+        if room:
+            os.truncate(disk / "filler", (disk / "filler").stat().st_size - room)
         with pytest.raises(StoreError, match=f"{disk}/backup.sqlite.*; free some space there"):
             back_up(store_url, disk / "backup.sqlite")
         assert [path.name for path in disk.iterdir()] == ["filler"]

@@ -45,7 +45,8 @@ async def upgrade(url: str, told: Told = _unsaid) -> SchemaState:
 
     Args:
         url: of the database.
-        told: each migration and the seconds that it took, after it; from the loop's thread.
+        told: each migration and the seconds that it took, after it, at last `references`, where SQLite's are looked
+            through; from the loop's thread.
 
     Raises:
         StoreUrlError, StoreUnreachableError: no such database.
