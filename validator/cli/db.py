@@ -27,7 +27,7 @@ def upgrade_(config: Config = None) -> None:
 
 async def _upgraded(url: str) -> SchemaState:
     behind = await schema_state(url) == "behind"
-    return await upgrade(url, lambda revision, seconds: print_line(f"{revision}  {seconds:.1f} s") if behind else None)
+    return await upgrade(url, lambda step, seconds: print_line(f"{step}  {seconds:.1f} s") if behind else None)
 
 
 def state(config: Config = None, as_json: Json = False) -> None:

@@ -20,7 +20,8 @@ def migrate(connection: Connection, folder: Path, told: Told = lambda _revision,
     Args:
         connection: in a transaction, which is the caller's.
         folder: of the migrations.
-        told: each revision and the seconds that it took, after it; at last `references`, which SQLite has looked through.
+        told: each revision and the seconds that it took, after it; at last `references`, where SQLite's are looked
+            through.
 
     Raises:
         SchemaStateError: a step would break a reference.
