@@ -26,9 +26,9 @@ sys.path += [str(TESTS / "core"), str(Path(__file__).parent)]
 
 import msgspec  # noqa: E402 - what lies beside the tests is found from here on
 from enlarged_store import enlarge  # noqa: E402
-from old_store import OF_PROGRAM, ROUNDS, recorded, unpacked  # noqa: E402
+from old_store import OF_PROGRAM, ROUNDS, recorded, take_rows, unpacked  # noqa: E402
 from replays import replayed  # noqa: E402
-from sqlalchemy import Connection, MetaData, create_engine, insert, select, text  # noqa: E402
+from sqlalchemy import Connection, create_engine, select, text  # noqa: E402
 from store_migrating import migrate_to  # noqa: E402
 
 from validator.audit.log import verify_file  # noqa: E402
@@ -147,13 +147,7 @@ def _postgres(url: str, folder: Path, version: str, rounds: int) -> None:
     (folder / "small").mkdir(exist_ok=True)
     file = unpacked("store.sqlite", folder / "small", scoring)
     with _transaction(f"sqlite:///{file}") as source, _transaction(url) as target:
-        metadata, theirs = MetaData(), MetaData()
-        metadata.reflect(source)
-        theirs.reflect(target)
-        for table in metadata.sorted_tables:
-            rows = [dict(row._mapping) for row in source.execute(select(table))]  # noqa: SLF001 - its public name
-            if rows and table.name != "schema_version":
-                target.execute(insert(theirs.tables[table.name]), rows)
+        take_rows(source, target)
         enlarge(target, rounds, SIGNER)
     _execute(url, "VACUUM ANALYZE")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from sqlalchemy import Connection, MetaData, insert, select
 
 from validator.audit.explain import explain_round
 from validator.audit.explain.window import Entry, TypeWindow
@@ -31,6 +32,17 @@ def unpacked(name: str, folder: Path, version: str = "1.0.0") -> Path:
     path = folder / name
     path.write_bytes(lzma.decompress((_folder(version) / f"{name}.xz").read_bytes()))
     return path
+
+
+def take_rows(source: Connection, target: Connection) -> None:
+    """Put all rows of one database into the same, empty tables of another; both are of the same revision."""
+    metadata, theirs = MetaData(), MetaData()
+    metadata.reflect(source)
+    theirs.reflect(target)
+    for table in metadata.sorted_tables:
+        rows = [dict(row._mapping) for row in source.execute(select(table))]
+        if rows and table.name != "schema_version":
+            target.execute(insert(theirs.tables[table.name]), rows)
 
 
 def recorded(name: str, version: str = "1.0.0") -> list[str]:
