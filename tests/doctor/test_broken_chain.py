@@ -12,6 +12,18 @@ from doctor_kit import QUICK, FakeNode, Place, findings, listening, node, site
 from validator.doctor import Diagnosis, Finding
 
 AT_ONCE = QUICK._replace(endpoint=0.3)
+MARKED = "\x1b[31m\x1b]0;x\x07[bold red]x[/] \u202e<b>`|`\r\n" * 100
+NONSENSE = (
+    None,
+    -1,
+    1e308,
+    "0x" + "ff" * 300,
+    "f" * 5_000,
+    MARKED,
+    [MARKED],
+    {"number": MARKED},
+    {"number": "f" * 5_000},
+)
 OTHER_GENESIS = "0x" + "22" * 32
 
 
@@ -217,3 +229,31 @@ async def test_the_hotkeys_place_on_the_subnet(  # noqa: PLR0913, PLR0917 - the 
     assert finding.about == about
     assert seen in finding.seen
     assert advice in finding.advice
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "system_chain",
+        "system_health",
+        "state_getRuntimeVersion",
+        "state_getStorage",
+        "chain_getHeader",
+        "chain_getBlockHash",
+    ],
+)
+async def test_whatever_a_node_says_each_check_ends_in_lines_that_harm_nobody(method: str, tmp_path: Path) -> None:
+    place = Place.made(tmp_path)
+    for said in (
+        *NONSENSE,
+        {"specName": MARKED, "specVersion": 1e300},
+        {"specName": "node-subtensor", "specVersion": "x"},
+    ):
+        async with node(FakeNode(instead={method: said})) as url:
+            place.on(url)
+            found = findings(await place.examined("endpoints", "clock"))
+        assert {one.about for one in found} >= {"endpoint 1"}
+        for one in found:
+            assert "an error of ours" not in one.seen, (said, one)
+            assert (one.seen + one.advice).isprintable()
+            assert len(one.seen + one.advice) < 2_000

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from bittensor.settings import resolve_endpoint
 
@@ -16,6 +16,8 @@ from validator.settings import SecretUrl
 SPEC: Final = "node-subtensor"
 # Where a runtime keeps the time of its newest block: twox_128("Timestamp") twox_128("Now").
 _NOW: Final = "0xf0c365c3cf59d671eb72da0e7a4113c49f1f0515f462cdcf84e0f1d6045dfcbb"
+_MOST: Final = 2**32 - 1
+_NOW_BYTES: Final = 8  # a node may say anything
 _BEHIND: Final = 20  # blocks between two endpoints, more than a slow one is behind
 _SLOW_S: Final = 2.0  # for one answer
 _SPARE: Final = "it is used when the others do not answer; correct or remove it"
@@ -76,9 +78,10 @@ async def block_time(rpc: Rpc, block_hash: str | None = None) -> float | None:
     """Return a block's time in seconds since the Unix epoch, the newest one's without a hash; None if it has none."""
     raw = await rpc.ask("state_getStorage", _NOW, *([block_hash] if block_hash else []))
     try:
-        return None if raw is None else int.from_bytes(bytes.fromhex(raw.removeprefix("0x")), "little") / 1000
-    except (AttributeError, ValueError):
+        data = b"" if raw is None else bytes.fromhex(raw.removeprefix("0x"))
+    except (AttributeError, TypeError, ValueError):
         return None
+    return int.from_bytes(data, "little") / 1000 if 0 < len(data) <= _NOW_BYTES else None
 
 
 async def _at(place: int, endpoint: SecretUrl, limit_s: float) -> Seen:
@@ -113,9 +116,9 @@ async def _asked(place: int, url: str, rpc: Rpc) -> Node:
             url=url,
             chain=printable(str(chain), 60),
             spec=printable(str(runtime["specName"]), 60),
-            version=int(runtime["specVersion"]),
+            version=_u32(runtime["specVersion"]),
             genesis=printable(str(genesis), 80),
-            height=_number(header["number"]),
+            height=_u32(int(header["number"], 16)),
             time=await block_time(rpc),
             syncing=isinstance(health, dict) and health.get("isSyncing") is True,
             latency_s=latency,
@@ -126,8 +129,15 @@ async def _asked(place: int, url: str, rpc: Rpc) -> Node:
         ) from None
 
 
-def _number(text: Any) -> int:
-    return int(text, 16)
+def _u32(number: object) -> int:
+    """Return what may be a block's number or a runtime's version.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if not isinstance(number, int) or not 0 <= number <= _MOST:
+        raise ValueError
+    return number
 
 
 async def _look(site: Site) -> list[Finding]:
