@@ -22,6 +22,7 @@ from validator.proofs import (
     seal,
     verify_document,
 )
+from validator.proofs.document import form_of, is_sealed
 from validator.protocol.signatures import verify
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -54,6 +55,30 @@ def test_a_sealed_proof_reads_back_and_names_its_signer() -> None:
     assert found.hotkey == VALIDATOR.hotkey
     assert found.proof.to_dict() == example().to_dict()
     assert verify_document(sealed()[:-1]) == found
+
+
+def test_a_proof_made_again_is_known_by_its_bytes_and_its_seal() -> None:
+    document, data, hotkey = proof_document(example()), sealed(), VALIDATOR.hotkey
+    assert form_of(data) == example().proof_version == "1.1"
+    assert is_sealed(data, document, hotkey)
+    assert is_sealed(data[:-1], document, hotkey)
+    assert not is_sealed(data, document, signer("Other").hotkey)
+    assert not is_sealed(data, document | {"checksum": "0" * 16}, hotkey)
+    assert not is_sealed(document_bytes(seal(example(), signer("Other"))), document, hotkey)
+    assert not is_sealed(document_bytes(document), document, hotkey)  # without a signature
+    signature = json.loads(data)["signature"]
+    loud = document | {"signature": signature | {"value": "0x" + signature["value"][2:].upper()}}
+    assert not is_sealed(document_bytes(loud), document, hotkey)
+    assert not is_sealed(data + b"\n", document, hotkey)
+    assert form_of(data.replace(b'"proof_version":"1.1"', b'"proof_version":"9.9"')) is None
+    assert form_of(b"no JSON") is None
+
+
+@given(st.integers(0, len(sealed()) - 1), st.integers(1, 255))
+def test_no_proof_made_again_is_known_by_other_bytes(place: int, change: int) -> None:
+    data = bytearray(sealed())
+    data[place] ^= change
+    assert not is_sealed(bytes(data), proof_document(example()), VALIDATOR.hotkey)
 
 
 def test_digest_and_signature_by_hand() -> None:

@@ -36,6 +36,13 @@ class Seal(Document, frozen=True):
     signature: Signature
 
 
+class _Told(msgspec.Struct):
+    """What of a file is looked at before a proof that is made again shows whether the rest is whole."""
+
+    proof_version: str
+    signature: Signature
+
+
 class Verified(NamedTuple):
     """A document that holds. `hotkey` is who signed it, None for a document without a signature."""
 
@@ -131,6 +138,32 @@ def sealed_proof(data: bytes, hotkey: str | None = None) -> Verified:
         TouchedError: form, checksum, digest or signature do not hold; the text begins with the place.
     """
     return _verified(data, hotkey, held=False)
+
+
+def form_of(data: bytes) -> str | None:
+    """Return the form that the file names, None where it names none that is known."""
+    try:
+        form = typed.decode(data, _Told).proof_version
+    except msgspec.MsgspecError:
+        return None
+    return form if form in PROOF_VERSIONS else None
+
+
+def is_sealed(data: bytes, document: dict[str, Any], hotkey: str) -> bool:
+    """Whether the file is byte for byte this proof under the hotkey's seal: `sealed_proof` would find it whole.
+
+    Args:
+        data: the file; the last line break may be missing.
+        document: `proof_document` of a proof that was made again in the form that the file names.
+        hotkey: who must have signed it.
+    """
+    try:
+        require_readable(data)
+        sealed = document | {"signature": msgspec.to_builtins(typed.decode(data, _Told).signature)}
+        exact = document_bytes(sealed)
+        return data in (exact, exact[:-1]) and require_signer(sealed, hotkey) == hotkey
+    except (ProofError, NotCanonicalError, msgspec.MsgspecError):
+        return False
 
 
 def _verified(data: bytes, hotkey: str | None, *, held: bool) -> Verified:

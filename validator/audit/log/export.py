@@ -83,9 +83,11 @@ async def _round_lines(tx: Transaction, end: RoundEnd, truths: Truths) -> AsyncI
             yield line("sssa", submission.sssa)
     if lines.outcome is not None:
         yield _held(end, "outcome", lines.outcome, await _outcome(tx, round_id, {one["task_id"] for one in told}))
+    packed = await tx.proofs.packed(*(note.task_id for note in lines.proofs))
     for note in lines.proofs:
-        proof = await tx.proofs.of_task(note.task_id)
-        yield _held(end, "proof", note.sha256, b"" if proof is None else wrapped("proof", proof.document))
+        row = packed.get(note.task_id)
+        proof = b"" if row is None else wrapped("proof", (await tx.proofs.unpacked(row)).document)
+        yield _held(end, "proof", note.sha256, proof)
 
 
 async def _input(tx: Transaction, round_id: int, truths: Truths) -> tuple[bytes, list[dict[str, Any]]]:

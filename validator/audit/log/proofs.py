@@ -9,9 +9,10 @@ from validator.audit.log.documents import Answers, Planned
 from validator.audit.log.faults import FaultError
 from validator.audit.log.lines import Line, LineReader
 from validator.kinds.registry import group_proof
-from validator.proofs import ConsensusProof, ProofError
+from validator.proofs import ProofError
+from validator.proofs.consensus import PROOF_VERSION
 from validator.proofs.differences import first_difference
-from validator.proofs.document import TouchedError, Verified, proof_document, sealed_proof
+from validator.proofs.document import TouchedError, Verified, form_of, is_sealed, proof_document, sealed_proof
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import ProofNote, RoundEnd
 from validator.protocol.round import RoundOutcome
@@ -39,15 +40,15 @@ def check_proofs(  # noqa: PLR0913, PLR0917 - everything a proof follows from
                 raise FaultError(reader.number, "receipt", end.round_id, f"names no proof of task {task_id}")
             continue
         note = noted[task_id]
-        found, proven = _read_proof(reader, end, hotkey, note)
+        found = reader.require("proof", end.round_id, note.sha256)
         # A proof stays in the form that it was made in.
+        again = partial(made, proof_version=form_of(found.document) or PROOF_VERSION)
         choices = [(), queued[task_id]] if queued[task_id] else [()]
-        version = proven.proof.proof_version
-        again = [made(reruns_queued=reruns, proof_version=version) for reruns in choices]
-        candidates = [one for one in again if one is not None]
-        if candidates:
-            _check_proof(found, end, note, proven, candidates)
+        documents = [proof_document(one) for one in (again(reruns_queued=reruns) for reruns in choices) if one]
+        if documents:
             order.append(task_id)
+        if not any(_is_it(found, note, hotkey, one) for one in documents):
+            _check_proof(found, end, note, hotkey, documents)
     if [note.task_id for note in end.lines.proofs] != order:
         raise FaultError(reader.number, "receipt", end.round_id, "names proofs of tasks that have none")
     return len(order)
@@ -62,27 +63,29 @@ def _queued(planned: Planned, outcome: RoundOutcome) -> Mapping[str, Collection[
     return found
 
 
-def _read_proof(reader: LineReader, end: RoundEnd, hotkey: str, note: ProofNote) -> tuple[Line, Verified]:
-    """Read a proof and check its seal; whether it follows from its votes shows when it is made again."""
-    found = reader.require("proof", end.round_id, note.sha256)
+def _is_it(found: Line, note: ProofNote, hotkey: str, document: dict[str, Any]) -> bool:
+    return is_sealed(found.document, document, hotkey) and document["checksum"] == note.checksum
+
+
+def _check_proof(found: Line, end: RoundEnd, note: ProofNote, hotkey: str, documents: Sequence[dict[str, Any]]) -> None:
+    """Say what is wrong with a proof that is none of those that were made again; of a task without one, its seal."""
+    proven = _sealed(found, end, hotkey, note)
+    if documents and all(proven.digest != one["digest"] for one in documents):
+        place = _parting(found, documents)
+        raise FaultError(found.number, "proof", end.round_id, "does not follow from the answers", note.task_id + place)
+    if documents and proven.proof.checksum != note.checksum:
+        raise FaultError(found.number, "proof", end.round_id, "its checksum is not that of the receipt", "checksum")
+
+
+def _sealed(found: Line, end: RoundEnd, hotkey: str, note: ProofNote) -> Verified:
+    """Check the proof's seal; whether it follows from its votes shows when it is made again."""
     try:
-        return found, sealed_proof(found.document, hotkey)
+        return sealed_proof(found.document, hotkey)
     except TouchedError as error:
         place = f"{note.task_id}.{error.place}"
         raise FaultError(found.number, "proof", end.round_id, error.fault, place) from None
     except ProofError as error:
         raise FaultError(found.number, "proof", end.round_id, str(error), note.task_id) from None
-
-
-def _check_proof(
-    found: Line, end: RoundEnd, note: ProofNote, proven: Verified, candidates: Sequence[ConsensusProof]
-) -> None:
-    documents = [proof_document(one) for one in candidates]
-    if all(proven.digest != one["digest"] for one in documents):
-        place = _parting(found, documents)
-        raise FaultError(found.number, "proof", end.round_id, "does not follow from the answers", note.task_id + place)
-    if proven.proof.checksum != note.checksum:
-        raise FaultError(found.number, "proof", end.round_id, "its checksum is not that of the receipt", "checksum")
 
 
 def _parting(found: Line, candidates: Sequence[dict[str, Any]]) -> str:
