@@ -41,6 +41,7 @@ async def _play(folder: Path) -> bytes:
         for rounds in (2, 2, 1):
             await pay.rounds(rounds)
             await pay.vector()
+            await pay.world.clock.advance(20.0)
         assert await close_epoch(store, VALIDATOR, pay.world.clock)
         return (await export(store, folder / "log.jsonl")).read_bytes()
 
@@ -91,8 +92,8 @@ FORGERIES: dict[str, tuple[str, Change]] = {
 def test_what_the_rounds_on_both_sides_say_is_nobodys_word(log: bytes, tmp_path: Path) -> None:
     found = verified(log, tmp_path)
     assert (found.vectors, found.vectors_recomputed) == (3, 3)
-    assert not {"uids", "kinds"} & found.word.keys()
-    assert found.word["epochs"] == 1  # the last vector is of an epoch without a round behind it
+    assert not {name for name in found.word if "vector" in name} - {"epochs of vectors"}
+    assert found.word["epochs of vectors"] == 1  # the last vector is of an epoch without a round behind it
     assert found.versions == {"1.1.0": 5}
 
 
@@ -107,7 +108,7 @@ def test_a_weight_that_goes_to_another_uid_is_found(log: bytes, tmp_path: Path, 
 
 
 def test_what_no_later_round_says_is_counted_as_the_validators_word(log: bytes, tmp_path: Path) -> None:
-    assert verified(with_weights(log, LAST, derived(swapped)), tmp_path).word["uids"] == 2
+    assert verified(with_weights(log, LAST, derived(swapped)), tmp_path).word["uids of vectors"] == 2
 
 
 def test_who_came_or_went_between_two_rounds_may_have_either_uid(log: bytes, tmp_path: Path) -> None:
@@ -121,7 +122,7 @@ def test_who_came_or_went_between_two_rounds_may_have_either_uid(log: bytes, tmp
 
     data = with_document(swap, "input", gone, 4)
     last = with_weights(data, LAST, derived(swapped))
-    assert "uids" not in verified(last, tmp_path).word
+    assert "uids of vectors" not in verified(last, tmp_path).word
 
 
 def test_a_vector_of_an_epoch_that_cannot_be_then_is_found(log: bytes, tmp_path: Path) -> None:
@@ -151,12 +152,18 @@ def test_a_round_of_another_subnet_is_found(log: bytes, tmp_path: Path) -> None:
     assert (caught.value.kind, caught.value.path) == ("input", "snapshot.netuid")
 
 
+def test_a_later_round_that_is_said_to_have_been_open_is_counted(log: bytes, tmp_path: Path) -> None:
+    """Whom it excludes would count as excluded before the vector."""
+    found = verified(with_weights(log, BETWEEN, lambda document: document.update(next_round="5")), tmp_path)
+    assert found.word["rounds open at a vector and frozen behind it"] == 1
+
+
 def test_a_mechanism_that_pays_for_something_else_for_once_is_counted(log: bytes, tmp_path: Path) -> None:
     def assessments(document: Weights) -> None:
         document.update(kinds=["assessments"], workflow_share=None)
 
     found = verified(with_weights(log, LAST, assessments), tmp_path)
-    assert found.word["kinds"] == 1
+    assert found.word["vectors of other kinds"] == 1
     assert [one.kinds for one in found.mechanisms] == [("assessments",)]
 
 
@@ -168,7 +175,7 @@ def test_a_round_that_was_frozen_late_on_an_older_snapshot_settles_nothing() -> 
     for block, epoch, word in ((15, 1, 1), (25, 2, 0)):
         around.add(snapshot(block, epoch, "a"))
         around.settle()
-        assert around.waiting()["epochs"] == word
+        assert around.waiting()["epochs of vectors"] == word
     around.hold(9, msgspec.structs.replace(LINK, block=30, epoch=9), EMPTY, nobody)
     around.add(snapshot(35, 3, "a"))
     with pytest.raises(FaultError, match="9, between rounds in epochs 2 and 3"):

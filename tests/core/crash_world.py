@@ -219,12 +219,14 @@ async def killed_at(chain: ScriptedChain, life: Life, place: str | None, epochs:
     tempo = chain.subnet.rules.tempo + 1
     end = (chain.subnet.blocks.number() // tempo + epochs) * tempo
     loops = 2 if life.anchor_every else 1
-    while process.exitcode is None and chain.subnet.blocks.number() < end:
-        if chain.waiting >= loops and not chain.busy:
-            await chain.clock.advance(1.0)
-        await asyncio.sleep(0.002)
-    assert (process.exitcode is None) == (place is None), f"not killed: {place}"
-    await _end(process)
+    try:
+        while process.exitcode is None and chain.subnet.blocks.number() < end:
+            if chain.waiting >= loops and not chain.busy:
+                await chain.clock.advance(1.0)
+            await asyncio.sleep(0.002)
+        assert (process.exitcode is None) == (place is None), f"not killed: {place}"
+    finally:
+        await _end(process)
 
 
 async def hold_truth(chain: ScriptedChain, life: Life) -> None:
@@ -256,13 +258,15 @@ async def race(chain: ScriptedChain, life: Life, racers: int) -> Figures:
     for process in processes:
         process.start()
     tempo = chain.subnet.rules.tempo + 1
-    while chain.subnet.blocks.number() < tempo - 1:
-        assert all(process.exitcode is None for process in processes)
-        if chain.waiting == racers:
-            await chain.clock.advance(1.0)
-        await asyncio.sleep(0.001)
-    for process in processes:
-        await _end(process)
+    try:
+        while chain.subnet.blocks.number() < tempo - 1:
+            assert all(process.exitcode is None for process in processes)
+            if chain.waiting == racers:
+                await chain.clock.advance(1.0)
+            await asyncio.sleep(0.001)
+    finally:
+        for process in processes:
+            await _end(process)
     return Figures(epochs=1, double=chain.taken()[0] - 1, lost=int(not chain.taken()[0]), sent=len(chain.sent))
 
 

@@ -13,7 +13,7 @@ from validator.store import open_store
 
 pytestmark = pytest.mark.attack
 KILLS = int(os.environ.get("CRASH_KILLS", "8"))
-ANCHOR_EVERY = 45  # blocks; an epoch has 60
+ANCHOR_EVERY = 75  # blocks; an epoch has 60, and a new receipt each
 RACERS = int(os.environ.get("CRASH_RACERS", "3"))
 
 
@@ -44,10 +44,11 @@ async def test_kills_around_an_anchor_neither_double_nor_lose_one(store_url: str
     """Every anchor names a receipt of the log; those that were on their way when the process died are waited for."""
     chain, life = await world_of(store_url, tmp_path, faulty=False)
     life = life._replace(anchor_every=ANCHOR_EVERY, before_end=10)
+    chain.chain.faults.delay = 3  # a new process begins while it is on its way
     async with chain.served(Path(life.socket)):
         for place in ANCHOR_PLACES:
             await killed_at(chain, life, place, epochs=3)
-        await killed_at(chain, life, None, epochs=2)
+        await killed_at(chain, life, None, epochs=3)
     await hold_truth(chain, life)
     async with open_store(store_url) as store, store.read() as tx:
         found = [await tx.receipts.get(number) for number in range(await tx.receipts.count())]
@@ -60,4 +61,4 @@ async def test_kills_around_an_anchor_neither_double_nor_lose_one(store_url: str
         assert digests[anchor.sequence] == anchor.digest
     blocks = [block for block, _ in landed if block is not None]
     assert all(later - block >= ANCHOR_EVERY for block, later in pairwise(blocks))
-    assert blocks[-1] > chain.subnet.blocks.number() - 2 * 60
+    assert blocks[-1] > chain.subnet.blocks.number() - 3 * 60

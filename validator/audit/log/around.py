@@ -18,6 +18,7 @@ from validator.protocol.weights_document import WeightsDocument
 _KEPT: Final = 8  # snapshots: a vector's is as new as that of the newest round, or a few blocks older
 _MOST_DOUBTS: Final = 10_000
 _OWNER, _EPOCH = "owner", "weights.epoch"
+_UIDS, _EPOCHS = "uids of vectors", "epochs of vectors"
 
 Uids = dict[str, int]
 
@@ -66,7 +67,7 @@ class Around:
     """Snapshots of a log's newest rounds, and what of its newest vectors is not said by one of them.
 
     Attributes:
-        word: of how many hotkeys in vectors (`uids`) and of how many vectors (`epochs`) the rounds around say nothing.
+        word: of how many hotkeys in vectors, and of how many vectors' epochs, the rounds around say nothing.
     """
 
     word: Counter[str] = field(default_factory=Counter)
@@ -118,7 +119,7 @@ class Around:
         """
         before = next((one for one in reversed(self._seen) if one.block <= link.block), None)
         if before is None:
-            self.word["uids"] += len(document.miners) + (document.owner is not None)
+            self.word[_UIDS] += len(document.miners) + (document.owner is not None)
             return
         for path, hotkey, said in _said(document, left_out):
             follows = before.heir if path == _OWNER else before.says(hotkey)
@@ -171,4 +172,4 @@ def _agrees(one: _Doubt, after: Seen) -> bool:
 
 
 def _word_of(one: _Doubt) -> str:
-    return "epochs" if one.path == _EPOCH else "uids"
+    return _EPOCHS if one.path == _EPOCH else _UIDS

@@ -85,8 +85,9 @@ class Reading:
             "reruns without a result": standing.reruns.missing,
             "late qualities without a result": standing.deferred.missing,
         }
-        others = {"pasts from before the file": standing.pasts, "kinds": fates.turned}
-        return self.words.word + standing.pay.around.waiting() + Counter({**flags, **missing, **others})
+        opened = {"rounds open at a vector and frozen behind it": self.vectors.counted["opened"]}
+        others = {"pasts from before the file": standing.pasts, "vectors of other kinds": fates.turned}
+        return self.words.word + standing.pay.around.waiting() + Counter({**flags, **missing, **opened, **others})
 
 
 class Marks(Protocol):

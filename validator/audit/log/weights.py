@@ -34,7 +34,7 @@ class Vectors:
         miners: what they say of flags and reputations.
         fates: what became of them.
         counted: `told`, `recomputed` (everything followed but who was registered), and of what is the validator's
-            word `scores`, `reasons` and `left_out`.
+            word `scores`, `reasons`, `left_out` and `opened` (rounds that were open, frozen behind the snapshot).
     """
 
     pay: Pay
@@ -167,6 +167,7 @@ class Vectors:
         found: Recomputed = recompute(claim, hotkey)
         self.pay.around.hold(claim.line, claim.link, claim.document, claim.omitted - {hotkey})
         self.counted["recomputed"] += found.whole
+        self.counted["opened"] += sum(one.block > claim.link.block for one in claim.frozen)
         self.counted.update(scores=found.scores, reasons=found.reasons, left_out=found.left_out)
 
 
