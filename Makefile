@@ -31,7 +31,7 @@ attack: setup  ## Every kind of hostility once, a cohort that turns, code that c
 	$(PARALLEL) -m attack tests/acceptance tests/weights/test_crashes.py tests/queue tests/runner
 
 engine-test: setup  ## Real containers: hostile images in the sandbox, on the engine that DOCKER_HOST names
-	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/reruns tests/localnet
+	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine $(or $(ROOMS),tests/reruns tests/localnet)
 
 compose-test: setup  ## The operator's image built twice, and docker-compose.yml run, on an engine with networks
 	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/compose
@@ -65,10 +65,10 @@ soak: setup  ## The local network at 20 times normal speed for SOAK_S=3600 secon
 	PYTHONPATH=benchmarks:tests/core $(BIN)/python -m soak --seconds $(or $(SOAK_S),3600)
 
 test-chain: setup  ## The contract of every chain, over a proxy that breaks its connection, too; docs/localnet.md followed; with SUBTENSOR_URL=ws://… also on that node
-	$(BIN)/pytest $(if $(SUBTENSOR_URL),,--numprocesses auto) tests/chain tests/weights/test_weights_through_a_proxy.py tests/localnet/network/test_localnet_page.py --timeout 7200
+	$(BIN)/pytest $(if $(SUBTENSOR_URL),,--numprocesses auto) tests/localnet/network tests/chain tests/weights/test_weights_through_a_proxy.py --timeout 7200
 
 faults: setup  ## A store that fails under a running daemon (for FAULTS_S s), a daemon that is stopped (for STOPPED_S s) or out of descriptors
-	FAULTS_S=$(or $(FAULTS_S),20) STOPPED_S=$(or $(STOPPED_S),6) $(BIN)/pytest -m faults tests/acceptance tests/alerts --timeout 600
+	FAULTS_S=$(or $(FAULTS_S),20) STOPPED_S=$(or $(STOPPED_S),6) $(PARALLEL) -m faults tests/acceptance tests/alerts --timeout 600
 
 bench: setup  ## Every benchmark beside its floor, or ONLY=score,signatures: one table, and bench.json; figures are ratios, a busy machine fails nothing
 	PYTHONPATH=benchmarks:tests/core:tests/kinds $(BIN)/python -m harness $(ONLY)

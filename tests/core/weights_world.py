@@ -62,13 +62,15 @@ class World:
 
     async def calm(self) -> None:
         """Return once the service waits for the clock and for nothing else."""
-        quiet = 0
+        quiet, pause = 0, 0.0
         while quiet < 50:
             assert self.task is not None
             if self.task.done():
                 return
-            await asyncio.sleep(0)
-            quiet = quiet + 1 if sum(not wake.done() for *_, wake in self.clock._sleepers) >= self.sleepers else 0
+            await asyncio.sleep(pause)
+            asleep = sum(not wake.done() for *_, wake in self.clock._sleepers) >= self.sleepers
+            # A loop that only turns would keep the store's thread from the interpreter.
+            quiet, pause = (quiet + 1, 0.0) if asleep else (0, 0.001)
 
     async def records(self) -> list[WeightsRecord]:
         async with self.store.read() as tx:
