@@ -13,6 +13,7 @@ import msgspec
 from builders import IMAGE
 from workflow_builders import make_workflow
 
+from validator.protocol.answer import Role
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
@@ -57,6 +58,7 @@ _REJECTIONS: Final = (  # one and two of every gate: later ones must not change 
     Reason.PROBES_ECHO,
 )
 _FAILED_STEPS: Final = (Reason.STEP_TIMEOUT, Reason.STEP_REFERENCE, Reason.STEP_STATUS)
+_ROLES: Final[tuple[Role, ...]] = ("primary", "primary", "primary", "auditor", "auditor")
 _PLACES: Final = ("a.py", "src/b.py#L3", "s1::src/b.py#L3-L3", "docs/u.md#L1-L9", "x|y.py#L1-L2", "./a.py#L7")
 _TARGETS: Final = ("getfile", "requests", "pkg:pypi/Requests@2.0", "50%|z", " getfile\t")
 _CVES: Final = ("CVE-2023-32681", "cve-2023-32681", "CVE-2020-14343", "GHSA-aaaa-bbbb-cccc")
@@ -97,6 +99,35 @@ def scored(number: int, version: Version) -> tuple[RoundInput, RoundPlan, RoundO
     """A round as the version plans and scores it, and the dice for what else is drawn."""
     frozen, plan, results, dice = returned(number, version)
     return frozen, plan, version.score(frozen, plan, results), dice
+
+
+def crowded(miners: int, version: Version, *, new: bool) -> tuple[RoundInput, RoundPlan, RoundResults]:
+    """A round of two tasks of each assessed type for so many miners; their reputations differ, or all are new."""
+    dice, types = Dice(random.Random(f"crowd {miners} {new}").random), tuple(version.rules.types)
+    hotkeys = tuple(f"5{i:047d}" for i in range(miners))
+
+    def miner(hotkey: str) -> MinerState:
+        history = {kind: TypeHistory(tuple(dice.one(_ROLES) for _ in range(100)), 20, dice.below(5)) for kind in types}
+        return msgspec.structs.replace(
+            _miner(hotkey, types, dice),
+            skill_types=types,
+            max_concurrent=4,
+            flags=0,
+            reputations={} if new else {kind: 0.3 + 0.7 * dice.roll() for kind in types},
+            history=history,
+        )
+
+    few = _frozen(7, dice, version)
+    neurons = tuple(Neuron(hotkey, uid, 1.0, False, None) for uid, hotkey in enumerate(hotkeys))
+    frozen = msgspec.structs.replace(
+        few,
+        snapshot=msgspec.structs.replace(few.snapshot, neurons=neurons),
+        miners=tuple(map(miner, hotkeys)),
+        tasks=tuple(_task(7, kind, slot, dice) for kind in types for slot in range(2)),
+        reruns=(),
+    )
+    plan = version.plan(frozen)
+    return frozen, plan, _results(frozen, plan, dice)
 
 
 def digest_of(numbers: Iterable[int], version: Version) -> str:

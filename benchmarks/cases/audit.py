@@ -1,0 +1,34 @@
+"""The log of rounds written as a file, and the file verified."""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from harness import Case, per_second
+from samples.played import ROUNDS, exported, played
+
+from validator.audit.log import verify_file
+
+
+def cases() -> Iterator[Case]:
+    """Yield export and verification."""
+    url = played()
+    yield Case(
+        "rounds exported, 60 answers each",
+        "rounds/s",
+        per_second(partial(exported, url), of=ROUNDS, clock=time.process_time),
+        demand="≥ 20",
+        runs=5,
+    )
+    with tempfile.TemporaryDirectory(prefix="log") as folder:
+        log = Path(folder) / "log.jsonl"
+        log.write_bytes(exported(url))
+        yield Case(
+            "rounds verified, 60 answers each",
+            "rounds/s",
+            per_second(partial(verify_file, log), of=ROUNDS),
+            demand="≥ 20",
+            runs=5,
+        )

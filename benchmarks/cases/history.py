@@ -1,0 +1,67 @@
+"""What opening a round reads of the past, beside its rows with nothing around them; HISTORY=500,5000 rounds."""
+
+import asyncio
+import os
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from harness import Case
+from samples.aged import age, hotkey
+
+from validator.scoring import CURRENT, version
+from validator.store import open_store
+
+MINERS: Final = 64
+_RULES: Final = version(CURRENT).rules
+_KEPT: Final = ("histories", "agreement_windows", "reputations")
+
+
+def cases() -> Iterator[Case]:
+    """Yield a young store and an old one: they take the same."""
+    with tempfile.TemporaryDirectory(prefix="aged") as folder:
+        for rounds in map(int, os.environ.get("HISTORY", "500,5000").split(",")):
+            path = Path(folder) / f"{rounds}.sqlite"
+            url = age(path, rounds, MINERS)
+            yield Case(
+                f"what opening a round reads of the past, {MINERS} miners, {rounds:,} rounds",
+                "ms",
+                partial(_read, url, rounds),
+                partial(_bare, path),
+                "the kept rows alone",
+                "≤ 50",
+            )
+
+
+def _read(url: str, rounds: int) -> float:
+    """Return the milliseconds of one look, wall clock; the connection stands."""
+    return 1e3 * asyncio.run(_seconds(url, rounds))
+
+
+async def _seconds(url: str, rounds: int) -> float:
+    everybody = [hotkey(number) for number in range(MINERS)]
+    async with open_store(url) as store:
+        took = []
+        for _ in range(5):
+            began = time.perf_counter()
+            async with store.read() as tx:
+                await tx.reputations.all(everybody)
+                await tx.histories.before(rounds, _RULES.groups.history_rounds, everybody)
+                await tx.agreements.windows(_RULES.collusion.window, everybody)
+                await tx.acts.standing_in_input()
+                await tx.reruns.results()
+            took.append(time.perf_counter() - began)
+    return min(took)
+
+
+def _bare(path: Path) -> float:
+    with closing(sqlite3.connect(path)) as connection:
+        began = time.perf_counter()
+        for table in _KEPT:
+            connection.execute(f"SELECT * FROM {table}").fetchall()
+        return 1e3 * (time.perf_counter() - began)

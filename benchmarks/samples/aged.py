@@ -1,0 +1,72 @@
+"""A store that has seen many rounds: twelve tasks for five of its miners each, in the tables that a new round reads."""
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from validator.scoring import CURRENT, version
+from validator.store import open_store, upgrade
+
+TYPES: Final = tuple(version(CURRENT).rules.types)
+_MEMBERS: Final = 5
+_DISPATCHES: Final = 2 * len(TYPES) * _MEMBERS
+
+
+def hotkey(number: int) -> str:
+    """Return a miner's name, as long as an address."""
+    return f"5{number:047d}"
+
+
+def age(path: Path, rounds: int, miners: int) -> str:
+    """Make such a store where there is none; return its url."""
+    url = f"sqlite:///{path}"
+    asyncio.run(upgrade(url))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF;")
+        _fill(connection, rounds, miners)
+        connection.commit()
+    asyncio.run(_keep(url))
+    return url
+
+
+def _fill(connection: sqlite3.Connection, rounds: int, miners: int) -> None:
+    numbers = "WITH RECURSIVE r(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r WHERE n + 1 < :many)"
+    of_round = f"{numbers}, j(j) AS (SELECT 0 UNION ALL SELECT j + 1 FROM j WHERE j + 1 < :dispatches)"
+    name, task = "printf('5%047d', {})", f"printf('%026d%06d', n, j / {_MEMBERS})"
+    who = name.format("(n * 37 + j * (1 + n % 5 * 2)) % :miners")
+    kind = " ".join(f"WHEN {i} THEN '{kind}'" for i, kind in enumerate(TYPES))
+    kind = f"CASE j / {2 * _MEMBERS} {kind} END"
+    failed = "(n + j) % 23 = 0"
+    role = f"CASE WHEN j % {_MEMBERS} < 3 THEN 'primary' ELSE 'auditor' END"
+    for statement in (
+        f"INSERT INTO miners {numbers} SELECT {name.format('n')}, n, 0, 100 FROM r WHERE n < :miners",
+        (
+            "INSERT INTO rounds (round_id, epoch, block, block_hash, state, started_at, task_count, dispatch_count)"
+            f" {numbers} SELECT n, n / 7, n * 50, 'aa', 'settled', '2026-01-01 00:00:00', 12, :dispatches FROM r"
+        ),
+        (
+            "INSERT INTO tasks (round_id, task_id, position, skill_type, slot, source_sha256, bundle_sha256, nonce,"
+            f" provenance, mode, state) {of_round} SELECT n, {task}, j / {_MEMBERS}, {kind}, 0, 's', 'b', 'n',"
+            f" 'canary', 'full', 'settled' FROM r, j WHERE j % {_MEMBERS} = 0"
+        ),
+        (
+            "INSERT OR IGNORE INTO dispatches (round_id, task_id, hotkey, skill_type, role, rank, state, reason)"
+            f" {of_round} SELECT n, {task}, {who}, {kind}, {role}, j % {_MEMBERS},"
+            f" iif({failed}, 'failed', 'answered'), iif({failed}, 'deadline_late', 'accepted') FROM r, j"
+        ),
+        (
+            "INSERT INTO agreements (hotkey, skill_type, round_id, with_primaries, with_auditors, counted, reason)"
+            " SELECT hotkey, skill_type, round_id, 0.6251, 0.5313, 1, 'sample_counted' FROM dispatches"
+            " WHERE state = 'answered' GROUP BY hotkey, skill_type, round_id"
+        ),
+        "INSERT INTO reputations SELECT DISTINCT hotkey, skill_type, 0.61 FROM agreements",
+    ):
+        connection.execute(statement, {"many": max(rounds, miners), "miners": miners, "dispatches": _DISPATCHES})
+
+
+async def _keep(url: str) -> None:
+    async with open_store(url) as store, store.begin() as tx:
+        await tx.histories.rebuild()
+        await tx.agreements.rebuild()

@@ -1,0 +1,53 @@
+"""A store of rounds as they were played: twelve tasks each, sixty answers, on virtual time; and its log."""
+
+import asyncio
+import atexit
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import structlog
+from world import VALIDATOR, World, on_virtual_time
+
+from validator.audit.log.export import audit_lines
+from validator.rounds.receipts import close_epoch
+from validator.store import open_store
+from validator.store.inline import inline_creator
+from validator.store.urls import parse_url
+
+ROUNDS: Final = 12
+
+
+@cache
+def played() -> str:
+    """Return the url of a store that holds `ROUNDS` rounds, all settled, with the log closed behind them."""
+    folder = tempfile.TemporaryDirectory(prefix="played")
+    atexit.register(folder.cleanup)
+    url = f"sqlite:///{Path(folder.name) / 'store.sqlite'}"
+    structlog.configure(processors=[_drop])
+    asyncio.run(_play(url))
+    return url
+
+
+def exported(url: str) -> bytes:
+    """Return the log of a store as `audit export` writes it."""
+    return asyncio.run(_export(url))
+
+
+async def _play(url: str) -> None:
+    async with open_store(url, create=True) as store:
+        world = World(store)
+        for _ in range(ROUNDS):
+            await on_virtual_time(world, world.service.one_round())
+        await close_epoch(store, VALIDATOR, world.clock)
+
+
+async def _export(url: str) -> bytes:
+    async with open_store(url, async_creator_fn=inline_creator(parse_url(url))) as store, store.read() as tx:
+        numbers = range(await tx.receipts.count())
+        return b"".join([data + b"\n" for number in numbers async for data in audit_lines(tx, number)])
+
+
+def _drop(*_: object) -> dict[str, object]:
+    raise structlog.DropEvent
