@@ -5,8 +5,6 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 from typing import Final
 
-import msgspec
-
 from validator.audit.replay.compare import Difference
 from validator.audit.replay.gates import StoredGates
 from validator.audit.replay.plain import compared
@@ -89,7 +87,7 @@ def _differences(
         if key not in stored:
             continue
         values = [_alone(value) if key.task_id in partial else value for value in (stored[key], judgement)]
-        difference = compared(_path(key), *map(msgspec.to_builtins, values))
+        difference = compared(_path(key), *values)
         if difference is not None:
             yield difference
 

@@ -7,7 +7,7 @@ import msgspec
 from validator.audit.replay.compare import Difference, first_difference
 from validator.protocol.canonical import canonical_bytes
 
-_WRITTEN: Final = msgspec.json.Encoder(order="sorted")
+_WRITTEN: Final = msgspec.json.Encoder(order="deterministic")
 
 
 def compared(path: str, stored: Any, recomputed: Any) -> Difference | None:
@@ -18,7 +18,7 @@ def compared(path: str, stored: Any, recomputed: Any) -> Difference | None:
 
 
 def _alike(stored: Any, recomputed: Any) -> bool:
-    """Whether two values of plain JSON are written alike already: then their canonical bytes are the same, too."""
+    """Whether two values are written alike before anything is put in order: so are their canonical bytes."""
     try:
         return _WRITTEN.encode(stored) == _WRITTEN.encode(recomputed)
     except (TypeError, ValueError):

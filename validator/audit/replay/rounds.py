@@ -38,7 +38,7 @@ from validator.store import DispatchKey, Transaction
 from validator.store.code_check import queued_checks
 from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
-from validator.store.records import StoredRound
+from validator.store.records import RoundRecord
 from validator.store.rerun import QueuedRerun, queued_reruns
 
 T = TypeVar("T")
@@ -51,31 +51,31 @@ async def replay_round(tx: Transaction, round_id: int) -> RoundReplay | None:
         tx: a read transaction; one consistent view of the round.
         round_id: which one.
     """
-    stored = await tx.rounds.get(round_id)
-    if stored is None:
+    record = await tx.rounds.record(round_id)
+    if record is None:
         return None
     with verified_once():
-        return await _Replay(tx, stored).run()
+        return await _Replay(tx, record).run()
 
 
 @dataclass(slots=True)
 class _Replay:
     tx: Transaction
-    stored: StoredRound
+    record: RoundRecord
     found: list[Difference] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)
     bodies: Bodies = field(default_factory=Bodies)
     _rows_of: StoredRows = field(init=False)
 
     def __post_init__(self) -> None:
-        self._rows_of = StoredRows(self.tx, self.stored.record)
+        self._rows_of = StoredRows(self.tx, self.record)
 
     @property
     def round_id(self) -> int:
-        return self.stored.record.round_id
+        return self.record.round_id
 
     async def run(self) -> RoundReplay:
-        settled = self.stored.record.state == "settled"
+        settled = self.record.state == "settled"
         frozen = await self._input()
         version = self._version(frozen) if frozen else None
         if frozen and version:
@@ -84,7 +84,7 @@ class _Replay:
                 await self._scored(version, frozen, plan)
         if not settled:
             await self._rows(no_rows())
-        record = self.stored.record
+        record = self.record
         return RoundReplay(
             round_id=record.round_id,
             state=record.state,
@@ -97,13 +97,13 @@ class _Replay:
         )
 
     async def _input(self) -> RoundInput | None:
-        record = self.stored.record
+        record = self.record
         if record.input_sha256 is None:
             return None
         data = await self._read("input", self.tx.rounds.document_bytes(self.round_id, "input"))
         if data is None:
             return None
-        if record.reason == Reason.ABANDONED_INPUT and self.stored.input is None:
+        if record.reason == Reason.ABANDONED_INPUT and await self._cannot_be_read():
             return None  # it was found so at the time, and the round counts for nothing
         self.digests["input"] = sha256_hex(data)
         if self.digests["input"] != record.input_sha256:
@@ -116,11 +116,15 @@ class _Replay:
         self.found.extend(input_differences(frozen, record, await self.tx.salts.current(frozen.snapshot.epoch)))
         return frozen
 
+    async def _cannot_be_read(self) -> bool:
+        stored = await self.tx.rounds.get(self.round_id)
+        return stored is None or stored.input is None
+
     def _version(self, frozen: RoundInput) -> Version | None:
         try:
             return version(frozen.scoring_version)
         except UnknownScoringVersionError as error:
-            if self.stored.record.reason != Reason.ABANDONED_VERSION:
+            if self.record.reason != Reason.ABANDONED_VERSION:
                 self._note(Difference("input.scoring_version", str(error)))
             return None
 
@@ -184,7 +188,7 @@ class _Replay:
             self._note(Difference("outcome", "missing in the store") if not self._named("outcome") else None)
             return
         difference = compared_bytes("outcome", data, canonical_bytes(outcome_form(outcome)))
-        expected = self.stored.record.outcome_sha256
+        expected = self.record.outcome_sha256
         if difference is None and expected != self.digests["outcome"]:
             difference = Difference("outcome", f"its bytes hash to {self.digests['outcome']}, not to {expected}")
         self._note(difference)

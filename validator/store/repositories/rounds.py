@@ -169,6 +169,11 @@ class Rounds(Repository):
         row = await self._first(select(rounds).where(rounds.c.round_id == round_id))
         return None if row is None else await self._stored(row)
 
+    async def record(self, round_id: int) -> RoundRecord | None:
+        """Return a round without its documents."""
+        row = await self._first(select(*_FACTS).where(rounds.c.round_id == round_id))
+        return None if row is None else _record(row)
+
     async def document_bytes(self, round_id: int, which: Literal["input", "outcome"]) -> bytes | None:
         """Return a document's canonical bytes, not held against their digest: for those who look for damage.
 
