@@ -1,17 +1,11 @@
 """`validator miner …`: one reference miner, for local networks on a real node."""
 
-import asyncio
 from typing import Annotated, Literal
 
 import typer
 
-from localnet.alone import MinerOptions, address_to_announce, chain_for, run_miner
-from validator.chain.wallet import load_signer
-from validator.cli.configured import settings_of
+from localnet.cli import work
 from validator.cli.options import Config
-from validator.daemon.stop import Stop
-from validator.sources import SystemClock
-from validator.telemetry import configure_logging
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Reference miners for local networks.")
 
@@ -45,20 +39,4 @@ def run(  # noqa: PLR0913, PLR0917 - one for each option
     ] = None,
 ) -> None:
     """Serve one reference miner with the hotkey of [wallet] until SIGTERM. It analyses bundles and executes none."""
-    settings = settings_of(config)
-    configure_logging(settings.log.level, settings.log.format)
-    announced = address_to_announce(external_ip, external_port) if announce else None
-    options = MinerOptions(behaviour, host, port, announced, tuple(validator or ()))
-    signer, clock = load_signer(settings.wallet), SystemClock()
-    chain = chain_for(settings, signer, clock, options)
-
-    async def serve() -> None:
-        stop = Stop()
-        stop.listen()
-        try:
-            await run_miner(signer, clock, options, stop, chain)
-        finally:
-            if chain is not None:
-                await chain.close()
-
-    asyncio.run(serve())
+    work.miner.run(config, behaviour, host, port, external_ip, external_port, validator, announce=announce)

@@ -1,15 +1,13 @@
 """Every command explains itself, and the pages of docs/reference are what the code says."""
 
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_store import called, write_config
+from cli_commands import commands
+from cli_store import called
 
 from validator import __version__
 from validator.cli.lazy import JOINED, Lazy, loaded
@@ -22,15 +20,7 @@ from validator.telemetry import Event
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 
 
-def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    for name, listed in group.commands.items():
-        command = loaded(listed)
-        yield (*path, name)
-        if hasattr(command, "commands"):
-            yield from commands(command, (*path, name))
-
-
-EVERY = list(commands(TREE))
+EVERY = list(commands())
 
 
 @pytest.mark.parametrize("command", EVERY, ids=" ".join)
@@ -61,48 +51,6 @@ def test_listing_commands_have_json_and_settings() -> None:
         text = called(*command.split(), "--help").stdout
         assert "--json" in text
         assert "--config FILE" in text
-
-
-@pytest.mark.parametrize(
-    ("command", "absent"),
-    [
-        ("--help", {"msgspec", "asyncio", "pydantic", "rich"}),
-        ("score --help", {"msgspec", "asyncio", "rich"}),
-        ("score consensus --help", {"asyncio"}),
-        ("weights --help", {"msgspec", "asyncio", "rich"}),
-        ("proof verify --help", set()),
-        ("tasks check --help", set()),
-        ("health --help", {"rich"}),
-        ("doctor --help", {"asyncio", "rich"}),
-        ("status --help", {"asyncio", "rich"}),
-    ],
-)
-def test_what_explains_itself_loads_no_room_that_it_does_not_need(command: str, absent: set[str]) -> None:
-    absent |= {"localnet", "sqlalchemy", "alembic", "aiohttp", "bittensor"}
-    lines = told_of_modules(command.split(), absent)
-    assert lines[0].startswith("Usage: ")
-    assert lines[-1] == "0 []"
-
-
-def told_of_modules(command: list[str], absent: set[str]) -> list[str]:
-    """What a command prints, then its exit code and which of these modules it loaded."""
-    code = f"""import sys
-from validator.cli import main
-try:
-    main()
-except SystemExit as end:
-    print(end.code, sorted({absent!r} & set(sys.modules)))
-"""
-    done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
-    return done.stdout.splitlines()
-
-
-@pytest.mark.parametrize("command", ["rounds list", "miners list", "flags list", "reruns list", "db state"])
-def test_a_listing_loads_no_more_than_it_needs(command: str, sqlite_url: str, tmp_path: Path) -> None:
-    config = write_config(tmp_path, sqlite_url)
-    heavy = {"alembic", "mako", "aiohttp", "aiodocker", "bittensor", "psycopg", "sqlalchemy.dialects.postgresql"}
-    assert told_of_modules([*command.split(), "--config", str(config)], heavy)[-1] == "0 []"
 
 
 @pytest.mark.parametrize("path", EVERY, ids=" ".join)

@@ -1,6 +1,6 @@
-"""The `validator` command. `tree.py` names every command; one file per group parses, calls and prints.
+"""The `validator` command. `tree.py` names every command; one file per group has its options, one in `work/` does it.
 
-A command's module imports at its top what it needs, and is itself imported when the command is entered.
+A command's module is imported when the command is entered, that of its work when the options are read.
 """
 
 import io

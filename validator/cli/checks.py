@@ -4,30 +4,12 @@ from typing import Annotated
 
 import typer
 
-from validator.audit.views import CheckView, check_list, check_of
-from validator.cli.errors import say_no
-from validator.cli.explain_page import Page
-from validator.cli.options import Config, Json
-from validator.cli.output import print_json, print_line
-from validator.cli.session import ask_store, change_store
-from validator.cli.tables import Column, print_table
-from validator.cli.waiting_work import Limit, State, print_counts, try_now, write_tries
-from validator.store import Transaction
+from validator.cli import work
+from validator.cli.options import Config, Json, Limit, State
 
 CheckId = Annotated[
     str, typer.Argument(metavar="ID", help="The check's id, as `checks list` has it.", show_default=False)
 ]
-_COLUMNS = (
-    Column("id"),
-    Column("hotkey"),
-    Column("state"),
-    Column("tries", right=True),
-    Column("passed", right=True),
-    Column("lint", right=True),
-    Column("S", right=True),
-    Column("reason"),
-    Column("entered in", right=True),
-)
 
 
 def list_(
@@ -37,49 +19,14 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List code checks, newest round first, with how many there are in each state."""
-    found = ask_store(config, lambda tx, _: check_list(tx, limit, state))
-    if as_json:
-        print_json(found)
-        return
-    print_counts(found.counts, "no code checks")
-    if found.checks:
-        print_table(_COLUMNS, map(_cells, found.checks))
-
-
-def _cells(one: CheckView) -> tuple[object, ...]:
-    report = one.report
-    passed = None if report is None else f"{report.passed} of {report.total}"
-    lint = None if report is None else report.findings
-    return one.check_id, one.hotkey, one.state, one.attempts, passed, lint, one.score, one.reason, one.entered_in
+    work.checks.list_(config, limit, state, as_json=as_json)
 
 
 def show(check_id: CheckId, config: Config = None, as_json: Json = False) -> None:
     """Show a code check: what became of it, and what it is worth. Exit 1: there is none."""
-    found = ask_store(config, lambda tx, _: check_of(tx, check_id))
-    if found is None:
-        say_no(f"no code check has this id: {check_id}")
-    if as_json:
-        print_json(found)
-        return
-    page = Page()
-    page.title(f"Round {found.round_id}, miner {found.hotkey}")
-    page.heading(f"Code of the plan for task {found.task_id}, {found.state}")
-    write_tries(page, found)
-    if found.entered_in is not None and found.score is not None:
-        page.line(f"entered its window with round {found.entered_in}: {found.score:.4f}")
-    elif found.score is not None:
-        page.line(f"the next round that is settled enters it: {found.score:.4f}")
-    page.line(f"`validator explain {found.round_id} {found.hotkey}` has the plan, its run and the parts of the score")
-    page.write()
+    work.checks.show(check_id, config, as_json=as_json)
 
 
 def retry(check_id: CheckId, config: Config = None) -> None:
     """Try a code check again now: one that waits, or one that ended inconclusive. Exit 1: it is neither."""
-    said = change_store(config, lambda tx, _: _retry(tx, check_id))
-    if said is not None:
-        say_no(said)
-    print_line(f"{check_id} is due now; a running validator with a sandbox for code takes it within seconds")
-
-
-async def _retry(tx: Transaction, check_id: str) -> str | None:
-    return await try_now(tx.code_checks, "code check", check_id, await check_of(tx, check_id))
+    work.checks.retry(check_id, config)

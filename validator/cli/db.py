@@ -1,18 +1,11 @@
 """`validator db …`: the store's tables."""
 
-import asyncio
 from typing import Annotated
 
 import typer
 
-from validator.cli.configured import settings_of
-from validator.cli.errors import EXIT_NO
+from validator.cli import work
 from validator.cli.options import Config, Json
-from validator.cli.output import print_json, print_line
-from validator.cli.progress import progress
-from validator.cli.tables import Column, print_table
-from validator.store import SchemaState, schema_state, upgrade
-from validator.store.copying import copy_store, row_counts
 
 
 def upgrade_(config: Config = None) -> None:
@@ -20,26 +13,12 @@ def upgrade_(config: Config = None) -> None:
 
     Prints each migration of tables that are behind, with the seconds that it took; the whole is one transaction.
     """
-    url = settings_of(config).store.url
-    found = asyncio.run(_upgraded(url.get_secret_value()))
-    print_line(f"{url}: {'is current' if found == 'current' else f'was {found}, is current now'}")
-
-
-async def _upgraded(url: str) -> SchemaState:
-    behind = await schema_state(url) == "behind"
-    return await upgrade(url, lambda step, seconds: print_line(f"{step}  {seconds:.1f} s") if behind else None)
+    work.db.upgrade_(config)
 
 
 def state(config: Config = None, as_json: Json = False) -> None:
     """Say how the tables relate to this version: empty, current, behind or ahead. Exit 1 unless current."""
-    url = settings_of(config).store.url
-    found = asyncio.run(schema_state(url.get_secret_value()))
-    if as_json:
-        print_json({"location": str(url), "state": found})
-    else:
-        print_line(found)
-    if found != "current":
-        raise typer.Exit(EXIT_NO)
+    work.db.state(config, as_json=as_json)
 
 
 def copy(
@@ -56,14 +35,4 @@ def copy(
 
     To move for good, stop the validator first. A password is better in ~/.pgpass or $PGPASSWORD than in the url.
     """
-    source = settings_of(config).store.url.get_secret_value()
-    rows = sum(asyncio.run(row_counts(source)).values())
-    with progress("copying", rows) as advance:
-        copied = asyncio.run(copy_store(source, target, lambda _table, many: advance(many)))
-    if as_json:
-        print_json({"tables": [found._asdict() for found in copied]})
-    else:
-        print_table(
-            [Column("table"), Column("rows", right=True), Column("digest of all rows")],
-            [(found.name, found.rows, found.digest) for found in copied],
-        )
+    work.db.copy(target, config, as_json=as_json)

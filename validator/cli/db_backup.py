@@ -1,25 +1,12 @@
 """`validator db backup` and `db restore`: a store as one file, and back."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from validator.audit.replay import RoundReplay, replay_rounds, round_ids
-from validator.cli.configured import settings_of
-from validator.cli.errors import EXIT_NO
+from validator.cli import work
 from validator.cli.options import Config, Json
-from validator.cli.output import print_json, print_line
-from validator.cli.progress import progress
-from validator.cli.replay_text import Summary, print_replay
-from validator.store import open_store
-from validator.store.backup import amount, back_up, restoring
-
-_ADVICE = (
-    "what came after the backup is not in it, and weights that it does not know look like somebody else's: if the start"
-    " ends with exit code 15 and no other program uses the hotkey, `validator weights unlock` declares them its own"
-)
 
 
 def backup(
@@ -28,15 +15,7 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Write the store into a new SQLite file that its owner alone can read; a validator may be running."""
-    url = settings_of(config).store.url
-    with progress("copying", amount(url.get_secret_value())) as advance:
-        made = back_up(url.get_secret_value(), file, advance)
-    if as_json:
-        print_json({"file": str(made.file), "bytes": made.bytes, "sha256": made.sha256, "state": made.state})
-        return
-    print_line(f"{url} is in {made.file}: {made.bytes} bytes, sha256 {made.sha256}")
-    if made.state != "current":
-        print_line(f"its tables are {made.state} of this program, as those of the store are")
+    work.db_backup.backup(file, config, as_json=as_json)
 
 
 def restore(
@@ -51,33 +30,4 @@ def restore(
 
     First the backup is read in whole and brought to this version's tables, and its newest rounds are computed again.
     """
-    url = settings_of(config).store.url
-    with restoring(file, url.get_secret_value()) as waiting:
-        ids = asyncio.run(_newest(waiting.url, rounds))
-        summary = Summary()
-        replays: list[RoundReplay] = []
-        with progress("replaying", len(ids)) as advance:
-            for replayed in replay_rounds(waiting.url, ids):
-                replays.append(replayed)
-                summary.add(replayed)
-                advance()
-        if summary.different:
-            for replayed in replays:
-                print_replay(replayed, as_json=as_json)
-            print_line("nothing was restored: take an older backup")
-            raise typer.Exit(EXIT_NO)
-        waiting.take()
-    equal = sum(replayed.verdict == "equal" for replayed in replays)
-    newest = ids[-1] if ids else None
-    if as_json:
-        said = {"store": str(url), "file": str(file), "was": waiting.found, "newest_round": newest}
-        print_json({**said, "replayed": len(replays), "equal": equal})
-        return
-    print_line(f"{url} holds {file}, which was {waiting.found}; newest round {'none' if newest is None else newest}")
-    print_line(f"{len(replays)} rounds replayed, {equal} equal, {len(replays) - equal} without scores")
-    print_line(_ADVICE)
-
-
-async def _newest(url: str, many: int) -> tuple[int, ...]:
-    async with open_store(url) as store, store.read() as tx:
-        return (await round_ids(tx))[-many:]
+    work.db_backup.restore(file, config, rounds, as_json=as_json)

@@ -1,18 +1,11 @@
 """`validator db check`: whether the store is whole."""
 
-import asyncio
 from typing import Annotated
 
 import typer
 
-from validator.cli.configured import settings_of
-from validator.cli.errors import EXIT_NO
+from validator.cli import work
 from validator.cli.options import Config, Json
-from validator.cli.output import print_json, print_line
-from validator.cli.tables import Column, print_table
-from validator.daemon.exits import Exit
-from validator.store import open_store
-from validator.store.checking import Check, checks
 
 
 def check(
@@ -29,29 +22,4 @@ def check(
 
     Without --rebuild nothing is written, and a validator may be running. No round is scored again.
     """
-    url = settings_of(config).store.url
-    found = asyncio.run(_checks(url.get_secret_value(), rebuild=rebuild))
-    if as_json:
-        print_json({"location": str(url), "sound": not any(one.faults for one in found), "checks": found})
-    else:
-        print_table(
-            [Column("check"), Column("looked at", right=True), Column("faults", right=True)],
-            [(one.name, one.looked, len(one.faults) + one.more) for one in found],
-        )
-        for one in found:
-            for fault in one.faults:
-                print_line(f"{one.name}: {fault}")
-            if one.more:
-                print_line(f"{one.name}: {one.more} more")
-    faulty = [one.name for one in found if one.faults]
-    if faulty:
-        raise typer.Exit(Exit.STORE_DAMAGED if "pages" in faulty else EXIT_NO)
-
-
-async def _checks(url: str, *, rebuild: bool) -> list[Check]:
-    if rebuild:
-        async with open_store(url, writer=True) as store, store.begin() as tx:
-            await tx.histories.rebuild()
-            await tx.agreements.rebuild()
-    async with open_store(url) as store, store.read() as tx:
-        return [one async for one in checks(tx.connection)]
+    work.db_check.check(config, as_json=as_json, rebuild=rebuild)

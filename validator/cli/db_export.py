@@ -1,26 +1,13 @@
 """`validator db export`: the store's tables for analysis."""
 
-import asyncio
-import importlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from validator.cli.configured import settings_of
+from validator.cli import work
 from validator.cli.options import Config, Json
-from validator.cli.output import print_json
-from validator.cli.progress import progress
-from validator.cli.tables import Column, print_table
-from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_ROUND_ID
-from validator.store import open_store
-from validator.store.copying import row_counts
-
-
-class NoParquetError(ValidatorError):
-    """The extra `analysis` is not installed."""
 
 
 def export(
@@ -38,28 +25,4 @@ def export(
 
     Needs the extra `analysis`. The files hold the truth of tasks.
     """
-    try:
-        importlib.import_module("pyarrow")
-    except ImportError:
-        raise NoParquetError('install it: pip install "sssa-validator[analysis]"') from None
-    from validator.audit.parquet import ExportedTable, export_tables, table_names  # noqa: PLC0415 - needs the extra
-
-    names = sorted(set(table or ()))
-    if unknown := set(names) - set(table_names()):
-        raise typer.BadParameter(f"no table `{min(unknown)}`; there are {', '.join(table_names())}")
-    url = settings_of(config).store.url.get_secret_value()
-    counts = asyncio.run(row_counts(url))
-
-    async def write(advance: Callable[[int], None]) -> tuple[ExportedTable, ...]:
-        async with open_store(url) as store, store.read() as tx:
-            return await export_tables(tx.connection, folder, names=names, since=since, progress=advance)
-
-    with progress("exporting", sum(many for name, many in counts.items() if not names or name in names)) as advance:
-        written = asyncio.run(write(advance))
-    if as_json:
-        print_json({"tables": [{**one._asdict(), "file": str(one.file)} for one in written]})
-    else:
-        print_table(
-            [Column("table"), Column("rows", right=True), Column("file")],
-            [(one.name, one.rows, one.file) for one in written],
-        )
+    work.db_export.export(folder, config, table, since, as_json=as_json)

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from validator.cli import work
 from validator.cli.options import Config, Json
 
 
@@ -19,6 +20,4 @@ def doctor(
     A validator may be running. It takes at most half a minute. Exit 0: all is well. Exit 1: a fault, which keeps it
     from its work. Exit 6: warnings alone.
     """
-    from validator.cli.doctor_page import examine  # noqa: PLC0415 - all that it looks at takes longer than its help
-
-    raise typer.Exit(examine(config, only or (), as_json=as_json))
+    raise typer.Exit(work.doctor.examine(config, only or (), as_json=as_json))

@@ -4,12 +4,11 @@ from typing import Annotated
 
 import typer
 
-from validator.cli.cases import score_files
-from validator.cli.group_cases import SelectionCase, select_case
+from validator.cli import work
 
 
 def select(
     files: Annotated[list[str], typer.Argument(help="JSON documents; `-` is standard input.", show_default=False)],
 ) -> None:
     """Select the group of a task from its frozen pool and seed."""
-    score_files(files, SelectionCase, select_case)
+    work.groups.select(files)

@@ -1,9 +1,10 @@
 """A tree of commands that are names and lines of help until somebody enters one: only then its module is imported."""
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Final
 
 import typer
@@ -84,6 +85,25 @@ def _uncollected() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+def when_named(package: str) -> Callable[[str], ModuleType]:
+    """Return a `__getattr__` for a package of commands' work: it imports a module of it when something names that.
+
+    Until then the command is its options alone, which is all that its help needs.
+    """
+
+    def module(name: str) -> ModuleType:
+        whole = f"{package}.{name}"
+        try:
+            with _uncollected():
+                return import_module(whole)
+        except ModuleNotFoundError as error:
+            if error.name != whole:
+                raise
+            raise AttributeError(f"{package} has no module {name}") from None
+
+    return module
 
 
 def _found(place: str) -> Any:

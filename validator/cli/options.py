@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from validator.protocol.work_states import WorkState
+
 Config = Annotated[
     Path | None,
     typer.Option(
@@ -15,3 +17,5 @@ Config = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="At most so many.")]
+State = Annotated[WorkState | None, typer.Option("--state", help="Those in this state alone.")]

@@ -4,10 +4,9 @@ from typing import Annotated
 
 import typer
 
-from validator.cli.errors import EXIT_NO, exit_code
+from validator.cli import work
 from validator.cli.options import Config
-from validator.daemon.signals import Signals, StoppedAtStartError
-from validator.protocol.errors import ValidatorError
+from validator.daemon.signals import Signals
 
 
 def run(
@@ -18,20 +17,5 @@ def run(
 ) -> None:
     """Run the validator until SIGTERM; exit 0 when the round in hand was finished, 4 when it was cut off."""
     signals = Signals()
-    signals.listen()  # first of all: the imports below take a second
-
-    from validator.cli.configured import settings_of  # noqa: PLC0415 - see above
-    from validator.daemon.main import run_daemon, tell_failure  # noqa: PLC0415 - see above
-
-    try:
-        settings = settings_of(config)
-        code = run_daemon(settings.without_signing() if dry_run else settings, signals)
-    except StoppedAtStartError:
-        raise
-    except (ValidatorError, OSError) as error:
-        tell_failure(error, exit_code(error))
-        raise
-    except Exception as error:
-        tell_failure(error, EXIT_NO)
-        raise
-    raise typer.Exit(code)
+    signals.listen()  # first of all: what does the work takes a second to import
+    work.run.run(config, signals, dry_run=dry_run)

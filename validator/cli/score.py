@@ -4,57 +4,41 @@ from typing import Annotated
 
 import typer
 
-from validator.cli.cases import score_files
-from validator.cli.score_cases import (
-    CollusionCase,
-    ConsensusCase,
-    EmissionCase,
-    KeysCase,
-    ReputationCase,
-    WeightsCase,
-    WorkflowCase,
-    score_collusion_case,
-    score_consensus_case,
-    score_emission_case,
-    score_keys_case,
-    score_reputation_case,
-    score_weights_case,
-    score_workflow_case,
-)
+from validator.cli import work
 
 Files = Annotated[list[str], typer.Argument(help="JSON documents; `-` is standard input.", show_default=False)]
 
 
 def consensus(files: Files) -> None:
     """Score a task's group: components, consensus, agreements (SPEC 4)."""
-    score_files(files, ConsensusCase, score_consensus_case)
+    work.score.consensus(files)
 
 
 def weights(files: Files) -> None:
     """Turn windows into scores and capped weights (SPEC 11)."""
-    score_files(files, WeightsCase, score_weights_case)
+    work.score.weights(files)
 
 
 def workflow(files: Files) -> None:
     """Score a workflow run (SPEC 12)."""
-    score_files(files, WorkflowCase, score_workflow_case)
+    work.score.workflow(files)
 
 
 def keys(files: Files) -> None:
     """Compute canonical finding keys (SPEC 3)."""
-    score_files(files, KeysCase, score_keys_case)
+    work.score.keys(files)
 
 
 def emission(files: Files) -> None:
     """Score one answer: axes, epsilon, quality, emission (SPEC 6, 7)."""
-    score_files(files, EmissionCase, score_emission_case)
+    work.score.emission(files)
 
 
 def collusion(files: Files) -> None:
     """Say which samples count and which raise a flag (SPEC 9)."""
-    score_files(files, CollusionCase, score_collusion_case)
+    work.score.collusion(files)
 
 
 def reputation(files: Files) -> None:
     """Apply reputation events (SPEC 10)."""
-    score_files(files, ReputationCase, score_reputation_case)
+    work.score.reputation(files)

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from validator.cli import work
 from validator.cli.options import Config, Json
 
 
@@ -19,6 +20,4 @@ def status(
     A validator may be running or not. With --watch and --json it prints a document per look. Exit 3: the store cannot
     be read.
     """
-    from validator.cli.status_look import show  # noqa: PLC0415 - store and chain take longer than its help
-
-    raise typer.Exit(show(config, watch=watch, every_s=every, with_chain=with_chain, as_json=as_json))
+    raise typer.Exit(work.status.show(config, watch=watch, every_s=every, with_chain=with_chain, as_json=as_json))

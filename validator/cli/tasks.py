@@ -5,13 +5,9 @@ from typing import Annotated
 
 import typer
 
-from validator.cli.errors import EXIT_NO
+from validator.cli import work
 from validator.cli.options import Json
-from validator.cli.output import print_json, print_line
-from validator.cli.task_text import packed_document, parse_windows, print_packed, task_folder
 from validator.protocol.skill_types import SkillType
-from validator.tasks.check import check_tasks
-from validator.tasks.packing import PackOptions, pack_path
 
 
 def _assessed(skill_type: SkillType | None) -> SkillType | None:
@@ -64,12 +60,7 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
     as_json: Json = False,
 ) -> None:
     """Make a task from files that are there: task.json and bundle.tar.gz."""
-    out = output or task_folder(what)
-    packed = pack_path(what, out, PackOptions(skill_type, truth, parse_windows(window), canary, replace))
-    if as_json:
-        print_json(packed_document(packed, out))
-    else:
-        print_packed(packed, out)
+    work.tasks.pack(what, skill_type, output, truth, window, canary, replace=replace, as_json=as_json)
 
 
 def check(
@@ -82,18 +73,4 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Check tasks: one line per problem. Exit 1 if there is any. A note names each that needs a container engine."""
-    checked = [task for root in directories for task in check_tasks(root)]
-    problems = sum(len(task.problems) for task in checked)
-    if as_json:
-        print_json(
-            {"tasks": [{"path": str(one.path), "problems": one.problems, "notes": one.notes} for one in checked]}
-        )
-    else:
-        for task in checked:
-            for problem in task.problems:
-                print_line(f"{task.path}: {problem}")
-            for note in task.notes:
-                print_line(f"{task.path}: note: {note}")
-        print_line(f"{len(checked)} tasks, {problems} problems")
-    if problems:
-        raise typer.Exit(EXIT_NO)
+    work.tasks.check(directories, as_json=as_json)

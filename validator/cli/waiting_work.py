@@ -1,18 +1,13 @@
-"""What the listings of work that waits beside the rounds have in common: options, how a try stands, a try at once."""
+"""What the listings of work that waits beside the rounds have in common: how a try stands, a try at once."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Protocol
-
-import typer
+from typing import Protocol
 
 from validator.cli.explain_page import Page
 from validator.cli.output import cell, print_line
 from validator.protocol.reasons import Reason
-from validator.store.records import WorkState
-
-Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="At most so many.")]
-State = Annotated[WorkState | None, typer.Option("--state", help="Those in this state alone.")]
+from validator.protocol.work_states import WorkState
 
 
 class _Tried(Protocol):

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from validator.cli import work
 from validator.cli.options import Config
 from validator.daemon.signals import Signals
 
@@ -25,14 +26,5 @@ def worker(
     or at the second SIGTERM handed back.
     """
     signals = Signals()
-    signals.listen()  # first of all: the imports below take a second
-
-    from validator.cli.configured import settings_of  # noqa: PLC0415 - see above
-    from validator.daemon.worker import KINDS, run_worker, usual_kinds  # noqa: PLC0415 - see above
-
-    unknown = [kind for kind in queue or () if kind not in KINDS]
-    if unknown:
-        raise typer.BadParameter(f"no such kind of work: {unknown[0]!r}; there are: {', '.join(KINDS)}")
-    settings = settings_of(config)
-    kinds = tuple(dict.fromkeys(queue or usual_kinds(settings)))
-    raise typer.Exit(run_worker(settings, kinds, concurrency, signals))
+    signals.listen()  # first of all: what does the work takes a second to import
+    work.worker.worker(queue or (), concurrency, config, signals)

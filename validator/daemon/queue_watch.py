@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from validator.protocol.work_states import WORK_STATES
 from validator.reruns.work import MOST_WAITING
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError
-from validator.store.records import WORK_STATES
 from validator.telemetry import Metrics
 from validator.web.state import HealthState, QueueSeen
 

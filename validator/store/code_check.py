@@ -8,9 +8,9 @@ from typing import NamedTuple
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.work_states import WorkState
 from validator.scoring import Version
 from validator.store.dispatch import DispatchKey
-from validator.store.records import WorkState
 
 
 class QueuedCheck(NamedTuple):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
@@ -23,8 +23,6 @@ RoundState = Literal["open", "settled", "void", "skipped", "abandoned"]
 EndState = Literal["settled", "void", "abandoned"]
 TaskState = Literal["open", "settled", "void", "skipped"]
 WeightsState = Literal["prepared", "submitted", "confirmed", "rejected", "unknown", "expired"]
-WorkState = Literal["pending", "running", "done", "inconclusive"]
-WORK_STATES: Final[tuple[str, ...]] = get_args(WorkState)
 
 
 class StoreChain(NamedTuple):

@@ -9,9 +9,9 @@ from validator.protocol.reasons import Reason
 from validator.protocol.rerun import RerunEvent, RerunReport
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.skill_types import SkillType
+from validator.protocol.work_states import WorkState
 from validator.scoring import Version
 from validator.store.dispatch import DispatchKey
-from validator.store.records import WorkState
 
 
 class QueuedRerun(NamedTuple):

@@ -6,9 +6,9 @@ from datetime import datetime
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.sssa import Document
+from validator.protocol.work_states import WorkState
 from validator.store import Transaction
 from validator.store.code_check import CodeCheck
-from validator.store.records import WorkState
 
 
 class CheckView(Document, frozen=True):

@@ -7,8 +7,8 @@ from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.rerun import RerunReport
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
+from validator.protocol.work_states import WorkState
 from validator.store import Transaction
-from validator.store.records import WorkState
 from validator.store.rerun import Rerun
 
 

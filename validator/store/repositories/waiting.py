@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 from sqlalchemy import Column, ColumnElement, Row, Table, and_, func, select, update
 
 from validator.protocol.reasons import Reason
-from validator.store.records import Upcoming, WorkState
+from validator.protocol.work_states import WorkState
+from validator.store.records import Upcoming
 from validator.store.repositories.base import Repository
 
 _UNENDED: Final = ("pending", "running")

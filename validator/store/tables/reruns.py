@@ -6,8 +6,8 @@ from sqlalchemy.schema import SchemaItem
 from validator.protocol.capabilities import SandboxImage
 from validator.protocol.code_report import CodeReport
 from validator.protocol.rerun import RerunReport
+from validator.protocol.work_states import WORK_STATES
 from validator.store.columns import Json, Message, Moment, Name, Real, ReasonCode
-from validator.store.records import WORK_STATES
 from validator.store.tables.base import metadata, of_dispatch, one_of
 
 

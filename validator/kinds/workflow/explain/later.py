@@ -7,10 +7,10 @@ from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import WorkflowSubmission
 from validator.protocol.sssa import Document
+from validator.protocol.work_states import WorkState
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import Version
 from validator.store.code_check import CodeCheck
-from validator.store.records import WorkState
 
 
 class JudgedLater(Document, frozen=True):

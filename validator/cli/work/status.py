@@ -1,4 +1,4 @@
-"""Looking, once or again and again, for `validator status`."""
+"""What `validator status` does: looking, once or again and again."""
 
 import asyncio
 import signal

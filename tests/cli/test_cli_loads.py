@@ -1,0 +1,69 @@
+"""A command loads no more than it needs: nothing of its work for its help, neither chain nor client for a listing."""
+
+from pathlib import Path
+
+import pytest
+from cli_commands import commands, ran_alone
+from cli_store import write_config
+
+from validator.cli import work
+from validator.cli.tree import TREE
+
+EVERY = list(commands())
+# What it takes a command long to import; Typer itself brings pydantic.
+HEAVY = {
+    "aiodocker",
+    "aiohttp",
+    "aiosqlite",
+    "alembic",
+    "asyncio",
+    "bandit",
+    "bittensor",
+    "bittensor_core",
+    "jiter",
+    "msgspec",
+    "procrastinate",
+    "prometheus_client",
+    "psycopg",
+    "pyarrow",
+    "rapidfuzz",
+    "re2",
+    "rich",
+    "sqlalchemy",
+    "stamina",
+    "structlog",
+    "tree_sitter",
+    "validator.settings",
+}
+LISTENING = {("run",), ("worker",)}  # for signals, before anything that is slow to import
+
+
+@pytest.mark.parametrize("first", TREE.commands)
+def test_no_help_loads_what_its_command_works_with(first: str) -> None:
+    those = [command for command in EVERY if command[0] == first]
+    helped = ran_alone([[*command, "--help"] for command in those])
+    assert [words[:-1] for words in helped] == those
+    for (*command, _), ran in helped.items():
+        assert (ran.code, ran.output.split(" [")[0]) == (0, " ".join(["Usage: validator", *command]))
+        of_work = {name for name in ran.modules if ".cli.work." in name}
+        heavy = HEAVY - {"asyncio"} if tuple(command) in LISTENING else HEAVY
+        assert (command, heavy & ran.modules, of_work) == (command, set(), set())
+
+
+def test_a_list_of_commands_does_not_even_load_what_reads_options() -> None:
+    (ran,) = ran_alone([["--help"]]).values()
+    assert "pydantic" not in ran.modules
+
+
+def test_work_is_found_by_name_alone() -> None:
+    assert work.rounds.__name__ == "validator.cli.work.rounds"
+    with pytest.raises(AttributeError, match=r"validator\.cli\.work has no module dance"):
+        _ = work.dance  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("command", ["rounds list", "miners list", "flags list", "reruns list", "db state"])
+def test_a_listing_loads_no_more_than_it_needs(command: str, sqlite_url: str, tmp_path: Path) -> None:
+    config = write_config(tmp_path, sqlite_url)
+    heavy = {"alembic", "mako", "aiohttp", "aiodocker", "bittensor", "psycopg", "sqlalchemy.dialects.postgresql"}
+    (ran,) = ran_alone([[*command.split(), "--config", str(config)]]).values()
+    assert (ran.code, heavy & ran.modules) == (0, set())
