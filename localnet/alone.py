@@ -17,8 +17,8 @@ from localnet.roster import Resident
 from localnet.serving import HOST
 from localnet.tracing.policy import RunPolicy, Tracer
 from validator.chain.base import ChainError, NotRegisteredError
+from validator.daemon.chains import real_chain
 from validator.daemon.stop import Stop
-from validator.daemon.world import real_chain
 from validator.protocol.errors import ValidatorError
 from validator.protocol.round import Axon, MetagraphSnapshot
 from validator.protocol.signatures import Signer

@@ -11,7 +11,7 @@ from localnet.miner.server import LocalMiner
 from localnet.pace import Paced
 from localnet.roster import Resident
 from localnet.tracing.policy import RunPolicy, Tracer
-from validator.daemon.world import real_chain
+from validator.daemon.chains import real_chain
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable

@@ -7,7 +7,7 @@ from validator.audit.log import Verified
 from validator.chain.base import Chain
 from validator.cli.anchored import Anchored, ask_anchor
 from validator.cli.audit_rows import HeldRow, held_rows
-from validator.daemon.world import reading_chain
+from validator.daemon.chains import reading_chain
 from validator.settings import Settings
 from validator.sources import SystemClock
 

@@ -1,7 +1,9 @@
-"""`validator weights plan`: the world that the settings describe, looked at once."""
+"""`validator weights plan`: the chain that the settings describe, looked at once."""
 
-from validator.daemon.world import build_world
+from validator.chain.wallet import load_signer
+from validator.daemon.chains import chain_of
 from validator.settings import Settings
+from validator.sources import SystemClock
 from validator.store import Transaction
 from validator.store.belonging import require_chain
 from validator.weights.preview import PlanView, planned_weights
@@ -11,12 +13,12 @@ async def plan_of(tx: Transaction, settings: Settings) -> tuple[PlanView, ...]:
     """Return what would be sent now, per mechanism; nothing is.
 
     Raises:
-        ValidatorError: a part of the world cannot be used.
+        ValidatorError: the hotkey or the chain cannot be used.
     """
-    world = build_world(settings)
+    clock, signer = SystemClock(), load_signer(settings.wallet)
+    chain = chain_of(settings, signer, clock)
     try:
-        await require_chain(tx, await world.chain.genesis(), settings.validator.netuid)
-        return await planned_weights(tx, settings, world.chain, world.clock, world.signer.hotkey)
+        await require_chain(tx, await chain.genesis(), settings.validator.netuid)
+        return await planned_weights(tx, settings, chain, clock, signer.hotkey)
     finally:
-        await world.source.close()
-        await world.chain.close()
+        await chain.close()

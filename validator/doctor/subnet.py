@@ -9,8 +9,8 @@ from validator.chain.simulated import SimulatedChain
 from validator.chain.state import load_state
 from validator.chain.subnet import SimulatedSubnet
 from validator.chain.within import within
+from validator.daemon.chains import real_chain
 from validator.daemon.preconditions import preconditions
-from validator.daemon.world import real_chain
 from validator.doctor.endpoints import nodes
 from validator.doctor.finding import Check, Finding, NotLookedAtError, fault, note, ok, unknown, warning
 from validator.doctor.site import LIMITS, Site

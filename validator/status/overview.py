@@ -14,7 +14,7 @@ from validator.chain.state import load_state
 from validator.chain.subnet import SimulatedSubnet
 from validator.chain.wallet import WalletError, load_signer
 from validator.chain.within import within
-from validator.daemon.world import real_chain
+from validator.daemon.chains import real_chain
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable

@@ -1,0 +1,78 @@
+"""The chain, as the settings say; whoever looks at nothing else needs no other part of the world."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from validator.chain.base import Chain, NoSubnetError
+from validator.chain.simulated import SimulatedChain
+from validator.chain.state import SubnetRules, load_state
+from validator.chain.subnet import SimulatedSubnet
+from validator.protocol.errors import ValidatorError
+from validator.protocol.signatures import Signer
+from validator.settings import Settings
+from validator.sources import Clock
+
+if TYPE_CHECKING:
+    from validator.chain.bittensor import BittensorChain
+
+_STAKE_TAO: Final = 1_000.0
+
+
+class ChainFileError(ValidatorError):
+    """The settings name something that this version cannot use."""
+
+
+def real_chain(settings: Settings, signer: Signer, clock: Clock) -> "BittensorChain":
+    """Return the chain at the settings' endpoints; nothing is connected yet."""
+    from validator.chain.bittensor import BittensorChain  # noqa: PLC0415 - the SDK takes a second
+    from validator.chain.submission import LIMITS  # noqa: PLC0415 - see above
+
+    return BittensorChain(
+        endpoints=[endpoint.reveal() for endpoint in settings.chain.endpoints],
+        netuid=settings.validator.netuid,
+        signer=signer,
+        clock=clock,
+        limits=LIMITS._replace(submit_s=min(LIMITS.submit_s, settings.weights.timeout_s)),
+    )
+
+
+def reading_chain(settings: Settings, clock: Clock) -> Chain:
+    """Return the settings' chain for somebody who only reads: it takes no wallet, and must sign nothing.
+
+    Raises:
+        ChainError: the simulated chain's file cannot be read.
+        ChainFileError: no such file is named, or it was not made yet.
+    """
+    if settings.chain.kind == "bittensor":
+        return real_chain(settings, Signer.from_uri("//Reader"), clock)
+    if settings.chain.state is None or not settings.chain.state.exists():
+        raise ChainFileError("chain.state must name the simulated chain's file; `validator run` makes it")
+    return SimulatedChain(SimulatedSubnet(load_state(settings.chain.state), clock), "")
+
+
+def chain_of(settings: Settings, signer: Signer, clock: Clock) -> Chain:
+    """Return the settings' chain; nothing is connected yet. The simulated one is made where its file is not there.
+
+    Raises:
+        ChainError: the simulated chain's file cannot be read, or is of another subnet.
+        ChainFileError: no such file is named.
+    """
+    if settings.chain.kind == "bittensor":
+        return real_chain(settings, signer, clock)
+    if settings.chain.state is None:
+        raise ChainFileError("chain.state must name the simulated chain's file")
+    if not settings.chain.state.exists():
+        _new_subnet(settings, settings.chain.state, signer, clock)
+    subnet = SimulatedSubnet.open(settings.chain.state, clock)
+    if subnet.rules.netuid != settings.validator.netuid:
+        raise NoSubnetError(
+            f"validator.netuid is {settings.validator.netuid}, but the simulated chain's file is of "
+            f"{subnet.rules.netuid}; correct one of the two"
+        )
+    return SimulatedChain(subnet, signer.hotkey)
+
+
+def _new_subnet(settings: Settings, file: Path, signer: Signer, clock: Clock) -> None:
+    """Make a simulated subnet on which this validator alone is registered, with stake and permit: for dry runs."""
+    rules = SubnetRules(seed=signer.hotkey, genesis=int(clock.now().timestamp()), netuid=settings.validator.netuid)
+    SimulatedSubnet.create(rules, clock, file).register(signer.hotkey, stake_tao=_STAKE_TAO, validator_permit=True)
