@@ -12,7 +12,7 @@ from soak.sample import Sample
 WARM_UP_S: Final = 600.0  # or a sixth, whichever is less
 JUDGED_S: Final = 1800.0  # shorter soaks say nothing about growth
 LAST: Final = 1 / 3  # growth is judged by the end: a miner's history fills for a hundred rounds, caches for longer
-MOST_MIB_H: Final = 8.0
+MOST_MIB_H: Final = 4.0
 MOST_LAG_S: Final = 0.1
 _HOUR_S: Final = 3600.0
 _KIB_MIB: Final = 1024.0
