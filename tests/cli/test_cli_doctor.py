@@ -48,7 +48,7 @@ def test_a_check_that_is_not_there_is_bad_usage(tmp_path: Path) -> None:
 async def test_beside_a_validator_that_runs_all_is_well(tmp_path: Path, sqlite_url: str) -> None:
     miners = Miners(6)
     await miners.start()
-    site = Site(tmp_path, sqlite_url, miners, Windows((0, 5), (0, 5)), free_port())
+    site = Site(tmp_path, sqlite_url, miners, Windows((0, 5), (0, 5)), free_port(), each=1)
     try:
         async with site.daemon() as daemon:
             await until(lambda: "round_settled" in site.log.read_text(), site)

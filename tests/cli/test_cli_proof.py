@@ -2,10 +2,10 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from cli_store import called, validator
 from resealed import resealed
 
 from validator.proofs import ConsensusBuilder, debate_proof, document_bytes, parse_debate, proof_document
@@ -14,11 +14,8 @@ EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "debate.json"
 GOLDEN = Path(__file__).parents[1] / "golden" / "group-proof.json"
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-c", "from validator.cli import main; main()", "proof", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=60)
-    assert b"Traceback" not in done.stderr
-    return done
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return called("proof", *map(str, arguments))
 
 
 def test_a_built_proof_verifies_and_a_touched_one_does_not(tmp_path: Path) -> None:
@@ -32,9 +29,9 @@ def test_a_built_proof_verifies_and_a_touched_one_does_not(tmp_path: Path) -> No
     assert (facts["claims"], facts["claims_agreed"], facts["not_recomputable"], facts["warnings"]) == (2, 2, 0, [])
     assert run("verify", path, "--hotkey", hotkey).returncode == 0
     path.write_bytes(path.read_bytes().replace(b"In Redis", b"In Rodis"))
-    bad = run("verify", path)
+    bad = validator("proof", "verify", str(path))
     assert bad.returncode == 1
-    assert b"checksum" in bad.stderr
+    assert "checksum" in bad.stderr
 
 
 def test_a_proof_that_does_not_follow_from_its_votes_is_refused_by_whomever_it_is_signed(tmp_path: Path) -> None:
@@ -43,7 +40,7 @@ def test_a_proof_that_does_not_follow_from_its_votes_is_refused_by_whomever_it_i
     path.write_bytes(resealed(proof, lambda document: document["supporting_agents"].append("<zed>")))
     done = run("verify", path)
     assert done.returncode == 1
-    assert b'supporting_agents[2]: is "<zed>", nothing follows from the votes' in done.stderr
+    assert 'supporting_agents[2]: is "<zed>", nothing follows from the votes' in done.stderr
 
 
 def test_what_cannot_be_recomputed_is_counted_and_warned_of(tmp_path: Path) -> None:
@@ -52,7 +49,7 @@ def test_what_cannot_be_recomputed_is_counted_and_warned_of(tmp_path: Path) -> N
     path.write_bytes(document_bytes(proof_document(proof)))
     done = run("verify", path)
     assert done.returncode == 0
-    assert done.stdout.decode().splitlines()[-2:] == [
+    assert done.stdout.splitlines()[-2:] == [
         "warnings: 1, of them not recomputable: 1",
         "  confidence: 0.9 was given and cannot be recomputed: the votes give 0.0",
     ]
@@ -60,12 +57,12 @@ def test_what_cannot_be_recomputed_is_counted_and_warned_of(tmp_path: Path) -> N
 
 def test_an_unsigned_proof_says_so(tmp_path: Path) -> None:
     path = tmp_path / "proof.json"
-    path.write_bytes(run("build", EXAMPLE).stdout)
-    assert b"not signed" in run("verify", path).stdout
+    path.write_text(run("build", EXAMPLE).stdout)
+    assert "not signed" in run("verify", path).stdout
 
 
 def test_the_report() -> None:
-    assert run("build", EXAMPLE, "--format", "markdown").stdout.startswith(b"# Consensus Proof\n")
+    assert run("build", EXAMPLE, "--format", "markdown").stdout.startswith("# Consensus Proof\n")
 
 
 def test_the_golden_group_proof_verifies() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from builders import IMAGE
-from cli_store import Example, copied, example_in, validator
+from cli_store import Example, called, copied, example_in, validator
 
 from validator.protocol.reasons import Reason
 from validator.protocol.rerun import RerunReport, TraceReport
@@ -58,7 +58,7 @@ async def _add(url: str) -> list[Dispatch]:
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Example, list[Dispatch]]:
     folder = tmp_path_factory.mktemp("reruns")
-    own = copied(example_in(folder / "example"), folder)
+    own = copied(example_in(tmp_path_factory.getbasetemp() / "example"), folder)
     return own, asyncio.run(_add(f"sqlite:///{own.database}"))
 
 
@@ -69,22 +69,22 @@ def test_the_list(example: tuple[Example, list[Dispatch]]) -> None:
     lines = done.stdout.splitlines()
     assert lines[0] == "done 2, inconclusive 1, pending 1"
     assert [line.split()[0] for line in lines[2:]] == ids(4)[::-1]
-    shown = json.loads(validator("reruns", "list", "--json", "--config", str(store.config)).stdout)
+    shown = json.loads(called("reruns", "list", "--json", "--config", str(store.config)).stdout)
     assert shown["counts"] == {"done": 2, "inconclusive": 1, "pending": 1}
     assert [one["hotkey"] for one in shown["reruns"]] == [one.key.hotkey for one in dispatches[::-1]]
-    some = validator("reruns", "list", "--state", "done", "--limit", "1", "--json", "--config", str(store.config))
+    some = called("reruns", "list", "--state", "done", "--limit", "1", "--json", "--config", str(store.config))
     assert [one["rerun_id"] for one in json.loads(some.stdout)["reruns"]] == ids(2)[1:]
-    assert validator("reruns", "list", "--state", "odd", "--config", str(store.config)).returncode == 2
+    assert called("reruns", "list", "--state", "odd", "--config", str(store.config)).returncode == 2
 
 
-def test_a_store_without_any(tmp_path: Path) -> None:
-    store = example_in(tmp_path / "example")
-    assert validator("reruns", "list", "--config", str(store.config)).stdout == "no reruns\n"
+def test_a_store_without_any(tmp_path_factory: pytest.TempPathFactory) -> None:
+    store = example_in(tmp_path_factory.getbasetemp() / "example")
+    assert called("reruns", "list", "--config", str(store.config)).stdout == "no reruns\n"
 
 
 def test_both_runs_side_by_side(example: tuple[Example, list[Dispatch]]) -> None:
     store, dispatches = example
-    done = validator("reruns", "show", ids(1)[0], "--config", str(store.config))
+    done = called("reruns", "show", ids(1)[0], "--config", str(store.config))
     assert (done.returncode, done.stderr) == (0, "")
     words = " ".join(done.stdout.split())
     for said in (
@@ -97,12 +97,12 @@ def test_both_runs_side_by_side(example: tuple[Example, list[Dispatch]]) -> None
         "the next round that is settled counts it",
     ):
         assert said in words
-    shown = json.loads(validator("reruns", "show", ids(1)[0], "--json", "--config", str(store.config)).stdout)
+    shown = json.loads(called("reruns", "show", ids(1)[0], "--json", "--config", str(store.config)).stdout)
     assert (shown["event"], shown["report"]["traces"]["fs"]["only_claimed"]) == (
         "rerun_fail",
         ['["write","/tmp/inv\x1bented"]'],
     )
-    missing = validator("reruns", "show", "no\x1bsuch", "--config", str(store.config))
+    missing = called("reruns", "show", "no\x1bsuch", "--config", str(store.config))
     assert (missing.returncode, missing.stdout) == (1, "")
     assert "no rerun has this id: no\\u001bsuch" in missing.stderr
 
@@ -110,10 +110,10 @@ def test_both_runs_side_by_side(example: tuple[Example, list[Dispatch]]) -> None
 def test_explain_shows_the_runs_of_the_miners_answers(example: tuple[Example, list[Dispatch]]) -> None:
     store, dispatches = example
     hotkey = dispatches[0].key.hotkey
-    done = validator("explain", "0", hotkey, "--config", str(store.config))
+    done = called("explain", "0", hotkey, "--config", str(store.config))
     assert (done.returncode, done.stderr) == (0, "")
     assert "the miner claims, and was not seen" in done.stdout
-    shown = json.loads(validator("explain", "0", hotkey, "--json", "--config", str(store.config)).stdout)
+    shown = json.loads(called("explain", "0", hotkey, "--json", "--config", str(store.config)).stdout)
     mine = [one for one, dispatch in zip(ids(4), dispatches, strict=True) if dispatch.key.hotkey == hotkey]
     assert [one["rerun_id"] for one in shown["reruns"]] == mine
 
@@ -121,15 +121,15 @@ def test_explain_shows_the_runs_of_the_miners_answers(example: tuple[Example, li
 def test_what_waits_or_was_given_up_can_be_tried_again(example: tuple[Example, list[Dispatch]], tmp_path: Path) -> None:
     own = copied_again(example[0], tmp_path)
     for rerun_id in ids(4)[2:]:
-        done = validator("reruns", "retry", rerun_id, "--config", str(own.config))
+        done = called("reruns", "retry", rerun_id, "--config", str(own.config))
         assert (done.returncode, done.stderr) == (0, "")
-    shown = json.loads(validator("reruns", "list", "--state", "pending", "--json", "--config", str(own.config)).stdout)
+    shown = json.loads(called("reruns", "list", "--state", "pending", "--json", "--config", str(own.config)).stdout)
     assert {one["rerun_id"] for one in shown["reruns"]} == set(ids(4)[2:])
     assert all(one["due_at"] < "2027" for one in shown["reruns"])
-    refused = validator("reruns", "retry", ids(1)[0], "--config", str(own.config))
+    refused = called("reruns", "retry", ids(1)[0], "--config", str(own.config))
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "is done: only what waits or ended inconclusive can be tried again" in refused.stderr
-    assert validator("reruns", "retry", "nothing", "--config", str(own.config)).returncode == 1
+    assert called("reruns", "retry", "nothing", "--config", str(own.config)).returncode == 1
 
 
 def copied_again(store: Example, folder: Path) -> Example:

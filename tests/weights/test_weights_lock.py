@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_store import called
 from sqlalchemy import text
 from weights_world import ME, START, World, blocks, build, give_scores, restarted, running
 
@@ -252,7 +253,8 @@ stop_file = "{stop_file}"
 [health]
 port = 0
 """)
-    assert (command(config, "weights", "unlock", "--reason", "x").returncode, stop_file.exists()) == (1, False)
+    unlock = ("weights", "unlock", "--config", str(config), "--reason")
+    assert (called(*unlock, "x").returncode, stop_file.exists()) == (1, False)
     for _ in range(2):
         ended = command(config, "run")
         assert ended.returncode == Exit.WEIGHTS_LOCKED, ended.stderr
@@ -260,7 +262,7 @@ port = 0
         assert str(stop_file) in line
         assert "block 900" in line
         assert CLEAR in line
-    assert command(config, "weights", "unlock", "--reason", " ").returncode == Exit.INPUT
+    assert called(*unlock, " ").returncode == Exit.INPUT
     assert stop_file.exists()
     done = command(config, "weights", "unlock", "--reason", "moved the machine")
     assert (done.returncode, done.stderr, stop_file.exists()) == (0, "", False)
