@@ -26,14 +26,14 @@ RUN python -m venv --without-pip /opt/validator \
     && pip --python /opt/validator/bin/python install --no-compile --require-hashes -r /build/requirements/scale.txt \
     && find /opt/validator/bin -mindepth 1 ! -name 'python*' -delete \
     && (python -m compileall -qq --invalidation-mode unchecked-hash /opt/validator/lib || true) \
-    && mkdir -p /packages/opt && cp -a /opt/validator /packages/opt \
+    && mkdir -p /packages/opt && cp -al /opt/validator /packages/opt \
     && find /packages -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +
 
 FROM dependencies AS tools
 COPY requirements/build.txt requirements/sbom.txt /build/requirements/
 RUN python -m venv --without-pip /opt/build && python -m venv --without-pip /opt/sbom \
-    && pip --python /opt/build/bin/python install --require-hashes -r /build/requirements/build.txt \
-    && pip --python /opt/sbom/bin/python install --require-hashes -r /build/requirements/sbom.txt
+    && pip --python /opt/build/bin/python install --no-compile --require-hashes -r /build/requirements/build.txt \
+    && pip --python /opt/sbom/bin/python install --no-compile --require-hashes -r /build/requirements/sbom.txt
 
 # Our code goes below a root of its own, so that it is a layer of its own: a change of it ships nothing else.
 FROM tools AS code

@@ -33,8 +33,8 @@ attack: setup  ## Every kind of hostility once, a cohort that turns, code that c
 engine-test: setup  ## Real containers: hostile images in the sandbox, on the engine that DOCKER_HOST names
 	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine $(or $(ROOMS),tests/reruns tests/localnet)
 
-compose-test: setup  ## The operator's image built twice, and docker-compose.yml run, on an engine with networks
-	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/compose
+compose-test: setup  ## The operator's image built twice, and docker-compose.yml run, on an engine with networks; prints the figures
+	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/compose -s --durations=0
 
 crash-test: setup  ## 200 kills around the submission of weights on each database, ten processes in a race; prints the figures
 	CRASH_KILLS=200 CRASH_RACERS=10 $(BIN)/pytest tests/weights/test_crashes.py -s --timeout 3600

@@ -2,16 +2,18 @@
 
 import json
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
-from compose_kit import built, changed_context, docker, layers_of, operators_image
+from compose_kit import built, changed_context, docker, layers_of, operators_image, tell
 from exported_files import files_of
 from package_files import ROOT
 
 from validator import __version__
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
+# Not what a build takes, but when one that hangs is given up: two of them, on a machine that is busy with other things.
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(3600)]
 LISTED = """
 import importlib.metadata as m, json, sys
 print(json.dumps({d.name: d.version for d in m.distributions() if "/opt/validator/" in str(d._path)}))
@@ -28,7 +30,9 @@ def inside(image: str, *words: str) -> str:
 
 
 def test_two_builds_hold_the_same_files(image: str) -> None:
+    begun = time.monotonic()
     again = built("sssa-test/validator:2", ROOT, "--no-cache")
+    took = time.monotonic() - begun
     one, two = files_of(image), files_of(again)
     assert len(one) > 5_000
     assert {
@@ -36,6 +40,7 @@ def test_two_builds_hold_the_same_files(image: str) -> None:
     } == {}
     # Packages and our code; in the layer before them the engine gives markers of removed files the time of the build.
     assert layers_of(image)[-2:] == layers_of(again)[-2:]
+    tell(f"\nbuilt again in {took:.0f} s: {len(one)} files the same, the layers of packages and of our code too")
 
 
 @pytest.mark.usefixtures("image")
@@ -47,7 +52,10 @@ def test_a_new_line_of_ours_ships_our_layer_alone(tmp_path: Path) -> None:
     new = [layer for layer in after_layers if layer not in before]
     assert (len(new), len(before)) == (1, len(after_layers))
     sizes = [int(size) for size in docker("history", "--human=false", "--format", "{{.Size}}", after).split()]
-    assert next(size for size in sizes if size) < 10_000_000  # the newest layer that holds anything
+    newest = next(size for size in sizes if size)  # the newest layer that holds anything
+    assert newest < 10_000_000
+    shipped = f"{len(new)} of {len(after_layers)} layers, {newest / 1e6:.1f} of {sum(sizes) / 1e6:.0f} MB"
+    tell(f"\na new line of ours ships {shipped}")
 
 
 def test_no_pip_and_no_program_but_ours(image: str) -> None:

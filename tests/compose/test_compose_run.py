@@ -2,14 +2,15 @@
 
 import asyncio
 import json
+import time
 from pathlib import Path
 
 import pytest
-from compose_kit import docker, events, operators_image
+from compose_kit import docker, events, operators_image, tell
 from compose_world import SETTINGS, operated, rounds
 from daemon_process import Held
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture
@@ -21,8 +22,12 @@ async def test_it_gets_ready_finishes_its_round_at_a_stop_and_loses_nothing_when
     image: str, tmp_path: Path
 ) -> None:
     async with operated(tmp_path, image) as (operator, miners):
+        begun = time.monotonic()
         await operator.compose("up", "--no-build", "--detach", "validator")
+        await operator.until(lambda: len(events(operator.log(), "round_started")) >= 1)
+        started = time.monotonic() - begun
         await operator.until(lambda: len(events(operator.log(), "round_settled")) >= 2)
+        tell(f"\nup: first round after {started:.1f} s, ready with two settled after {time.monotonic() - begun:.1f} s")
         report = json.loads(await operator.says("health", "--json"))["report"]
         checks = {name: check["ok"] for name, check in report["checks"].items()}
         assert (report["status"], checks["dispatches"], checks["answers"], checks["store"]) == ("ok", True, True, True)
@@ -33,8 +38,10 @@ async def test_it_gets_ready_finishes_its_round_at_a_stop_and_loses_nothing_when
         stopping = asyncio.create_task(operator.compose("stop"))
         await operator.until(lambda: len(events(operator.log(), "daemon_stopping")) == 1)
         assert operator.state()["Running"]
+        begun = time.monotonic()
         held.release.set()
         await stopping
+        tell(f"stop: ended with 0 {time.monotonic() - begun:.1f} s after the last answer of the round in hand")
         assert operator.state()["ExitCode"] == 0
         drained = await rounds(operator)
         assert (max(drained), drained[in_hand]["state"]) == (in_hand, "settled")
@@ -48,8 +55,9 @@ async def test_it_gets_ready_finishes_its_round_at_a_stop_and_loses_nothing_when
         killed = await rounds(operator)
         assert killed[in_hand + 1]["state"] == "open"
         await operator.compose("up", "--no-build", "--detach", "validator")
-        settled = len(events(operator.log(), "round_settled"))
+        settled, begun = len(events(operator.log(), "round_settled")), time.monotonic()
         await operator.until(lambda: len(events(operator.log(), "round_settled")) > settled)
+        tell(f"kill and up: a round settled {time.monotonic() - begun:.1f} s later; the killed one is void, no other")
         assert len(events(operator.log(), "round_resumed")) == 1
         await operator.compose("stop")
 

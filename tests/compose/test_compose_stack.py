@@ -5,10 +5,11 @@ Grafana has no binary here: its service stands for none.
 
 import asyncio
 import shutil
+import time
 from pathlib import Path
 
 import pytest
-from compose_kit import Operator, Stack, events, operators_image
+from compose_kit import Operator, Stack, events, operators_image, tell
 from compose_world import operated, rounds
 from daemon_process import Held, free_port
 from package_files import ROOT
@@ -16,7 +17,7 @@ from prometheus_api import PrometheusApi, sped_up
 from promtool import need
 from stack_images import postgres_image, prometheus_image
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(1800)]
 PASSWORD = "of-this-test"
 
 
@@ -69,11 +70,15 @@ async def test_an_alert_comes_with_the_databases_end_and_goes_with_its_return(im
 
         await operator.compose("stop", "postgres")
         assert operator.state("postgres")["ExitCode"] == 0
+        begun = time.monotonic()
         await operator.until(lambda: "ValidatorStore" in watcher.firing())
+        tell(f"\nValidatorStore fires {time.monotonic() - begun:.1f} s after the database's end")
         assert "store_away (unhealthy): " in await operator.says("health", code=1)
 
         await operator.compose("start", "postgres")
+        begun = time.monotonic()
         await operator.until(lambda: not watcher.firing())
+        tell(f"no alert fires {time.monotonic() - begun:.1f} s after its return")
         before = settled(operator)
         await operator.until(lambda: settled(operator) >= before + 2)
         assert "ok" in await operator.says("health")
@@ -84,8 +89,10 @@ async def test_an_alert_comes_with_the_databases_end_and_goes_with_its_return(im
         in_hand = int(events(operator.log(), "round_started")[-1]["round_id"])
         stopping = asyncio.create_task(operator.compose("stop"))
         await operator.until(lambda: len(events(operator.log(), "daemon_stopping")) == 1)
+        begun = time.monotonic()
         held.release.set()
         await stopping
+        tell(f"stop: all ended {time.monotonic() - begun:.1f} s after the last answer, the database last")
         assert {name: operator.state(name)["ExitCode"] for name in ("validator", "postgres", "prometheus")} == {
             "validator": 0,
             "postgres": 0,

@@ -53,6 +53,11 @@ def docker(*words: str, data: bytes | None = None) -> str:
     return done.stdout.decode()
 
 
+def tell(text: str) -> None:
+    """Print a figure."""
+    print(text)  # noqa: T201 - the figures are the point
+
+
 def base_of_builds() -> str:
     """The base that the engine has: the real one, else one of this machine's Python."""
     found = subprocess.run(["docker", "image", "inspect", BASE], capture_output=True, check=False)

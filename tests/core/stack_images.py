@@ -73,7 +73,14 @@ def _imported(tag: str, files: Tree, owned: Mapping[str, int], changes: tuple[st
     if subprocess.run(["docker", "image", "inspect", tag], capture_output=True, check=False).returncode == 0:
         return tag
     tree: dict[str, File | Link] = {**files, **programs(_TOOLS)}
-    found = {name: entry for name, entry in libraries(tree).items() if ".." not in name}
+    contents = [entry.content for entry in tree.values() if isinstance(entry, File)]
+    carried = {content.resolve() for content in contents if isinstance(content, Path)}
+    found = {
+        name: entry
+        for name, entry in libraries(tree).items()
+        # What the tree brings along is found there: where this checkout lies is no place in an image.
+        if ".." not in name and not (isinstance(entry, File) and entry.content in carried)
+    }
     out = io.BytesIO()
     write_tar({**tree, **found}, out)
     out.seek(0)  # where appending looks for the end from
