@@ -1,4 +1,4 @@
-"""The wheel as the page on installing makes and installs it: by hatchling, and by pip into an environment of its own."""
+"""The wheel as its page makes and installs it: by hatchling, and by pip into an environment of its own."""
 
 import subprocess
 import sys
