@@ -6,7 +6,7 @@ UV := $(BIN)/uv
 ROUNDS ?= 18
 PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test attack faults bench bench-log bench-sandbox bench-spread bench-workers hostile soak kill-test rerun-kills engine-test compose-test worker-test crash-test replay-test random-rounds upgrade-rehearsal test-chain lint format reference wheel pictures lock clean
+.PHONY: help setup demo test attack faults bench bench-log bench-sandbox bench-spread bench-workers hostile soak kill-test rerun-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents upgrade-rehearsal test-chain lint format reference wheel pictures lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -81,6 +81,9 @@ replay-test: setup  ## Two long runs of the local network, replayed on both data
 
 random-rounds: setup  ## 100,000 random rounds against what the released version made of them; as many pools against the plain selection
 	RANDOM_ROUNDS=$(or $(RANDOM_ROUNDS),100000) RANDOM_POOLS=$(or $(RANDOM_POOLS),100000) $(BIN)/pytest tests/core/test_random_rounds.py tests/core/test_random_pools.py --timeout 3600
+
+random-documents: setup  ## 1,000,000 random documents, written and read: the fast ways against the plain ones
+	RANDOM_DOCUMENTS=$(or $(RANDOM_DOCUMENTS),1000000) $(BIN)/pytest tests/core/test_random_documents.py -s --timeout 7200
 
 upgrade-rehearsal: setup  ## Stores of the released versions, enlarged to REHEARSAL_ROUNDS, upgraded and checked on both databases; prints time and size
 	REHEARSAL_ROUNDS=$(or $(REHEARSAL_ROUNDS),1000) $(BIN)/python benchmarks/upgrade_rehearsal.py

@@ -7,12 +7,14 @@ from itertools import permutations
 
 import msgspec
 from harness import Case, per_second
-from samples.group import answers, bodies
+from samples.group import PLAN, TASK, answers, bodies
 
 from validator.protocol.answer import Answer, answer_limit, parse_answer
-from validator.scoring import CURRENT, Claims, Member, version
+from validator.protocol.round import Checks, Submission
+from validator.scoring import CURRENT, Claims, version
 
 _SCORED_BY = version(CURRENT)
+_ESTABLISHED = Checks(probes=True, traces=None, manifest_digest=None, evidence_resolves=True, canary=None)
 _DECODER = msgspec.json.Decoder()
 _LIMIT = answer_limit(runtime_primary=False)
 
@@ -54,11 +56,11 @@ def _decoded(data: Sequence[bytes]) -> object:
 
 
 def _score(group: Sequence[Answer]) -> object:
-    members = [
-        Member(answer.sssa.signature.hotkey, "primary" if i < 3 else "auditor", _SCORED_BY.claims_of(answer.sssa))  # noqa: PLR2004 - three primaries, two auditors
-        for i, answer in enumerate(group)
+    submissions = [
+        Submission(TASK.task_id, hotkey, role, 5.0, answer.sssa, "", _ESTABLISHED)
+        for answer, (hotkey, role) in zip(group, PLAN.members, strict=True)
     ]
-    return _SCORED_BY.score_members(members)
+    return _SCORED_BY.compare_answers(TASK, PLAN, submissions)
 
 
 def _masks(claims: Claims) -> list[int]:

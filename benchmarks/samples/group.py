@@ -7,6 +7,7 @@ from builders import make_task
 
 from validator.protocol.answer import Answer
 from validator.protocol.probes import probe_values
+from validator.protocol.round import GroupPlan
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import (
@@ -27,6 +28,15 @@ MEMBERS: Final = 5
 FINDINGS: Final = 20
 TASK: Final = make_task(SkillType.DECLARATIVE)
 SIGNERS: Final = [Signer.from_uri(f"//Measured{i}") for i in range(MEMBERS)]
+PLAN: Final = GroupPlan(
+    task_id=TASK.task_id,
+    mode="full",
+    primaries=tuple(signer.hotkey for signer in SIGNERS[:3]),
+    auditors=tuple(signer.hotkey for signer in SIGNERS[3:]),
+    promoted=(),
+    demoted=(),
+    excluded={},
+)
 _CATEGORIES: Final[tuple[Category, ...]] = (
     "prompt_injection",
     "secrets_exposure",
@@ -51,7 +61,7 @@ def _attested(member: int) -> Sssa:
     analysis = Analysis(
         verdict="REVIEW" if member == 0 else "BLOCK",
         risk_score=0.71 + member / 100,
-        findings=tuple(_finding(n) for n in numbers),
+        findings=tuple(_finding(n, member) for n in numbers),
         capabilities=_CAPABILITIES[member % 2 :],
         dependencies=tuple(
             Dependency(f"Package_{n}", f"1.{n}.0", (f"CVE-2022-{2000 + n}",) if n % 3 == 0 else ())
@@ -69,7 +79,7 @@ def _attested(member: int) -> Sssa:
     return SIGNERS[member].sign_document(unsigned)
 
 
-def _finding(number: int) -> Finding:
+def _finding(number: int, member: int) -> Finding:
     category = _CATEGORIES[number % len(_CATEGORIES)]
     place = f"src/module_{number % 7}/file_{number}.py"
     about_package = category == "dependency_cve"
@@ -78,7 +88,7 @@ def _finding(number: int) -> Finding:
         category=category,
         severity=_SEVERITIES[number % len(_SEVERITIES)],
         description=f"Finding {number}: the tool {_WORDS}{_WORDS[:80]}",
-        evidence_ref=f"s{number}::{place}#L{number + 1}-L{number + 9}",
+        evidence_ref=f"m{member}-{number}::{place}#L{number + 1}-L{number + 9}",
         cve_ids=(f"CVE-2023-{10000 + number}",) if about_package else (),
         target_pattern=f"pkg:pypi/requests-{number}@2.{number}" if about_package else place,
     )

@@ -1,25 +1,29 @@
 """The reader of strangers' JSON, held against a slow and simple one."""
 
 import json
+from datetime import datetime
+from decimal import Decimal
 from math import isinf
 from typing import Any
 
 import msgspec
 import pytest
+from builders import finding, make_answer, make_task
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_forms import read
 
-from validator.protocol import limits
+from validator.protocol import limits, strict_json
 from validator.protocol.answer import Answer, parse_answer
 from validator.protocol.capabilities import Capabilities
-from validator.protocol.json_shape import has_more_values, nesting_exceeds
+from validator.protocol.json_shape import count_strings, has_more_values, nesting_exceeds
+from validator.protocol.json_types import adds_no_strings, deepest
 from validator.protocol.sssa import Dependency, Document, Finding, Rule
 from validator.protocol.strict_json import (
     DuplicateKeyError,
     JsonError,
     SchemaError,
     TooDeepError,
-    _deepest,
     decode,
     decode_plain,
 )
@@ -198,13 +202,101 @@ def test_a_struct_has_an_error_for_each_fault(data: bytes, kind: type[JsonError]
     assert said in str(caught.value)
 
 
+members = st.sampled_from(
+    [
+        '"x":1.5',
+        '"x":-0',
+        '"\\u0078":0.5',
+        '"x":1e400',
+        '"names":{}',
+        '"names":{"a":1}',
+        '"names":{"a":1,"\\u0061":2}',
+        '"names":{"\\"":1}',
+        '"names":{"\\\\":1,"\\\\\\"":2}',
+        '"names":{"":1,"":2}',
+        '"names":{"é":1,"\\u00e9":1}',
+    ]
+)
+inners = st.builds(
+    lambda parts, gap: f"{{{gap}" + f"{gap},{gap}".join(parts) + f"{gap}}}",
+    st.lists(members, min_size=1, max_size=4),
+    gaps,
+)
+outers = st.builds(
+    lambda listed_, notes, gap: listed([f'"inner":[{",".join(listed_)}]', *notes], gap).replace("[", "{", 1)[:-1] + "}",
+    st.lists(inners, max_size=3),
+    st.lists(
+        st.sampled_from(['"note":null', '"note":"\\""', '"note":"a,b\\\\"', '"n\\u006fte":"[{"']),
+        min_size=1,
+        max_size=2,
+    ),
+    gaps,
+)
+
+
+@given(outers)
+def test_a_struct_is_accepted_exactly_when_the_reader_that_always_looks_for_duplicates_accepts_it(text: str) -> None:
+    data = text.encode()
+    try:
+        expected = read(data, Outer)
+    except (DuplicateKeyError, msgspec.MsgspecError) as error:
+        with pytest.raises(DuplicateKeyError if isinstance(error, DuplicateKeyError) else SchemaError):
+            decode(data, Outer, limit=10**4)
+    else:
+        assert repr(decode(data, Outer, limit=10**4)) == repr(expected)
+
+
+class Lenient(Document, frozen=True):
+    a: int
+    b: str = "left out"
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b'{"a":1, "a":2}', Lenient),
+        (b'{"a":0,"a":1,"a":2}', Lenient),
+        (b'{"a":1 ,"a":2}', Any),
+        (b'{"a":{"b":"\\u0022"}, "a":1}', Any),
+        (b'{"a" :1,"b":{"c":[],"c":[]}}', Any),
+        (b'[{"a":"\\\\","a":"\\""}, 1]', Any),
+    ],
+)
+def test_what_is_left_out_or_escaped_hides_no_duplicate(data: bytes, kind: Any) -> None:
+    with pytest.raises(DuplicateKeyError):
+        decode(data, kind, limit=100)
+
+
+@pytest.mark.parametrize("kind", [Lenient, Capabilities, msgspec.Raw, Decimal, dict[str, Decimal], bytes, datetime])
+def test_types_that_could_be_written_with_more_strings_are_known(kind: Any) -> None:
+    assert not adds_no_strings(kind)
+
+
+@pytest.mark.parametrize("kind", [Answer, Any, Outer, dict[str, float], tuple[int, str], list[str | None]])
+def test_types_that_are_written_with_the_strings_that_came_are_known(kind: Any) -> None:
+    assert adds_no_strings(kind)
+
+
+def test_an_honest_answer_is_read_once_however_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = make_answer(make_task(), (finding(description='é "quoted" \\ back'),))
+    plain = msgspec.to_builtins(answer)
+    written = [json.dumps(plain), json.dumps(plain, ensure_ascii=False, indent=1), json.dumps(plain, sort_keys=True)]
+    monkeypatch.setattr(strict_json, "parse_untyped", lambda data: pytest.fail("read again"))
+    assert [parse_answer(text.encode(), limit=limits.MAX_BODY) for text in written] == [answer] * 3
+
+
+@given(st.text('"\\,a', max_size=12), st.text('"\\[é', max_size=12), st.booleans())
+def test_strings_are_counted_whatever_is_in_them(key: str, value: str, plain: bool) -> None:
+    assert count_strings(json.dumps({key: [value, 1, value]}, ensure_ascii=plain).encode()) == 3
+
+
 def test_a_type_without_open_fields_bounds_the_nesting_itself() -> None:
-    assert _deepest(Outer) == 4
-    assert _deepest(Capabilities) == 3
-    assert _deepest(Answer) <= limits.MAX_JSON_DEPTH
-    assert _deepest(WorkflowPlan) > limits.MAX_JSON_DEPTH
-    assert _deepest(Any) > limits.MAX_JSON_DEPTH
-    assert _deepest(msgspec.Raw) > limits.MAX_JSON_DEPTH
+    assert deepest(Outer) == 4
+    assert deepest(Capabilities) == 3
+    assert deepest(Answer) <= limits.MAX_JSON_DEPTH
+    assert deepest(WorkflowPlan) > limits.MAX_JSON_DEPTH
+    assert deepest(Any) > limits.MAX_JSON_DEPTH
+    assert deepest(msgspec.Raw) > limits.MAX_JSON_DEPTH
 
 
 def test_values_are_bounded_before_anything_is_built() -> None:

@@ -1,11 +1,17 @@
 """The grammar of evidence references (SPEC 3, D-1)."""
 
 import re
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from validator.protocol.errors import ValidatorError
 
 _SPAN_ID = re.compile(r"[A-Za-z0-9_.\-]{1,64}", re.ASCII)
+# What nearly every reference is: nothing has to be taken out of it, and only the order of the lines can be wrong.
+_ORDINARY: Final = re.compile(
+    r"(?:[A-Za-z0-9_.\-]{1,64}+::)?+"
+    r"((?:[A-Za-z0-9_\-][A-Za-z0-9_.\-]*+/)*+[A-Za-z0-9_\-][A-Za-z0-9_.\-]*+"
+    r"(?:#L([1-9][0-9]{0,8}+)(?:-L([1-9][0-9]{0,8}+))?+)?+)"
+)
 _LINES = re.compile(r"L([1-9][0-9]{0,8})(?:-L([1-9][0-9]{0,8}))?", re.ASCII)
 
 
@@ -31,12 +37,29 @@ class EvidenceRef(NamedTuple):
         return self.path if self.first is None else f"{self.path}#L{self.first}-L{self.last}"
 
 
+def ordinary_form(text: str) -> str | None:
+    """Return the normal form of a reference as nearly all are: ASCII without `%` and `|`. None: it has to be parsed."""
+    found = _ORDINARY.fullmatch(text)
+    if found is None:
+        return None
+    place: str
+    place, first, last = found.groups()
+    if last is None:
+        return place if first is None else f"{place}-L{first}"
+    return place if int(first) <= int(last) else None
+
+
 def parse_evidence_ref(text: str) -> EvidenceRef:
     """Return the place that `text` names, its span prefix dropped (D-1).
 
     Raises:
         EvidenceRefError: the text is outside the grammar; the message says where.
     """
+    ordinary = ordinary_form(text)
+    if ordinary is not None:
+        path, _, lines = ordinary.partition("#L")
+        first, _, last = lines.partition("-L")
+        return EvidenceRef(path, int(first), int(last)) if lines else EvidenceRef(path)
     span, separator, rest = text.partition("::")
     if not separator:
         rest = text

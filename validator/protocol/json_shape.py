@@ -16,12 +16,17 @@ def has_more_values(data: bytes, most: int) -> bool:
 
     Every value but the first stands behind a comma or behind the bracket that opens a list or an object.
     """
-    return _could_hold(data) > most and count_values(data) > most
+    return len(data) >= most and _could_hold(data) > most and count_values(data) > most
 
 
 def count_values(data: bytes) -> int:
     """Return the number of values, keys not counted and empty lists and objects counted twice."""
     return _could_hold(_outside_strings(data))
+
+
+def count_strings(data: bytes) -> int:
+    """Return the number of strings, keys among them."""
+    return _without_escapes(data).count(b'"') // 2
 
 
 def nesting_exceeds(data: bytes, depth: int) -> bool:
@@ -43,8 +48,7 @@ def _could_hold(text: bytes) -> int:
 
 def _outside_strings(data: bytes) -> bytes:
     """Return the brackets and commas that stand outside strings."""
-    if b"\\" in data:
-        data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    data = _without_escapes(data)
     # Two quotes without a bracket or comma between them change nothing about what is outside.
     marks = data.translate(None, _OTHERS).replace(b'""', b"")
     if b'"' not in marks:
@@ -55,3 +59,8 @@ def _outside_strings(data: bytes) -> bytes:
         kept.append(b"".join(pieces[inside::2]))
         inside ^= len(pieces) % 2 == 0
     return b"".join(kept)
+
+
+def _without_escapes(data: bytes) -> bytes:
+    """Return the document without escaped quotes and backslashes: what quotes are left begin and end strings."""
+    return data.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in data else data

@@ -1,14 +1,13 @@
 """The Signed Skill Safety Attestation, schema 1.0 (SPEC 2)."""
 
 import re
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-import msgspec
 from msgspec import Meta, Struct
 
 from validator.protocol import limits
-from validator.protocol.canonical import canonical_bytes
-from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
+from validator.protocol.canonical import canonical_with
+from validator.protocol.evidence import EvidenceRefError, ordinary_form, parse_evidence_ref
 from validator.protocol.skill_types import SkillType, require_assessed
 from validator.protocol.strict_json import SchemaError
 
@@ -151,9 +150,11 @@ def check_sssa(sssa: Sssa) -> None:
     analysis = sssa.analysis
     total = 0
     for i, finding in enumerate(analysis.findings):
-        total += check_finding(finding, f"analysis.findings[{i}]")
+        if finding.cve_ids or ordinary_form(finding.evidence_ref) is None:
+            total += check_finding(finding, f"analysis.findings[{i}]")
     for i, dependency in enumerate(analysis.dependencies):
-        total += _check_cves(dependency.cves, f"analysis.dependencies[{i}].cves")
+        if dependency.cves:
+            total += _check_cves(dependency.cves, f"analysis.dependencies[{i}].cves")
     if total > limits.MAX_CVES:
         raise SchemaError(f"{total} CVEs in the document, at most {limits.MAX_CVES}")
 
@@ -164,10 +165,11 @@ def check_finding(finding: Finding, where: str) -> int:
     Raises:
         SchemaError: naming the field below `where`.
     """
-    try:
-        parse_evidence_ref(finding.evidence_ref)
-    except EvidenceRefError as error:
-        raise SchemaError(f"{error} - at `{where}.evidence_ref`") from None
+    if ordinary_form(finding.evidence_ref) is None:
+        try:
+            parse_evidence_ref(finding.evidence_ref)
+        except EvidenceRefError as error:
+            raise SchemaError(f"{error} - at `{where}.evidence_ref`") from None
     return _check_cves(finding.cve_ids, f"{where}.cve_ids")
 
 
@@ -178,8 +180,7 @@ def _check_cves(cves: tuple[str, ...], where: str) -> int:
     return len(cves)
 
 
-def signing_bytes(document: Struct) -> bytes:
+def signing_bytes(document: Any) -> bytes:
     """Return the bytes that `document.signature.value` signs: RFC 8785 without that value (SPEC 2)."""
-    plain = msgspec.to_builtins(document)
-    del plain["signature"]["value"]
-    return canonical_bytes(plain)
+    signature: Signature = document.signature
+    return canonical_with(document, "signature", {"hotkey": signature.hotkey, "crypto": signature.crypto})

@@ -5,31 +5,19 @@ fit the types, and last a duplicate key. Stored reasons hang on this order: repl
 """
 
 import json
-from functools import lru_cache
-from math import inf
 from typing import Any, TypeVar, cast
 
 import jiter
 import msgspec
-from msgspec import inspect
 
 from validator.protocol import typed
 from validator.protocol.errors import ValidatorError
-from validator.protocol.json_shape import has_more_values, nesting_exceeds
+from validator.protocol.json_shape import count_strings, has_more_values, nesting_exceeds
+from validator.protocol.json_types import adds_no_strings, deepest
 from validator.protocol.limits import MAX_JSON_DEPTH, MAX_JSON_VALUES
 from validator.protocol.text import printable
 
 T = TypeVar("T")
-_LISTS = (inspect.ListType, inspect.VarTupleType, inspect.SetType, inspect.FrozenSetType)
-_SCALARS = (
-    inspect.NoneType,
-    inspect.BoolType,
-    inspect.IntType,
-    inspect.FloatType,
-    inspect.StrType,
-    inspect.LiteralType,
-    inspect.EnumType,
-)
 _DUPLICATE = "Detected duplicate key "
 # msgspec takes microseconds for a number such as 5e-324. A few are nothing; jiter takes them all at one price.
 _DEAR_NUMBERS = 4_096
@@ -71,7 +59,7 @@ def decode(data: bytes, kind: type[T], *, limit: int, depth: int = MAX_JSON_DEPT
     if len(data) > limit:
         raise TooLargeError(f"{len(data)} bytes, at most {limit}")
     crowded = has_more_values(data, values)
-    if (crowded or _deepest(cast("Any", kind)) > depth) and nesting_exceeds(data, depth):
+    if (crowded or deepest(cast("Any", kind)) > depth) and nesting_exceeds(data, depth):
         raise TooDeepError(f"more than {depth} levels")
     if crowded:
         raise SchemaError(f"more than {values} values")
@@ -81,8 +69,7 @@ def decode(data: bytes, kind: type[T], *, limit: int, depth: int = MAX_JSON_DEPT
         if isinstance(error, RecursionError) or nesting_exceeds(data, depth):
             raise TooDeepError(f"more than {depth} levels") from None
         raise error if isinstance(error, SchemaError) else SchemaError(printable(str(error))) from None
-    # What an encoder would write is free of duplicate keys: they are looked for only in what is written otherwise.
-    if msgspec.json.encode(value) != data:
+    if not _kept_every_key(data, kind, value):
         parse_untyped(data)
     return value
 
@@ -104,6 +91,12 @@ def parse_untyped(data: bytes) -> Any:
     return _parse(data, unique=True)
 
 
+def _kept_every_key(data: bytes, kind: Any, value: Any) -> bool:
+    """Whether it can be seen without reading again that no object has a key twice: of two one is lost on the way."""
+    written = msgspec.json.encode(value)
+    return written == data or (adds_no_strings(kind) and count_strings(written) == count_strings(data))
+
+
 def _parse(data: bytes, *, unique: bool) -> Any:
     try:
         return jiter.from_json(data, allow_inf_nan=False, cache_mode="keys", catch_duplicate_keys=unique)
@@ -116,34 +109,10 @@ def _parse(data: bytes, *, unique: bool) -> Any:
 
 
 def _decode(data: bytes, kind: type[T]) -> T:
-    if data.count(b"e-") + data.count(b"E-") <= _DEAR_NUMBERS:
+    few = len(data) <= _DEAR_NUMBERS * len("5e-9")
+    if few or data.count(b"e-") + data.count(b"E-") <= _DEAR_NUMBERS:
         return typed.decode(data, kind)
     plain = _parse(data, unique=False)
     for _ in json.JSONEncoder(allow_nan=False).iterencode(plain):
         pass
     return typed.convert(plain, kind)
-
-
-@lru_cache(maxsize=256)
-def _deepest(kind: Any) -> float:
-    """Return how deep a document of this type can nest at all: types without `Any` need no look at the brackets."""
-    return _levels(inspect.type_info(kind))
-
-
-def _levels(info: inspect.Type) -> float:
-    if isinstance(info, _SCALARS):
-        return 0
-    match info:
-        case inspect.UnionType(types=types):
-            return max(map(_levels, types))
-        case inspect.StructType(fields=fields, forbid_unknown_fields=True):
-            inner = [field.type for field in fields]
-        case inspect.DictType(value_type=value):
-            inner = [value]
-        case inspect.TupleType(item_types=items):
-            inner = list(items)
-        case _:
-            inner = [info.item_type] if isinstance(info, _LISTS) else []
-            if not inner:
-                return inf
-    return 1 + max(map(_levels, inner), default=0)

@@ -8,6 +8,7 @@ import threading
 from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec import inspect
 
 T = TypeVar("T")
 _making: Final = threading.Lock()
@@ -28,6 +29,12 @@ def convert(plain: Any, kind: type[T]) -> T:
     """Return a plain value as a `kind` (msgspec.ValidationError: it is none)."""
     _decoder(kind)
     return msgspec.convert(plain, kind)
+
+
+def info(kind: Any) -> inspect.Type:
+    """Return what msgspec knows of a type (TypeError: nothing could be decoded to it)."""
+    with _making:
+        return inspect.type_info(kind)
 
 
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:

@@ -6,24 +6,25 @@ from typing import Any, Final
 
 from validator.protocol.means import mean
 from validator.protocol.sssa import Sssa, Verdict
-from validator.scoring.v1_0.keys import finding_key, normal_package
+from validator.scoring.v1_0.keys import Known
 from validator.scoring.values import Claims
 
 _VERDICTS_BY_SEVERITY: Final[tuple[Verdict, ...]] = ("BLOCK", "REVIEW", "ALLOW")
 
 
-def claims_of(sssa: Sssa) -> Claims:
-    """Return what the SSSA claims; lists become sets (SPEC 4)."""
+def claims_of(sssa: Sssa, known: Known | None = None) -> Claims:
+    """Return what the SSSA claims; lists become sets (SPEC 4). Those that are compared share what is `known`."""
+    known = known or Known()
     analysis = sssa.analysis
-    named = [(normal_package(d.package), d.version, d.cves) for d in analysis.dependencies]
+    named = [(known.package(d.package), d.version, d.cves) for d in analysis.dependencies]
     return Claims(
-        findings=frozenset(finding_key(finding) for finding in analysis.findings),
+        findings=frozenset([known.key(finding) for finding in analysis.findings]),
         verdict=analysis.verdict,
         risk=analysis.risk_score,
         capabilities=frozenset(analysis.capabilities),
-        dependencies=frozenset((package, version) for package, version, _ in named),
-        cves=frozenset((package, version, cve.upper()) for package, version, cves in named for cve in cves),
-        rules=frozenset((rule.resource, rule.action, rule.pattern) for rule in sssa.policy.rules),
+        dependencies=frozenset([(package, version) for package, version, _ in named]),
+        cves=frozenset([(package, version, cve.upper()) for package, version, cves in named for cve in cves]),
+        rules=frozenset([(rule.resource, rule.action, rule.pattern) for rule in sssa.policy.rules]),
     )
 
 

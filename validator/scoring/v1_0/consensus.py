@@ -13,16 +13,16 @@ from validator.scoring.v1_0.claims import group_claims
 from validator.scoring.values import Addend, Claims, Member, MemberConsensus
 
 
-def recall(mine: AbstractSet[Any], group: AbstractSet[Any]) -> float:
+def recall(shared: int, group: int) -> float:
     """Return |m ∩ g| / |g|; 1 when g is empty."""
-    return len(mine & group) / len(group) if group else 1.0
+    return shared / group if group else 1.0
 
 
-def findings_precision(mine: AbstractSet[str], group: AbstractSet[str]) -> float:
+def findings_precision(shared: int, mine: int, group: int) -> float:
     """Return |m ∩ g| / |m|; when m is empty 1 if g is empty, else 0 (D-4)."""
     if not mine:
         return 0.0 if group else 1.0
-    return len(mine & group) / len(mine)
+    return shared / mine
 
 
 def verdict_agreement(rules: ConsensusRules, mine: str, group: str) -> float:
@@ -34,7 +34,9 @@ def verdict_agreement(rules: ConsensusRules, mine: str, group: str) -> float:
 
 def jaccard(mine: AbstractSet[Any], group: AbstractSet[Any]) -> float:
     """Return |m ∩ g| / |m ∪ g|; 1 when both are empty."""
-    return len(mine & group) / len(mine | group) if mine or group else 1.0
+    shared = len(mine & group)
+    either = len(mine) + len(group) - shared
+    return shared / either if either else 1.0
 
 
 def risk_agreement(mine: float, group_mean: float) -> float:
@@ -44,15 +46,16 @@ def risk_agreement(mine: float, group_mean: float) -> float:
 
 def dependencies_agreement(rules: ConsensusRules, mine: Claims, group: Claims) -> float:
     """Return half the recall of (package, version) plus half that of (package, version, CVE); an empty g counts 1."""
-    packages, cves = recall(mine.dependencies, group.dependencies), recall(mine.cves, group.cves)
-    return rules.packages * packages + rules.cves * cves
+    packages = recall(len(mine.dependencies & group.dependencies), len(group.dependencies))
+    return rules.packages * packages + rules.cves * recall(len(mine.cves & group.cves), len(group.cves))
 
 
 def components(rules: ConsensusRules, mine: Claims, group: Claims) -> Components:
     """Return the seven components of `mine` against `group`; symmetric use gives the pairwise ones (SPEC 4)."""
+    shared = len(mine.findings & group.findings)
     return Components(
-        findings_recall=recall(mine.findings, group.findings),
-        findings_precision=findings_precision(mine.findings, group.findings),
+        findings_recall=recall(shared, len(group.findings)),
+        findings_precision=findings_precision(shared, len(mine.findings), len(group.findings)),
         verdict_agreement=verdict_agreement(rules, mine.verdict, group.verdict),
         capabilities_agreement=jaccard(mine.capabilities, group.capabilities),
         risk_agreement=risk_agreement(mine.risk, group.risk),
@@ -71,8 +74,8 @@ def consensus_parts(version: Ruled, parts: Components) -> tuple[Addend, ...]:
 def consensus_score(version: Ruled, parts: Components) -> float:
     """Return the weighted sum of the components, from left to right in the table's order (SPEC 4)."""
     score = 0.0
-    for part in consensus_parts(version, parts):
-        score += part.contribution
+    for name, weight in version.rules.consensus.components:
+        score += weight * getattr(parts, name)
     return score
 
 

@@ -2,9 +2,10 @@
 
 import hashlib
 import re
+from collections.abc import Sequence
 from urllib.parse import unquote
 
-from validator.protocol.evidence import parse_evidence_ref
+from validator.protocol.evidence import ordinary_form, parse_evidence_ref
 from validator.protocol.nfc import nfc
 from validator.protocol.sssa import Finding
 
@@ -18,7 +19,35 @@ def finding_key(finding: Finding) -> str:
     Raises:
         EvidenceRefError: the evidence reference is outside the grammar (gate 2 refuses such an SSSA).
     """
-    return hashlib.sha256("|".join(key_parts(finding)).encode()).hexdigest()
+    return _hashed(key_parts(finding))
+
+
+class Known:
+    """What is known of those that are compared: members of a group mostly name the same findings and packages."""
+
+    def __init__(self) -> None:
+        self._keys: dict[tuple[str, str, str, tuple[str, ...], str], str] = {}
+        self._packages: dict[str, str] = {}
+
+    def key(self, finding: Finding) -> str:
+        """Return `finding_key(finding)`.
+
+        Raises:
+            EvidenceRefError: the evidence reference is outside the grammar.
+        """
+        evidence = normalised_evidence(finding.evidence_ref)
+        named = (finding.category, finding.severity, evidence, finding.cve_ids, finding.target_pattern)
+        key = self._keys.get(named)
+        if key is None:
+            key = self._keys[named] = _hashed(_parts(*named))
+        return key
+
+    def package(self, name: str) -> str:
+        """Return `normal_package(name)`."""
+        normal = self._packages.get(name)
+        if normal is None:
+            normal = self._packages[name] = normal_package(name)
+        return normal
 
 
 def key_parts(finding: Finding) -> tuple[str, str, str, str, str]:
@@ -28,11 +57,21 @@ def key_parts(finding: Finding) -> tuple[str, str, str, str, str]:
         EvidenceRefError: the evidence reference is outside the grammar.
     """
     evidence = normalised_evidence(finding.evidence_ref)
-    target = finding.target_pattern.strip(_SPACE)
-    if finding.category == "dependency_cve":
+    return _parts(finding.category, finding.severity, evidence, finding.cve_ids, finding.target_pattern)
+
+
+def _parts(
+    category: str, severity: str, evidence: str, cve_ids: Sequence[str], target_pattern: str
+) -> tuple[str, str, str, str, str]:
+    target = target_pattern.strip(_SPACE)
+    if category == "dependency_cve":
         evidence, target = "", package_of(target)
-    cves = ",".join(sorted({cve.upper() for cve in finding.cve_ids}))
-    return finding.category, finding.severity, evidence, cves, nfc(escape(target))
+    cves = ",".join(sorted({cve.upper() for cve in cve_ids})) if cve_ids else ""
+    return category, severity, evidence, cves, nfc(escape(target))
+
+
+def _hashed(parts: Sequence[str]) -> str:
+    return hashlib.sha256("|".join(parts).encode()).hexdigest()
 
 
 def normalised_evidence(evidence_ref: str) -> str:
@@ -41,12 +80,13 @@ def normalised_evidence(evidence_ref: str) -> str:
     Raises:
         EvidenceRefError: outside the grammar.
     """
-    return nfc(escape(str(parse_evidence_ref(evidence_ref))))
+    ordinary = ordinary_form(evidence_ref)
+    return nfc(escape(str(parse_evidence_ref(evidence_ref)))) if ordinary is None else ordinary
 
 
 def escape(text: str) -> str:
     """Return `text` with `%` as `%25` and `|` as `%7C`, so that no field can imitate another (D-2)."""
-    return text.replace("%", "%25").replace("|", "%7C")
+    return text.replace("%", "%25").replace("|", "%7C") if "%" in text or "|" in text else text
 
 
 def package_of(target: str) -> str:

@@ -17,6 +17,7 @@ from validator.scoring.rules import Ruled
 from validator.scoring.v1_0.claims import claims_of, majority_threshold
 from validator.scoring.v1_0.consensus import auditor_agreement, score_members
 from validator.scoring.v1_0.emission import emission
+from validator.scoring.v1_0.keys import Known
 from validator.scoring.values import AnswerFacts, Claims, Comparison, Member, MemberConsensus, ScoredTask, Standard
 
 
@@ -25,7 +26,10 @@ def compare_answers(
 ) -> Comparison:
     """Return how the task's valid answers compare; `submissions` in any order (SPEC 4, D-7)."""
     passed = {s.hotkey: s for s in submissions}
-    valid = [Member(hotkey, role, claims_of(passed[hotkey].sssa)) for hotkey, role in plan.members if hotkey in passed]
+    known = Known()
+    valid = [
+        Member(hotkey, role, claims_of(passed[hotkey].sssa, known)) for hotkey, role in plan.members if hotkey in passed
+    ]
     group, scores = score_members(version, valid)
     return Comparison(tuple(valid), group, scores, _standard(task, group))
 

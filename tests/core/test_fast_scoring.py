@@ -1,0 +1,123 @@
+"""Keys, claims and components as they are computed, held against their plain forms; same values, bit for bit."""
+
+from itertools import permutations
+
+import msgspec
+import pytest
+from builders import V1, make_sssa, make_task
+from hypothesis import given
+from hypothesis import strategies as st
+from plain_forms import components, evidence_form, score
+from strategies import findings, groups, sssas
+
+from validator.protocol.evidence import EvidenceRefError, ordinary_form, parse_evidence_ref
+from validator.protocol.means import mean
+from validator.protocol.round import Checks, GroupPlan, Submission
+from validator.protocol.sssa import Finding, Sssa, check_sssa
+from validator.protocol.strict_json import SchemaError
+from validator.scoring import Member
+from validator.scoring.v1_0.consensus import consensus_score
+from validator.scoring.v1_0.keys import Known, normalised_evidence
+
+pieces = st.sampled_from(
+    ["a", "b.py", "..", ".", "/", "::", ":", "#L", "#L1", "-L", "-L9", "#", "0", "7", "10", "x" * 64, "9" * 9, "1" * 10]
+) | st.sampled_from(["/", "::", "\\", "é", "%", "|", " ", "\n", "٣"])
+references = st.lists(pieces, max_size=8).map("".join) | st.text(max_size=12)
+
+
+@given(references)
+def test_a_reference_is_read_as_its_grammar_says(text: str) -> None:
+    try:
+        expected = evidence_form(text)
+    except EvidenceRefError:
+        with pytest.raises(EvidenceRefError):
+            parse_evidence_ref(text)
+        assert ordinary_form(text) is None
+        return
+    assert str(parse_evidence_ref(text)) == expected
+    assert ordinary_form(text) in {None, expected}
+    if ordinary_form(text) is not None:
+        assert normalised_evidence(text) == expected
+
+
+@pytest.mark.parametrize("text", ["a.py", "s.1::src/a-b/c_d.py#L3", "s::a#L3-L12", "a/b#L999999999", "-/_x..y"])
+def test_the_usual_references_need_no_parsing(text: str) -> None:
+    assert ordinary_form(text) == evidence_form(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["a#L0", "a#L01", "a#L1-L0", "a#L9-L10x", "a#L12-L3", "a#L1234567890", "a::b::c", "/a"]
+)
+def test_what_is_outside_the_grammar_is_no_usual_reference(text: str) -> None:
+    assert ordinary_form(text) is None
+
+
+@given(references)
+def test_an_attestation_is_refused_for_a_reference_as_soon_as_the_grammar_refuses_it(text: str) -> None:
+    finding = Finding("f", "other", "low", "d", text, (), "t")
+    sssa = make_sssa(make_task(), (finding,))
+    try:
+        evidence_form(text)
+    except EvidenceRefError:
+        with pytest.raises(SchemaError, match="evidence_ref"):
+            check_sssa(sssa)
+    else:
+        check_sssa(sssa)
+
+
+@given(st.lists(findings, max_size=12))
+def test_keys_that_are_known_are_those_that_are_computed(of_a_group: list[Finding]) -> None:
+    known = Known()
+    assert [known.key(one) for one in of_a_group * 2] == [V1.finding_key(one) for one in of_a_group * 2]
+
+
+@given(st.lists(st.sampled_from(["Zope.Interface", "zope_interface", "zope--Interface", "requests"]), max_size=8))
+def test_packages_that_are_known_are_those_that_are_computed(names: list[str]) -> None:
+    known = Known()
+    assert {known.package(name) for name in names} <= {"zope-interface", "requests"}
+    assert [known.package(name) for name in names] == [Known().package(name) for name in names]
+
+
+@given(groups())
+def test_components_and_scores_are_those_of_sets(members: list[Member]) -> None:
+    group, scores = V1.score_members(members)
+    for member, found in zip(members, scores, strict=True):
+        expected = components(member.claims, group) if group else None
+        assert found.components == expected
+        assert found.consensus == (score(expected) if expected else 1.0)
+        others = [one for one in members if one is not member]
+        for role, told in (("primary", found.with_primaries), ("auditor", found.with_auditors)):
+            pairs = [score(components(member.claims, one.claims)) for one in others if one.role == role]
+            assert told == (mean(pairs) if pairs else None)
+
+
+@given(groups(2))
+def test_a_score_is_the_sum_of_the_parts_that_are_shown(members: list[Member]) -> None:
+    for mine, theirs in permutations(members, 2):
+        parts = components(mine.claims, theirs.claims)
+        total = 0.0
+        for part in V1.consensus_parts(parts):
+            total += part.contribution
+        assert consensus_score(V1, parts) == total
+
+
+@given(st.lists(sssas, min_size=1, max_size=5))
+def test_what_members_share_changes_nothing_about_what_each_claims(attested: list[Sssa]) -> None:
+    hotkeys = tuple(f"hk{i}" for i in range(len(attested)))
+    plan = GroupPlan("t1", "full", hotkeys[:3], hotkeys[3:], (), (), {})
+    checks = Checks(probes=True, traces=None, manifest_digest=None, evidence_resolves=True, canary=None)
+    submissions = [
+        Submission("t1", hotkey, role, 5.0, sssa, "", checks)
+        for sssa, (hotkey, role) in zip(attested, plan.members, strict=True)
+    ]
+    compared = V1.compare_answers(make_task(), plan, submissions)
+    assert [member.claims for member in compared.members] == [V1.claims_of(sssa) for sssa in attested]
+
+
+def test_an_attestation_that_says_what_another_says_in_other_words_shares_its_key() -> None:
+    one = Finding("f", "dependency_cve", "low", "d", "a.py", ("CVE-2020-14343",), "pkg:pypi/PyYAML@5.3")
+    other = msgspec.structs.replace(
+        one, evidence_ref="s::b/./c.py", cve_ids=("cve-2020-14343",), target_pattern="pyyaml"
+    )
+    known = Known()
+    assert known.key(one) == known.key(other) == V1.finding_key(one)
