@@ -18,7 +18,7 @@ ENDS: dict[str, tuple[Handler, Reason | None, float]] = {
     "answered at length": (answering(ok(b"x" * 300_000)), None, 10.0),
     "no HTTP": (answering(b"\x00" * 100), Reason.DEADLINE_TRANSPORT, 10.0),
     "cut off": (answering(ok(b"xx")[:-1]), Reason.DEADLINE_TRANSPORT, 10.0),
-    "never answered": (then_silent(b""), Reason.DEADLINE_LATE, 0.05),
+    "never answered": (then_silent(b""), Reason.DEADLINE_LATE, 0.5),
 }
 
 
