@@ -10,7 +10,7 @@ from replays import replayed
 from toy_kind import TOY, Stamper, ToyExplanation
 from toy_page import came_to, print_members, subject, write_toy
 from toy_world import ToyWorld
-from world import VALIDATOR, on_virtual_time
+from world import VALIDATOR, on_virtual_time, tasks_of_all_types
 
 from validator.audit.explain import explain_round
 from validator.audit.log import FaultError, verify_file
@@ -24,6 +24,7 @@ from validator.protocol.reasons import Reason
 from validator.rounds.receipts import close_epoch
 from validator.store import Store
 from validator.store.records import TaskRecord
+from validator.tasks.memory import MemorySource
 
 
 async def test_a_third_kind_is_sent_run_settled_replayed_proven_verified_and_explained(
@@ -33,7 +34,7 @@ async def test_a_third_kind_is_sent_run_settled_replayed_proven_verified_and_exp
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "KINDS", MappingProxyType({**registry.KINDS, **dict.fromkeys(TOY.types, TOY)}))
         patch.setattr(pages, "PAGES", {**pages.PAGES, TOY.name: page})
-        stamper, world = Stamper(), ToyWorld(store)
+        stamper, world = Stamper(), ToyWorld(store, source=MemorySource(tasks_of_all_types(each=2)))
         world.dispatcher = replace(world.dispatcher, runners={**world.dispatcher.runners, TOY.name: stamper})
         world.service.dispatcher = world.dispatcher
         end = await on_virtual_time(world, world.service.one_round())

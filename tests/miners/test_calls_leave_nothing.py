@@ -33,7 +33,7 @@ async def after(client: HttpMinerClient, axon: Axon, reason: Reason | None, dead
     del reply
     while asyncio.all_tasks() - before:  # noqa: ASYNC110 - they end by themselves, and nothing says when
         await asyncio.sleep(0)
-    return blocks_alive()
+    return await blocks_alive()
 
 
 @pytest.mark.parametrize("end", ENDS)

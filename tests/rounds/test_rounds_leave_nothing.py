@@ -14,7 +14,7 @@ async def after(world: World, many: int) -> int:
     """How many blocks are alive after so many more rounds."""
     for _ in range(many):
         await one_round(world)
-    return blocks_alive()
+    return await blocks_alive()
 
 
 @pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)

@@ -70,7 +70,14 @@ async def test_what_an_older_version_left_deferred_waits_after_the_upgrade(store
             for table, column in (links | told).items():
                 await tx.connection.execute(text(f"ALTER TABLE {table} RENAME COLUMN {column} TO made_since"))
             cascade = " CASCADE" if store_url.startswith("postgres") else ""
-            for made_since in ("code_checks", "drains", "weight_links", "retired_tasks"):
+            for made_since in (
+                "code_checks",
+                "drains",
+                "weight_links",
+                "retired_tasks",
+                "histories",
+                "agreement_windows",
+            ):
                 await tx.connection.execute(text(f"DROP TABLE {made_since}{cascade}"))
             await tx.connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = 'r0012'"))
     assert await upgrade(store_url) == "behind"

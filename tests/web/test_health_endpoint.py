@@ -229,7 +229,7 @@ async def test_more_readers_leave_no_more_alive_than_those_before() -> None:
                     await get(settings, path)
             while asyncio.all_tasks() - others:  # noqa: ASYNC110 - connections that end, and nothing says when
                 await asyncio.sleep(0)
-            return blocks_alive()
+            return await blocks_alive()
 
         await after()
         before = await after()
