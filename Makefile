@@ -27,8 +27,8 @@ demo: setup  ## Run the local network: simulated chain, real miners, HTTP and si
 test: setup  ## Run every test but those of make attack and make faults, on SQLite and on a real Postgres, a process per core
 	$(PARALLEL) -m "not attack and not faults"
 
-attack: setup  ## Every kind of hostility once, a cohort that turns, code that cheats its tests, and a few kills -9 at random moments
-	$(PARALLEL) -m attack tests/acceptance tests/weights/test_crashes.py tests/queue tests/runner
+attack: setup  ## Every kind of hostility once, what twice the input costs, a cohort that turns, code that cheats its tests, and a few kills -9 at random moments
+	$(PARALLEL) -m attack tests/acceptance tests/cli tests/hostility tests/queue tests/runner tests/store tests/weights
 
 engine-test: setup  ## Real containers: hostile images in the sandbox, on the engine that DOCKER_HOST names
 	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine $(or $(ROOMS),tests/reruns tests/localnet)

@@ -133,6 +133,7 @@ LINEAR: list[tuple[Callable[[int], bytes], int, tuple[str, ...]]] = [
 ]
 
 
+@pytest.mark.attack
 @pytest.mark.parametrize(("make", "n", "command"), LINEAR)
 def test_twice_as_much_costs_at_most_two_and_a_half_times(
     make: Callable[[int], bytes], n: int, command: tuple[str, ...], tmp_path: Path
@@ -148,6 +149,7 @@ HOSTILE_64_MB: dict[str, tuple[bytes, tuple[str, ...]]] = {
 }
 
 
+@pytest.mark.attack
 @pytest.mark.parametrize("name", HOSTILE_64_MB)
 def test_a_hostile_file_of_64_mib_takes_bounded_memory(name: str, tmp_path: Path) -> None:
     content, command = HOSTILE_64_MB[name]

@@ -39,6 +39,8 @@ from validator.protocol.workflow_run import parse_step_answer
 from validator.protocol.workflow_task import parse_workflow_task
 from validator.tasks.wire import TasksAnswer
 
+pytestmark = pytest.mark.attack
+
 KIB: Final = 1024
 RAG = make_task(SkillType.RAG_KNOWLEDGE)
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

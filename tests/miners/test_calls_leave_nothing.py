@@ -10,8 +10,8 @@ from validator.miners.client import HttpMinerClient
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
 
-CALLS = 100
-MOST = 60  # blocks; one object kept of each call would be a hundred
+CALLS = 50
+MOST = 30  # blocks; one object kept of each call would be fifty
 
 ENDS: dict[str, tuple[Handler, Reason | None, float]] = {
     "answered": (answering(ok(b"{}")), None, 10.0),

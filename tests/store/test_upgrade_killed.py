@@ -18,6 +18,8 @@ from validator.store import open_store, schema_state, upgrade
 from validator.store.errors import StoreLockedError
 from validator.store.schema import revisions
 
+pytestmark = pytest.mark.attack
+
 KILLED = """
 import asyncio, os, signal, sys
 from validator.store import upgrade
