@@ -122,7 +122,7 @@ async def test_a_task_dropped_into_a_folder_is_next_and_then_waits_like_the_othe
     rounds = [await next_sources(world) for _ in range(8)]
     assert rounds[0][0] == HASHES[6]
     flat = [sha256 for sources in rounds for sha256 in sources]
-    assert 2 <= flat.count(HASHES[6]) <= 3
+    assert 3 <= flat.count(HASHES[6]) <= 4  # once at once, then with the others twice, and a draw decides on the 16th
     assert all(2 <= flat.count(sha256) <= 3 for sha256 in HASHES[:6])
 
 

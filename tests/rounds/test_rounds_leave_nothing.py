@@ -6,8 +6,8 @@ from world import World, one_round
 
 from validator.store import Store
 
-WARM, MORE = 4, 8
-MOST = 100  # blocks; one object kept of each dispatch would be more than two hundred
+WARM, MORE = 4, 6
+MOST = 100  # blocks; one object kept of each dispatch would be a hundred and eighty, every time
 
 
 async def after(world: World, many: int) -> int:
@@ -18,8 +18,8 @@ async def after(world: World, many: int) -> int:
 
 
 @pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
-async def test_eight_more_rounds_leave_no_more_alive_than_those_before(store: Store) -> None:
+async def test_more_rounds_leave_no_more_alive_than_those_before(store: Store) -> None:
     world = World(store)
-    before = await after(world, WARM)
-    assert await after(world, MORE) - before <= MOST
+    first, second, third = [await after(world, many) for many in (WARM, MORE, MORE)]
+    assert min(second - first, third - second) <= MOST  # what is made once, late, is in one of them
     assert world.posts > MOST * 2
