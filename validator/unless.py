@@ -1,7 +1,8 @@
 """Work that a request to stop ends."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any
 
 
 async def unless_set(event: asyncio.Event, work: Callable[[], Awaitable[None]]) -> bool:
@@ -21,3 +22,16 @@ async def unless_set(event: asyncio.Event, work: Callable[[], Awaitable[None]]) 
     if not dropped:
         await working
     return not dropped
+
+
+async def ended(tasks: Collection[asyncio.Task[Any]], again_s: float = 1.0) -> None:
+    """Cancel tasks, and again every `again_s` seconds, until they are done; what they raise is dropped.
+
+    One cancellation can be lost: where it meets a connection that a pool hands out at that moment, the pool keeps it.
+    """
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=again_s)
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -21,7 +21,7 @@ from validator.store import PATIENCE_S, Store
 from validator.store.errors import StoreAwayError
 from validator.store.unbroken import unbroken
 from validator.telemetry import Event
-from validator.unless import unless_set
+from validator.unless import ended, unless_set
 
 GRACE_S: Final = 180.0
 """How long tries may go on after a request to stop: longer than an image may run."""
@@ -137,10 +137,8 @@ class QueueWorker:
         try:
             await worker.run()
         finally:
-            for task in beside:
-                task.cancel()
-            await asyncio.gather(*beside, return_exceptions=True)
             self._worker = None
+            await ended(beside)
 
     async def _watch(self, worker: Worker, stop: asyncio.Event) -> None:
         await stop.wait()
