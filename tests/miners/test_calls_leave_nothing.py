@@ -11,7 +11,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
 
 CALLS = 50
-MOST = 30  # blocks; one object kept of each call would be fifty
+MOST = 30  # blocks; one object kept of each call would be fifty, every time
 
 ENDS: dict[str, tuple[Handler, Reason | None, float]] = {
     "answered": (answering(ok(b"{}")), None, 10.0),
@@ -41,5 +41,5 @@ async def test_more_calls_leave_no_more_alive_than_those_before(end: str) -> Non
     handler, reason, deadline_s = ENDS[end]
     async with raw_server(handler) as axon, http_client() as client:
         await after(client, axon, reason, deadline_s)
-        before = await after(client, axon, reason, deadline_s)
-        assert await after(client, axon, reason, deadline_s) - before <= MOST
+        first, second, third = [await after(client, axon, reason, deadline_s) for _ in range(3)]
+        assert min(second - first, third - second) <= MOST  # what is made once, late, is in one of them

@@ -232,5 +232,6 @@ async def test_more_readers_leave_no_more_alive_than_those_before() -> None:
             return await blocks_alive()
 
         await after()
-        before = await after()
-        assert await after() - before <= 80  # one object kept of each request would be 120
+        first, second, third = [await after() for _ in range(3)]
+        # One object kept of each request would be 120, every time; what is made once, late, is in one of them.
+        assert min(second - first, third - second) <= 80
