@@ -17,6 +17,7 @@ from validator.daemon.exits import Exit
 from validator.settings import Settings, SettingsError, load_settings
 from validator.sources import Clock, SystemClock
 from validator.telemetry import Event, Metrics, configure_logging
+from validator.unless import ended
 from validator.web.health import HealthEndpointError, HealthService
 from validator.web.state import HealthState
 
@@ -97,9 +98,7 @@ async def _wait(code: Exit, reason: str, settings: Settings | None, listens: boo
                 stack.push_async_callback(service.close)
                 work.append(asyncio.create_task(service.run()))
         await stop.wait()
-        for task in work:
-            task.cancel()
-        await asyncio.gather(*work, return_exceptions=True)
+        await ended(work)
     return code
 
 

@@ -39,6 +39,7 @@ from validator.sources import Clock, SystemClock
 from validator.store import Store, open_store
 from validator.store.known import require_known_version
 from validator.telemetry import Event, configure_logging
+from validator.unless import ended
 from validator.workers.interface import Workers
 
 if TYPE_CHECKING:
@@ -213,6 +214,4 @@ async def _until_stopped(workers: "Sequence[QueueWorker]", budget: BudgetService
             worker.cut_off()
         await asyncio.gather(*working)
     finally:
-        for task in (learning, at_once):
-            task.cancel()
-        await asyncio.gather(learning, at_once, return_exceptions=True)
+        await ended((learning, at_once))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from validator.protocol.signatures import Signer
 from validator.settings import Settings
 from validator.sources import Clock
+from validator.unless import ended
 
 T = TypeVar("T")
 
@@ -69,6 +70,4 @@ class Site:
 
     async def close(self) -> None:
         """End the looks that are under way."""
-        for task in self._looks.values():
-            task.cancel()
-        await asyncio.gather(*self._looks.values(), return_exceptions=True)
+        await ended(self._looks.values())

@@ -19,6 +19,7 @@ from aiohttp.web_protocol import RequestHandler
 from validator.conditions import Once
 from validator.incoming.faults import Faults
 from validator.sources import Clock, SystemClock
+from validator.unless import ended
 
 _BACKLOG: Final = 128  # these wait in the kernel and take no descriptor
 _BESIDE: Final = 8  # what listens, and what is about to be closed
@@ -110,9 +111,7 @@ class BoundedServer:
 
     async def close(self) -> None:
         """Stop listening and cut off what is open."""
-        for task in self._accepting:
-            task.cancel()
-        await asyncio.gather(*self._accepting, return_exceptions=True)
+        await ended(self._accepting)
         for one in self._sockets:
             one.close()
         for timer in self._timers.values():

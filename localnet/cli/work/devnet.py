@@ -3,12 +3,12 @@
 import asyncio
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Final
 
 import typer
 from rich.console import Console
 
-from localnet.network import Options, run_network
+from localnet.network import Options, Scenario, run_network
 from localnet.result import NetworkResult
 from localnet.screen import NEXT, Screen, print_result
 from validator.cli.configured import settings_of
@@ -17,12 +17,12 @@ from validator.daemon.exits import Exit
 from validator.daemon.stop import Stop
 from validator.telemetry import configure_logging
 
-_ROUNDS = {"demo": 18, "collusion": 30, "collusion-fair": 30, "invented": 20}
+_ROUNDS: Final[dict[Scenario, int]] = {"demo": 18, "collusion": 30, "collusion-fair": 30, "invented": 20}
 
 
 def devnet(  # noqa: PLR0913 - each is an option
     config: Path,
-    scenario: Literal["demo", "collusion", "collusion-fair", "invented"],
+    scenario: Scenario,
     rounds: int | None,
     validators: int | None,
     seed: str,

@@ -2,9 +2,8 @@
 
 import asyncio
 from pathlib import Path
-from typing import Literal
 
-from localnet.alone import MinerOptions, address_to_announce, chain_for, run_miner
+from localnet.alone import Conduct, MinerOptions, address_to_announce, chain_for, run_miner
 from validator.chain.wallet import load_signer
 from validator.cli.configured import settings_of
 from validator.daemon.stop import Stop
@@ -14,9 +13,7 @@ from validator.telemetry import configure_logging
 
 def run(  # noqa: PLR0913, PLR0917 - each is an option
     config: Path | None,
-    behaviour: Literal[
-        "thorough", "partial", "sloppy", "lazy", "slow", "garbage", "oversized", "wrong_signature", "replayed"
-    ],
+    behaviour: Conduct,
     host: str,
     port: int,
     external_ip: str | None,

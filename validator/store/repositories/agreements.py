@@ -11,7 +11,7 @@ from validator.protocol.round import AgreementPair, AgreementSample
 from validator.protocol.skill_types import SkillType
 from validator.store.errors import MismatchError
 from validator.store.records import SampleRecord
-from validator.store.repositories.base import Repository
+from validator.store.repositories.base import Repository, of_hotkeys
 from validator.store.repositories.newest import newest_of_each
 from validator.store.tables import agreement_windows, agreements
 
@@ -66,9 +66,7 @@ class Agreements(Repository):
         Raises:
             DamagedError: what is kept cannot be read.
         """
-        statement = select(agreement_windows)
-        if hotkeys is not None:
-            statement = statement.where(agreement_windows.c.hotkey.in_(hotkeys))
+        statement = of_hotkeys(select(agreement_windows), agreement_windows, hotkeys)
         return {(row.hotkey, row.skill_type): row.samples for row in await self._all(statement)}
 
     async def computed(self) -> dict[tuple[str, str], Samples]:

@@ -1,9 +1,9 @@
 """What all repositories share: a connection inside a transaction, and the few statements both databases spell apart."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Executable, Insert, Row, Table, func, insert, select
+from sqlalchemy import Executable, Insert, Row, Select, Table, func, insert, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import CursorResult
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -97,6 +97,11 @@ class Repository:
         from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - a listing on SQLite has no use for it
 
         return postgresql.insert(table)
+
+
+def of_hotkeys(statement: Select[Any], table: Table, hotkeys: Collection[str] | None) -> Select[Any]:
+    """Return a query of `table` for the rows of these miners, None for all."""
+    return statement if hotkeys is None else statement.where(table.c.hotkey.in_(hotkeys))
 
 
 def inserted_id(table: Table) -> Insert:

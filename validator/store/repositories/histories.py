@@ -10,7 +10,7 @@ from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS
 from validator.protocol.round import TypeHistory
 from validator.protocol.skill_types import SkillType
-from validator.store.repositories.base import Repository
+from validator.store.repositories.base import Repository, of_hotkeys
 from validator.store.repositories.newest import newest_of_each
 from validator.store.tables import dispatches, histories, reruns, rounds
 
@@ -72,9 +72,7 @@ class Histories(Repository):
 
     async def kept(self, hotkeys: Collection[str] | None = None) -> dict[tuple[str, str], str]:
         """Return (hotkey, skill_type) -> letters of its roles (`p`, `a`), newest first."""
-        statement = select(histories)
-        if hotkeys is not None:
-            statement = statement.where(histories.c.hotkey.in_(hotkeys))
+        statement = of_hotkeys(select(histories), histories, hotkeys)
         return {(row.hotkey, row.skill_type): row.roles for row in await self._all(statement)}
 
     async def computed(self) -> dict[tuple[str, str], str]:

@@ -9,7 +9,7 @@ from validator.protocol.round import ReputationEvent
 from validator.protocol.skill_types import SkillType
 from validator.store.errors import ReputationConflictError
 from validator.store.records import EventRecord
-from validator.store.repositories.base import Repository
+from validator.store.repositories.base import Repository, of_hotkeys
 from validator.store.tables import reputation_events, reputations
 
 
@@ -18,9 +18,9 @@ class Reputations(Repository):
 
     async def all(self, hotkeys: Collection[str] | None = None) -> dict[tuple[str, SkillType], float]:
         """Return (hotkey, skill_type) -> value of every pair that ever had an event; of `hotkeys`, None for all."""
-        statement = select(reputations).order_by(reputations.c.hotkey, reputations.c.skill_type)
-        if hotkeys is not None:
-            statement = statement.where(reputations.c.hotkey.in_(hotkeys))
+        statement = of_hotkeys(select(reputations), reputations, hotkeys).order_by(
+            reputations.c.hotkey, reputations.c.skill_type
+        )
         found = await self._all(statement)
         return {(row.hotkey, SkillType(row.skill_type)): row.value for row in found}
 
