@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from audit_file import export, lines_of, with_document
+from audit_file import export, fault_of, lines_of, verified, with_document
 from sqlalchemy import update
 from truths_world import GOALS, SECRET, TruthsWorld, secret_tasks
 
-from validator.audit.log import RETIRED, FaultError, PlainTruthError, Verified, compare_files, verify_file
+from validator.audit.log import RETIRED, PlainTruthError, compare_files, verify_file
 from validator.audit.log.showing import first_without_plain_truth
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.receipt import wrapped
@@ -60,31 +60,12 @@ def public(folder: Path) -> bytes:
     return (folder / "public").read_bytes()
 
 
-@pytest.fixture
-def verify(tmp_path: Path) -> Callable[[bytes], Verified]:
-    def written(data: bytes) -> Verified:
-        path = tmp_path / "file.jsonl"
-        path.write_bytes(data)
-        return verify_file(path)
-
-    return written
-
-
-Verify = Callable[[bytes], Verified]
-
-
-def fault_of(verify: Verify, data: bytes) -> FaultError:
-    with pytest.raises(FaultError) as caught:
-        verify(data)
-    return caught.value
-
-
 def truths_in(data: bytes) -> list[dict[str, Any]]:
     return [json.loads(line)["truth"] for line in lines_of(data) if line.startswith(TRUTH)]
 
 
-def test_a_full_export_tells_every_truth_as_it_was_committed_to(full: bytes, verify: Verify) -> None:
-    found = verify(full)
+def test_a_full_export_tells_every_truth_as_it_was_committed_to(full: bytes, tmp_path: Path) -> None:
+    found = verified(tmp_path, full)
     assert (found.truths, found.truths_untold, found.untold) == (ROUNDS * COMMITTED, 0, {})
     told = truths_in(full)
     assert len({one["random"] for one in told}) == len(told)
@@ -100,8 +81,8 @@ def secret_count(secret: bytes, told: list[dict[str, Any]]) -> int:
     return sum(canonical_bytes(one.get("truth") or one["reference"]) == secret for one in told)
 
 
-def test_a_public_export_verifies_and_tells_no_truth_that_comes_again(public: bytes, verify: Verify) -> None:
-    found = verify(public)
+def test_a_public_export_verifies_and_tells_no_truth_that_comes_again(public: bytes, tmp_path: Path) -> None:
+    found = verified(tmp_path, public)
     canaries = ROUNDS * 2
     assert (found.truths, found.truths_untold) == (canaries, ROUNDS * COMMITTED - canaries)
     assert set(found.untold) == {"assessment", "workflow"}
@@ -142,34 +123,34 @@ def test_what_traces_show_of_the_truth_is_told_by_place(full: bytes) -> None:
     assert shown == {("0",)}  # `ls`, the first of the two
 
 
-def test_a_retired_task_is_told_in_every_round(folder: Path, public: bytes, verify: Verify) -> None:
+def test_a_retired_task_is_told_in_every_round(folder: Path, public: bytes, tmp_path: Path) -> None:
     data = (folder / "retired").read_bytes()
-    assert verify(data).truths == verify(public).truths + ROUNDS
+    assert verified(tmp_path, data).truths == verified(tmp_path, public).truths + ROUNDS
     assert [line for line in lines_of(data) if line in set(lines_of(public))] == lines_of(public)
     assert compare_files(folder / "retired", folder / "full").relation == "same"
 
 
-def test_any_truth_may_be_missing_and_is_counted(full: bytes, verify: Verify) -> None:
+def test_any_truth_may_be_missing_and_is_counted(full: bytes, tmp_path: Path) -> None:
     lines = lines_of(full)
     places = [i for i, line in enumerate(lines) if line.startswith(TRUTH)]
     for place in places[:COMMITTED]:
-        found = verify(b"".join(lines[:place] + lines[place + 1 :]))
+        found = verified(tmp_path, b"".join(lines[:place] + lines[place + 1 :]))
         assert (found.truths, found.truths_untold) == (ROUNDS * COMMITTED - 1, 1)
-    none = verify(b"".join(line for line in lines if not line.startswith(TRUTH)))
+    none = verified(tmp_path, b"".join(line for line in lines if not line.startswith(TRUTH)))
     assert (none.truths, none.truths_untold) == (0, ROUNDS * COMMITTED)
     assert none.untold["assessment"] + none.untold["workflow"] == none.answers
 
 
-def test_a_truth_out_of_its_place_is_found_there(full: bytes, verify: Verify) -> None:
+def test_a_truth_out_of_its_place_is_found_there(full: bytes, tmp_path: Path) -> None:
     lines = lines_of(full)
     first, *_, last = (i for i, line in enumerate(lines) if line.startswith(TRUTH))
-    doubled = fault_of(verify, b"".join([*lines[: first + 1], *lines[first:]]))
-    swapped = fault_of(verify, b"".join([*lines[:first], lines[first + 1], lines[first], *lines[first + 2 :]]))
+    doubled = fault_of(tmp_path, b"".join([*lines[: first + 1], *lines[first:]]))
+    swapped = fault_of(tmp_path, b"".join([*lines[:first], lines[first + 1], lines[first], *lines[first + 2 :]]))
     assert (doubled.line, swapped.line) == (first + 2, first + 2)
     assert doubled.path == swapped.path == "task_id"
-    foreign = fault_of(verify, b"".join([*lines[:first], lines[last], *lines[first:]]))
+    foreign = fault_of(tmp_path, b"".join([*lines[:first], lines[last], *lines[first:]]))
     assert (foreign.line, foreign.path) == (first + 1, "task_id")
-    late = fault_of(verify, b"".join([*lines, lines[last]]))
+    late = fault_of(tmp_path, b"".join([*lines, lines[last]]))
     assert (late.line, late.kind) == (len(lines) + 1, "truth")
 
 
@@ -183,7 +164,7 @@ def changed(data: bytes, number: int, change: Callable[[dict[str, Any]], object]
     return b"".join(lines), place + 1
 
 
-def test_another_truth_than_the_committed_one_is_found(full: bytes, verify: Verify) -> None:
+def test_another_truth_than_the_committed_one_is_found(full: bytes, tmp_path: Path) -> None:
     told = truths_in(full)
 
     def of_the_next(document: dict[str, Any]) -> None:
@@ -197,10 +178,10 @@ def test_another_truth_than_the_committed_one_is_found(full: bytes, verify: Veri
     ]
     for change in changes:
         data, line = changed(full, 0, change)
-        assert fault_of(verify, data).line == line
+        assert fault_of(tmp_path, data).line == line
 
 
-def test_a_forger_who_commits_to_another_truth_is_found_by_its_scores(full: bytes, verify: Verify) -> None:
+def test_a_forger_who_commits_to_another_truth_is_found_by_its_scores(full: bytes, tmp_path: Path) -> None:
     told = next(one for one in truths_in(full) if one.get("truth", {}).get("verdict") == "BLOCK")
     random, truth = told["random"], {**told["truth"], "verdict": "REVIEW"}
     number = truths_in(full).index(told)
@@ -210,7 +191,7 @@ def test_a_forger_who_commits_to_another_truth_is_found_by_its_scores(full: byte
         task["truth_sha256"] = sha256_hex(bytes.fromhex(random) + canonical_bytes(truth))
 
     data, _ = changed(with_document(full, "input", commit), number, lambda one: one.update(truth=truth))
-    fault = fault_of(verify, data)
+    fault = fault_of(tmp_path, data)
     assert (fault.kind, fault.what) == ("outcome", "does not follow from input, groups and answers")
 
 
@@ -235,9 +216,9 @@ def flatter(document: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("change", [raise_bonus, raise_all, flatter])
 def test_what_needs_no_truth_is_computed_again_without_one(
-    public: bytes, verify: Verify, change: Callable[[dict[str, Any]], None]
+    public: bytes, tmp_path: Path, change: Callable[[dict[str, Any]], None]
 ) -> None:
-    fault = fault_of(verify, with_document(public, "outcome", change))
+    fault = fault_of(tmp_path, with_document(public, "outcome", change))
     assert (fault.kind, fault.path.split("[")[0]) == ("outcome", "members")
 
 
@@ -251,14 +232,14 @@ def test_what_needs_no_truth_is_computed_again_without_one(
     ],
 )
 def test_an_input_that_contradicts_itself_is_found(
-    public: bytes, verify: Verify, change: Callable[[dict[str, Any]], object], path: str
+    public: bytes, tmp_path: Path, change: Callable[[dict[str, Any]], object], path: str
 ) -> None:
     workflow = path == "workflow.reference" or "workflow" in change.__code__.co_consts
 
     def of_a_task(document: dict[str, Any]) -> None:
         change(next(task for task in document["tasks"] if (task["skill_type"] == "workflow") == workflow))
 
-    fault = fault_of(verify, with_document(public, "input", of_a_task))
+    fault = fault_of(tmp_path, with_document(public, "input", of_a_task))
     assert (fault.kind, fault.path.split(".", 1)[1]) == ("input", path)
 
 
@@ -286,7 +267,7 @@ async def test_a_log_from_before_is_refused_and_told_where_to_start(folder: Path
 
 @pytest.mark.parametrize("axes", [{"alpha": 1.0}, {"pi": 1.5}, {"pi": -0.5}])
 async def test_axes_that_no_truth_gives_are_found_whatever_follows_from_them(
-    folder: Path, public: bytes, verify: Verify, axes: dict[str, float]
+    folder: Path, public: bytes, tmp_path: Path, axes: dict[str, float]
 ) -> None:
     """Let who said ALLOW and who said BLOCK both be right, or find more rules than there are, and pay them for it."""
     async with open_store(f"sqlite:///{folder}/store.sqlite") as store, store.read() as tx:
@@ -308,5 +289,5 @@ async def test_axes_that_no_truth_gives_are_found_whatever_follows_from_them(
             member = msgspec.structs.replace(member, emission=emission, window_entry=emission.emission)
         told.append(member)
     members = msgspec.to_builtins(outcome_form(msgspec.structs.replace(outcome, members=tuple(told))))["members"]
-    fault = fault_of(verify, with_document(public, "outcome", lambda document: document.update(members=members)))
+    fault = fault_of(tmp_path, with_document(public, "outcome", lambda document: document.update(members=members)))
     assert (fault.kind, fault.path.split("[")[0]) == ("outcome", "members")

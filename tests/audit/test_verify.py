@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from audit_file import Change, export, forged, lines_of, other_round, with_document
+from audit_file import Change, export, fault_of, forged, lines_of, other_round, verified, with_document
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from workflow_builders import make_workflow
@@ -60,25 +60,6 @@ def one_is_broken(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
 BROKEN = Signer.from_uri("//Miner//3").hotkey
 
 
-@pytest.fixture
-def verify(tmp_path: Path) -> Callable[[bytes], object]:
-    def write_and_verify(data: bytes) -> object:
-        path = tmp_path / "file.jsonl"
-        path.write_bytes(data)
-        return verify_file(path)
-
-    return write_and_verify
-
-
-Verify = Callable[[bytes], object]
-
-
-def fault_of(verify: Verify, data: bytes) -> FaultError:
-    with pytest.raises(FaultError) as caught:
-        verify(data)
-    return caught.value
-
-
 def test_a_closed_log_verifies_to_the_last_draw(whole: bytes, tmp_path: Path) -> None:
     path = tmp_path / "copy.jsonl"
     path.write_bytes(whole)
@@ -98,49 +79,49 @@ def test_a_closed_log_verifies_to_the_last_draw(whole: bytes, tmp_path: Path) ->
 
 
 @pytest.mark.timeout(240)
-def test_any_changed_byte_is_found_in_its_line(whole: bytes, verify: Verify) -> None:
+def test_any_changed_byte_is_found_in_its_line(whole: bytes, tmp_path: Path) -> None:
     draw = random.Random(20260101)
     for _ in range(FLIPS):
         place, bit = draw.randrange(len(whole)), 1 << draw.randrange(8)
         damaged = bytearray(whole)
         damaged[place] ^= bit
-        assert fault_of(verify, bytes(damaged)).line == whole.count(b"\n", 0, place) + 1, (place, bit)
+        assert fault_of(tmp_path, bytes(damaged)).line == whole.count(b"\n", 0, place) + 1, (place, bit)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_any_other_byte_in_any_place_is_found_in_its_line(whole: bytes, verify: Verify, data: st.DataObject) -> None:
+def test_any_other_byte_in_any_place_is_found_in_its_line(whole: bytes, tmp_path: Path, data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(whole) - 1))
     value = data.draw(st.integers(0, 255).filter(lambda value: value != whole[place]))
     damaged = whole[:place] + bytes([value]) + whole[place + 1 :]
-    assert fault_of(verify, damaged).line == whole.count(b"\n", 0, place) + 1
+    assert fault_of(tmp_path, damaged).line == whole.count(b"\n", 0, place) + 1
 
 
-def test_missing_repeated_and_exchanged_lines_are_found_where_they_are(whole: bytes, verify: Verify) -> None:
+def test_missing_repeated_and_exchanged_lines_are_found_where_they_are(whole: bytes, tmp_path: Path) -> None:
     lines = lines_of(whole)
     for i in range(1, len(lines) - 1):  # without its first or last receipt a log is a part of a log
-        assert fault_of(verify, b"".join(lines[:i] + lines[i + 1 :])).line == i + 1, i
+        assert fault_of(tmp_path, b"".join(lines[:i] + lines[i + 1 :])).line == i + 1, i
     for i in range(len(lines)):
-        assert fault_of(verify, b"".join(lines[: i + 1] + lines[i:])).line == i + 2, i
+        assert fault_of(tmp_path, b"".join(lines[: i + 1] + lines[i:])).line == i + 2, i
     for i in range(1, len(lines) - 1):
         swapped = [*lines[:i], lines[i + 1], lines[i], *lines[i + 2 :]]
-        assert fault_of(verify, b"".join(swapped)).line == i + 1, i
+        assert fault_of(tmp_path, b"".join(swapped)).line == i + 1, i
 
 
-def test_a_file_mixed_from_two_logs_of_one_validator_parts_where_the_other_begins(whole: bytes, verify: Verify) -> None:
+def test_a_file_mixed_from_two_logs_of_one_validator_parts_where_the_other_begins(whole: bytes, tmp_path: Path) -> None:
     ours, others = lines_of(whole), lines_of(forged(whole, 0, lambda receipt: receipt))  # the same, signed again
-    assert verify(b"".join(others)) is not None
+    assert verified(tmp_path, b"".join(others)) is not None
     for i in range(1, len(ours)):
         next_receipt = next((j for j in range(i, len(ours)) if ours[j] != others[j]), None)
         if next_receipt is not None:
-            assert fault_of(verify, b"".join(ours[:i] + others[i:])).line == next_receipt + 1, i
+            assert fault_of(tmp_path, b"".join(ours[:i] + others[i:])).line == next_receipt + 1, i
 
 
-def test_a_file_that_ends_too_early_says_where(whole: bytes, verify: Verify) -> None:
+def test_a_file_that_ends_too_early_says_where(whole: bytes, tmp_path: Path) -> None:
     lines = lines_of(whole)
-    cut = fault_of(verify, whole[:-1])
+    cut = fault_of(tmp_path, whole[:-1])
     assert (cut.line, cut.what) == (len(lines), "the file ends inside this line: it was cut off")
-    before_the_plan = fault_of(verify, b"".join(lines[:3]))
+    before_the_plan = fault_of(tmp_path, b"".join(lines[:3]))
     assert (before_the_plan.line, before_the_plan.kind, before_the_plan.round_id) == (4, "plan", "0")
     assert "missing" in before_the_plan.what
 
@@ -167,9 +148,9 @@ def test_receipts_cut_away_at_an_end_leave_a_part_of_the_log(whole: bytes, tmp_p
     ],
 )
 def test_other_damage_is_told_in_words(
-    whole: bytes, verify: Verify, change: Callable[[bytes], bytes], line: int | None, what: str
+    whole: bytes, tmp_path: Path, change: Callable[[bytes], bytes], line: int | None, what: str
 ) -> None:
-    fault = fault_of(verify, change(whole))
+    fault = fault_of(tmp_path, change(whole))
     assert fault.line == (line or whole.count(b"\n") + 1)
     assert what in str(fault)
 
@@ -186,9 +167,9 @@ def test_a_line_without_end_is_not_read_whole(whole: bytes, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "data", [b"", b"\n", b"{}\n", b'{"round_id": "0"}\n', b"\x1f\x8b\x08" + b"\0" * 100, b'["receipt"]']
 )
-def test_other_files_are_no_audit_files(data: bytes, verify: Verify) -> None:
+def test_other_files_are_no_audit_files(data: bytes, tmp_path: Path) -> None:
     with pytest.raises(NotAnAuditFileError):
-        verify(data)
+        verified(tmp_path, data)
 
 
 FORGERIES: dict[str, tuple[int, Callable[[Receipt], Receipt]]] = {
@@ -210,9 +191,9 @@ FORGERIES: dict[str, tuple[int, Callable[[Receipt], Receipt]]] = {
 
 
 @pytest.mark.parametrize("path", FORGERIES)
-def test_a_validator_that_signs_something_else_is_found_out(whole: bytes, verify: Verify, path: str) -> None:
-    assert verify(forged(whole, 0, lambda receipt: receipt)) is not None
-    fault = fault_of(verify, forged(whole, *FORGERIES[path]))
+def test_a_validator_that_signs_something_else_is_found_out(whole: bytes, tmp_path: Path, path: str) -> None:
+    assert verified(tmp_path, forged(whole, 0, lambda receipt: receipt)) is not None
+    fault = fault_of(tmp_path, forged(whole, *FORGERIES[path]))
     assert (fault.kind, fault.path) == ("receipt", path)
 
 
@@ -261,9 +242,9 @@ WRONG: dict[str, tuple[str, str, Change]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_groups_and_scores_that_do_not_follow_are_found_out(whole: bytes, verify: Verify, case: str) -> None:
+def test_groups_and_scores_that_do_not_follow_are_found_out(whole: bytes, tmp_path: Path, case: str) -> None:
     kind, path, change = WRONG[case]
-    fault = fault_of(verify, with_document(whole, kind, change))
+    fault = fault_of(tmp_path, with_document(whole, kind, change))
     assert fault.path == path
     assert fault.round_id == "0"
 
@@ -278,34 +259,34 @@ def test_groups_and_scores_that_do_not_follow_are_found_out(whole: bytes, verify
     ],
 )
 def test_more_than_any_log_has_is_refused(
-    whole: bytes, verify: Verify, bound: str, what: str, monkeypatch: pytest.MonkeyPatch
+    whole: bytes, tmp_path: Path, bound: str, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(f"validator.audit.log.{bound}", 0)
-    assert what in str(fault_of(verify, whole))
+    assert what in str(fault_of(tmp_path, whole))
 
 
 @pytest.mark.parametrize(("role", "most"), [("primaries", 3), ("auditors", 2)])
 def test_a_group_larger_than_any_is_refused_before_its_members_are_compared(
-    whole: bytes, verify: Verify, role: str, most: int
+    whole: bytes, tmp_path: Path, role: str, most: int
 ) -> None:
     larger = with_document(whole, "plan", lambda d: _first(d, "groups", 0).update({role: ["x"] * (most + 1)}))
-    fault = fault_of(verify, larger)
+    fault = fault_of(tmp_path, larger)
     assert (fault.path, fault.what) == ("groups[0]", "more than 3 primaries or 2 auditors")
 
 
-def test_a_proof_that_does_not_follow_from_the_answers_is_found_out(whole: bytes, verify: Verify) -> None:
-    fault = fault_of(verify, with_proof(whole, lambda told: setattr(told.votes[0], "confidence", 0.125)))
+def test_a_proof_that_does_not_follow_from_the_answers_is_found_out(whole: bytes, tmp_path: Path) -> None:
+    fault = fault_of(tmp_path, with_proof(whole, lambda told: setattr(told.votes[0], "confidence", 0.125)))
     assert (fault.kind, fault.what) == ("proof", "does not follow from the answers")
     assert fault.path.endswith(".votes[0].confidence")
 
 
 @pytest.mark.parametrize(("name", "index"), [("supporting_agents", 0), ("dissenting_agents", 0)])
 def test_a_proof_whose_lists_the_validator_changed_and_signed_anew_is_found_at_its_place(
-    whole: bytes, verify: Verify, name: str, index: int
+    whole: bytes, tmp_path: Path, name: str, index: int
 ) -> None:
     forged_log = with_proof(whole, lambda told: setattr(told, name, ["5Somebody", *getattr(told, name)]))
     line = next(i for i, data in enumerate(lines_of(forged_log), 1) if data.startswith(b'{"proof":'))
-    fault = fault_of(verify, forged_log)
+    fault = fault_of(tmp_path, forged_log)
     assert (fault.line, fault.kind, fault.what) == (line, "proof", "does not follow from the answers")
     assert fault.path.endswith(f".{name}[{index}]")
 
@@ -329,11 +310,11 @@ def with_proof(whole: bytes, change: Callable[[ConsensusProof], object]) -> byte
 
 
 @pytest.mark.parametrize("kept", [0, 1])
-def test_each_task_with_answers_has_its_proof(whole: bytes, verify: Verify, kept: int) -> None:
+def test_each_task_with_answers_has_its_proof(whole: bytes, tmp_path: Path, kept: int) -> None:
     def fewer(receipt: Receipt) -> Receipt:
         assert receipt.round is not None
         lines = receipt.round.lines
         return other_round(receipt, lines=msgspec.structs.replace(lines, proofs=lines.proofs[:kept]))
 
-    fault = fault_of(verify, forged(whole, 1, fewer))
+    fault = fault_of(tmp_path, forged(whole, 1, fewer))
     assert "names no proof of task" in fault.what

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audit_file import export, forged, lines_of, other_round, with_document
+from audit_file import export, fault_of, forged, lines_of, other_round, with_document
 from explained import HOTKEYS, cohort
 from world import VALIDATOR
 
-from validator.audit.log import FaultError, verify_file
+from validator.audit.log import verify_file
 from validator.rounds.receipts import close_epoch
 from validator.store import open_store
 
@@ -38,14 +38,6 @@ def inputs(log: bytes) -> Iterator[dict[str, Any]]:
 
 def flags_of(frozen: dict[str, Any]) -> dict[str, int]:
     return {miner["hotkey"]: miner["flags"] for miner in frozen["miners"]}
-
-
-def fault_of(folder: Path, data: bytes) -> FaultError:
-    path = folder / "file.jsonl"
-    path.write_bytes(data)
-    with pytest.raises(FaultError) as caught:
-        verify_file(path)
-    return caught.value
 
 
 def test_a_cleared_flag_stands_in_the_receipt_of_the_round_that_shows_it(log: bytes, tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from audit_file import export, receipt_of, signed_again
+from audit_file import export, fault_of, receipt_of, signed_again
 from planned import MINERS, planned
 from world import VALIDATOR
 
-from validator.audit.log import FaultError, verify_file
+from validator.audit.log import verify_file
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.limits import MAX_LOG_LINE
 from validator.protocol.receipt import wrapped
@@ -38,14 +38,6 @@ async def _make(folder: Path) -> Path:
         world = await planned(store)
         assert await close_epoch(store, VALIDATOR, world.clock)
         return await export(store, folder / "log.jsonl")
-
-
-def fault_of(folder: Path, data: bytes) -> FaultError:
-    path = folder / "file.jsonl"
-    path.write_bytes(data)
-    with pytest.raises(FaultError) as caught:
-        verify_file(path)
-    return caught.value
 
 
 def test_workflow_rounds_verify_from_the_file_alone(whole: bytes, tmp_path: Path) -> None:

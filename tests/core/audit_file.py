@@ -4,9 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import pytest
 from world import VALIDATOR
 
-from validator.audit.log import EVERY, audit_lines, first_sequence
+from validator.audit.log import EVERY, FaultError, Verified, audit_lines, first_sequence, verify_file
 from validator.audit.log.showing import Truths
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.limits import MAX_LOG_LINE
@@ -42,6 +43,20 @@ def receipt_of(data: bytes) -> Receipt:
 def signed_again(receipt: Receipt, signer: Signer) -> bytes:
     """A receipt's line, signed as it is now."""
     return line("receipt", signer.sign_document(receipt))
+
+
+def verified(folder: Path, data: bytes) -> Verified:
+    """What verifying a log tells that is written into a folder."""
+    path = folder / "file.jsonl"
+    path.write_bytes(data)
+    return verify_file(path)
+
+
+def fault_of(folder: Path, data: bytes) -> FaultError:
+    """Why such a log does not hold."""
+    with pytest.raises(FaultError) as caught:
+        verified(folder, data)
+    return caught.value
 
 
 def lines_of(data: bytes) -> list[bytes]:
