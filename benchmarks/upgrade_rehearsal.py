@@ -16,8 +16,6 @@ import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -26,9 +24,9 @@ sys.path += [str(TESTS / "core"), str(Path(__file__).parent)]
 
 import msgspec  # noqa: E402 - what lies beside the tests is found from here on
 from enlarged_store import enlarge  # noqa: E402
-from old_store import OF_PROGRAM, ROUNDS, recorded, take_rows, unpacked  # noqa: E402
+from old_store import OF_PROGRAM, ROUNDS, connected, recorded, take_rows, unpacked  # noqa: E402
 from replays import replayed  # noqa: E402
-from sqlalchemy import Connection, create_engine, select, text  # noqa: E402
+from sqlalchemy import create_engine, select, text  # noqa: E402
 from store_migrating import migrate_to  # noqa: E402
 
 from validator.audit.log import verify_file  # noqa: E402
@@ -135,7 +133,7 @@ async def _exported(store: Store, folder: Path) -> Path:
 
 def _sqlite(folder: Path, version: str, rounds: int) -> Path:
     file = unpacked("store.sqlite", folder, OF_PROGRAM[version][1])
-    with _transaction(f"sqlite:///{file}") as connection:
+    with connected(f"sqlite:///{file}") as connection:
         enlarge(connection, rounds, SIGNER)
     return file
 
@@ -146,20 +144,10 @@ def _postgres(url: str, folder: Path, version: str, rounds: int) -> None:
     asyncio.run(migrate_to(url, tables))
     (folder / "small").mkdir(exist_ok=True)
     file = unpacked("store.sqlite", folder / "small", scoring)
-    with _transaction(f"sqlite:///{file}") as source, _transaction(url) as target:
+    with connected(f"sqlite:///{file}") as source, connected(url) as target:
         take_rows(source, target)
         enlarge(target, rounds, SIGNER)
     _execute(url, "VACUUM ANALYZE")
-
-
-@contextmanager
-def _transaction(url: str) -> Iterator[Connection]:
-    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
-    try:
-        with engine.begin() as connection:
-            yield connection
-    finally:
-        engine.dispose()
 
 
 def _execute(url: str, statement: str) -> None:
@@ -173,7 +161,7 @@ def _size(url: str) -> int:
     if url.startswith("sqlite"):
         file = Path(url.removeprefix("sqlite:///"))
         return sum(part.stat().st_size for part in file.parent.glob(f"{file.name}*"))
-    with _transaction(url) as connection:
+    with connected(url) as connection:
         size: int = connection.scalar(text("SELECT pg_database_size(current_database())")) or 0
     return size
 

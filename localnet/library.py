@@ -1,10 +1,13 @@
 """The local network's tasks: written bundles with truth, and third-party distributions as they are (D-7)."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from localnet.bundles.written import WrittenBundle, written_bundles
+from localnet.miner.analyses import Analyser
+from validator.protocol.bundles import read_bundle
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.tasks.checks import sourced_task
@@ -51,6 +54,14 @@ def build_library(windows: Windows = WINDOWS) -> Library:
         tasks=(*own, *foreign.values()),
         own=frozenset(task.task.bundle_sha256 for task in own),
         foreign=tuple(foreign),
+    )
+
+
+async def analyse_plain(library: Library, analyses: Analyser) -> None:
+    """Analyse what carries no marker beforehand: short windows leave no time for a first look at large bundles."""
+    plain = [sourced for sourced in library.tasks if sourced.task.canary is None]
+    await asyncio.gather(
+        *(analyses.analyse(s.task.bundle_sha256, read_bundle(s.bundle), s.task.skill_type, None) for s in plain)
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from localnet.goals import local_goals
-from localnet.library import WINDOWS, Library, build_library
+from localnet.library import WINDOWS, Library, analyse_plain, build_library
 from localnet.miner.analyses import AnalysisPool
 from localnet.population import Population
 from localnet.reruns.here import Reruns, reruns_here
@@ -26,7 +26,6 @@ from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.daemon.stop import Stop
 from validator.daemon.world import World, judging_workers
-from validator.protocol.bundles import read_bundle
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
@@ -156,7 +155,7 @@ async def _surroundings(
     addresses = await services.start()
     population.register(0)
     watcher.stage("analysing the library")
-    await _warm_up(library, analyses)
+    await analyse_plain(library, analyses)
     return _Surroundings(clock, subnet, library, population, addresses, reruns, canaries)
 
 
@@ -215,11 +214,3 @@ def _canary_maker(random: SeededRandom, made: set[str]) -> Callable[[SkillType],
         return task
 
     return make
-
-
-async def _warm_up(library: Library, analyses: AnalysisPool) -> None:
-    """Analyse what carries no marker beforehand: short windows leave no time for a first look at large bundles."""
-    plain = [sourced for sourced in library.tasks if sourced.task.canary is None]
-    await asyncio.gather(
-        *(analyses.analyse(s.task.bundle_sha256, read_bundle(s.bundle), s.task.skill_type, None) for s in plain)
-    )

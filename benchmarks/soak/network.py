@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from localnet.goals import local_goals
-from localnet.library import WINDOWS, Library, build_library
+from localnet.library import WINDOWS, analyse_plain, build_library
 from localnet.miner.analyses import AnalysisPool
 from localnet.population import Population
 from localnet.roster import demo_roster
@@ -20,7 +20,6 @@ from localnet.services.local import LocalServices
 from localnet.tracing.policy import RunPolicy, Tracer
 from soak.site import SEED, Site, rules
 from validator.chain.subnet import SimulatedSubnet
-from validator.protocol.bundles import read_bundle
 from validator.protocol.signatures import Signer
 from validator.sources import SystemClock
 from validator.tasks.packing import write_task
@@ -46,7 +45,7 @@ async def serve(site: Site) -> None:
         stack.push_async_callback(services.close)
         goals = local_goals(await services.start(), WINDOWS)
         population.register(0)
-        await _analysed(library, analyses)
+        await analyse_plain(library, analyses)
         site.canaries.touch()
         for number, sourced in enumerate(library.tasks):
             write_task(sourced, site.tasks / f"{number:02}")
@@ -56,14 +55,6 @@ async def serve(site: Site) -> None:
             (folder / "workflow.json").write_bytes(msgspec.json.encode(goal))
         print("ready", flush=True)
         await asyncio.to_thread(sys.stdin.read)
-
-
-async def _analysed(library: Library, analyses: AnalysisPool) -> None:
-    """Analyse what carries no marker beforehand: short windows leave no time for a first look."""
-    plain = [sourced for sourced in library.tasks if sourced.task.canary is None]
-    await asyncio.gather(
-        *(analyses.analyse(s.task.bundle_sha256, read_bundle(s.bundle), s.task.skill_type, None) for s in plain)
-    )
 
 
 if __name__ == "__main__":

@@ -7,11 +7,13 @@ of the rounds at the time, and a digest of the numbers in everybody's explanatio
 
 import hashlib
 import lzma
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import msgspec
-from sqlalchemy import Connection, MetaData, insert, select
+from sqlalchemy import Connection, MetaData, create_engine, insert, select
 
 from validator.audit.explain import explain_round
 from validator.audit.explain.window import Entry, TypeWindow
@@ -32,6 +34,17 @@ def unpacked(name: str, folder: Path, version: str = "1.0.0") -> Path:
     path = folder / name
     path.write_bytes(lzma.decompress((_folder(version) / f"{name}.xz").read_bytes()))
     return path
+
+
+@contextmanager
+def connected(url: str) -> Iterator[Connection]:
+    """A transaction in the database of a store's url, whatever its tables."""
+    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()
 
 
 def take_rows(source: Connection, target: Connection) -> None:

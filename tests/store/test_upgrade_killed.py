@@ -4,14 +4,12 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from old_store import OF_PROGRAM, recorded, take_rows, unpacked
+from old_store import OF_PROGRAM, connected, recorded, take_rows, unpacked
 from replays import replayed
-from sqlalchemy import Connection, MetaData, create_engine, select
+from sqlalchemy import MetaData, select
 from store_migrating import migrate_to
 
 from validator.store import open_store, schema_state, upgrade
@@ -31,16 +29,6 @@ def told(revision, _seconds):
 asyncio.run(upgrade(sys.argv[1], told))
 """
 Rows = dict[str, list[str]]
-
-
-@contextmanager
-def connected(url: str) -> Iterator[Connection]:
-    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
-    try:
-        with engine.begin() as connection:
-            yield connection
-    finally:
-        engine.dispose()
 
 
 async def left_by(program: str, folder: Path, postgres: str | None) -> str:

@@ -15,7 +15,7 @@ from validator.store import DispatchKey, Transaction
 from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
 
-_TOGETHER: Final = 1024 * 1024  # bytes of bodies that are read at once, or one body
+_TOGETHER: Final = 1024 * 1024  # bytes of bodies that are read at once; the last of them may reach beyond
 
 
 async def judge_again(
