@@ -6,7 +6,7 @@ UV := $(BIN)/uv
 ROUNDS ?= 18
 PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test attack faults bench bench-log bench-sandbox bench-spread bench-workers hostile soak kill-test rerun-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents upgrade-rehearsal test-chain lint format reference wheel pictures lock clean
+.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers hostile soak kill-test rerun-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents upgrade-rehearsal test-chain lint format reference wheel pictures lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -73,6 +73,11 @@ faults: setup  ## A store that fails under a running daemon (for FAULTS_S s), a 
 bench: setup  ## Every benchmark beside its floor, or ONLY=score,signatures: one table, and bench.json; figures are ratios, a busy machine fails nothing
 	PYTHONPATH=benchmarks:tests/core:tests/kinds $(BIN)/python -m harness $(ONLY)
 
+bench-dendrite: setup  ## Calls beside those of bittensor 10's dendrite, which comes from the package index into .venv-dendrite
+	test -x .venv-dendrite/bin/python || $(PYTHON) -m venv .venv-dendrite
+	.venv-dendrite/bin/python -m pip install --quiet --disable-pip-version-check 'bittensor==10.*'
+	PYTHONPATH=benchmarks:tests/core $(BIN)/python -m peers .venv-dendrite/bin/python
+
 bench-log: setup  ## What the log costs as it grows to LOG_ROUNDS=1600: memory and time of audit verify, bytes of weights and digests
 	LOG_ROUNDS=$(or $(LOG_ROUNDS),1600) $(BIN)/python benchmarks/audit_growth.py
 
@@ -116,4 +121,4 @@ lock: setup  ## Lock requirements/*.in again, with hashes and without an index h
 	    requirements/$$name.in -o requirements/$$name.txt; done
 
 clean:  ## Remove what setup and demo made
-	rm -rf $(VENV) demo.sqlite* demo-2.sqlite* bench.json soak.json .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-dendrite demo.sqlite* demo-2.sqlite* bench.json soak.json .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

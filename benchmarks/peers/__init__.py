@@ -1,0 +1,1 @@
+"""What others have for the same work, beside ours."""

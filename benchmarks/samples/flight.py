@@ -1,0 +1,34 @@
+"""A process of its own that has many calls open at once: what comes out is its peak of memory and its loop's lag."""
+
+import asyncio
+import gc
+import sys
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, Final
+
+from samples.calls import Turn, axons, bare
+from samples.dispatched import dispatched
+from samples.judging import peak
+from samples.lag import lags, p99
+from samples.stand_in import many_descriptors
+
+_RUNS: Final[Mapping[str, Callable[[int], Coroutine[Any, Any, Turn]]]] = {"dispatched": dispatched, "bare": bare}
+
+
+async def _watched(turn: Awaitable[Turn]) -> list[float]:
+    async with lags() as found:
+        await turn
+    return found
+
+
+def main(run: str, many: int) -> None:
+    """Do it and print MiB and milliseconds."""
+    many_descriptors()
+    axons()
+    gc.collect()
+    found = asyncio.run(_watched(_RUNS[run](many)))
+    print(peak(), 1e3 * p99(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

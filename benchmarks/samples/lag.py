@@ -1,0 +1,33 @@
+"""How late the event loop is with what was due."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+_EVERY_S: Final = 0.005
+
+
+@asynccontextmanager
+async def lags() -> AsyncIterator[list[float]]:
+    """Collect, while it is entered, how many seconds late each of many timers came."""
+    found: list[float] = []
+    watching = asyncio.ensure_future(_watch(found))
+    try:
+        yield found
+    finally:
+        watching.cancel()
+
+
+def p99(values: list[float]) -> float:
+    """Return what 99 of 100 are not above."""
+    ordered = sorted(values)
+    return ordered[int(0.99 * (len(ordered) - 1))]
+
+
+async def _watch(found: list[float]) -> None:
+    loop = asyncio.get_running_loop()
+    while True:
+        due = loop.time() + _EVERY_S
+        await asyncio.sleep(_EVERY_S)
+        found.append(loop.time() - due)
