@@ -1,7 +1,7 @@
 """The local network's tasks: written bundles with truth, and third-party distributions as they are (D-7)."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,11 +31,16 @@ WANTED: Final = 6  # third-party bundles at least
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Tasks, and which of their bundles the local network made itself (only those are ever run)."""
+    """Tasks, and which of their bundles the local network made itself (only those are ever run).
+
+    Attributes:
+        names: what the bundles are called, by sha256.
+    """
 
     tasks: Sequence[SourcedTask]
     own: frozenset[str]
     foreign: Sequence[str]
+    names: Mapping[str, str]
 
 
 def build_library(windows: Windows = WINDOWS) -> Library:
@@ -44,16 +49,17 @@ def build_library(windows: Windows = WINDOWS) -> Library:
     Raises:
         TaskError: fewer than six third-party distributions could be packed.
     """
-    own = [_written(bundle, windows) for bundle in written_bundles()]
+    own = {bundle.name: _written(bundle, windows) for bundle in written_bundles()}
     foreign = dict(_foreign(windows))
     if len(foreign) < WANTED:
         raise TaskError(
             f"only {len(foreign)} of {len(DISTRIBUTIONS)} distributions could be packed, {WANTED} are needed"
         )
     return Library(
-        tasks=(*own, *foreign.values()),
-        own=frozenset(task.task.bundle_sha256 for task in own),
+        tasks=(*own.values(), *foreign.values()),
+        own=frozenset(task.task.bundle_sha256 for task in own.values()),
         foreign=tuple(foreign),
+        names={sourced.task.bundle_sha256: name for name, sourced in {**foreign, **own}.items()},
     )
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
+from localnet.effort import effort_of
 from localnet.goals import local_goals
 from localnet.library import WINDOWS, Library, analyse_plain, build_library
 from localnet.miner.analyses import AnalysisPool
@@ -86,6 +87,7 @@ class _Surroundings:
     subnet: SimulatedSubnet
     library: Library
     population: Population
+    analyses: AnalysisPool
     addresses: Mapping[Service, ServiceAddress]
     reruns: Reruns
     canaries: set[str]
@@ -119,7 +121,8 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
                 group.create_task(run_to_the_end(daemon, stop, 2 * (TEMPO + 1) + 1))
         paid = payout(around.subnet, [seat.signer.hotkey for seat in validators])
         hotkeys, why_not = around.population.hotkeys, around.reruns.why_not
-        return await read_result(daemons[0].store, paid, hotkeys, directors[0].ends, why_not)
+        effort = effort_of(around.analyses.spent, around.library.names)
+        return await read_result(daemons[0].store, paid, hotkeys, directors[0].ends, why_not, effort)
 
 
 async def _surroundings(
@@ -156,7 +159,7 @@ async def _surroundings(
     population.register(0)
     watcher.stage("analysing the library")
     await analyse_plain(library, analyses)
-    return _Surroundings(clock, subnet, library, population, addresses, reruns, canaries)
+    return _Surroundings(clock, subnet, library, population, analyses, addresses, reruns, canaries)
 
 
 def _world(seat: Seat, around: _Surroundings, source: TaskSource) -> World:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from localnet.cohort import CohortStory, cohort_story
+from localnet.effort import BundleEffort
 from localnet.reruns.story import RerunStory, rerun_story
 from localnet.roster import Resident
 from localnet.rows import Payout
@@ -72,6 +73,7 @@ class NetworkResult:
         cohort: what came of those who turned.
         reruns: what came of answers that were run again, or why none was.
         payout: the rows of all validators, and who is paid what by all of them.
+        effort: what the miners' analyses cost, per bundle.
         weights_sum: of its vector.
         unallocated_uid: who got what could not be placed.
     """
@@ -90,6 +92,7 @@ class NetworkResult:
     cohort: CohortStory
     reruns: RerunStory
     payout: Payout
+    effort: Sequence[BundleEffort]
 
     @property
     def weights_sum(self) -> float:
@@ -99,14 +102,15 @@ class NetworkResult:
         return math.fsum((*self.submission.vector.values(), self.submission.unallocated))
 
 
-async def read_result(
+async def read_result(  # noqa: PLR0913, PLR0917 - what a run leaves behind, each part from another place
     store: Store,
     payout: Payout,
     residents: Mapping[str, Resident],
     ends: Sequence[EndedRound],
     no_reruns: str,
+    effort: Sequence[BundleEffort],
 ) -> NetworkResult:
-    """Return what the store and the chain say about the run."""
+    """Return what the store and the chain say about the run, and what its analyses cost."""
     async with store.read() as tx:
         paid = await paid_now(tx, _MECHID, UNMIXED[_MECHID], residents)
         rules = paid.basis.version.rules
@@ -165,6 +169,7 @@ async def read_result(
         cohort=cohort,
         reruns=reruns,
         payout=payout,
+        effort=effort,
     )
 
 

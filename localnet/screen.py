@@ -8,6 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
+from localnet.effort import print_effort
 from localnet.reruns.page import print_reruns
 from localnet.result import MinerResult, NetworkResult
 from localnet.rows_page import print_payout
@@ -119,6 +120,7 @@ def print_result(result: NetworkResult, console: Console, *, cohort: bool = Fals
         soft_wrap=True,
     )
     print_reruns(result.reruns, console)
+    print_effort(result.effort, console)
     if cohort:
         _print_cohort(result, console)
 

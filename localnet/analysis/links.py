@@ -17,6 +17,15 @@ _IMAGE: Final = re.compile(r"!\[[^\[\]\n]{0,300}\]\(\s{0,3}<?(https?://[^)\s>]{1
 _SLOT: Final = re.compile(
     r"\{\{?|\$\{|<[A-Za-z]|%s|%7B|\[[A-Z_ ]{3,}\]|=(?:DATA|SECRET|TEXT|CONVERSATION|SUMMARY)\b", re.IGNORECASE
 )
+# Who draws a badge or keeps a picture for a page reads nothing of what its author puts into the address.
+_PICTURES: Final = frozenset(
+    """
+    img.shields.io shields.io badge.fury.io badgen.net flat.badgen.net github.com raw.githubusercontent.com
+    user-images.githubusercontent.com camo.githubusercontent.com codecov.io coveralls.io circleci.com snyk.io
+    api.securityscorecards.dev api.star-history.com readthedocs.org glama.ai smithery.ai deepwiki.com
+    """.split()  # noqa: SIM905 - a list of twenty strings reads worse
+)
+_HANDED_ON: Final = re.compile(r"(?:^|&)url=", re.IGNORECASE)  # such a service then asks a host of the author's choice
 _ACTIVE: Final = re.compile(r"\]\(\s{0,3}(?:javascript:|vbscript:|data:text/html)", re.IGNORECASE)
 _DATA_URL: Final = re.compile(r"data:[a-z]{1,20}/[a-z0-9.+-]{1,40};base64,[A-Za-z0-9+/=]{64}", re.IGNORECASE)
 
@@ -48,6 +57,8 @@ def suspicious_links(source: SourceFile) -> Iterator[Finding]:
 
 def _image(url: str, place: str) -> Iterator[Finding]:
     query = url.partition("?")[2]
+    if host_of(url) in _PICTURES and not _HANDED_ON.search(query):
+        return
     if query and _SLOT.search(query):
         text = f"Showing this image sends text that the model fills in to {printable(host_of(url))}."
         yield found("secrets_exposure", "high", place, text, url)

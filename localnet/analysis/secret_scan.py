@@ -17,12 +17,14 @@ _KNOWN: Final = (
     ("a Slack token", re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{10,200}")),
     ("a Google API key", re.compile(r"\bAIza[0-9A-Za-z_-]{35}\b")),
     ("a live Stripe key", re.compile(r"\b[rs]k_live_[0-9A-Za-z]{16,200}\b")),
-    ("a private key", re.compile(r"-----BEGIN (?:[A-Z]{2,12} ){0,2}PRIVATE KEY-----")),
     (
         "a signed web token",
         re.compile(r"(?<![\w-])eyJ[A-Za-z0-9_-]{10,1000}+\.eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10,1000}"),
     ),
 )
+_KEY_HEADER: Final = re.compile(r"-----BEGIN (?:[A-Z]{2,12} ){0,2}PRIVATE KEY-----")
+_KEY_MATERIAL: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
+_KEY_LINES: Final = 6  # behind a header: an encrypted key begins with two lines about its cipher and an empty one
 _HINTS: Final = re.compile(
     r"AKIA|ASIA|gh[pousr]_|xox|AIza|k_live_|PRIVATE KEY|eyJ|(?i:api.?key|secret|token|passw|credential|auth)"
 )
@@ -54,12 +56,20 @@ def secrets_in(source: SourceFile) -> Iterator[Finding]:
         if not _HINTS.search(text):
             continue
         kind = next((name for name, pattern in _KNOWN if pattern.search(text)), None)
+        if kind is None and (header := _KEY_HEADER.search(text)) and _holds_key(source, number, header.end()):
+            kind = "a private key"
         if kind is not None:
             what = f"The line holds {kind}."
             yield found("secrets_exposure", "high", source.place(number), what, source.path)
         elif any(_looks_random(match[1]) for match in _ASSIGNED.finditer(text)):
             what = "A random-looking value is assigned to a name that says secret."
             yield found("secrets_exposure", "medium", source.place(number), what, source.path)
+
+
+def _holds_key(source: SourceFile, number: int, column: int) -> bool:
+    """Whether a key follows its header in line `number`; code that looks for keys has the header alone."""
+    lines = [source.lines[number - 1][column:], *source.lines[number : number + _KEY_LINES]]
+    return any(entropy(found[0]) >= _MIN_ENTROPY for line in lines for found in _KEY_MATERIAL.finditer(line[:_LINE]))
 
 
 def entropy(text: str) -> float:

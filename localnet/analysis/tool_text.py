@@ -20,8 +20,20 @@ _RULES: Final = (
         "critical",
         re.compile(
             r"\b(?:read|open|load|cat|fetch|include|attach|pass|send|copy)\b.{0,80}?"
-            r"(?:~/\.|\.ssh\b|id_rsa|\.aws\b|\.env\b|/etc/passwd|/etc/shadow|private key|api[ _-]?keys?\b"
-            r"|credentials?\b|password|mcp\.json)"
+            r"(?:~/\.|\.ssh\b|id_rsa|\.aws\b|\.env\b|/etc/passwd|/etc/shadow|mcp\.json)"
+        ),
+    ),
+    _Rule(
+        "asks the model for secrets",
+        "critical",
+        # What a tool needs a key for is no order to hand one over: "sends it with your API key".
+        re.compile(
+            r"\b(?:read|open|load|cat|fetch|include|attach|pass|send|copy|put)\b"
+            r"(?:(?!\b(?:with|using|by|requires?|needs?)\b).){0,40}?"
+            r"\b(?:the|your|their|any|all|users?|stored|saved|known|contents? of)\b[^.]{0,30}?"
+            r"\b(?:private keys?|api[ _-]?keys?|credentials?|passwords?)\b[^.]{0,60}?"
+            r"\b(?:as|in|into|to|via)\b[^.]{0,40}?"
+            r"(?:parameter|argument|field|note|tool|call|context|request|https?:|server|'\w)"
         ),
     ),
     _Rule(

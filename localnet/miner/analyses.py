@@ -5,10 +5,12 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections import OrderedDict
+import time
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 from localnet.analysis.result import Analysis
@@ -18,7 +20,7 @@ Files = Mapping[str, bytes]
 AnalyseFunction = Callable[[Files, SkillType, str | None], Analysis]
 
 _KEPT: Final = 1_024
-_NICENESS: Final = 5  # what is timed must not wait for what is not
+NICENESS: Final = 5  # what is timed must not wait for what is not
 
 
 class Analyser(Protocol):
@@ -41,6 +43,20 @@ class _Key(NamedTuple):
     marker: str | None
 
 
+class Spent(NamedTuple):
+    """What one analysis cost.
+
+    Attributes:
+        sha256: of the bundle's compressed bytes, hex.
+        skill_type: what it was dispatched as.
+        seconds: of processor time; waiting for a processor is no part of it.
+    """
+
+    sha256: str
+    skill_type: SkillType
+    seconds: float
+
+
 def analyse_bundle(files: Files, skill_type: SkillType, marker: str | None) -> Analysis:
     """Return the reference analysis; loads it first, which the caller's process never needs."""
     from localnet.analysis.analyse import analyse  # noqa: PLC0415 - loads bandit: in the workers only
@@ -54,6 +70,9 @@ class AnalysisPool:
     Args:
         workers: processes; they start with the first analysis.
         function: what a worker runs; must be importable by name.
+
+    Attributes:
+        spent: what each of the newest analyses cost, in the order in which they ended.
     """
 
     def __init__(self, workers: int = 2, function: AnalyseFunction = analyse_bundle) -> None:
@@ -61,6 +80,7 @@ class AnalysisPool:
         self._function = function
         self._pool = self._new_pool()
         self._tasks: OrderedDict[_Key, asyncio.Task[Analysis]] = OrderedDict()
+        self.spent: deque[Spent] = deque(maxlen=_KEPT)
 
     async def analyse(self, sha256: str, files: Files, skill_type: SkillType, marker: str | None) -> Analysis:
         """Return the analysis, made now, made before, or being made for someone else.
@@ -71,7 +91,7 @@ class AnalysisPool:
         key = _Key(sha256, skill_type, marker)
         task = self._tasks.get(key)
         if task is None:
-            task = self._tasks[key] = asyncio.ensure_future(self._run(dict(files), skill_type, marker))
+            task = self._tasks[key] = asyncio.ensure_future(self._measured(key, dict(files)))
             task.add_done_callback(lambda done: self._forget_failure(key, done))
             if len(self._tasks) > _KEPT:
                 self._forget_oldest()
@@ -87,16 +107,21 @@ class AnalysisPool:
         self._tasks.clear()
         await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)
 
-    async def _run(self, files: dict[str, bytes], skill_type: SkillType, marker: str | None) -> Analysis:
+    async def _measured(self, key: _Key, files: dict[str, bytes]) -> Analysis:
+        analysis, seconds = await self._run(partial(_timed, self._function, files, key.skill_type, key.marker))
+        self.spent.append(Spent(key.sha256, key.skill_type, seconds))
+        return analysis
+
+    async def _run(self, work: Callable[[], tuple[Analysis, float]]) -> tuple[Analysis, float]:
         loop = asyncio.get_running_loop()
         pool = self._pool
         try:
-            return await loop.run_in_executor(pool, self._function, files, skill_type, marker)
+            return await loop.run_in_executor(pool, work)
         except BrokenProcessPool:
             if self._pool is pool:
                 self._pool = self._new_pool()
                 pool.shutdown(wait=False)
-            return await loop.run_in_executor(self._pool, self._function, files, skill_type, marker)
+            return await loop.run_in_executor(self._pool, work)
 
     def _new_pool(self) -> ProcessPoolExecutor:
         # A fork would copy this process's threads' locks and its keys; a spawned one starts empty.
@@ -113,10 +138,24 @@ class AnalysisPool:
             del self._tasks[oldest]
 
 
+def _timed(
+    function: AnalyseFunction, files: Files, skill_type: SkillType, marker: str | None
+) -> tuple[Analysis, float]:
+    """Return what the function returns, and the seconds of processor time that it took."""
+    began = time.process_time()
+    analysis = function(files, skill_type, marker)
+    return analysis, time.process_time() - began
+
+
+def give_way() -> None:
+    """Make this process as nice as a worker is, once: what is as nice already is not pushed back any further."""
+    os.setpriority(os.PRIO_PROCESS, 0, max(os.getpriority(os.PRIO_PROCESS, 0), NICENESS))
+
+
 def _prepare_worker() -> None:
     """Leave Ctrl-C to the main process, end with it however it ends, and take a back seat."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.nice(_NICENESS)
+    give_way()
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

