@@ -2,7 +2,6 @@
 
 import json
 import re
-import zlib
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -21,6 +20,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.rounds.resume import resume_rounds
 from validator.store import Store, Transaction, open_store
+from validator.store.codec import compressed, expanded
 from validator.store.tables import (
     agreements,
     answers,
@@ -59,10 +59,10 @@ def altered(column: str, change: Callable[[dict[str, Any]], None], *, honest_dig
 
     async def tamper(tx: Transaction) -> None:
         blob = (await tx.connection.execute(select(rounds.c[column]))).scalar_one()
-        document = json.loads(zlib.decompress(blob))
+        document = json.loads(expanded(blob))
         change(document)
         data = canonical_bytes(document)
-        values: dict[str, Any] = {column: zlib.compress(data)}
+        values: dict[str, Any] = {column: compressed(data)}
         if honest_digest:
             values[f"{column}_sha256"] = sha256_hex(data)
         await tx.connection.execute(update(rounds).values(values))
@@ -82,9 +82,9 @@ async def flipped_byte_of_the_input(tx: Transaction) -> None:
 
 async def flipped_byte_of_an_sssa(tx: Transaction) -> None:
     row = (await tx.connection.execute(select(sssas).limit(1))).one()
-    data = bytearray(zlib.decompress(row.document))
+    data = bytearray(expanded(row.document))
     data[len(data) // 2] ^= 1
-    document = zlib.compress(bytes(data))
+    document = compressed(bytes(data))
     await tx.connection.execute(update(sssas).where(sssas.c.sha256 == row.sha256).values(document=document))
 
 
@@ -95,10 +95,10 @@ async def another_sssa_in_its_place(tx: Transaction) -> None:
     ).one()
     old = row.signed_sha256
     blob = (await tx.connection.execute(select(sssas.c.document).where(sssas.c.sha256 == old))).scalar_one()
-    document = json.loads(zlib.decompress(blob))
+    document = json.loads(expanded(blob))
     document["analysis"]["risk_score"] = 0.9
     new = digest(document)
-    values = {"sha256": new, "document": zlib.compress(canonical_bytes(document))}
+    values = {"sha256": new, "document": compressed(canonical_bytes(document))}
     await tx.connection.execute(insert(sssas).values(values))
     submission = {**row.submission, "sssa_sha256": new}
     at = (dispatches.c.task_id == row.task_id) & (dispatches.c.hotkey == row.hotkey)
@@ -107,9 +107,9 @@ async def another_sssa_in_its_place(tx: Transaction) -> None:
 
 async def another_answer_in_its_place(tx: Transaction) -> None:
     row = (await tx.connection.execute(select(answers).where(answers.c.hotkey != LIAR).limit(1))).one()
-    body = zlib.decompress(row.body).replace(b'"risk_score":0.1', b'"risk_score":0.9')
+    body = expanded(row.body).replace(b'"risk_score":0.1', b'"risk_score":0.9')
     at = (answers.c.task_id == row.task_id) & (answers.c.hotkey == row.hotkey)
-    await tx.connection.execute(update(answers).where(at).values(body=zlib.compress(body)))
+    await tx.connection.execute(update(answers).where(at).values(body=compressed(body)))
 
 
 async def a_better_subset(tx: Transaction) -> None:

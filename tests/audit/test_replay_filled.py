@@ -1,6 +1,5 @@
 """Replay of rounds that enter late qualities: whatever is filled wrongly is named (SPEC 12)."""
 
-import zlib
 from typing import Any
 
 from code_world import checks_of, three_rounds, wrong_inputs
@@ -11,6 +10,7 @@ from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.code_report import CodeReport
 from validator.protocol.strict_json import decode_plain
 from validator.store import Store, Transaction
+from validator.store.codec import compressed, expanded
 from validator.store.tables import code_checks, dispatches, rounds, window_entries
 
 C = code_checks.c
@@ -22,11 +22,11 @@ def with_input(number: int, change: Any) -> Tamper:
 
     async def tamper(tx: Transaction) -> None:
         mine = rounds.c.round_id == number
-        data = zlib.decompress((await tx.connection.execute(select(rounds.c.input).where(mine))).scalar_one())
+        data = expanded((await tx.connection.execute(select(rounds.c.input).where(mine))).scalar_one())
         document = decode_plain(data, limit=len(data), depth=64)
         change(document)
         altered = canonical_bytes(document)
-        values = {"input": zlib.compress(altered), "input_sha256": sha256_hex(altered)}
+        values = {"input": compressed(altered), "input_sha256": sha256_hex(altered)}
         await tx.connection.execute(update(rounds).where(mine).values(values))
 
     return tamper

@@ -2,7 +2,6 @@
 
 import json
 import re
-import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from validator.proofs import seal, verify_document
 from validator.protocol.canonical import canonical_bytes, digest
 from validator.protocol.signatures import Signer
 from validator.store import Store, Transaction
+from validator.store.codec import compressed, expanded
 from validator.store.tables import answers, dispatches, proofs, scores, sssas, workflow_runs
 
 Change = Callable[[dict[str, Any]], object]
@@ -45,11 +45,11 @@ def another_run(change: Change, number: int = GOOD) -> Callable[[Transaction], A
         row = await _row(tx, number)
         old = workflow_runs.c.sha256 == row.submission["run_sha256"]
         blob = (await tx.connection.execute(select(workflow_runs.c.document).where(old))).scalar_one()
-        document = json.loads(zlib.decompress(blob))
+        document = json.loads(expanded(blob))
         change(document)
         data = canonical_bytes(document)
         sha256 = digest(document)
-        await tx.connection.execute(insert(workflow_runs).values(sha256=sha256, document=zlib.compress(data)))
+        await tx.connection.execute(insert(workflow_runs).values(sha256=sha256, document=compressed(data)))
         at = (dispatches.c.task_id == row.task_id) & (dispatches.c.hotkey == row.hotkey)
         submission = {**row.submission, "run_sha256": sha256}
         await tx.connection.execute(update(dispatches).where(at).values(submission=submission))
@@ -62,10 +62,10 @@ async def another_plan(tx: Transaction) -> None:
     blob = (
         await tx.connection.execute(select(sssas.c.document).where(sssas.c.sha256 == row.signed_sha256))
     ).scalar_one()
-    document = json.loads(zlib.decompress(blob))
+    document = json.loads(expanded(blob))
     document["totals"]["estimated_cost"] = 0.5
     new = digest(document)
-    await tx.connection.execute(insert(sssas).values(sha256=new, document=zlib.compress(canonical_bytes(document))))
+    await tx.connection.execute(insert(sssas).values(sha256=new, document=compressed(canonical_bytes(document))))
     at = (dispatches.c.task_id == row.task_id) & MINE
     values = {"signed_sha256": new, "submission": {**row.submission, "plan_sha256": new}}
     await tx.connection.execute(update(dispatches).where(at).values(values))
@@ -80,13 +80,13 @@ def another_proof(change: Change, signer: Signer | None = None) -> Callable[[Tra
                 select(proofs).where(proofs.c.round_id == 0).order_by(proofs.c.task_id).limit(1)
             )
         ).one()
-        document = json.loads(zlib.decompress(row.document))
+        document = json.loads(expanded(row.document))
         change(document)
         if signer is not None:
-            proof = verify_document(zlib.decompress(row.document)).proof
+            proof = verify_document(expanded(row.document)).proof
             document = seal(proof, signer)
         at = proofs.c.task_id == row.task_id
-        await tx.connection.execute(update(proofs).where(at).values(document=zlib.compress(canonical_bytes(document))))
+        await tx.connection.execute(update(proofs).where(at).values(document=compressed(canonical_bytes(document))))
 
     return tamper
 
@@ -128,7 +128,7 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
     "seconds": (resubmitted(seconds=0.5), r"answers\[.*\]\.seconds: stored 1\.0, recomputed 0\.5|gates\[.*\]\.seconds"),
     "no run": (executed(delete(workflow_runs)), r"answers\[.*\]\.plan_or_run: .*no run [0-9a-f]{64}"),
     "run byte": (
-        executed(update(workflow_runs).values(document=zlib.compress(b"{}"))),
+        executed(update(workflow_runs).values(document=compressed(b"{}"))),
         r"answers\[.*\]\.plan_or_run: .*do not hash to",
     ),
     "no plan": (executed(delete(sssas)), r"answers\[.*\]\.plan_or_run: .*no attestation or plan"),
@@ -143,7 +143,7 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
         r"scores\[.*\]\.window_entry: stored 0\.999",
     ),
     "another body": (
-        executed(update(answers).values(body=zlib.compress(b"{}"))),
+        executed(update(answers).values(body=compressed(b"{}"))),
         r"gates\[.*\]",
     ),
     "no proof": (executed(delete(proofs)), r"proofs\[.*\]: missing in the store"),

@@ -1,5 +1,6 @@
 """An upgrade takes over from an older store what decides whether a window pays, as if it had been kept all along."""
 
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from store_migrating import migrate_to
 from test_store_standing import declared_since, end, freeze, unproven
 
 from validator.store import Store, open_store, upgrade
+from validator.store.codec import expanded
 from validator.store.columns import Json
 from validator.store.connect import make_engine, writing
 from validator.store.copying import copy_store
@@ -87,10 +89,15 @@ async def _copy_what_was_there(source: Store, target: str) -> None:
         for known in metadata.sorted_tables:
             if known.name in older:
                 both = _both(known, older[known.name])
-                rows = [row._asdict() for row in (await tx.connection.execute(select(both))).all()]
+                rows = [_of_then(row._asdict()) for row in (await tx.connection.execute(select(both))).all()]
                 if rows:
                     await writer.execute(insert(both), rows)
     await engine.dispose()
+
+
+def _of_then(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with its input as older programs stored it."""
+    return {**row, "input": zlib.compress(expanded(row["input"]))} if row.get("input") else row
 
 
 def _reflected(connection: Connection) -> dict[str, Table]:

@@ -7,7 +7,7 @@ from validator.proofs.document import document_bytes, seal
 from validator.protocol.receipt import ProofNote, line_digest, wrapped
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
 from validator.protocol.signatures import Signer
-from validator.store.packing import compressed
+from validator.store.codec import compressed
 from validator.store.rerun import QueuedRerun
 from validator.store.signed import PackedProof
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -17,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from validator.protocol import typed
 from validator.protocol.receipt import wrapped
 from validator.protocol.text import printable
+from validator.store.codec import expanded
 from validator.store.errors import DamagedError
 from validator.store.packing import Packing
 from validator.store.schema import VERSION_TABLE
@@ -79,12 +79,12 @@ def _as_stored(blob: bytes) -> bytes:
 
 
 _DIGESTED: Final[Sequence[_Digested]] = (
-    _Digested(rounds.c.input, rounds.c.input_sha256, rounds.c.round_id, zlib.decompress),
-    _Digested(rounds.c.outcome, rounds.c.outcome_sha256, rounds.c.round_id, zlib.decompress),
-    _Digested(sssas.c.document, sssas.c.sha256, sssas.c.sha256, zlib.decompress),
-    _Digested(workflow_runs.c.document, workflow_runs.c.sha256, workflow_runs.c.sha256, zlib.decompress),
-    _Digested(declarations.c.document, declarations.c.sha256, declarations.c.sha256, zlib.decompress),
-    _Digested(weight_links.c.line, weight_links.c.sha256, weight_links.c.sequence, zlib.decompress),
+    _Digested(rounds.c.input, rounds.c.input_sha256, rounds.c.round_id, expanded),
+    _Digested(rounds.c.outcome, rounds.c.outcome_sha256, rounds.c.round_id, expanded),
+    _Digested(sssas.c.document, sssas.c.sha256, sssas.c.sha256, expanded),
+    _Digested(workflow_runs.c.document, workflow_runs.c.sha256, workflow_runs.c.sha256, expanded),
+    _Digested(declarations.c.document, declarations.c.sha256, declarations.c.sha256, expanded),
+    _Digested(weight_links.c.line, weight_links.c.sha256, weight_links.c.sequence, expanded),
     _Digested(bundles.c.data, bundles.c.sha256, bundles.c.sha256, _as_stored),
     _Digested(salts.c.salt, salts.c.commitment, salts.c.id, _as_stored),
 )
@@ -167,7 +167,7 @@ def _unlike(rows: Sequence[Row[Any]], read: Callable[[bytes], bytes]) -> Iterato
     for row in rows:
         try:
             found = _sha256(read(row.blob))
-        except zlib.error:
+        except DamagedError:
             found = ""
         if found != row.sha256:
             yield str(row.key)
@@ -211,9 +211,9 @@ async def _receipts(connection: AsyncConnection, check: Check) -> None:
         for row in rows:
             name = f"receipt {row.sequence}"
             try:
-                line = zlib.decompress(row.line)
+                line = expanded(row.line)
                 link = typed.decode(line, dict[str, _Link])["receipt"]
-            except (zlib.error, msgspec.MsgspecError, KeyError):
+            except (DamagedError, msgspec.MsgspecError, KeyError):
                 check.fault(f"{name} cannot be read")
             else:
                 if _sha256(line) != row.sha256:
@@ -256,11 +256,11 @@ async def _lines(connection: AsyncConnection, round_id: int) -> _Lines | None:
     )
     try:
         notes = [
-            _Note(row.task_id, _sha256(wrapped("proof", zlib.decompress(row.document))))
+            _Note(row.task_id, _sha256(wrapped("proof", expanded(row.document))))
             for row in await connection.execute(statement)
         ]
-        ended = None if outcome is None else _sha256(wrapped("outcome", zlib.decompress(outcome)))
-    except zlib.error:
+        ended = None if outcome is None else _sha256(wrapped("outcome", expanded(outcome)))
+    except DamagedError:
         return None
     return _Lines(ended, tuple(notes))
 

@@ -1,12 +1,11 @@
 """Documents as stored bytes: canonical, compressed, checked; the heavy ones away from the event loop."""
 
 import asyncio
-import zlib
 from collections.abc import Callable
 from typing import Any, Final, ParamSpec, TypeVar
 
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
-from validator.protocol.text import printable
+from validator.store.codec import compressed, expanded
 from validator.store.errors import DamagedError, UnstorableError
 
 P = ParamSpec("P")
@@ -26,7 +25,7 @@ class Packing:
         self._threads = threads
 
     async def pack(self, data: bytes) -> bytes:
-        """Return `data` compressed with zlib."""
+        """Return `data` compressed, see `codec`."""
         return await self._run(len(data) > INLINE_LIMIT, compressed, data)
 
     async def unpack(self, blob: bytes, sha256: str | None = None) -> bytes:
@@ -34,7 +33,7 @@ class Packing:
 
         Args:
             blob: from `pack`.
-            sha256: hex digest that the data must have; None to trust zlib's own checksum.
+            sha256: hex digest that the data must have; None to trust the codec's own checksum.
 
         Raises:
             DamagedError: not what was packed.
@@ -60,16 +59,8 @@ class Packing:
         return function(*args, **kwargs)
 
 
-def compressed(data: bytes) -> bytes:
-    """Return `data` as it is stored; for those who are away from the event loop already."""
-    return zlib.compress(data)
-
-
 def _unpack(blob: bytes, sha256: str | None) -> bytes:
-    try:
-        data = zlib.decompress(blob)
-    except zlib.error as error:
-        raise DamagedError(printable(str(error))) from None
+    data = expanded(blob)
     if sha256 is not None and sha256_hex(data) != sha256:
         raise DamagedError(f"the bytes do not hash to {sha256}")
     return data

@@ -1,7 +1,7 @@
 """Every table of the store. A change here needs a migration beside it (a test compares the two).
 
-State is keyed by hotkey; a dispatch by (round_id, task_id, hotkey). Blobs are zlib over canonical bytes unless the
-column says otherwise.
+State is keyed by hotkey; a dispatch by (round_id, task_id, hotkey). Blobs are canonical bytes, compressed
+(`codec`), unless the column says otherwise.
 """
 
 from validator.store.tables.answers import answers, dispatches, scores, sssas, workflow_runs

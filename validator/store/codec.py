@@ -1,0 +1,106 @@
+"""Stored bytes: their first ones tell which codec made them, and with which dictionary; read within a bound.
+
+| first bytes | what |
+|---|---|
+| `78` | zlib: what programs up to 0.3.0 stored |
+| `28 b5 2f fd` | a Zstandard frame, which names its dictionary (`dictionaries/NUMBER.zdict`; 0: none) and its length |
+
+A dictionary that was released never changes; a better one is a file with the next number.
+"""
+
+import threading
+import zlib
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import zstandard
+
+from validator.protocol.text import printable
+from validator.store.errors import DamagedError
+
+DICTIONARY: Final = 1  # that new documents are compressed with
+LEVEL: Final = 3  # of what is compressed while somebody waits
+MOST: Final = 256 * 1024 * 1024  # bytes of one document; damage may claim any number
+_FOLDER: Final = Path(__file__).parent / "dictionaries"
+_FRAME: Final = zstandard.FRAME_HEADER  # how every frame begins
+_SMALL_WINDOW: Final = 10  # log2 bytes: the least that Zstandard takes
+_mine = threading.local()  # a compressor serves one thread at a time
+
+
+def compressed(data: bytes, level: int = LEVEL) -> bytes:
+    """Return `data` as it is stored: a frame of the newest dictionary, with a checksum."""
+    known: dict[int, zstandard.ZstdCompressor] | None = getattr(_mine, "compressors", None)
+    if known is None:
+        known = _mine.compressors = {}
+    if level not in known:
+        known[level] = zstandard.ZstdCompressor(level, dict_data=_dictionary(DICTIONARY), write_checksum=True)
+    return known[level].compress(data)
+
+
+def expanded(blob: bytes, most: int = MOST) -> bytes:
+    """Return what was compressed, by this program or an older one.
+
+    Args:
+        blob: as it is stored.
+        most: bytes; nothing larger is made.
+
+    Raises:
+        DamagedError: not what was compressed, larger than `most`, or of a dictionary that this program does not have.
+    """
+    if blob[: len(_FRAME)] == _FRAME:
+        return _frame(blob, most)
+    stream = zlib.decompressobj()
+    try:
+        data = stream.decompress(blob, most + 1)
+    except zlib.error as error:
+        raise DamagedError(printable(str(error))) from None
+    if len(data) > most:
+        raise DamagedError(f"more than {most} bytes")
+    if not stream.eof or stream.unused_data:
+        raise DamagedError("cut short, or longer than it says")
+    return data
+
+
+def compressed_after(data: bytes, base: bytes, level: int) -> bytes:
+    """Return `data` as what differs from `base`: `expanded_after` needs the same."""
+    prefix = zstandard.ZstdCompressionDict(base, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+    window = max(_SMALL_WINDOW, (len(base) + len(data)).bit_length())
+    options = zstandard.ZstdCompressionParameters.from_level(level, window_log=window, write_checksum=True)
+    return zstandard.ZstdCompressor(dict_data=prefix, compression_params=options).compress(data)
+
+
+def expanded_after(blob: bytes, base: bytes, most: int = MOST) -> bytes:
+    """Return what `compressed_after` was given with the same `base`.
+
+    Raises:
+        DamagedError: not what was compressed, another base, or larger than `most`.
+    """
+    return _expanded(blob, zstandard.ZstdCompressionDict(base, dict_type=zstandard.DICT_TYPE_RAWCONTENT), most)
+
+
+def _frame(blob: bytes, most: int) -> bytes:
+    try:
+        number = zstandard.get_frame_parameters(blob).dict_id
+    except zstandard.ZstdError as error:
+        raise DamagedError(printable(str(error))) from None
+    return _expanded(blob, _dictionary(number) if number else None, most)
+
+
+def _expanded(blob: bytes, dictionary: zstandard.ZstdCompressionDict | None, most: int) -> bytes:
+    try:
+        size = zstandard.get_frame_parameters(blob).content_size
+        if size > most:  # a frame without a length says the largest number
+            raise DamagedError(f"more than {most} bytes, or nothing says how many")
+        return zstandard.ZstdDecompressor(dict_data=dictionary).decompress(blob, allow_extra_data=False)
+    except (zstandard.ZstdError, MemoryError) as error:
+        raise DamagedError(printable(str(error))) from None
+
+
+@cache
+def _dictionary(number: int) -> zstandard.ZstdCompressionDict:
+    try:
+        data = (_FOLDER / f"{number}.zdict").read_bytes()
+    except FileNotFoundError:
+        raise DamagedError(f"made with dictionary {number}, which this program does not have") from None
+    return zstandard.ZstdCompressionDict(data)
