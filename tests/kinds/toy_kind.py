@@ -13,7 +13,7 @@ from validator.kinds.interface import Kind, ProvenTask, Request
 from validator.kinds.judging import Expected, Judged, Key, reject_answer
 from validator.proofs import ConsensusBuilder, ConsensusProof, VoteType
 from validator.protocol.answer import Role
-from validator.protocol.canonical import digest
+from validator.protocol.canonical import digest, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessmentTask, Checks, Judgement, RoundInput, Submission
 from validator.protocol.signatures import verify_document
@@ -30,7 +30,8 @@ LIMIT: Final = 100_000
 def requests(round_id: str, task: AssessmentTask, _bundle: bytes | None) -> Mapping[Role, Request]:
     """A name, a hash and a nonce; no bundle."""
     asked = {"round_id": round_id, "type": task.skill_type, "sha256": task.bundle_sha256, "nonce": task.nonce}
-    return {role: Request(PATH, msgspec.json.encode({**asked, "role": role}), LIMIT) for role in get_args(Role)}
+    bodies = {role: msgspec.json.encode({**asked, "role": role}) for role in get_args(Role)}
+    return {role: Request(PATH, body, LIMIT, sha256_hex(body)) for role, body in bodies.items()}
 
 
 @dataclass(frozen=True, slots=True)

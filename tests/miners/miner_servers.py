@@ -88,8 +88,15 @@ def ok(body: bytes) -> bytes:
     return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
 
 
-def call_to(axon: Axon | None, *, body: bytes = b"{}", deadline_s: float = 10.0, limit: int = 4 * MIB) -> Call:
-    return Call(BOB.hotkey, axon, "/v1/assessments", body, deadline_s, limit)
+def call_to(
+    axon: Axon | None,
+    *,
+    body: bytes = b"{}",
+    deadline_s: float = 10.0,
+    limit: int = 4 * MIB,
+    sha256: str | None = None,
+) -> Call:
+    return Call(BOB.hotkey, axon, "/v1/assessments", body, deadline_s, limit, sha256)
 
 
 def content(reply: Reply) -> bytes | None:

@@ -8,11 +8,13 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from workflow_builders import make_workflow
 
 from validator.kinds.assessment.requests import WrongBundleError, dispatch_bodies
+from validator.kinds.registry import kind_of
 from validator.protocol.answer import CanarySpec, Dispatch, Role
 from validator.protocol.probes import probe_values
-from validator.protocol.round import AssessmentTask
+from validator.protocol.round import AssessmentTask, GoalTask
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 
@@ -71,3 +73,12 @@ def test_a_miner_gets_the_bundle_back(role: Literal["primary", "auditor"]) -> No
 def test_another_bundle_than_the_tasks_is_refused() -> None:
     with pytest.raises(WrongBundleError, match="t-1"):
         dispatch_bodies("0", task_for(b"one"), b"another")
+
+
+def test_every_request_comes_with_the_digest_of_its_body() -> None:
+    goal = GoalTask("t-2", SkillType.WORKFLOW, 0, "0", "1", "2", Windows((0, 10), (0, 5)), make_workflow("code"))
+    for task in (task_for(b"bundle"), goal):
+        sent = kind_of(task).send("7", task, b"bundle")
+        assert [request.sha256 for request in sent.values()] == [
+            hashlib.sha256(request.body).hexdigest() for request in sent.values()
+        ]

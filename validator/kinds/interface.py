@@ -28,11 +28,12 @@ A = TypeVar("A", bound=Passed)
 
 
 class Request(NamedTuple):
-    """What everyone of a role is sent for a task: where to, the body, and the most bytes that may come back."""
+    """What everyone of a role is sent for a task: where to, the body, the most bytes that may come back, its sha256."""
 
     path: str
     body: bytes
     limit: int
+    sha256: str
 
 
 class PackedTask(NamedTuple):

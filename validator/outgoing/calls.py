@@ -23,6 +23,7 @@ class Call:
         body: request body, shared between calls.
         deadline_s: seconds from the first byte sent to the last byte received.
         limit: most bytes of the response body.
+        sha256: hex digest of `body` where whoever shares it between calls has it; None: it is made for this call.
     """
 
     hotkey: str
@@ -31,6 +32,7 @@ class Call:
     body: bytes
     deadline_s: float
     limit: int
+    sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,15 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from validator.protocol.canonical import sha256_hex
 from validator.protocol.signatures import Signer
 
+EMPTY_SHA256: Final = sha256_hex(b"")
+"""Of the body of a GET."""
 _CLOCK_STEP_NS: Final = 1_000_000_000
+_PROTOCOL: Final = "btauth/1"
+_VERSION: Final = "1"
+_DEFAULT: Final = "sr25519"
 
 
 class Nonces:
@@ -45,16 +51,25 @@ class RequestSigner:
     def __init__(self, signer: Signer, time_ns: Callable[[], int] = time.time_ns) -> None:
         self._signer = signer
         self._nonces = Nonces(time_ns)
+        self._crypto = {} if signer.crypto == _DEFAULT else {"X-Bittensor-Crypto": signer.crypto}
 
-    def headers(self, method: str, path: str, body: bytes, receiver: str) -> dict[str, str]:
-        """Return the headers for one try of one request. Hashes the body: not for the event loop when it is large."""
-        from bittensor import http_auth  # noqa: PLC0415 - costs almost a second, which commands that send nothing save
+    def headers(self, method: str, path: str, body_sha256: str, receiver: str) -> dict[str, str]:
+        """Return the headers for one try of one request; takes some 40 µs, all of which hold the interpreter's lock.
 
-        return http_auth.sign(
-            self._signer.keypair,
-            method=method,
-            path=path,
-            body=body,
-            receiver_ss58=receiver,
-            nonce_ns=self._nonces.next(),
-        )
+        Args:
+            method: in capitals.
+            path: request target with query, as sent.
+            body_sha256: hex digest of the body.
+            receiver: the hotkey that it is for.
+        """
+        nonce = str(self._nonces.next())
+        signed = (_PROTOCOL, self._signer.crypto, method, path, body_sha256, nonce, self._signer.hotkey, receiver)
+        signature = self._signer.sign("\n".join(signed).encode())
+        return {
+            "X-Bittensor-Version": _VERSION,
+            "X-Bittensor-Hotkey": self._signer.hotkey,
+            "X-Bittensor-Nonce": nonce,
+            "X-Bittensor-Signature": signature,
+            **self._crypto,
+            "X-Bittensor-Receiver": receiver,
+        }

@@ -6,21 +6,22 @@ they are cut off, and until then each gets one small portion a turn.
 """
 
 import asyncio
-import functools
 import re
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from contextlib import suppress
+from typing import Final
 
-from aiohttp import ClientPayloadError, ClientRequest, ClientTimeout, ServerDisconnectedError, TCPConnector
-from aiohttp.abc import AbstractResolver
+from aiohttp import ClientPayloadError
 from aiohttp.client_proto import ResponseHandler
-from aiohttp.connector import Connection
 from aiohttp.http import RawResponseMessage
 from aiohttp.streams import StreamReader
-from aiohttp.tracing import Trace
 
+_WRITTEN: Final = 64 * 1024  # bytes of a request that are handed to the transport before it is asked for room
 _PORTION: Final = 4 * 1024  # bytes parsed in one turn of the event loop
 _OVERHEAD: Final = 32 * 1024  # bytes that are not body: status lines, headers, chunk framing
+_READ_AHEAD: Final = 64 * 1024  # bytes; at most a little over twice as much waits unread
+_MAX_LINE: Final = 8_190  # bytes of a status line or a header field
+_MAX_HEADERS: Final = 64
+_FIRST_INTERIM: Final = 100
 _LAST_INTERIM: Final = 199
 _SWITCHING: Final = 101
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})[ \r\n]")
@@ -55,17 +56,41 @@ class Wire(ResponseHandler):
         self._given_up = False
         self._lost: tuple[BaseException | None] | None = None
 
+    async def write(self, data: bytes) -> None:
+        """Send all of it, however slowly the peer reads; a peer that is gone is for those who read to notice."""
+        view = memoryview(data)
+        while view and self.transport is not None and not self.transport.is_closing():
+            self.transport.write(view[:_WRITTEN])
+            view = view[_WRITTEN:]
+            if view:
+                with suppress(ConnectionError):
+                    await self._drain_helper()
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Read nothing before the request is on its way."""
         super().connection_made(transport)
         if self.transport is not None:
             self.transport.pause_reading()
 
-    def set_response_params(self, **params: Any) -> None:
-        """Begin to read: the parser is there now."""
-        super().set_response_params(**params)
+    def expect_response(self) -> None:
+        """Begin to read, within the bounds of a head's lines."""
+        self.set_response_params(
+            read_until_eof=True,
+            auto_decompress=False,
+            read_bufsize=_READ_AHEAD,
+            max_line_size=_MAX_LINE,
+            max_field_size=_MAX_LINE,
+            max_headers=_MAX_HEADERS,
+        )
         if self.transport is not None:
             self.transport.resume_reading()
+
+    async def response(self) -> tuple[RawResponseMessage, StreamReader]:
+        """Return the head of the response, interim ones passed over, and what its body comes through."""
+        while True:
+            message, content = await self.read()
+            if _is_last(message):
+                return message, content
 
     def data_received(self, data: bytes) -> None:
         """Take what the transport read; without data, let the parser go on with what it held back."""
@@ -83,7 +108,7 @@ class Wire(ResponseHandler):
         """Take a parsed head from the parser, on its way to the client."""
         message, reader = data
         self.status = message.code
-        if message.code > _LAST_INTERIM or message.code == _SWITCHING:
+        if _is_last(message):
             self._reader = reader
             reader.on_eof(self._end)
         super().feed_data(data, size)
@@ -165,41 +190,5 @@ class Wire(ResponseHandler):
                 self.status = int(match[1])
 
 
-class OneCallConnector(TCPConnector):
-    """A connector for exactly one connection: calls share nothing, so a slow miner never holds up another.
-
-    Args:
-        connected: awaited with the request when the connection stands, before its first byte goes out.
-        resolver: looks host names up, None for the system's way.
-    """
-
-    def __init__(
-        self, connected: Callable[[ClientRequest], Awaitable[None]], resolver: AbstractResolver | None = None
-    ) -> None:
-        # TLS without certificate check: the request is signed for the receiver's hotkey and what counts in the answer
-        # is signed by it, which no certificate authority could vouch for. TLS here keeps bystanders from reading.
-        super().__init__(ssl=False, force_close=True, limit=0, resolver=resolver)
-        self.wire: Wire | None = None
-        self._connected = connected
-        self._factory = functools.partial(self._make_wire)
-
-    async def connect(
-        self,
-        req: ClientRequest,
-        traces: list[Trace],
-        timeout: ClientTimeout,  # noqa: ASYNC109 - aiohttp's signature
-    ) -> Connection:
-        """Open the connection, once; aiohttp would silently repeat a GET that got no response."""
-        if self.wire is not None:
-            raise ServerDisconnectedError("the connection was closed without a response")
-        connection = await super().connect(req, traces, timeout)
-        try:
-            await self._connected(req)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _make_wire(self) -> ResponseHandler:
-        self.wire = Wire(self._loop)
-        return self.wire
+def _is_last(message: RawResponseMessage) -> bool:
+    return not _FIRST_INTERIM <= message.code <= _LAST_INTERIM or message.code == _SWITCHING

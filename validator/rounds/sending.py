@@ -47,6 +47,7 @@ def call_of(frozen: RoundInput, expected: Expected[RoundTask], request: Request)
         body=request.body,
         deadline_s=deadline_of(expected),
         limit=request.limit,
+        sha256=request.sha256,
     )
 
 

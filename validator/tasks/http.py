@@ -10,7 +10,7 @@ import stamina
 import structlog
 from yarl import URL
 
-from validator.outgoing.signing import RequestSigner
+from validator.outgoing.signing import EMPTY_SHA256, RequestSigner
 from validator.protocol import limits
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
@@ -172,7 +172,7 @@ class HttpSource:
     async def _sign(self, request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
         # Signed here and not before, because aiohttp sends a GET again by itself when a kept connection turns out dead.
         target = request.url.raw_path_qs
-        request.headers.update(self._requests.headers(request.method, target, b"", self._server_hotkey))
+        request.headers.update(self._requests.headers(request.method, target, EMPTY_SHA256, self._server_hotkey))
         return await send(request)
 
     def _open(self) -> aiohttp.ClientSession:

@@ -28,7 +28,7 @@ def requests(round_id: str, task: AssessmentTask, bundle: bytes | None) -> Mappi
     bodies = dispatch_bodies(round_id, task, bundle or b"")
     runtime = is_runtime(task.skill_type)
     return {
-        role: Request(_PATH, body, answer_limit(runtime_primary=runtime and role == "primary"))
+        role: Request(_PATH, body, answer_limit(runtime_primary=runtime and role == "primary"), sha256_hex(body))
         for role, body in bodies.items()
     }
 

@@ -5,6 +5,7 @@ from typing import Final, get_args
 
 from validator.kinds.interface import Request
 from validator.protocol.answer import Role
+from validator.protocol.canonical import sha256_hex
 from validator.protocol.limits import MAX_PLAN_BODY
 from validator.protocol.round import GoalTask
 from validator.protocol.workflow_plan import workflow_bodies
@@ -16,4 +17,4 @@ def requests(round_id: str, task: GoalTask, _bundle: bytes | None) -> Mapping[Ro
     """Return what each role is sent: the goal without what the result is judged by."""
     windows = {role: task.windows.of(role) for role in get_args(Role)}
     bodies = workflow_bodies(round_id, task.task_id, task.nonce, windows, task.goal)
-    return {role: Request(_PATH, body, MAX_PLAN_BODY) for role, body in bodies.items()}
+    return {role: Request(_PATH, body, MAX_PLAN_BODY, sha256_hex(body)) for role, body in bodies.items()}
