@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Final
 
 import structlog
-from world import VALIDATOR, World, on_virtual_time
+from world import VALIDATOR, World, on_virtual_time, tasks_of_all_types
 
 from validator.audit.log.export import audit_lines
 from validator.rounds.receipts import close_epoch
 from validator.store import open_store
 from validator.store.inline import inline_creator
 from validator.store.urls import parse_url
+from validator.tasks.memory import MemorySource
 
 ROUNDS: Final = 12
 
@@ -37,7 +38,7 @@ def exported(url: str) -> bytes:
 
 async def _play(url: str) -> None:
     async with open_store(url, create=True) as store:
-        world = World(store)
+        world = World(store, source=MemorySource(tasks_of_all_types()))
         for _ in range(ROUNDS):
             await on_virtual_time(world, world.service.one_round())
         await close_epoch(store, VALIDATOR, world.clock)
