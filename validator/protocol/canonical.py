@@ -1,6 +1,7 @@
 """RFC 8785 bytes (JSON canonicalisation) and digests over them."""
 
 import hashlib
+import re
 from enum import StrEnum
 from math import isfinite
 from typing import Any
@@ -10,12 +11,15 @@ from msgspec import UNSET, Struct
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_SAFE_INTEGER
-from validator.protocol.written import deciding, deciding_fields, is_plain, shallow
+from validator.protocol.written import deciding, is_plain, shallow
 
 _MOST_KEYS = 64  # msgspec sorts in quadratic time what is in order already
 _SORTED = msgspec.json.Encoder(order="sorted")
 # msgspec writes floats from 1e-5 to 1e16 without an exponent, ECMAScript those from 1e-6 to 1e21.
 _EXPONENT_BELOW, _FIXED_FROM, _FIXED_BELOW, _EXPONENT_FROM = 1e-6, 1e-5, 1e16, 1e21
+
+_FRACTION = re.compile(rb"\.0(?=[,\]}]|\Z)")
+_ZERO = re.compile(rb"-0(?=[,\]}]|\Z)")
 
 
 class NotCanonicalError(ValidatorError):
@@ -23,7 +27,7 @@ class NotCanonicalError(ValidatorError):
 
 
 class _OtherwiseError(Exception):
-    """msgspec would put something in another order, or only its own encoder knows how it is written."""
+    """msgspec would put something in another order, or write it in another way than with a fraction of zero."""
 
 
 def canonical_bytes(value: Any) -> bytes:
@@ -34,7 +38,7 @@ def canonical_bytes(value: Any) -> bytes:
             string.
     """
     try:
-        return _SORTED.encode(value if _msgspec_agrees(value) else _rewritten(value))
+        return _written(value, _has_fractions_of_zero(value))
     except (UnicodeEncodeError, RecursionError) as error:
         raise NotCanonicalError(str(error)) from error
     except _OtherwiseError:
@@ -49,15 +53,20 @@ def canonical_with(document: Struct, field: str, instead: dict[str, str]) -> byt
     """
     fields = shallow(document) | {field: instead}
     try:
-        return _SORTED.encode(fields) if _msgspec_agrees(document) else canonical_bytes(fields)
+        return _written(fields, _has_fractions_of_zero(document))
     except (UnicodeEncodeError, RecursionError) as error:
         raise NotCanonicalError(str(error)) from error
+    except _OtherwiseError:
+        return canonical_bytes(fields)
 
 
 def canonical_plain(plain: Any) -> bytes:
     """Return the RFC 8785 bytes of plain JSON data; see `canonical_bytes`, which takes structs as well."""
     try:
-        return _SORTED.encode(plain) if _msgspec_agrees(plain) else msgspec.json.encode(_prepared(plain))
+        try:
+            return _written(plain, _has_fractions_of_zero(plain))
+        except _OtherwiseError:
+            return msgspec.json.encode(_prepared(plain))
     except (UnicodeEncodeError, RecursionError) as error:
         raise NotCanonicalError(str(error)) from error
 
@@ -72,46 +81,59 @@ def digest(value: Any) -> str:
     return sha256_hex(canonical_bytes(value))
 
 
-def _msgspec_agrees(value: Any) -> bool:
-    """Whether msgspec's sorted encoding is RFC 8785's (a property test holds this). Strings they always write alike."""
+def _has_fractions_of_zero(value: Any) -> bool:
+    """Whether msgspec's sorted encoding is RFC 8785's only once fractions of zero are dropped (property tests hold it).
+
+    Texts they always write alike.
+
+    Raises:
+        _OtherwiseError: it is another one beyond that.
+    """
+    found = False
     containers: list[Any] = [(value,)]
     for container in containers:  # grows on the way
         if type(container) is dict and not _sorts_alike(container):
-            return False
+            raise _OtherwiseError
         for one in container.values() if type(container) is dict else container:
             kind: Any = type(one)
             if kind is str or one is None or kind is bool or one is UNSET:
                 continue
-            if kind is dict or kind is list or kind is tuple:
+            if kind is float or kind is int:
+                found |= _has_fraction_of_zero(one)
+            elif kind is dict or kind is list or kind is tuple:
                 containers.append(one)
             elif isinstance(one, Struct) and is_plain(kind):
                 containers.append(deciding(kind)(one))
-            elif kind is int or kind is float:
-                if not _written_alike(one):
-                    return False
             elif not isinstance(one, StrEnum):
-                return False
-    return True
+                raise _OtherwiseError
+    return found
 
 
-def _rewritten(value: Any) -> Any:
-    """Return a copy of what msgspec writes otherwise, for its sorted encoder; what it writes alike may stay."""
-    kind: Any = type(value)
-    if kind is str or value is None or kind is bool or isinstance(value, StrEnum):
-        return value
-    if kind is float or kind is int:
-        return _number_alike(value)
-    if kind is dict:
-        if not _sorts_alike(value):
+def _has_fraction_of_zero(value: float) -> bool:
+    size = abs(value)
+    if isinstance(value, int) or value.is_integer():
+        if size > MAX_SAFE_INTEGER:
             raise _OtherwiseError
-        return {name: _rewritten(one) for name, one in value.items()}
-    if kind is tuple or kind is list:
-        return [_rewritten(one) for one in value]
-    if isinstance(value, Struct) and is_plain(kind):
-        named = [(name, getattr(value, name)) for name in deciding_fields(kind)]
-        changed = {name: _rewritten(one) for name, one in named if one is not UNSET}
-        return shallow(value) | changed if changed else value
-    raise _OtherwiseError
+        return isinstance(value, float)
+    if not _pointed_alike(size):
+        raise _OtherwiseError
+    return False
+
+
+def _written(value: Any, fractions_of_zero: bool) -> bytes:
+    data = _SORTED.encode(value)
+    return _without_fractions_of_zero(data) if fractions_of_zero else data
+
+
+def _without_fractions_of_zero(data: bytes) -> bytes:
+    """Return JSON with its numbers like `1.0` and `-0.0` as ECMAScript writes them; texts stay as they are."""
+    escaped = b"\\" in data
+    if escaped:  # no byte of UTF-8 is one of these two
+        data = data.replace(b"\\\\", b"\xff").replace(b'\\"', b"\xfe")
+    parts = data.split(b'"')
+    parts[::2] = _ZERO.sub(b"0", _FRACTION.sub(b"", b'"'.join(parts[::2]))).split(b'"')
+    data = b'"'.join(parts)
+    return data.replace(b"\xfe", b'\\"').replace(b"\xff", b"\\\\") if escaped else data
 
 
 def _sorts_alike(keys: dict[Any, Any]) -> bool:
@@ -125,19 +147,14 @@ def _sorts_alike(keys: dict[Any, Any]) -> bool:
     return text.isascii() or max(text) < "\ud800"
 
 
-def _written_alike(value: float) -> bool:
-    if isinstance(value, int):
-        return -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER
-    size = abs(value)
-    return (_FIXED_FROM <= size < _FIXED_BELOW or 0.0 < size < _EXPONENT_BELOW) and not value.is_integer()
-
-
 def _prepared(plain: Any) -> Any:
     """Return `plain` with keys in order and everything written that msgspec would write in another way."""
     if isinstance(plain, str):
         return plain
-    if isinstance(plain, (int, float)):
-        return _number_alike(plain)
+    if isinstance(plain, int):
+        return _whole(plain)
+    if isinstance(plain, float):
+        return _number(plain)
     if isinstance(plain, dict):
         return {key: _prepared(plain[key]) for key in _in_order(plain)}
     if isinstance(plain, (list, tuple)):
@@ -159,19 +176,25 @@ def _utf16_units(key: Any) -> bytes:
     return key.encode("utf-16-be")
 
 
-def _number_alike(value: float) -> Any:
-    if _written_alike(value):
+def _pointed_alike(size: float) -> bool:
+    """Whether msgspec puts the point and the exponent of a number with a fraction where ECMAScript does."""
+    return _FIXED_FROM <= size < _FIXED_BELOW or size < _EXPONENT_BELOW
+
+
+def _whole(value: int) -> int:
+    if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
         return value
-    if isinstance(value, int):
-        raise NotCanonicalError("an integer outside ±(2**53 - 1)")
-    return _number(value)
+    raise NotCanonicalError("an integer outside ±(2**53 - 1)")
 
 
 def _number(value: float) -> Any:
     """Return the float as ECMAScript writes it: Python finds the same digits and may place the point otherwise."""
     size = abs(value)
-    if size <= MAX_SAFE_INTEGER and value.is_integer():
-        return int(value)
+    if value.is_integer():
+        if size <= MAX_SAFE_INTEGER:
+            return int(value)
+    elif _pointed_alike(size):
+        return value
     if not isfinite(value):
         raise NotCanonicalError(f"{value} is no number of JSON")
     written = repr(size)

@@ -48,13 +48,6 @@ def deciding(kind: type[Struct]) -> Callable[[Struct], tuple[Any, ...]]:
     return taken if len(paths) > 1 else lambda document: (taken(document),)
 
 
-@cache
-def deciding_fields(kind: type[Struct]) -> tuple[str, ...]:
-    """Return the names of the fields that hold those parts."""
-    found = _struct(kind)
-    return kind.__struct_fields__ if found is None else tuple(one.name for one in found.fields if _decides(one.type))
-
-
 def _struct(kind: type[Struct]) -> inspect.StructType | None:
     """Return what is known of a class; nothing of one that nothing is ever decoded to."""
     try:
