@@ -10,6 +10,7 @@ from itertools import pairwise
 from validator.protocol import limits
 from validator.protocol.errors import ValidatorError
 from validator.protocol.nfc import nfc
+from validator.protocol.plain_tar import Entry, plain_files
 from validator.protocol.text import printable
 
 _GZIP = 31  # zlib window bits: gzip wrapper required
@@ -84,13 +85,14 @@ def _files(raw: "_Tar", expanded: int, file_size: int, entries: int) -> Iterator
     total = 0
     try:
         for member in _members(raw, entries):
-            if member.isdir() and not _segments(member.name):
+            folder = member.kind == "folder"
+            if folder and not _segments(member.name):
                 continue
             name = _safe_name(member.name)
-            if member.isdir():
+            if folder:
                 folders.add(name)
                 continue
-            if not member.isreg() or member.sparse is not None:
+            if member.kind == "other":
                 raise ArchiveError(f"`{printable(name)}` is neither a regular file nor a folder")
             if member.size < 0:
                 raise ArchiveError(f"`{printable(name)}` has a negative size")
@@ -130,26 +132,38 @@ class _Tar(io.BytesIO):
             raise ArchiveError(f"a run of more than {_MOST_DIGITS} digits in a header")
         return found
 
-    def content(self, member: tarfile.TarInfo) -> bytes:
+    def content(self, member: Entry) -> bytes:
         """Return a file's bytes.
 
         Raises:
             ArchiveError: the tar ends before them.
         """
-        found = bytes(self.getbuffer()[member.offset_data : member.offset_data + member.size])
+        found = bytes(self.getbuffer()[member.offset : member.offset + member.size])
         if len(found) < member.size:
             raise ArchiveError("damaged tar: cut short")
         return found
 
 
-def _members(raw: _Tar, entries: int) -> Iterator[tarfile.TarInfo]:
+def _members(raw: _Tar, entries: int) -> Iterator[Entry]:
+    plain = plain_files(raw.getvalue(), entries)
+    for count, entry in enumerate(_entries(raw) if plain is None else plain, start=1):
+        if count > entries:
+            raise ArchiveTooLargeError(f"more than {entries} entries")
+        yield entry
+
+
+def _entries(raw: _Tar) -> Iterator[Entry]:
     with tarfile.open(fileobj=raw, mode="r:") as tar:
-        for count, member in enumerate(tar, start=1):
-            if count > entries:
-                raise ArchiveTooLargeError(f"more than {entries} entries")
+        for member in tar:
             if len(tar.pax_headers) > limits.MAX_TAR_GLOBALS:
                 raise ArchiveTooLargeError(f"more than {limits.MAX_TAR_GLOBALS} keywords for all entries")
-            yield member
+            file = member.isreg() and member.sparse is None
+            yield Entry(
+                member.name,
+                member.size,
+                member.offset_data,
+                "folder" if member.isdir() else "file" if file else "other",
+            )
 
 
 def _inflate(data: bytes, raw: io.BytesIO, bound: int) -> None:
