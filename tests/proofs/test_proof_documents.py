@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from validator.proofs import (
     verify_document,
 )
 from validator.proofs.document import form_of, is_sealed
+from validator.proofs.unsealed import Unsealed
 from validator.protocol.signatures import verify
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -58,18 +60,18 @@ def test_a_sealed_proof_reads_back_and_names_its_signer() -> None:
 
 
 def test_a_proof_made_again_is_known_by_its_bytes_and_its_seal() -> None:
-    document, data, hotkey = proof_document(example()), sealed(), VALIDATOR.hotkey
+    made, data, hotkey = Unsealed.of(example()), sealed(), VALIDATOR.hotkey
     assert form_of(data) == example().proof_version == "1.1"
-    assert is_sealed(data, document, hotkey)
-    assert is_sealed(data[:-1], document, hotkey)
-    assert not is_sealed(data, document, signer("Other").hotkey)
-    assert not is_sealed(data, document | {"checksum": "0" * 16}, hotkey)
-    assert not is_sealed(document_bytes(seal(example(), signer("Other"))), document, hotkey)
-    assert not is_sealed(document_bytes(document), document, hotkey)  # without a signature
+    assert is_sealed(data, made, hotkey)
+    assert is_sealed(data[:-1], made, hotkey)
+    assert not is_sealed(data, made, signer("Other").hotkey)
+    assert not is_sealed(data, Unsealed.of(replace(example(), task="another")), hotkey)
+    assert not is_sealed(document_bytes(seal(example(), signer("Other"))), made, hotkey)
+    assert not is_sealed(document_bytes(made.document), made, hotkey)  # without a signature
     signature = json.loads(data)["signature"]
-    loud = document | {"signature": signature | {"value": "0x" + signature["value"][2:].upper()}}
-    assert not is_sealed(document_bytes(loud), document, hotkey)
-    assert not is_sealed(data + b"\n", document, hotkey)
+    loud = made.document | {"signature": signature | {"value": "0x" + signature["value"][2:].upper()}}
+    assert not is_sealed(document_bytes(loud), made, hotkey)
+    assert not is_sealed(data + b"\n", made, hotkey)
     assert form_of(data.replace(b'"proof_version":"1.1"', b'"proof_version":"9.9"')) is None
     assert form_of(b"no JSON") is None
 
@@ -78,7 +80,7 @@ def test_a_proof_made_again_is_known_by_its_bytes_and_its_seal() -> None:
 def test_no_proof_made_again_is_known_by_other_bytes(place: int, change: int) -> None:
     data = bytearray(sealed())
     data[place] ^= change
-    assert not is_sealed(bytes(data), proof_document(example()), VALIDATOR.hotkey)
+    assert not is_sealed(bytes(data), Unsealed.of(example()), VALIDATOR.hotkey)
 
 
 def test_digest_and_signature_by_hand() -> None:

@@ -13,8 +13,10 @@ from validator.proofs.consensus import PROOF_VERSIONS
 from validator.proofs.differences import first_difference
 from validator.proofs.holding import Doubt, divided_evidence, doubts
 from validator.proofs.proof import DERIVED, ConsensusProof
+from validator.proofs.unsealed import Unsealed
 from validator.protocol import typed
-from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
+from validator.protocol.canonical import NotCanonicalError, canonical_bytes
+from validator.protocol.canonical import digest as digest_of
 from validator.protocol.json_shape import has_more_values
 from validator.protocol.limits import MAX_JSON_VALUES, MIB
 from validator.protocol.signatures import Signer
@@ -80,8 +82,7 @@ def proof_document(proof: ConsensusProof) -> dict[str, Any]:
     Raises:
         NotCanonicalError: the proof holds what JSON cannot carry.
     """
-    content = proof.to_dict()
-    return content | {"digest": _digest(content), "signature": None}
+    return Unsealed.of(proof).document
 
 
 def seal(proof: ConsensusProof, signer: Signer) -> dict[str, Any]:
@@ -90,14 +91,18 @@ def seal(proof: ConsensusProof, signer: Signer) -> dict[str, Any]:
     Raises:
         NotCanonicalError: the proof holds what JSON cannot carry.
     """
-    document = proof_document(proof)
-    sealed = signer.sign_document(Seal(document["digest"], _BLANK))
-    return document | {"signature": msgspec.to_builtins(sealed.signature)}
+    made = Unsealed.of(proof)
+    return made.document | {"signature": msgspec.to_builtins(signed(made, signer))}
+
+
+def signed(made: Unsealed, signer: Signer) -> Signature:
+    """Return the signer's signature over a proof's digest."""
+    return signer.sign_document(Seal(made.digest, _BLANK)).signature
 
 
 def document_bytes(document: dict[str, Any]) -> bytes:
     """Return the document's file: RFC 8785 bytes and a line break."""
-    return canonical_bytes(_exact(document)) + b"\n"
+    return canonical_bytes(document) + b"\n"
 
 
 def require_readable(data: bytes) -> None:
@@ -149,19 +154,20 @@ def form_of(data: bytes) -> str | None:
     return form if form in PROOF_VERSIONS else None
 
 
-def is_sealed(data: bytes, document: dict[str, Any], hotkey: str) -> bool:
+def is_sealed(data: bytes, made: Unsealed, hotkey: str) -> bool:
     """Whether the file is byte for byte this proof under the hotkey's seal: `sealed_proof` would find it whole.
 
     Args:
         data: the file; the last line break may be missing.
-        document: `proof_document` of a proof that was made again in the form that the file names.
+        made: the proof, made again in the form that the file names.
         hotkey: who must have signed it.
     """
     try:
         require_readable(data)
-        sealed = document | {"signature": msgspec.to_builtins(typed.decode(data, _Told).signature)}
-        exact = document_bytes(sealed)
-        return data in (exact, exact[:-1]) and require_signer(sealed, hotkey) == hotkey
+        signature = typed.decode(data, _Told).signature
+        exact = made.under(signature)
+        sealed = {"digest": made.digest, "signature": msgspec.to_builtins(signature)}
+        return data in (exact, exact + b"\n") and require_signer(sealed, hotkey) == hotkey
     except (ProofError, NotCanonicalError, msgspec.MsgspecError):
         return False
 
@@ -173,7 +179,7 @@ def _verified(data: bytes, hotkey: str | None, *, held: bool) -> Verified:
     _compare(document, rebuilt, proof)
     if held:
         _hold(document, rebuilt, proof)
-    digest = _digest({name: document.get(name) for name in rebuilt})
+    digest = digest_of({name: document.get(name) for name in rebuilt})
     if document["digest"] != digest:
         raise TouchedError(
             *divided_evidence(proof) or ("digest", "is not that of the rest; the checksum's parts are whole")
@@ -208,19 +214,6 @@ def require_signer(document: dict[str, Any], hotkey: str | None) -> str | None:
     if not is_signed_by(Seal(document["digest"], signature), signature.hotkey):
         raise TouchedError("signature.value", "is not the hotkey's signature over the digest")
     return signature.hotkey
-
-
-def _digest(content: dict[str, Any]) -> str:
-    return sha256_hex(canonical_bytes(_exact(content)))
-
-
-def _exact(value: Any) -> Any:
-    """Write numbers without a fraction as integers, as RFC 8785 does; what is left is quicker to encode."""
-    if isinstance(value, dict):
-        return {key: _exact(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_exact(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _parsed(data: bytes) -> dict[str, Any]:

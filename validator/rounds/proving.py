@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from validator.kinds.registry import group_proof
-from validator.proofs.document import document_bytes, seal
+from validator.proofs.document import signed
+from validator.proofs.unsealed import Unsealed
 from validator.protocol.receipt import ProofNote, line_digest, wrapped
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
 from validator.protocol.signatures import Signer
@@ -29,10 +30,10 @@ def sealed_proofs(  # noqa: PLR0913, PLR0917 - a settled round, and what it want
         proof = group_proof(frozen, plan, results, outcome, group.task_id, reruns_queued=again)
         if proof is None:
             continue
-        document = seal(proof, signer)
-        data = document_bytes(document).removesuffix(b"\n")
-        note = ProofNote(group.task_id, document["checksum"], line_digest(wrapped("proof", data)))
-        yield PackedProof(frozen.index, note, document["digest"], compressed(data))
+        made = Unsealed.of(proof)
+        data = made.under(signed(made, signer))
+        note = ProofNote(group.task_id, made.checksum, line_digest(wrapped("proof", data)))
+        yield PackedProof(frozen.index, note, made.digest, compressed(data))
 
 
 def notes_of(proofs: Sequence[PackedProof]) -> tuple[ProofNote, ...]:

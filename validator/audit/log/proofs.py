@@ -12,7 +12,8 @@ from validator.kinds.registry import group_proof
 from validator.proofs import ProofError
 from validator.proofs.consensus import PROOF_VERSION
 from validator.proofs.differences import first_difference
-from validator.proofs.document import TouchedError, Verified, form_of, is_sealed, proof_document, sealed_proof
+from validator.proofs.document import TouchedError, Verified, form_of, is_sealed, sealed_proof
+from validator.proofs.unsealed import Unsealed
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import ProofNote, RoundEnd
 from validator.protocol.round import RoundOutcome
@@ -44,11 +45,11 @@ def check_proofs(  # noqa: PLR0913, PLR0917 - everything a proof follows from
         # A proof stays in the form that it was made in.
         again = partial(made, proof_version=form_of(found.document) or PROOF_VERSION)
         choices = [(), queued[task_id]] if queued[task_id] else [()]
-        documents = [proof_document(one) for one in (again(reruns_queued=reruns) for reruns in choices) if one]
-        if documents:
+        proofs = [Unsealed.of(one) for one in (again(reruns_queued=reruns) for reruns in choices) if one]
+        if proofs:
             order.append(task_id)
-        if not any(_is_it(found, note, hotkey, one) for one in documents):
-            _check_proof(found, end, note, hotkey, documents)
+        if not any(_is_it(found, note, hotkey, one) for one in proofs):
+            _check_proof(found, end, note, hotkey, [one.document for one in proofs])
     if [note.task_id for note in end.lines.proofs] != order:
         raise FaultError(reader.number, "receipt", end.round_id, "names proofs of tasks that have none")
     return len(order)
@@ -63,8 +64,8 @@ def _queued(planned: Planned, outcome: RoundOutcome) -> Mapping[str, Collection[
     return found
 
 
-def _is_it(found: Line, note: ProofNote, hotkey: str, document: dict[str, Any]) -> bool:
-    return is_sealed(found.document, document, hotkey) and document["checksum"] == note.checksum
+def _is_it(found: Line, note: ProofNote, hotkey: str, made: Unsealed) -> bool:
+    return is_sealed(found.document, made, hotkey) and made.checksum == note.checksum
 
 
 def _check_proof(found: Line, end: RoundEnd, note: ProofNote, hotkey: str, documents: Sequence[dict[str, Any]]) -> None:

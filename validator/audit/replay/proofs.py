@@ -8,9 +8,10 @@ from sqlalchemy import Row
 from validator.audit.replay.compare import Difference
 from validator.audit.replay.plain import compared
 from validator.kinds.registry import group_proof
-from validator.proofs import ProofError, proof_document
-from validator.proofs.consensus import PROOF_VERSION, PROOF_VERSIONS
-from validator.proofs.document import require_signer
+from validator.proofs import ProofError
+from validator.proofs.consensus import PROOF_VERSION
+from validator.proofs.document import form_of, is_sealed, require_signer
+from validator.proofs.unsealed import Unsealed
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.store import Transaction
@@ -23,39 +24,31 @@ Settled = tuple[RoundInput, RoundPlan, RoundResults, RoundOutcome]
 
 
 class StoredProof(NamedTuple):
-    """A task's proof in the store; `document` is None where there is none that can be read, and `fault` says why."""
+    """A task's proof in the store; `record` is None where there is none that can be read, and `fault` says why."""
 
     record: ProofRecord | None
-    document: Document | None
     fault: Difference | None
 
     @property
     def version(self) -> str:
         """The form that it has; without one, that in which proofs are made now."""
-        version = self.document.get("proof_version") if self.document else None
-        return version if version in PROOF_VERSIONS else PROOF_VERSION
+        return (form_of(self.record.document) if self.record else None) or PROOF_VERSION
 
 
 async def stored_proof(tx: Transaction, task_id: str, packed: Row[Any] | None) -> StoredProof:
     """Return what the store keeps as a task's proof, from its row."""
-    path = _path(task_id)
     if packed is None:
-        return StoredProof(None, None, Difference(path, "missing in the store"))
+        return StoredProof(None, Difference(_path(task_id), "missing in the store"))
     try:
-        record = await tx.proofs.unpacked(packed)
+        return StoredProof(await tx.proofs.unpacked(packed), None)
     except DamagedError as error:
-        return StoredProof(None, None, Difference(path, str(error)))
-    try:
-        document: Any = decode_plain(record.document, limit=len(record.document))
-    except JsonError as error:
-        return StoredProof(record, None, Difference(path, f"cannot be read: {error}"))
-    if not isinstance(document, dict):
-        return StoredProof(record, None, Difference(path, "cannot be read: it is no object"))
-    return StoredProof(record, document, None)
+        return StoredProof(None, Difference(_path(task_id), str(error)))
 
 
-def proof_again(settled: Settled, task_id: str, queued: Collection[QueuedRerun], proof_version: str) -> Document:
-    """Return the unsigned document of a task's proof, made again in a form; an empty one for a task without a group.
+def proof_again(
+    settled: Settled, task_id: str, queued: Collection[QueuedRerun], proof_version: str
+) -> tuple[Unsealed, ...]:
+    """Return a task's proof, made again in a form; nothing for a task without a group.
 
     Args:
         settled: the round.
@@ -65,16 +58,29 @@ def proof_again(settled: Settled, task_id: str, queued: Collection[QueuedRerun],
     """
     again = {one.key.hotkey for one in queued if one.key.task_id == task_id}
     proof = group_proof(*settled, task_id, reruns_queued=again, proof_version=proof_version)
-    return {} if proof is None else proof_document(proof)
+    return () if proof is None else (Unsealed.of(proof),)
 
 
-def proof_difference(task_id: str, stored: StoredProof, again: Document, hotkey: str) -> Difference | None:
+def proof_difference(task_id: str, stored: StoredProof, again: Unsealed, hotkey: str) -> Difference | None:
     """Return where the stored proof of a task is another one, None where it is the same and signed by `hotkey`."""
-    path = _path(task_id)
-    if stored.record is None or stored.document is None:
+    record = stored.record
+    if record is None:
         return stored.fault
-    unsigned = {**stored.document, "signature": None}
-    return compared(path, unsigned, again) or _unsealed(path, stored.record, stored.document, hotkey)
+    if (record.checksum, record.digest) == (again.checksum, again.digest) and is_sealed(record.document, again, hotkey):
+        return None
+    return _difference(_path(task_id), record, again, hotkey)
+
+
+def _difference(path: str, record: ProofRecord, again: Unsealed, hotkey: str) -> Difference | None:
+    """Return what is wrong with a stored proof whose bytes or columns are others."""
+    try:
+        document: Any = decode_plain(record.document, limit=len(record.document))
+    except JsonError as error:
+        return Difference(path, f"cannot be read: {error}")
+    if not isinstance(document, dict):
+        return Difference(path, "cannot be read: it is no object")
+    unsigned = {**document, "signature": None}
+    return compared(path, unsigned, again.document) or _unsealed(path, record, document, hotkey)
 
 
 async def proofs_of_nothing(tx: Transaction, round_id: int, proven: Mapping[str, str]) -> Iterator[Difference]:

@@ -147,8 +147,7 @@ class _Replay:
         outcome = self._computed("outcome", lambda: scored_by.score(frozen, plan, results))
         if outcome is None:
             return
-        self.digests["outcome"] = digest(outcome_form(outcome))
-        await self._outcome(outcome)
+        await self._outcome(canonical_bytes(outcome_form(outcome)))
         await self._entered(scored_by, frozen)
         await self._filled(frozen)
         await self._checks(scored_by, frozen, plan, outcome)
@@ -182,12 +181,14 @@ class _Replay:
             return None
         return RoundResults.of(judged.values(), void, tuple(alone.values()), raw)
 
-    async def _outcome(self, outcome: RoundOutcome) -> None:
+    async def _outcome(self, outcome: bytes) -> None:
+        """Hold the stored outcome against the canonical bytes of the one that was computed."""
+        self.digests["outcome"] = sha256_hex(outcome)
         data = await self._read("outcome", self.tx.rounds.document_bytes(self.round_id, "outcome"))
         if data is None:
             self._note(Difference("outcome", "missing in the store") if not self._named("outcome") else None)
             return
-        difference = compared_bytes("outcome", data, canonical_bytes(outcome_form(outcome)))
+        difference = compared_bytes("outcome", data, outcome)
         expected = self.record.outcome_sha256
         if difference is None and expected != self.digests["outcome"]:
             difference = Difference("outcome", f"its bytes hash to {self.digests['outcome']}, not to {expected}")
@@ -239,9 +240,9 @@ class _Replay:
             again = self._computed("proofs", partial(proof_again, settled, task_id, queued, stored.version))
             if again is None:
                 return
-            if again:
-                digests[task_id] = again["digest"]
-                self._note(proof_difference(task_id, stored, again, settled[0].validator_hotkey))
+            for proof in again:
+                digests[task_id] = proof.digest
+                self._note(proof_difference(task_id, stored, proof, settled[0].validator_hotkey))
         self.digests["proofs"] = digest(digests)
         self.found.extend(await proofs_of_nothing(self.tx, self.round_id, digests))
 
