@@ -11,12 +11,16 @@ from validator.protocol.round import AgreementPair, AgreementSample
 from validator.protocol.skill_types import SkillType
 from validator.store.errors import MismatchError
 from validator.store.records import SampleRecord
-from validator.store.repositories.base import Repository, of_hotkeys
+from validator.store.repositories.base import ROUND, Repository, of_hotkeys
 from validator.store.repositories.newest import newest_of_each
 from validator.store.tables import agreement_windows, agreements
 
 MAX_SAMPLES: Final = 30  # of a window that is kept; no version has a longer one
 Samples = tuple[tuple[int, float, float], ...]  # (round id, with primaries, with auditors)
+
+_OF_ROUND: Final = (
+    select(agreements).where(agreements.c.round_id == ROUND).order_by(agreements.c.hotkey, agreements.c.skill_type)
+)
 
 
 class Agreements(Repository):
@@ -102,9 +106,7 @@ class Agreements(Repository):
 
     async def of_round(self, round_id: int) -> tuple[AgreementSample, ...]:
         """Return a round's samples by hotkey, then type."""
-        statement = select(agreements).where(agreements.c.round_id == round_id)
-        found = await self._all(statement.order_by(agreements.c.hotkey, agreements.c.skill_type))
-        return tuple(_record(row).sample for row in found)
+        return tuple(_record(row).sample for row in await self._all_of(round_id, _OF_ROUND))
 
     async def consume(self, hotkey: str, skill_type: SkillType, flag_id: int) -> int:
         """Close the pair's window for good (D-9): the next flag needs new samples.

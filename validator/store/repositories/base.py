@@ -1,9 +1,9 @@
 """What all repositories share: a connection inside a transaction, and the few statements both databases spell apart."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Executable, Insert, Row, Select, Table, func, insert, select
+from sqlalchemy import BindParameter, Executable, Insert, Row, Select, Table, bindparam, func, insert, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import CursorResult
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -13,6 +13,8 @@ from validator.store.packing import Packing
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
+ROUND: Final[BindParameter[int]] = bindparam("round_id")
+"""The round, in statements that are made once: making one takes longer than running it."""
 _PARTITION = 2_000  # rows handled at a time
 
 
@@ -35,6 +37,10 @@ class Repository:
     async def _all(self, statement: Executable, parameters: Mapping[str, Any] | None = None) -> Sequence[Row[Any]]:
         return (await self._connection.execute(statement, parameters)).all()
 
+    async def _all_of(self, round_id: int, statement: Executable) -> Sequence[Row[Any]]:
+        """Return the rows of a statement about `ROUND`."""
+        return await self._all(statement, {"round_id": round_id})
+
     async def _stream(self, statement: Executable) -> AsyncIterator[Row[Any]]:
         """Yield the rows of a large result, letting the event loop run in between."""
         result = await self._connection.stream(statement)
@@ -42,8 +48,8 @@ class Repository:
             for row in rows:
                 yield row
 
-    async def _first(self, statement: Executable) -> Row[Any] | None:
-        return (await self._connection.execute(statement)).first()
+    async def _first(self, statement: Executable, parameters: Mapping[str, Any] | None = None) -> Row[Any] | None:
+        return (await self._connection.execute(statement, parameters)).first()
 
     async def _scalar(self, statement: Executable) -> Any:
         return (await self._connection.execute(statement)).scalar()

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Row, Table, and_, func, select, tuple_, update
 
@@ -13,11 +13,18 @@ from validator.protocol.round import Passed, RawAnswer, RoundInput, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.store.dispatch import Dispatch, DispatchKey, DispatchState
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
-from validator.store.repositories.base import Repository
+from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.scores import Scores
 from validator.store.repositories.submissions import Submissions
 from validator.store.repositories.tasks import Tasks
 from validator.store.tables import answers, dispatches, rounds, tasks
+
+_OF_ROUND: Final = (
+    select(dispatches)
+    .join(tasks, and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id))
+    .where(dispatches.c.round_id == ROUND)
+    .order_by(tasks.c.position, dispatches.c.rank)
+)
 
 
 class Dispatches(Repository):
@@ -208,13 +215,7 @@ class Dispatches(Repository):
 
     async def of_round(self, round_id: int) -> tuple[Dispatch, ...]:
         """Return a round's dispatches, without scores, in plan order: primaries by rank, then auditors by draw."""
-        statement = (
-            select(dispatches)
-            .join(tasks, and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id))
-            .where(dispatches.c.round_id == round_id)
-            .order_by(tasks.c.position, dispatches.c.rank)
-        )
-        return tuple(_dispatch(row) for row in await self._all(statement))
+        return tuple(_dispatch(row) for row in await self._all_of(round_id, _OF_ROUND))
 
     async def scored(self, round_id: int) -> tuple[Dispatch, ...]:
         """Return `of_round` with what each came to, as far as that is stored."""

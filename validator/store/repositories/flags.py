@@ -1,7 +1,7 @@
 """Collusion flags: raised by rounds, cleared by the operator with a reason (SPEC 9)."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Row, func, select, update
 
@@ -10,8 +10,10 @@ from validator.protocol.skill_types import SkillType
 from validator.store.errors import EmptyReasonError
 from validator.store.records import FlagDetail, FlagRecord
 from validator.store.repositories.agreements import Agreements
-from validator.store.repositories.base import Repository, inserted_id
+from validator.store.repositories.base import ROUND, Repository, inserted_id
 from validator.store.tables import flags
+
+_OF_ROUND: Final = select(flags).where(flags.c.round_id == ROUND).order_by(flags.c.id)
 
 
 class Flags(Repository):
@@ -44,8 +46,7 @@ class Flags(Repository):
 
     async def of_round(self, round_id: int) -> tuple[FlagRecord, ...]:
         """Return the flags that a round raised, cleared ones too, oldest first."""
-        found = await self._all(select(flags).where(flags.c.round_id == round_id).order_by(flags.c.id))
-        return tuple(_record(row) for row in found)
+        return tuple(_record(row) for row in await self._all_of(round_id, _OF_ROUND))
 
     async def get(self, which: int | str) -> tuple[FlagDetail, ...]:
         """Return the flag with this id, or all flags of this hotkey (cleared ones too), with their samples."""

@@ -1,14 +1,21 @@
 """Who got which task, who was left out and why, and what each group came to: what `explain` reads."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Row, select, update
 
 from validator.protocol.round import GroupOutcome, GroupPlan, RoundPlan
 from validator.store.records import GroupRecord
-from validator.store.repositories.base import Repository
+from validator.store.repositories.base import ROUND, Repository
 from validator.store.tables import groups, tasks
+
+_OF_ROUND: Final = (
+    select(groups, tasks.c.mode, tasks.c.reason)
+    .join(tasks, (tasks.c.round_id == groups.c.round_id) & (tasks.c.task_id == groups.c.task_id))
+    .where(groups.c.round_id == ROUND)
+    .order_by(tasks.c.position)
+)
 
 
 class Groups(Repository):
@@ -51,13 +58,7 @@ class Groups(Repository):
 
     async def of_round(self, round_id: int) -> tuple[GroupRecord, ...]:
         """Return a round's groups in plan order."""
-        statement = (
-            select(groups, tasks.c.mode, tasks.c.reason)
-            .join(tasks, (tasks.c.round_id == groups.c.round_id) & (tasks.c.task_id == groups.c.task_id))
-            .where(groups.c.round_id == round_id)
-            .order_by(tasks.c.position)
-        )
-        return tuple(_record(row) for row in await self._all(statement))
+        return tuple(_record(row) for row in await self._all_of(round_id, _OF_ROUND))
 
     async def plan_of(self, round_id: int) -> RoundPlan:
         """Return the plan that was stored when the round was opened."""

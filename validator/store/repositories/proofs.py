@@ -1,13 +1,15 @@
 """The signed proofs of groups (SPEC 14); kept for good."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Row, select
 
-from validator.store.repositories.base import Repository
+from validator.store.repositories.base import ROUND, Repository
 from validator.store.signed import PackedProof, ProofRecord
 from validator.store.tables import proofs
+
+_TASKS: Final = select(proofs.c.task_id).where(proofs.c.round_id == ROUND)
 
 
 class Proofs(Repository):
@@ -52,5 +54,4 @@ class Proofs(Repository):
 
     async def tasks_of(self, round_id: int) -> tuple[str, ...]:
         """Return the ids of the tasks of a round that have a proof, sorted."""
-        found = await self._all(select(proofs.c.task_id).where(proofs.c.round_id == round_id))
-        return tuple(sorted(row.task_id for row in found))
+        return tuple(sorted(row.task_id for row in await self._all_of(round_id, _TASKS)))

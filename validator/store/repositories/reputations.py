@@ -1,7 +1,7 @@
 """Reputations and the append-only events that made them (SPEC 10)."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Row, select
 
@@ -9,8 +9,12 @@ from validator.protocol.round import ReputationEvent
 from validator.protocol.skill_types import SkillType
 from validator.store.errors import ReputationConflictError
 from validator.store.records import EventRecord
-from validator.store.repositories.base import Repository, of_hotkeys
+from validator.store.repositories.base import ROUND, Repository, of_hotkeys
 from validator.store.tables import reputation_events, reputations
+
+_OF_ROUND: Final = (
+    select(reputation_events).where(reputation_events.c.round_id == ROUND).order_by(reputation_events.c.sequence)
+)
 
 
 class Reputations(Repository):
@@ -68,9 +72,7 @@ class Reputations(Repository):
 
     async def of_round(self, round_id: int) -> tuple[EventRecord, ...]:
         """Return a round's events in their order."""
-        statement = select(reputation_events).where(reputation_events.c.round_id == round_id)
-        found = await self._all(statement.order_by(reputation_events.c.sequence))
-        return tuple(_record(row) for row in found)
+        return tuple(_record(row) for row in await self._all_of(round_id, _OF_ROUND))
 
 
 def _record(row: Row[Any]) -> EventRecord:

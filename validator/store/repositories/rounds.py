@@ -21,7 +21,7 @@ from validator.store.errors import (
     UnfinishedDispatchesError,
 )
 from validator.store.records import EndState, RoundRecord, RoundSummary, StoredRound
-from validator.store.repositories.base import Repository
+from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.declarations import Declarations
 from validator.store.repositories.dispatches import Dispatches
 from validator.store.repositories.exclusions import Exclusions
@@ -36,6 +36,8 @@ from validator.store.tables.rounds import RECORD_FORM
 T = TypeVar("T")
 _DOCUMENTS: Final = ("input", "outcome", "declared_sha256", "record_form")
 _FACTS: Final = tuple(column for column in rounds.c if column.name not in _DOCUMENTS)
+_RECORD: Final = select(*_FACTS).where(rounds.c.round_id == ROUND)
+_DOCUMENT: Final = {name: select(rounds.c[name]).where(rounds.c.round_id == ROUND) for name in ("input", "outcome")}
 
 
 class NewestFrozen(NamedTuple):
@@ -171,8 +173,8 @@ class Rounds(Repository):
 
     async def record(self, round_id: int) -> RoundRecord | None:
         """Return a round without its documents."""
-        row = await self._first(select(*_FACTS).where(rounds.c.round_id == round_id))
-        return None if row is None else _record(row)
+        found = await self._all_of(round_id, _RECORD)
+        return _record(found[0]) if found else None
 
     async def document_bytes(self, round_id: int, which: Literal["input", "outcome"]) -> bytes | None:
         """Return a document's canonical bytes, not held against their digest: for those who look for damage.
@@ -180,7 +182,8 @@ class Rounds(Repository):
         Raises:
             DamagedError: they cannot even be expanded.
         """
-        blob = await self._scalar(select(rounds.c[which]).where(rounds.c.round_id == round_id))
+        found = await self._all_of(round_id, _DOCUMENT[which])
+        blob = found[0][0] if found else None
         return None if blob is None else await self._packing.unpack(blob)
 
     async def first_started(self) -> datetime | None:

@@ -1,8 +1,8 @@
 """The epochs' salts (SPEC 8): committed to one epoch ahead, secret while in use, published afterwards."""
 
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Row, func, select, update
+from sqlalchemy import Row, bindparam, func, select, update
 
 from validator.protocol.canonical import sha256_hex
 from validator.store.errors import MismatchError, WrongStateError
@@ -10,13 +10,15 @@ from validator.store.records import SaltRecord
 from validator.store.repositories.base import Repository, inserted_id
 from validator.store.tables import rounds, salts
 
+_OF_EPOCH: Final = select(salts).where(salts.c.epoch == bindparam("epoch"))
+
 
 class Salts(Repository):
     """At most one salt per epoch; `epoch` None is the one committed to for the next."""
 
     async def current(self, epoch: int) -> SaltRecord | None:
         """Return the epoch's salt."""
-        return _record(await self._first(select(salts).where(salts.c.epoch == epoch)))
+        return _record(await self._first(_OF_EPOCH, {"epoch": epoch}))
 
     async def pending(self) -> SaltRecord | None:
         """Return the oldest salt that no epoch uses yet."""

@@ -12,7 +12,7 @@ from validator.protocol.round.forms import FormError, MemberForm, member_form, m
 from validator.protocol.skill_types import SkillType
 from validator.store.errors import DamagedError
 from validator.store.records import ScoreRecord
-from validator.store.repositories.base import Repository
+from validator.store.repositories.base import ROUND, Repository
 from validator.store.tables import dispatches, scores, tasks
 
 _COMPONENTS: Final = Components.__struct_fields__
@@ -31,12 +31,7 @@ class Scores(Repository):
 
     async def of_round(self, round_id: int) -> tuple[MemberOutcome, ...]:
         """Return a round's outcomes in plan order, primaries by rank, then auditors by draw."""
-        statement = (
-            _SELECT.where(scores.c.round_id == round_id)
-            .join(tasks, _ITS_TASK)
-            .order_by(tasks.c.position, dispatches.c.rank)
-        )
-        return tuple(_outcome(row) for row in await self._all(statement))
+        return tuple(_outcome(row) for row in await self._all_of(round_id, _OF_ROUND))
 
     async def of_miner(self, hotkey: str, limit: int) -> tuple[ScoreRecord, ...]:
         """Return a miner's newest `limit` outcomes, newest round first, a round's in the plan's order reversed."""
@@ -93,6 +88,10 @@ _EMISSION: Final = (
     ("consensus_factor", "consensus"),
     ("bootstrap", "bootstrap"),
     ("emission", "emission"),
+)
+
+_OF_ROUND: Final = (
+    _SELECT.where(scores.c.round_id == ROUND).join(tasks, _ITS_TASK).order_by(tasks.c.position, dispatches.c.rank)
 )
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET
-from sqlalchemy import Row, Select, and_, select
+from sqlalchemy import Row, and_, select
 
 from validator.protocol import typed
 from validator.protocol.round import (
@@ -22,7 +22,7 @@ from validator.protocol.sssa import Sssa
 from validator.protocol.workflow_plan import WorkflowPlan
 from validator.store.dispatch import DispatchKey
 from validator.store.errors import DamagedError
-from validator.store.repositories.base import Repository
+from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.raw_answers import RawDigests
 from validator.store.repositories.runs import WorkflowRuns
 from validator.store.repositories.sssas import Sssas
@@ -31,6 +31,14 @@ from validator.store.tables import dispatches, sssas, tasks
 T = TypeVar("T", Submission, WorkflowSubmission)
 _RUN: Final = "run_sha256"
 """The key that the stored answer to a workflow task has, and no other: it names the run."""
+
+_OF_ROUND: Final = (
+    select(dispatches, sssas.c.document.label("signed_document"))
+    .join(tasks, and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id))
+    .outerjoin(sssas, sssas.c.sha256 == dispatches.c.signed_sha256)
+    .where(dispatches.c.round_id == ROUND)
+    .order_by(tasks.c.position, dispatches.c.rank)
+)
 
 
 class Submissions(Repository):
@@ -44,10 +52,8 @@ class Submissions(Repository):
         Raises:
             DamagedError: a stored submission or attestation cannot be read.
         """
-        statement = _of_round(round_id)
-        if only is not None:
-            statement = statement.where(dispatches.c.task_id.in_(only))
-        found = await self._all(statement)
+        statement = _OF_ROUND if only is None else _OF_ROUND.where(dispatches.c.task_id.in_(only))
+        found = await self._all_of(round_id, statement)
         void = select(tasks.c.task_id, tasks.c.reason).where(tasks.c.round_id == round_id, tasks.c.state == "void")
         judgements = [
             _rejection(row) if row.state == "failed" else await self._passed(row) for row in found if _ended(row)
@@ -60,7 +66,7 @@ class Submissions(Repository):
 
     async def judgements(self, round_id: int) -> tuple[tuple[DispatchKey, Judgement | DamagedError | None], ...]:
         """Return what `results` does one by one, damage included; None for what was never judged, or is void."""
-        found = await self._all(_of_round(round_id))
+        found = await self._all_of(round_id, _OF_ROUND)
         return tuple(
             [(DispatchKey(row.round_id, row.task_id, row.hotkey), await self._judgement(row)) for row in found]
         )
@@ -114,15 +120,6 @@ def _converted(row: Row[Any], fields: dict[str, Any], kind: type[T]) -> T:
 def round_key(row: Row[Any]) -> str:
     """Return a dispatch's key for messages."""
     return f"{row.round_id}/{row.task_id}/{row.hotkey}"
-
-
-def _of_round(round_id: int) -> Select[Any]:
-    its_task = and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id)
-    documents = sssas.c.document.label("signed_document")
-    found = select(dispatches, documents).join(tasks, its_task).where(dispatches.c.round_id == round_id)
-    return found.outerjoin(sssas, sssas.c.sha256 == dispatches.c.signed_sha256).order_by(
-        tasks.c.position, dispatches.c.rank
-    )
 
 
 def _alone(found: Sequence[Row[Any]], void: Sequence[VoidTask]) -> tuple[VoidDispatch, ...]:

@@ -11,12 +11,14 @@ from validator.protocol.round.forms import task_form
 from validator.protocol.skill_types import SkillType
 from validator.store.errors import AlreadySettledError, MismatchError, WrongStateError
 from validator.store.records import TaskRecord, TaskState
-from validator.store.repositories.base import Repository
+from validator.store.repositories.base import ROUND, Repository
 from validator.store.tables import rounds, tasks
 
 # D-7: without any verdict good answers enter nothing, but failed gates count and the group did work: not void.
 _SETTLED: Final = frozenset({Reason.SETTLED, Reason.VOID_NO_VERDICT})
 _SKIPPED: Final = frozenset({Reason.SKIPPED_NO_CANDIDATES, Reason.SKIPPED_NO_TASKS})
+
+_OF_ROUND: Final = select(tasks).where(tasks.c.round_id == ROUND).order_by(tasks.c.position)
 
 
 class Tasks(Repository):
@@ -100,8 +102,7 @@ class Tasks(Repository):
 
     async def of_round(self, round_id: int) -> tuple[TaskRecord, ...]:
         """Return a round's tasks in plan order."""
-        found = await self._all(select(tasks).where(tasks.c.round_id == round_id).order_by(tasks.c.position))
-        return tuple(_record(row) for row in found)
+        return tuple(_record(row) for row in await self._all_of(round_id, _OF_ROUND))
 
 
 def task_state(reason: Reason) -> TaskState:

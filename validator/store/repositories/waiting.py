@@ -3,14 +3,15 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Row, Table, and_, func, select, update
+from sqlalchemy import Column, ColumnElement, Row, Select, Table, and_, func, select, update
 
 from validator.protocol.reasons import Reason
 from validator.protocol.work_states import WorkState
 from validator.store.records import Upcoming
-from validator.store.repositories.base import Repository
+from validator.store.repositories.base import ROUND, Repository
 
 _UNENDED: Final = ("pending", "running")
 
@@ -128,11 +129,11 @@ class WaitingWork(Repository, Generic[T]):
 
     async def of_round(self, round_id: int) -> tuple[T, ...]:
         """Return what belongs to a round's answers, by id."""
-        return await self._where(self._table.c.round_id == round_id)
+        return tuple(map(self._read, await self._all_of(round_id, _of_round(self._table, "round_id"))))
 
     async def entered_in(self, round_id: int) -> tuple[T, ...]:
         """Return those whose results the round counted, by id."""
-        return await self._where(self._table.c.entered_in == round_id)
+        return tuple(map(self._read, await self._all_of(round_id, _of_round(self._table, "entered_in"))))
 
     async def listing(self, limit: int, state: WorkState | None = None) -> tuple[T, ...]:
         """Return at most `limit` of them, newest round first."""
@@ -174,3 +175,9 @@ class WaitingWork(Repository, Generic[T]):
         # A reopened one counts from the beginning: the number of a try alone could be another's.
         same = and_(c.attempts == taken.attempts, c.started_at == taken.started_at)
         return and_(self._id == taken.work_id, c.state == "running", same)
+
+
+@cache
+def _of_round(table: Table, column: str) -> Select[Any]:
+    (name,) = table.primary_key
+    return select(table).where(table.c[column] == ROUND).order_by(name)

@@ -1,13 +1,21 @@
 """Score windows (SPEC 11): every entry is kept, the newest of a miner and type count."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from sqlalchemy import func, select, true
 
 from validator.store.records import WindowEntry
-from validator.store.repositories.base import Repository
+from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.newest import newest_of_each
 from validator.store.tables import window_entries
+
+_W: Final = window_entries.c
+_OF_ROUND: Final = (
+    select(_W.hotkey, _W.skill_type, _W.round_id, _W.task_id, _W.value)
+    .where(_W.round_id == ROUND)
+    .order_by(_W.sequence)
+)
 
 
 class Windows(Repository):
@@ -45,10 +53,7 @@ class Windows(Repository):
 
     async def of_round(self, round_id: int) -> tuple[WindowEntry, ...]:
         """Return what a round added, in its order."""
-        w = window_entries.c
-        statement = select(w.hotkey, w.skill_type, w.round_id, w.task_id, w.value).where(w.round_id == round_id)
-        found = await self._all(statement.order_by(w.sequence))
-        return tuple(WindowEntry(**row._asdict()) for row in found)
+        return tuple(WindowEntry(**row._asdict()) for row in await self._all_of(round_id, _OF_ROUND))
 
     async def rounds_of(self, hotkey: str, task_id: str) -> tuple[int, ...]:
         """Return the rounds that added an entry for the miner's answer to a task; an honest store has at most one."""
