@@ -13,6 +13,7 @@ from localnet.miner.analyses import AnalysisPool
 from localnet.miner.behaviours import behaviour_of
 from localnet.miner.kit import Kit
 from localnet.miner.server import LocalMiner
+from localnet.pace import Paced
 from localnet.roster import Resident
 from localnet.serving import HOST
 from localnet.tracing.policy import RunPolicy, Tracer
@@ -143,7 +144,7 @@ async def run_miner(
         analyses = AnalysisPool()
         stack.push_async_callback(analyses.close)
         kit = Kit(signer, analyses, Tracer(RunPolicy()))
-        behaviour = behaviour_of(Resident(options.behaviour, options.behaviour), options.behaviour)
+        behaviour = Paced(behaviour_of(Resident(options.behaviour, options.behaviour), options.behaviour), pace_s=0.0)
         miner = LocalMiner(kit, behaviour, holders, clock)
         stack.push_async_callback(miner.close)
         axon = await _listen(miner, options)

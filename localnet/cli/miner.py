@@ -1,18 +1,18 @@
-"""`validator miner …`: one reference miner, for local networks on a real node."""
+"""`validator miner …`: one reference miner for local networks; for authors of miners a check."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from localnet.check.sections import Section
 from localnet.cli import work
-from validator.cli.options import Config
+from validator.cli.options import Config, Json
+from validator.protocol.skill_types import SkillType
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Reference miners for local networks.")
-
-
-@app.callback()
-def _miner() -> None:
-    """Keep `run` a sub-command although it is the only one."""
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Reference miners for local networks; a check of anybody's."
+)
 
 
 @app.command()
@@ -40,3 +40,46 @@ def run(  # noqa: PLR0913, PLR0917 - one for each option
 ) -> None:
     """Serve one reference miner with the hotkey of [wallet] until SIGTERM. It analyses bundles and executes none."""
     work.miner.run(config, behaviour, host, port, external_ip, external_port, validator, announce=announce)
+
+
+@app.command()
+def check(  # noqa: PLR0913, PLR0917 - one for each option
+    url: Annotated[str, typer.Argument(metavar="URL", help="http://ADDRESS:PORT or https://ADDRESS:PORT.")],
+    hotkey: Annotated[str, typer.Option("--hotkey", metavar="SS58", help="The miner's, which signs its answers.")],
+    hotkey_uri: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URI",
+            help="Ask with the hotkey of this derivation uri, such as //Alice; else with the check's own, which "
+            "everybody can have.",
+            show_default=False,
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="Ask with the hotkey of [wallet] there.", show_default=False),
+    ] = None,
+    skill_type: Annotated[
+        list[SkillType] | None,
+        typer.Option("--type", help="Of these types alone; else of all that are declared.", show_default=False),
+    ] = None,
+    only: Annotated[
+        list[Section] | None,
+        typer.Option("--only", help="Send these parts alone; else all.", show_default=False),
+    ] = None,
+    real_t_min: Annotated[
+        bool, typer.Option("--real-t-min", help="With t_min as on chain, up to 120 s; else at most 0.5 s.")
+    ] = False,
+    deadline: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=1, max=86_400, help="No deadline later; else as on chain."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Send a miner dispatches whose truth is known; say what a validator would make of each answer, and what to change.
+
+    Stores nothing and needs no chain. Exit 1: something would be rejected, or is not as the protocol asks.
+    """
+    work.miner_check.check(
+        url, hotkey, hotkey_uri, config, skill_type, only, deadline, real_t_min=real_t_min, as_json=as_json
+    )

@@ -16,11 +16,13 @@ class LocalServices:
         seed: the network's; hotkeys and faults follow from it.
         callers: the only hotkeys they work for.
         clock: time passes on it.
+        faults: whether they fail now and then, as the seed has it.
     """
 
-    def __init__(self, seed: str, callers: Collection[str], clock: Clock) -> None:
+    def __init__(self, seed: str, callers: Collection[str], clock: Clock, *, faults: bool = True) -> None:
+        failing = seed if faults else None
         self._services: dict[Service, StepService] = {
-            name: StepService(name, Signer.from_uri(f"//{seed}//service-{name}"), callers, clock, seed)
+            name: StepService(name, Signer.from_uri(f"//{seed}//service-{name}"), callers, clock, failing)
             for name in SERVICES
         }
 

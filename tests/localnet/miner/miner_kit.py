@@ -2,7 +2,7 @@
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Container, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -120,17 +120,19 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(
+async def bench(  # noqa: PLR0913 - what a miner is made of
     behaviour: Behaviour,
     name: str = "Miner",
     *,
     policy: RunPolicy | None = None,
     clock: Clock | None = None,
+    validators: Container[str] = frozenset({VALIDATOR.hotkey}),
+    server: type[LocalMiner] = LocalMiner,
     **more: Any,
 ) -> AsyncIterator[Bench]:
     tracer = Tracer(policy or RunPolicy(may_run=lambda _: True), timeout_s=30)
     kit = Kit(Signer.from_uri(f"//{name}"), DirectAnalyses(), tracer)
-    miner = LocalMiner(kit, behaviour, frozenset({VALIDATOR.hotkey}), clock or SystemClock(), **more)
+    miner = server(kit, behaviour, validators, clock or SystemClock(), **more)
     axon = await miner.start()
     client = HttpMinerClient(VALIDATOR, allow_private=True)
     try:

@@ -52,13 +52,18 @@ def explain_gates(
         applying: numbers of the gates that an answer of this kind, type and role goes through.
         semantic_subset: gate 7; None where it does not apply, or the answer did not pass.
     """
-    passed = dispatch.reason in (Reason.ACCEPTED, Reason.ACCEPTED_EARLY)
-    failed = gate_of(dispatch.reason)
-    gates = tuple(
+    gates = way_through(dispatch.reason, applying)
+    return Gates(dispatch, task.windows.of(dispatch.role), gates, semantic_subset)
+
+
+def way_through(reason: Reason | None, applying: Collection[int]) -> tuple[Gate, ...]:
+    """Return gates 1 to 6 as an answer met them that ended with `reason`; `applying` as for `explain_gates`."""
+    passed = reason in (Reason.ACCEPTED, Reason.ACCEPTED_EARLY)
+    failed = gate_of(reason)
+    return tuple(
         Gate(number, name, _result(number, failed, passed=passed, applies=number in applying))
         for number, name in enumerate(GATE_NAMES[:-1], 1)
     )
-    return Gates(dispatch, task.windows.of(dispatch.role), gates, semantic_subset)
 
 
 def entry_reason(scored: MemberOutcome | None, dispatch: Dispatch | None) -> Reason | None:
