@@ -2,85 +2,49 @@
 
 import asyncio
 import hashlib
+import socket
 
 import pytest
+from aiohttp.abc import AbstractResolver
+from aiohttp.abc import ResolveResult as Found
 from bittensor import http_auth
 from miner_servers import BOB, call_to, content, http_client, ok, raw_server, read_request
 from yarl import URL
 
-from validator.outgoing import opening
-from validator.outgoing.opening import first_of, open_wire
+from validator.outgoing.opening import open_wire
 from validator.outgoing.request import head_of
 
 
-class Network:
-    """Addresses that answer, refuse, or are silent until they are let go."""
+class Addresses(AbstractResolver):
+    """A name that has these addresses."""
 
-    def __init__(self, *refusing: str, silent: tuple[str, ...] = ()) -> None:
-        self.refusing, self.silent = refusing, silent
-        self.begun = asyncio.Event()
-        self.tried: list[str] = []
-        self.given_up: list[str] = []
-        self.dropped: list[str] = []
+    def __init__(self, *addresses: str) -> None:
+        self._addresses = addresses
 
-    async def connect(self, address: str) -> str:
-        self.tried.append(address)
-        self.begun.set()
-        if address in self.refusing:
-            raise ConnectionRefusedError(address)
-        if address in self.silent:
-            try:
-                await asyncio.Event().wait()
-            finally:
-                self.given_up.append(address)
-        return address
+    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC) -> list[Found]:
+        return [
+            {"hostname": host, "host": one, "port": port, "family": socket.AF_INET, "proto": 0, "flags": 0}
+            for one in self._addresses
+        ]
 
-    async def first(self, *addresses: str) -> str:
-        return await first_of(addresses, self.connect, self.dropped.append)
+    async def close(self) -> None:
+        """Nothing is held."""
 
 
-async def test_the_first_address_that_answers_is_taken_and_no_other_is_called() -> None:
-    network = Network()
-    assert await network.first("a", "b") == "a"
-    assert network.tried == ["a"]
+async def test_an_address_of_a_name_that_refuses_makes_room_for_the_next() -> None:
+    async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        await reader.read()
 
-
-async def test_one_that_refuses_makes_room_for_the_next_at_once() -> None:
-    network = Network("a", "b")
-    assert await network.first("a", "b", "c") == "c"
-    with pytest.raises(ConnectionRefusedError, match="b"):
-        await network.first("a", "b")
-
-
-async def test_one_that_is_silent_has_a_head_start_and_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "_HEAD_START_S", 0.001)
-    network = Network(silent=("a",))
-    assert await network.first("a", "b", "c") == "b"
-    assert (network.given_up, network.dropped) == (["a"], [])
-
-
-async def test_a_call_that_is_cancelled_leaves_no_attempt_behind() -> None:
-    network = Network(silent=("a", "b"))
-    waiting = asyncio.ensure_future(network.first("a", "b"))
-    await network.begun.wait()
-    waiting.cancel()
-    await asyncio.wait([waiting])
-    assert waiting.cancelled()
-    assert network.given_up == network.tried
-
-
-async def test_what_came_about_beside_the_first_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "_HEAD_START_S", 0.001)
-    both, network = asyncio.Event(), Network()
-
-    async def connect(address: str) -> str:
-        if address == "b":
-            both.set()
-        await both.wait()
-        return address
-
-    won = await first_of(("a", "b"), connect, network.dropped.append)
-    assert {won, *network.dropped} == {"a", "b"}
+    async with raw_server(silent) as axon:
+        url = URL(f"http://service.example:{axon.port}/")
+        wire = await open_wire(url, Addresses("127.0.0.2", "127.0.0.3", axon.ip))
+        try:
+            assert wire.transport is not None
+            assert wire.transport.get_extra_info("peername") == (axon.ip, axon.port)
+        finally:
+            wire.abort()
+        with pytest.raises(ConnectionRefusedError):
+            await open_wire(url, Addresses("127.0.0.2", "127.0.0.3"))
 
 
 async def test_without_a_resolver_a_name_is_not_called() -> None:

@@ -1,21 +1,19 @@
 """Opening the one connection of a call: to a literal address, or to the first that answers of a name's (RFC 8305)."""
 
 import asyncio
-import itertools
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import cache
 from ipaddress import ip_address
-from typing import Final, TypeVar
+from typing import Any, Final
 
+from aiohappyeyeballs import start_connection
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from validator.outgoing.wire import Wire
 
-T = TypeVar("T")
-_HEAD_START_S: Final = 0.25
+_HEAD_START_S: Final = 0.25  # of each address before the next
 
 
 async def open_wire(url: URL, resolver: AbstractResolver | None) -> Wire:
@@ -30,61 +28,21 @@ async def open_wire(url: URL, resolver: AbstractResolver | None) -> Wire:
     """
     host, port = url.raw_host or "", url.port or 0
     if _is_literal(host):
-        return await _open_one(host, port, url)
+        return await _open(url, host=host, port=port)
     if resolver is None:
         raise OSError("a name, where only an address may stand")
     found = await resolver.resolve(host, port, socket.AF_UNSPEC)
-    addresses = _by_turns([entry["host"] for entry in found])
-    return await first_of(addresses, lambda address: _open_one(address, port, url), Wire.abort)
+    infos = [
+        (entry["family"], socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (entry["host"], entry["port"])) for entry in found
+    ]
+    return await _open(url, sock=await start_connection(infos, happy_eyeballs_delay=_HEAD_START_S))
 
 
-async def first_of(addresses: Sequence[str], connect: Callable[[str], Awaitable[T]], drop: Callable[[T], object]) -> T:
-    """Return what `connect` returns first of the addresses; each is a quarter of a second ahead of the next.
-
-    Args:
-        addresses: at least one, the best first.
-        connect: tried on each, as soon as the one before has failed.
-        drop: called with what came about beside the first.
-
-    Raises:
-        OSError: all failed; that of the last one.
-    """
-    waiting, trying = list(addresses), set[asyncio.Future[T]]()
-    failure: BaseException = OSError("no address")
-    try:
-        while waiting or trying:
-            if waiting:
-                trying.add(asyncio.ensure_future(connect(waiting.pop(0))))
-            head_start = _HEAD_START_S if waiting else None
-            done, trying = await asyncio.wait(trying, timeout=head_start, return_when=asyncio.FIRST_COMPLETED)
-            won = [one for one in done if one.exception() is None]
-            for one in won[1:]:
-                drop(one.result())
-            if won:
-                return won[0].result()
-            failure = next((error for error in (one.exception() for one in done) if error is not None), failure)
-    finally:
-        await _give_up(trying, drop)
-    raise failure
-
-
-async def _give_up(trying: Collection[asyncio.Future[T]], drop: Callable[[T], object]) -> None:
-    for one in trying:
-        one.cancel()
-    if trying:
-        await asyncio.wait(trying)
-    for one in trying:
-        if not one.cancelled() and one.exception() is None:
-            drop(one.result())
-
-
-async def _open_one(address: str, port: int, url: URL) -> Wire:
+async def _open(url: URL, **where: Any) -> Wire:
     loop = asyncio.get_running_loop()
-    secure = url.scheme == "https"
-    name = (url.raw_host or "").rstrip(".") if secure else None
-    _, wire = await loop.create_connection(
-        lambda: Wire(loop), address, port, ssl=_tls() if secure else None, server_hostname=name
-    )
+    if url.scheme == "https":
+        where |= {"ssl": _tls(), "server_hostname": (url.raw_host or "").rstrip(".")}
+    _, wire = await loop.create_connection(lambda: Wire(loop), **where)
     return wire
 
 
@@ -106,11 +64,3 @@ def _is_literal(host: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _by_turns(addresses: Sequence[str]) -> list[str]:
-    """Return the addresses with their families by turns, that of the first one first."""
-    first = ":" in addresses[0]
-    own = [one for one in addresses if (":" in one) is first]
-    other = [one for one in addresses if (":" in one) is not first]
-    return [one for pair in itertools.zip_longest(own, other) for one in pair if one is not None]
