@@ -270,7 +270,7 @@ async def test_rounds_without_scores_are_reported_as_what_they_are(store: Store)
     await prepared(world)
     async with store.begin() as tx:
         key = await tx.dispatches.of_round(0)
-        await tx.dispatches.sent(key[0].key, world.clock.now())
+        await tx.arrivals.sent([key[0].key], world.clock.now())
     await resume_rounds(store, world.clock, VALIDATOR, world.gates, online)
     async with store.begin() as tx:
         reason = Reason.SKIPPED_NO_TASKS

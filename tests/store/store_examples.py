@@ -46,6 +46,8 @@ from validator.protocol.sssa import (
 )
 from validator.protocol.task import Truth
 from validator.store import DispatchKey, Store
+from validator.store.codec import compressed
+from validator.store.dispatch import Arrival
 from validator.store.records import RoundSummary
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -236,6 +238,10 @@ async def open_round(
     return frozen, plan
 
 
+def an_arrival(key: DispatchKey, seconds: float, status: int, body: bytes, received_at: datetime) -> Arrival:
+    return Arrival(key, seconds, status, compressed(body), len(body), received_at)
+
+
 async def answer_all(store: Store, plan: RoundPlan, failing: frozenset[str] = frozenset()) -> None:
     """Bring every dispatch of a round to an end: those of `failing` hotkeys were late, the others were accepted."""
     round_id = int(plan.round_id)
@@ -243,11 +249,13 @@ async def answer_all(store: Store, plan: RoundPlan, failing: frozenset[str] = fr
         for group in plan.groups:
             for hotkey, role in group.members:
                 key = DispatchKey(round_id, group.task_id, hotkey)
-                await tx.dispatches.sent(key, at(round_id))
+                await tx.arrivals.sent([key], at(round_id))
                 if hotkey in failing:
                     await tx.dispatches.failed(key, Reason.DEADLINE_LATE, seconds=90.0)
                 else:
-                    await tx.dispatches.answered(key, 12.0, 200, f"answer of {hotkey}".encode(), at(round_id + 12))
+                    await tx.arrivals.keep(
+                        [an_arrival(key, 12.0, 200, f"answer of {hotkey}".encode(), at(round_id + 12))]
+                    )
                     await tx.dispatches.judged(key, Reason.ACCEPTED, a_submission(key, role))
 
 

@@ -4,7 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 from sqlalchemy import func, select, update
-from store_examples import HOTKEYS, PYTHON, RAG, a_submission, answer_all, at, open_round, play_round, sha
+from store_examples import HOTKEYS, PYTHON, RAG, a_submission, an_arrival, answer_all, at, open_round, play_round, sha
 
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
@@ -20,7 +20,7 @@ async def _one_sent(store: Store) -> DispatchKey:
     _, plan = await open_round(store, 0, {PYTHON: HOTKEYS[:2]})
     key = DispatchKey(0, plan.groups[0].task_id, HOTKEYS[0])
     async with store.begin() as tx:
-        await tx.dispatches.sent(key, at(1))
+        await tx.arrivals.sent([key], at(1))
     return key
 
 
@@ -40,7 +40,7 @@ async def test_dispatches_are_planned_in_the_order_of_the_plan(store: Store) -> 
 async def test_a_body_comes_back_byte_for_byte(store: Store, body: bytes) -> None:
     key = await _one_sent(store)
     async with store.begin() as tx:
-        await tx.dispatches.answered(key, 12.25, 200, body, at(13))
+        await tx.arrivals.keep([an_arrival(key, 12.25, 200, body, at(13))])
     async with store.read() as tx:
         assert await tx.dispatches.answer_body(key) == body
         record = (await tx.dispatches.of_round(0))[0]
@@ -64,32 +64,23 @@ async def test_bodies_of_several_dispatches_are_read_together(store: Store) -> N
     assert found == {key: f"answer of {HOTKEYS[0]}".encode() for key in (keys[0], keys[5])}
 
 
-async def test_an_answer_without_a_body_keeps_none(store: Store) -> None:
-    key = await _one_sent(store)
-    async with store.begin() as tx:
-        await tx.dispatches.answered(key, 1.0, 200, None, at(2))
-    async with store.read() as tx:
-        assert await tx.dispatches.answer_body(key) is None
-        assert (await tx.dispatches.of_round(0))[0].body_bytes is None
-
-
 async def test_a_dispatch_goes_forward_only(store: Store) -> None:
     key = await _one_sent(store)
     async with store.begin() as tx:
         with pytest.raises(WrongStateError, match="is sent, not planned"):
-            await tx.dispatches.sent(key, at(2))
+            await tx.arrivals.sent([key], at(2))
         with pytest.raises(WrongStateError, match="is sent, not answered"):
             await tx.dispatches.judged(key, Reason.PARSE_SCHEMA)
-        await tx.dispatches.answered(key, 1.0, 200, b"{", at(2))
+        await tx.arrivals.keep([an_arrival(key, 1.0, 200, b"{", at(2))])
         with pytest.raises(WrongStateError, match="is answered, not sent"):
-            await tx.dispatches.answered(key, 1.0, 200, b"{", at(2))
+            await tx.arrivals.keep([an_arrival(key, 1.0, 200, b"{", at(2))])
         with pytest.raises(WrongStateError, match="is answered, not planned or sent"):
             await tx.dispatches.failed(key, Reason.DEADLINE_LATE)
         await tx.dispatches.judged(key, Reason.PARSE_SCHEMA, detail="unexpected end")
         with pytest.raises(WrongStateError, match="is failed, not answered"):
             await tx.dispatches.judged(key, Reason.ACCEPTED, a_submission(key))
         with pytest.raises(WrongStateError, match="is unknown"):
-            await tx.dispatches.sent(key._replace(hotkey="nobody"), at(2))
+            await tx.arrivals.sent([key._replace(hotkey="nobody")], at(2))
     async with store.read() as tx:
         record = (await tx.dispatches.of_round(0))[0]
     assert (record.state, record.reason, record.detail) == ("failed", "parse_schema", "unexpected end")
@@ -112,7 +103,7 @@ async def test_reasons_and_submissions_must_fit(store: Store) -> None:
         for reason in (Reason.ACCEPTED, Reason.SETTLED, Reason.BUG_CRASH):
             with pytest.raises(MismatchError, match="no gate's reason"):
                 await tx.dispatches.failed(key, reason)
-        await tx.dispatches.answered(key, 1.0, 200, b"{}", at(2))
+        await tx.arrivals.keep([an_arrival(key, 1.0, 200, b"{}", at(2))])
         with pytest.raises(MismatchError, match="no gate's reason"):
             await tx.dispatches.judged(key, Reason.ACCEPTED)
         with pytest.raises(MismatchError, match="a submission with the reason"):
@@ -144,7 +135,7 @@ async def test_what_came_back_is_read_as_the_results_of_the_round(store: Store) 
 async def test_an_answer_that_is_not_judged_is_in_no_list(store: Store) -> None:
     key = await _one_sent(store)
     async with store.begin() as tx:
-        await tx.dispatches.answered(key, 1.0, 200, b"{}", at(2))
+        await tx.arrivals.keep([an_arrival(key, 1.0, 200, b"{}", at(2))])
     async with store.read() as tx:
         assert await tx.submissions.results(0) == RoundResults((), (), raw=((None, None),))
 
@@ -152,7 +143,7 @@ async def test_an_answer_that_is_not_judged_is_in_no_list(store: Store) -> None:
 async def test_judging_again_after_a_crash_replaces_the_acceptance(store: Store) -> None:
     key = await _one_sent(store)
     async with store.begin() as tx:
-        await tx.dispatches.answered(key, 1.0, 200, b"{}", at(2))
+        await tx.arrivals.keep([an_arrival(key, 1.0, 200, b"{}", at(2))])
         await tx.dispatches.judged(key, Reason.ACCEPTED, a_submission(key))
         await tx.dispatches.judged(key, Reason.ACCEPTED_EARLY, a_submission(key))
     async with store.begin() as tx:

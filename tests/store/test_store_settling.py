@@ -7,6 +7,7 @@ from store_examples import (
     PYTHON,
     RAG,
     a_round,
+    an_arrival,
     an_outcome,
     answer_all,
     at,
@@ -67,9 +68,9 @@ async def test_a_round_cannot_settle_over_a_dispatch_of_unknown_fate(store: Stor
     key = DispatchKey(0, plan.groups[0].task_id, HOTKEYS[0])
     async with store.begin() as tx:
         if left != "planned":
-            await tx.dispatches.sent(key, at(0))
+            await tx.arrivals.sent([key], at(0))
         if left == "answered":
-            await tx.dispatches.answered(key, 1.0, 200, b"{}", at(1))
+            await tx.arrivals.keep([an_arrival(key, 1.0, 200, b"{}", at(1))])
     with pytest.raises(UnfinishedDispatchesError, match=f"miner-a is {left}"):
         await settle(store, plan)
     async with store.read() as tx:
@@ -80,7 +81,7 @@ async def test_a_void_task_takes_its_dispatches_with_it_and_the_others_settle(st
     _, plan = await open_round(store, 0, {PYTHON: HOTKEYS[:2], RAG: HOTKEYS[:2]})
     lost, kept = (group.task_id for group in plan.groups)
     async with store.begin() as tx:
-        await tx.dispatches.sent(DispatchKey(0, lost, HOTKEYS[0]), at(0))
+        await tx.arrivals.sent([DispatchKey(0, lost, HOTKEYS[0])], at(0))
         await tx.dispatches.failed(DispatchKey(0, lost, HOTKEYS[1]), Reason.DEADLINE_NO_AXON)
         for hotkey in HOTKEYS[:2]:
             await tx.dispatches.failed(DispatchKey(0, kept, hotkey), Reason.DEADLINE_CONNECT)
@@ -165,10 +166,10 @@ async def test_a_round_that_has_ended_does_not_change(store: Store) -> None:
     key = DispatchKey(0, plan.groups[0].task_id, HOTKEYS[0])
     async with store.begin() as tx:
         for change in (
-            tx.dispatches.sent(key, at(99)),
+            tx.arrivals.sent([key], at(99)),
             tx.dispatches.judged(key, Reason.PARSE_SCHEMA),
             tx.dispatches.failed(key, Reason.DEADLINE_LATE),
-            tx.dispatches.answered(key, 1.0, 200, b"late", at(99)),
+            tx.arrivals.keep([an_arrival(key, 1.0, 200, b"late", at(99))]),
             tx.dispatches.void_task(0, key.task_id, Reason.BUG_CRASH),
         ):
             with pytest.raises(AlreadySettledError):

@@ -12,17 +12,17 @@ from validator.kinds.interface import Request, Runner
 from validator.kinds.judging import Accepted, Expected, Judged, Key, expected_of, reject
 from validator.kinds.registry import kind_of
 from validator.miners.calls import MinerClient, Reply
-from validator.outgoing.body import Body
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundTask
 from validator.protocol.stalls import overlap
 from validator.rounds.attribution import Attribution, NetworkAway, StallsSince, network_there, no_stalls
 from validator.rounds.gatekeeper import Gatekeeper
+from validator.rounds.keeping import Keeping, Received
 from validator.rounds.prepare import Prepared
 from validator.rounds.sending import call_of, deadline_of, key_of, log_dispatch, requests_of
 from validator.rounds.settle import Returned
 from validator.sources import Clock
-from validator.store import PATIENCE_S, Store, Transaction
+from validator.store import PATIENCE_S, Store
 from validator.store.dispatch import DispatchKey
 from validator.store.errors import StoreLostError
 from validator.store.repositories.stalls import StallRecord
@@ -35,6 +35,7 @@ class _Collected:
     """What came back so far."""
 
     attribution: Attribution
+    keeping: Keeping
     judged: dict[Key, Judged] = field(default_factory=dict)
     alone: dict[Key, Reason] = field(default_factory=dict)
     failed: list[tuple[Expected[RoundTask], Reply]] = field(default_factory=list)
@@ -53,7 +54,6 @@ class Dispatcher:
         gates: where answers are judged.
         runners: by the kind's name, what runs answers that have to be run.
         stalls, away: what tells faults of the validator's from those of miners (D-26).
-        storing: held while an answer is read and stored.
     """
 
     client: MinerClient
@@ -63,7 +63,6 @@ class Dispatcher:
     runners: Mapping[str, Runner]
     stalls: StallsSince = no_stalls
     away: NetworkAway = network_there
-    storing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def dispatch(self, prepared: Prepared) -> Returned:
         """Send every planned dispatch at once; return when each has answered, failed or run into its deadline.
@@ -74,7 +73,7 @@ class Dispatcher:
             StoreAwayError: the database was away before anything was sent, and for too long.
             StoreLostError: the store must not be used any more.
         """
-        frozen, collected = prepared.frozen, _Collected(Attribution(self.stalls, self.away))
+        frozen, collected = prepared.frozen, _Collected(Attribution(self.stalls, self.away), Keeping(self.store))
         began = self.clock.monotonic()
         requests = await asyncio.to_thread(requests_of, prepared)
         planned = [
@@ -101,14 +100,9 @@ class Dispatcher:
 
     async def _mark_sent(self, frozen: RoundInput, planned: Sequence[Expected[RoundTask]]) -> None:
         """Note in one transaction that all of them go out now: what a crash finds so is void (D-6)."""
-        now = self.clock.now()
-
-        async def write(tx: Transaction) -> None:
-            for expected in planned:
-                await tx.dispatches.sent(key_of(frozen, expected), now)
-
+        keys, now = [key_of(frozen, expected) for expected in planned], self.clock.now()
         # Not later: what a snapshot says of miners' addresses grows old.
-        await self.store.lasting(write, patience_s=PATIENCE_S)
+        await self.store.lasting(lambda tx: tx.arrivals.sent(keys, now), patience_s=PATIENCE_S)
 
     async def _one(
         self, frozen: RoundInput, expected: Expected[RoundTask], request: Request, collected: _Collected
@@ -153,7 +147,7 @@ class Dispatcher:
         """Store what came and judge it, or that nothing did and whose fault that was."""
         attribution, deadline = collected.attribution, deadline_of(expected)
         if reply.reason is None:
-            judged = await self._keep_and_judge(key_of(frozen, expected), expected, reply, attribution)
+            judged = await self._keep_and_judge(key_of(frozen, expected), expected, reply, collected)
             if judged is None:
                 await self._void(frozen, expected, reply, collected, Reason.LOCAL_STALL, "while its plan was run")
                 return
@@ -243,29 +237,17 @@ class Dispatcher:
             await self.store.lasting(lambda tx: tx.stalls.put(frozen.index, records))
 
     async def _keep_and_judge(
-        self, key: DispatchKey, expected: Expected[RoundTask], reply: Reply, attribution: Attribution
+        self, key: DispatchKey, expected: Expected[RoundTask], reply: Reply, collected: _Collected
     ) -> Judged | None:
-        if reply.body is None:
-            raise RuntimeError("a reply without a reason has a body")
-        seconds, stalled = attribution.own_time(reply, expected.task.windows.of(expected.role).t_min)
-        with reply.body as received:
-            await self._keep(key, received, seconds, reply, stalled)
-            judged = await self.gates.judge(key, expected, received.read, seconds)
+        if reply.body is None or reply.status is None:
+            raise RuntimeError("a reply without a reason has a body and a status")
+        t_min = expected.task.windows.of(expected.role).t_min
+        seconds, stalled = collected.attribution.own_time(reply, t_min)
+        with reply.body as body:
+            at = self.clock.now()
+            await collected.keeping.keep(Received(key, seconds, reply.status, body, at, stalled, reply.raw))
+            judged = await self.gates.judge(key, expected, body.read, seconds)
         return judged if isinstance(judged, Judged) else await self._run(key, expected, judged, seconds)
-
-    async def _keep(self, key: DispatchKey, received: Body, seconds: float, reply: Reply, stalled: float) -> None:
-        """Store an answer; one at a time is in memory, however many wait for the store.
-
-        Those that wait have what `MEMORY_LIMIT` allows each in memory and the rest in a temporary file.
-        """
-        if reply.status is None:
-            raise RuntimeError("a reply without a reason has a status")
-        at, status = self.clock.now(), reply.status
-        async with self.storing:
-            body = await asyncio.to_thread(received.read)
-            await self.store.lasting(
-                lambda tx: tx.dispatches.answered(key, seconds, status, body, at, stalled=stalled, raw=reply.raw)
-            )
 
     async def _run(
         self, key: DispatchKey, expected: Expected[RoundTask], accepted: Accepted, seconds: float

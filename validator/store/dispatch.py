@@ -22,6 +22,30 @@ class DispatchKey(NamedTuple):
     hotkey: str
 
 
+class Arrival(NamedTuple):
+    """A whole response, to be kept before anything is read from it.
+
+    Attributes:
+        key: which dispatch.
+        seconds: first byte sent to last byte received.
+        status: of the response.
+        packed: the body, as `codec.compressed` makes it.
+        size: bytes of the body.
+        received_at: when the last byte came.
+        stalled: seconds that were measured beside `seconds`, while the validator stood still (D-26).
+        raw: what was made of the body's bytes as they arrived (D-28).
+    """
+
+    key: DispatchKey
+    seconds: float
+    status: int
+    packed: bytes
+    size: int
+    received_at: datetime
+    stalled: float = 0.0
+    raw: RawAnswer | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Dispatch:
     """A dispatch as it stands.

@@ -5,6 +5,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from validator.store.packing import Packing
 from validator.store.repositories.acts import OperatorActs
 from validator.store.repositories.agreements import Agreements
+from validator.store.repositories.arrivals import Arrivals
 from validator.store.repositories.bundles import Bundles
 from validator.store.repositories.capabilities import CapabilityDocuments
 from validator.store.repositories.chains import Chains
@@ -63,6 +64,7 @@ class Transaction:
         self.declarations = Declarations(connection, packing)
         self.exclusions = Exclusions(connection, packing)
         self.dispatches = Dispatches(connection, packing)
+        self.arrivals = Arrivals(connection, packing)
         self.submissions = Submissions(connection, packing)
         self.raw_answers = RawDigests(connection, packing)
         self.sssas = Sssas(connection, packing)

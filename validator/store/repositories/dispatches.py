@@ -1,9 +1,8 @@
-"""Dispatches: planned -> sent -> answered | failed, or void: alone (D-26), or with their task (D-6)."""
+"""Dispatches: planned -> sent -> answered (`Arrivals`) | failed, or void: alone (D-26), or with their task (D-6)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from sqlalchemy import ColumnElement, Row, Table, and_, func, select, tuple_, update
 
@@ -52,55 +51,6 @@ class Dispatches(Repository):
                 for task_id, skill_type, rank, (hotkey, role) in members
             ],
         )
-
-    async def sent(self, key: DispatchKey, at: datetime) -> None:
-        """Note that the first byte is about to leave.
-
-        Raises:
-            AlreadySettledError: its round has ended.
-            WrongStateError: it is not planned.
-        """
-        await self._move(key, ("planned",), {"state": "sent", "sent_at": at})
-
-    async def answered(  # noqa: PLR0913 - what is known of an answer
-        self,
-        key: DispatchKey,
-        seconds: float,
-        status: int,
-        body: bytes | None,
-        received_at: datetime,
-        *,
-        stalled: float = 0.0,
-        raw: RawAnswer | None = None,
-    ) -> None:
-        """Keep a whole response with its raw body, before anything is read from it.
-
-        Args:
-            key: which dispatch.
-            seconds: first byte sent to last byte received.
-            status: of the response.
-            body: as received; None where there is none to keep.
-            received_at: when the last byte came.
-            stalled: seconds that were measured beside those, while the validator stood still (D-26).
-            raw: what was made of the body's bytes as they arrived (D-28).
-
-        Raises:
-            AlreadySettledError: its round has ended.
-            WrongStateError: it is not sent.
-        """
-        values = {
-            "state": "answered",
-            "seconds": seconds,
-            "http_status": status,
-            "received_at": received_at,
-            "body_bytes": None if body is None else len(body),
-            "stalled": stalled or None,
-            "raw": raw,
-        }
-        await self._move(key, ("sent",), values)
-        if body is not None:
-            row = {**key._asdict(), "body": await self._packing.pack(body), "stored_at": received_at}
-            await self._insert(answers, [row])
 
     async def failed(  # noqa: PLR0913 - what is known of a failure
         self,
@@ -260,8 +210,16 @@ class Dispatches(Repository):
     async def _move(self, key: DispatchKey, allowed: Sequence[DispatchState], values: dict[str, Any]) -> None:
         open_round = select(rounds.c.round_id).where(rounds.c.round_id == key.round_id, rounds.c.state == "open")
         movable = and_(_at(dispatches, key), dispatches.c.state.in_(allowed), open_round.exists())
-        if await self._changed(update(dispatches).where(movable).values(values)):
-            return
+        if not await self._changed(update(dispatches).where(movable).values(values)):
+            await self.refuse(key, allowed)
+
+    async def refuse(self, key: DispatchKey, allowed: Sequence[DispatchState]) -> NoReturn:
+        """Say why a dispatch could not be moved on from one of the `allowed` states.
+
+        Raises:
+            AlreadySettledError: its round has ended.
+            WrongStateError: it is in none of them.
+        """
         await Tasks(self._connection, self._packing).require_open_round(key.round_id)
         state = await self._scalar(select(dispatches.c.state).where(_at(dispatches, key)))
         raise WrongStateError(

@@ -1,0 +1,114 @@
+"""Storing answers as they arrive: those that come while others are stored go into the next transaction together.
+
+A transaction costs the same for one answer as for fifty, and each waits for the disk. None is judged before it is
+stored, and what is stored is there after kill -9: an answer waits for no others that may still come.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from validator.outgoing.body import Body
+from validator.protocol.round import RawAnswer
+from validator.store import DispatchKey, Store
+from validator.store.codec import compressed
+from validator.store.dispatch import Arrival
+from validator.store.errors import AlreadySettledError, WrongStateError
+
+_MOST: Final = 64
+_MOST_BYTES: Final = 1024 * 1024  # of bodies in one transaction, unless the first alone is larger
+
+
+class Received(NamedTuple):
+    """An answer whose bytes are here: as `Arrival`, with the body as it came."""
+
+    key: DispatchKey
+    seconds: float
+    status: int
+    body: Body
+    received_at: datetime
+    stalled: float
+    raw: RawAnswer | None
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    received: Received
+    kept: bool = False
+
+
+@dataclass(slots=True)
+class Keeping:
+    """Stores the answers of one round.
+
+    However many wait for the store, those of one transaction are in memory; of the others what `MEMORY_LIMIT` allows
+    each, and the rest in temporary files.
+    """
+
+    store: Store
+    _waiting: deque[_Waiting] = field(default_factory=deque)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def keep(self, received: Received) -> None:
+        """Return once the answer is stored.
+
+        Raises:
+            StoreError: as `Store.lasting`; and where this answer, whatever the others are, cannot be stored.
+        """
+        one = _Waiting(received)
+        self._waiting.append(one)
+        try:
+            async with self._turn:
+                if not one.kept:
+                    await self._keep_some(one)
+        finally:
+            if not one.kept:
+                self._waiting.remove(one)
+
+    async def _keep_some(self, first: _Waiting) -> None:
+        """Store this answer, and with it those that wait behind it."""
+        some = self._some(first)
+        rows = await asyncio.to_thread(_packed, [one.received for one in some])
+        try:
+            await self._store(rows)
+        except (AlreadySettledError, WrongStateError):
+            if len(some) == 1:
+                raise
+            some = some[:1]  # what is wrong with one of them must not cost the others anything
+            await self._store(rows[:1])
+        for one in some:
+            one.kept = True
+            self._waiting.remove(one)
+
+    async def _store(self, rows: Sequence[Arrival]) -> None:
+        await self.store.lasting(lambda tx: tx.arrivals.keep(rows))
+
+    def _some(self, first: _Waiting) -> list[_Waiting]:
+        some, size = [first], first.received.body.size
+        for one in self._waiting:
+            if one is first:
+                continue
+            size += one.received.body.size
+            if len(some) == _MOST or size > _MOST_BYTES:
+                break
+            some.append(one)
+        return some
+
+
+def _packed(some: Sequence[Received]) -> list[Arrival]:
+    return [
+        Arrival(
+            one.key,
+            one.seconds,
+            one.status,
+            compressed(one.body.read()),
+            one.body.size,
+            one.received_at,
+            one.stalled,
+            one.raw,
+        )
+        for one in some
+    ]

@@ -1,0 +1,76 @@
+"""What a round's dispatches do together: they leave, and answers that arrive at the same time are kept."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import CursorResult, Update, bindparam, select, update
+
+from validator.store.dispatch import Arrival, DispatchKey, DispatchState
+from validator.store.errors import WrongStateError
+from validator.store.repositories.base import Repository
+from validator.store.repositories.dispatches import Dispatches
+from validator.store.repositories.tasks import Tasks
+from validator.store.tables import answers, dispatches, rounds
+
+_KEY: Final = ("round_id", "task_id", "hotkey")
+_OPEN: Final = select(rounds.c.round_id).where(rounds.c.round_id == dispatches.c.round_id, rounds.c.state == "open")
+_ONE: Final = update(dispatches).where(
+    *(dispatches.c[name] == bindparam(f"of_{name}") for name in _KEY), _OPEN.exists()
+)
+_SENT: Final = _ONE.where(dispatches.c.state == "planned").values(state="sent", sent_at=bindparam("sent_at"))
+_KEPT: Final = _ONE.where(dispatches.c.state == "sent").values(
+    state="answered",
+    **{name: bindparam(name) for name in ("seconds", "http_status", "received_at", "body_bytes", "stalled", "raw")},
+)
+
+
+class Arrivals(Repository):
+    """planned -> sent -> answered, of many dispatches of one round in few statements."""
+
+    async def sent(self, keys: Sequence[DispatchKey], at: datetime) -> None:
+        """Note that the first bytes of dispatches are about to leave, of all or none.
+
+        Raises:
+            AlreadySettledError: their round has ended.
+            WrongStateError: one of them is not planned.
+        """
+        await self._move(_SENT, keys, [{**_at(key), "sent_at": at} for key in keys], "planned")
+
+    async def keep(self, arrived: Sequence[Arrival]) -> None:
+        """Keep whole responses with their raw bodies, all or none, before anything is read from them.
+
+        Raises:
+            AlreadySettledError: their round has ended.
+            WrongStateError: one of them is not sent.
+        """
+        await self._move(_KEPT, [one.key for one in arrived], [_values(one) for one in arrived], "sent")
+        rows = [{**one.key._asdict(), "body": one.packed, "stored_at": one.received_at} for one in arrived]
+        await self._insert(answers, rows)
+
+    async def _move(
+        self, statement: Update, keys: Sequence[DispatchKey], rows: Sequence[Mapping[str, Any]], state: DispatchState
+    ) -> None:
+        result: CursorResult[Any] = await self._connection.execute(statement, rows)
+        missing = len(keys) - result.rowcount
+        if missing and len(keys) == 1:
+            await Dispatches(self._connection, self._packing).refuse(keys[0], (state,))
+        if missing:
+            await Tasks(self._connection, self._packing).require_open_round(keys[0].round_id)
+            raise WrongStateError(f"{missing} of {len(keys)} dispatches are not {state}")
+
+
+def _at(key: DispatchKey) -> dict[str, Any]:
+    return {f"of_{name}": value for name, value in key._asdict().items()}
+
+
+def _values(one: Arrival) -> dict[str, Any]:
+    return {
+        **_at(one.key),
+        "seconds": one.seconds,
+        "http_status": one.status,
+        "received_at": one.received_at,
+        "body_bytes": one.size,
+        "stalled": one.stalled or None,
+        "raw": one.raw,
+    }
