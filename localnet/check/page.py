@@ -33,7 +33,7 @@ def hotkey_hint(caller: str) -> str:
     """Return how a miner comes to answer the check."""
     return (
         f"asking as {caller}: the miner must answer this hotkey, as it does validators "
-        f"(`validator miner run --validator {caller}`)"
+        f"(`--validator {caller}` of the template and of `validator miner run`)"
     )
 
 

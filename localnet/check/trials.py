@@ -1,6 +1,7 @@
 """What a miner is sent: written bundles of the types it declares, whose truth is known, for both roles (SPEC 1, 13)."""
 
 import gzip
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Final, NamedTuple
@@ -177,7 +178,7 @@ def _of(skill_type: SkillType) -> tuple[WrittenBundle, ...]:
 def _filling(files: int, random: RandomBytes) -> Mapping[str, bytes]:
     """Return files that take a bundle of `files` files to its limits."""
     left = limits.MAX_BUNDLE_EXPANDED - _NOISE - _SPARE
-    large = {"attic/noise.bin": random.token(_NOISE)}
+    large = {"attic/noise.bin": hashlib.shake_256(random.token(NONCE_BYTES)).digest(_NOISE)}
     while left > 0:
         size = min(left, limits.MAX_BUNDLE_FILE)
         large[f"attic/zeros-{len(large)}.bin"] = bytes(size)

@@ -1,4 +1,4 @@
-"""`validator miner …`: one reference miner for local networks; for authors of miners a check."""
+"""`validator miner …`: one reference miner for local networks; for authors of miners a template and a check."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,7 +11,7 @@ from validator.cli.options import Config, Json
 from validator.protocol.skill_types import SkillType
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Reference miners for local networks; a check of anybody's."
+    no_args_is_help=True, rich_markup_mode=None, help="Reference miners for local networks; a template, a check."
 )
 
 
@@ -40,6 +40,14 @@ def run(  # noqa: PLR0913, PLR0917 - one for each option
 ) -> None:
     """Serve one reference miner with the hotkey of [wallet] until SIGTERM. It analyses bundles and executes none."""
     work.miner.run(config, behaviour, host, port, external_ip, external_port, validator, announce=announce)
+
+
+@app.command()
+def new(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Made; nothing in it is overwritten.")],
+) -> None:
+    """Write the template of a miner, a small one in Python that passes `validator miner check`."""
+    work.miner_new.new(folder)
 
 
 @app.command()

@@ -17,7 +17,7 @@ from cli_store import called
 from doc_pages import ROOT
 from shell_kit import PAGES, Command, blocks, commands, parse, prepare, prepared_store
 
-FROM_ZERO = r"README\.md|docs/tutorial-testnet\.md"
+FROM_ZERO = r"README\.md|docs/tutorial-(testnet|miner)\.md"
 
 
 class Left(NamedTuple):
@@ -33,6 +33,11 @@ LEFT = (
         r"docs/localnet\.md",
         r".*",
         "a chain node; tests/localnet/network/test_localnet_page.py runs every one, in memory or on SUBTENSOR_URL",
+    ),
+    Left(
+        r"docs/tutorial-miner\.md",
+        r"(validator miner|python) .*",
+        "a miner that serves; tests/localnet/miner/test_miner_tutorial.py follows the page",
     ),
     Left(r".*", r"docker.*", "a container engine; `make engine-test` runs images, tests/packaging reads the files"),
     Left(r".*", r"systemctl .*", "a host with systemd"),

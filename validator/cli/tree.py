@@ -305,7 +305,7 @@ TREE: Final = Group(
             "devnet", "Run simulated chain, local miners and the real validator together; then print what came of it."
         ),
         Lazy("localnet", "Whole local networks on a node of the chain."),
-        Lazy("miner", "Reference miners for local networks; a check of anybody's."),
+        Lazy("miner", "Reference miners for local networks; a template, a check."),
     ],
     _options(),
 )
