@@ -92,6 +92,17 @@ def _make_tables(url: str) -> None:
         pool.submit(asyncio.run, upgrade(url)).result()
 
 
+@pytest.fixture(scope="session")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite store with settled rounds and their log."""
+    from old_rounds import play  # noqa: PLC0415 - few rooms have use for it
+
+    file = tmp_path_factory.mktemp("played") / "store.sqlite"
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, play(f"sqlite:///{file}")).result()
+    return file
+
+
 @pytest.fixture
 def empty_sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/store.sqlite"

@@ -4,23 +4,17 @@ from pathlib import Path
 
 import pytest
 from old_store import VERSIONS, unpacked
-from sqlalchemy import delete, insert, select
 from store_examples import HOTKEYS, PYTHON, RAG, answer_all, at, open_round, play_round
-from store_migrating import migrate_to
+from store_migrating import as_older
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AgreementSample, FlagRaised
 from validator.store import DispatchKey, Store, open_store, upgrade
-from validator.store.connect import make_engine, writing
-from validator.store.copying import plain
 from validator.store.repositories.agreements import MAX_SAMPLES
 from validator.store.repositories.histories import MAX_ROLES
-from validator.store.tables import agreement_windows, histories, metadata
-from validator.store.urls import parse_url
 
 A, B, C, D, E = HOTKEYS
 BEFORE = "r0017"
-KEPT = (histories, agreement_windows)
 
 
 @pytest.fixture
@@ -55,16 +49,7 @@ async def test_an_upgrade_finds_what_would_have_been_kept(
     old = f"sqlite:///{tmp_path}/old.sqlite"
     if older == "postgres":
         old = request.getfixturevalue("empty_postgres_url")
-    await migrate_to(old, BEFORE)
-    reading, engine = make_engine(parse_url(sqlite_url), pooled=False), make_engine(parse_url(old), pooled=False)
-    async with reading.connect() as there, writing(engine).begin() as here:
-        for table in (plain(found) for found in metadata.sorted_tables if found not in KEPT):
-            await here.execute(delete(table))
-            rows = [row._asdict() for row in await there.execute(select(table))]
-            if rows:
-                await here.execute(insert(table), rows)
-    await reading.dispose()
-    await engine.dispose()
+    await as_older(sqlite_url, old, BEFORE)
     assert await upgrade(old) == "behind"
     async with open_store(sqlite_url) as store, store.read() as tx:
         roles, samples = await tx.histories.kept(), await tx.agreements.kept()

@@ -1,17 +1,18 @@
 """Code checks in both databases: ended once, entered once, and what an old store left deferred waits (SPEC 12)."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 from code_world import WHOLE, checks_of, code_world, judge_all
-from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
+from store_migrating import as_older
 from world import one_round
 
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
 from validator.store import Store, open_store, upgrade
 from validator.store.errors import MismatchError
-from validator.store.schema import VERSION_TABLE
 
 
 async def test_a_check_ends_once_and_comes_back_as_it_went_in(store: Store) -> None:
@@ -58,28 +59,16 @@ async def test_an_answer_is_queued_once(store: Store) -> None:
             await tx.code_checks.queue([one.queued._replace(check_id="another")], one.queued_at)
 
 
-async def test_what_an_older_version_left_deferred_waits_after_the_upgrade(store_url: str) -> None:
-    async with open_store(store_url) as store:
+async def test_what_an_older_version_left_deferred_waits_after_the_upgrade(
+    sqlite_url: str, empty_store_url: str, tmp_path: Path
+) -> None:
+    async with open_store(sqlite_url) as store:
         world = code_world(store)
         await one_round(world)
         await one_round(world)
         settled = [one.queued for number in range(2) for one in await checks_of(store, number)]
-        async with store.begin() as tx:
-            links = {"weight_submissions": "link", "weight_vectors": "link"}
-            told = {"dispatches": "raw", "rounds": "record_form", "flags": "told_in"}
-            for table, column in (links | told).items():
-                await tx.connection.execute(text(f"ALTER TABLE {table} RENAME COLUMN {column} TO made_since"))
-            cascade = " CASCADE" if store_url.startswith("postgres") else ""
-            for made_since in (
-                "code_checks",
-                "drains",
-                "weight_links",
-                "retired_tasks",
-                "histories",
-                "agreement_windows",
-            ):
-                await tx.connection.execute(text(f"DROP TABLE {made_since}{cascade}"))
-            await tx.connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = 'r0012'"))
+    older = f"sqlite:///{tmp_path}/older.sqlite" if empty_store_url.startswith("sqlite") else empty_store_url
+    store_url = await as_older(sqlite_url, older, "r0012")
     assert await upgrade(store_url) == "behind"
     async with open_store(store_url) as store:
         found = [one for number in range(2) for one in await checks_of(store, number)]

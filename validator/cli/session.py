@@ -44,7 +44,7 @@ def _in_store(config: Path | None, work: Callable[[Transaction, Settings], Await
     creator = None if write else inline_creator(parse_url(url))  # nobody else has work for the loop
 
     async def run() -> T:
-        opening = open_store(url, async_creator_fn=creator)
+        opening = open_store(url, async_creator_fn=creator, archive=settings.store.archive)
         async with opening as store, store.begin() if write else store.read() as tx:
             await require_known_version(tx)
             return await work(tx, settings)

@@ -214,6 +214,11 @@ DB: Final = Group(
             "validator.cli.db_size:prune_",
         ),
         Lazy(
+            "archive",
+            "Take old, wholly settled rounds out of the store into signed files, which every reader still finds.",
+            "validator.cli.db_archive:archive",
+        ),
+        Lazy(
             "forecast",
             "Say how large the store is, what a round adds to each table, and what a year of rounds comes to.",
             "validator.cli.db_size:forecast_",

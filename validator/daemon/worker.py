@@ -67,6 +67,7 @@ class Outfit:
         concurrency: so many tries at the same time.
         sandbox: where strangers' images run; None where no kind needs it.
         code: where the code of plans is judged; None where no kind needs it.
+        archive: the folder with the files of old rounds, for replays.
         heartbeat_s: between two signs of life; far less than the validator takes a worker for lost after.
     """
 
@@ -77,6 +78,7 @@ class Outfit:
     sandbox: Sandbox | None
     heartbeat_s: float = 10.0
     code: CodeSandbox | None = None
+    archive: Path | None = None
 
 
 def run_worker(settings: Settings, kinds: Collection[str], concurrency: int, signals: Signals) -> int:
@@ -104,7 +106,8 @@ def run_worker(settings: Settings, kinds: Collection[str], concurrency: int, sig
     code = open_code_sandbox(settings.sandbox, sandbox) if CODE in kinds else None
     if CODE in kinds and code is None:
         raise QueueSettingsError(f"{CODE} needs the image that judges it: name it in sandbox.runner")
-    outfit = Outfit(name, settings.store.url.reveal(), kinds, concurrency, sandbox, code=code)
+    store = settings.store
+    outfit = Outfit(name, store.url.reveal(), kinds, concurrency, sandbox, code=code, archive=store.archive)
     return asyncio.run(serve(outfit, signals))
 
 
@@ -198,7 +201,7 @@ def _workers(  # noqa: PLR0913, PLR0917 - the parts of which they are made
         code = CodeWork(store, outfit.code, clock, board)
         found.append(make(works=[code], fit=fit, able=lambda: not board.stands("code_waits")))
     if REPLAY in outfit.kinds:
-        errand = ReplayErrand(outfit.url, Results(jobs, REPLAY), outfit.concurrency)
+        errand = ReplayErrand(outfit.url, Results(jobs, REPLAY), outfit.concurrency, outfit.archive)
         stack.callback(errand.close)
         found.append(make(errands=[errand]))
     return found

@@ -4,6 +4,8 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -16,9 +18,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from validator.protocol import typed
 from validator.protocol.receipt import wrapped
 from validator.protocol.text import printable
+from validator.store.archive.checking import archive_faults, archived_rounds
 from validator.store.codec import expanded
-from validator.store.errors import DamagedError
+from validator.store.errors import ArchivedError, ArchiveError, DamagedError
 from validator.store.packing import Packing
+from validator.store.repositories.base import place_of
 from validator.store.schema import VERSION_TABLE
 from validator.store.tables import (
     bundles,
@@ -45,8 +49,8 @@ class Check:
     """One thing that was looked at.
 
     Attributes:
-        name: `pages`, `tables`, `references`, `digests`, `receipts` or `kept`.
-        looked: how many: lines of SQLite's own report, tables, references, documents, receipts, pairs.
+        name: `pages`, `tables`, `references`, `digests`, `receipts`, `kept` or `archives`.
+        looked: how many: lines of SQLite's own report, tables, references, documents, receipts, pairs, archived rounds.
         faults: what is wrong, printable; at most `FAULTS_SHOWN`.
         more: how many faults are not among them.
     """
@@ -90,13 +94,14 @@ _DIGESTED: Final[Sequence[_Digested]] = (
 )
 
 
-async def checks(connection: AsyncConnection) -> AsyncIterator[Check]:
+async def checks(connection: AsyncConnection, archive: Path | None = None) -> AsyncIterator[Check]:
     """Yield each check as it is done. Where the file itself is damaged nothing else is looked at.
 
     What was changed and fits its digests all the same shows only when rounds are computed again (`validator replay`).
 
     Args:
         connection: a read transaction of a store whose tables are of this version.
+        archive: the folder with the files of old rounds; without it these are not looked at.
     """
     if connection.dialect.name == "sqlite":
         pages = await _guarded("pages", connection, _pages)
@@ -108,6 +113,7 @@ async def checks(connection: AsyncConnection) -> AsyncIterator[Check]:
     yield await _guarded("digests", connection, _digests)
     yield await _guarded("receipts", connection, _receipts)
     yield await _guarded("kept", connection, _kept)
+    yield await _guarded("archives", connection, partial(_archives, archive))
 
 
 async def _guarded(name: str, connection: AsyncConnection, look: Callable[[AsyncConnection, Check], Any]) -> Check:
@@ -220,7 +226,7 @@ async def _receipts(connection: AsyncConnection, check: Check) -> None:
                     check.fault(f"{name} is not what sha256 names")
                 if (link.sequence, link.previous) != (row.sequence, before) or row.sequence != check.looked:
                     check.fault(f"{name} does not follow the one before")
-                if link.round is not None and await _lines(connection, row.round_id) != link.round.lines:
+                if link.round is not None and not await _held(connection, row.round_id, link.round):
                     check.fault(f"{name} names another outcome or other proofs than round {row.round_id} has")
                 if link.weights is not None and row.vector != link.weights.sha256:
                     check.fault(f"{name} names another vector than is stored for it")
@@ -243,6 +249,20 @@ async def _kept(connection: AsyncConnection, check: Check) -> None:
             if kept.get((hotkey, skill_type)) != computed.get((hotkey, skill_type)):
                 told = f"{table} of {hotkey}, {skill_type} does not follow from the rounds"
                 check.fault(f"{told}: `validator db check --rebuild`")
+
+
+async def _archives(archive: Path | None, connection: AsyncConnection, check: Check) -> None:
+    check.looked = await archived_rounds(connection)
+    for fault in await archive_faults(connection, archive):
+        check.fault(fault)
+
+
+async def _held(connection: AsyncConnection, round_id: int, end: _End) -> bool:
+    """Whether a round has the lines that its receipt names, as far as they can be read from here."""
+    try:
+        return await _lines(await place_of(connection, round_id), round_id) == end.lines
+    except (ArchivedError, ArchiveError):
+        return True  # what is wrong with a file is told of the archives
 
 
 async def _lines(connection: AsyncConnection, round_id: int) -> _Lines | None:

@@ -62,6 +62,16 @@ def expanded(blob: bytes, most: int = MOST) -> bytes:
     return data
 
 
+def stands_alone(blob: bytes) -> bool:
+    """Whether these bytes look like what `compressed` made, of this program or an older one."""
+    if blob[: len(_FRAME)] != _FRAME:
+        return blob[:1] == b"\x78"
+    try:
+        return bool(zstandard.get_frame_parameters(blob).dict_id)
+    except zstandard.ZstdError:
+        return False
+
+
 def compressed_after(data: bytes, base: bytes, level: int) -> bytes:
     """Return `data` as what differs from `base`: `expanded_after` needs the same."""
     prefix = zstandard.ZstdCompressionDict(base, dict_type=zstandard.DICT_TYPE_RAWCONTENT)

@@ -1,7 +1,7 @@
-"""Opening a store, and its transactions."""
+"""An open store, and its transactions."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -12,16 +12,18 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from validator.protocol.text import printable
-from validator.store.connect import AsyncCreator, make_engine, only_there, reading, use_wal, writing
-from validator.store.errors import SchemaStateError, StoreAwayError, StoreBusyError, StoreError, StoreLostError
+from validator.store.archive.shelf import ReadPlaces, Shelf
+from validator.store.connect import reading, writing
+from validator.store.errors import StoreAwayError, StoreBusyError, StoreError, StoreLostError
 from validator.store.lasting import Patience
-from validator.store.locks import FileLock, NoLock, WriterLock, take_lock, take_turn
+from validator.store.locks import NoLock, WriterLock, take_turn
 from validator.store.packing import Packing
 from validator.store.place import Place
-from validator.store.schema import SchemaState, require_place, state_of, unreachable, upgrade_unlocked
+from validator.store.repositories.base import PLACES
+from validator.store.schema import unreachable
 from validator.store.transaction import Transaction
 from validator.store.trouble import reading_only, told
-from validator.store.urls import StoreUrl, parse_url
+from validator.store.urls import StoreUrl
 
 T = TypeVar("T")
 _PROBE: Final = {"room": "x" * 8192}
@@ -36,6 +38,7 @@ class Store:
         lock: the claim to write, or none.
         packing: how documents become bytes.
         place: watches the file of a SQLite store that is written.
+        archive: the folder with the files of old rounds.
 
     Attributes:
         tell: called with every trouble that a lasting write meets.
@@ -43,8 +46,14 @@ class Store:
 
     tell: Callable[[StoreAwayError], None]
 
-    def __init__(
-        self, engine: AsyncEngine, url: StoreUrl, lock: WriterLock, packing: Packing, place: Place | None = None
+    def __init__(  # noqa: PLR0913, PLR0917 - what opening has made
+        self,
+        engine: AsyncEngine,
+        url: StoreUrl,
+        lock: WriterLock,
+        packing: Packing,
+        place: Place | None = None,
+        archive: Path | None = None,
     ) -> None:
         self._engine = engine
         self._writing = writing(engine)
@@ -53,6 +62,7 @@ class Store:
         self._lock = lock
         self._packing = packing
         self._place = place
+        self._shelf = Shelf(archive)
         self._patience = Patience()
         self.tell = lambda _: None
         self._turn = asyncio.Lock()
@@ -147,14 +157,19 @@ class Store:
     async def read(self) -> AsyncIterator[Transaction]:
         """One read transaction: a single consistent view, not disturbed by a writer and not able to write.
 
+        Rounds that are in archive files are read from there, if the store was opened with their folder.
+
         Raises:
             StoreAwayError: the database is gone; StoreUnreachableError when it was before.
             StoreDamagedError: the file is.
         """
         try:
             async with AsyncExitStack() as stack:
+                places = ReadPlaces(self._shelf)
+                stack.push_async_callback(places.close)
                 try:
                     connection = await stack.enter_async_context(self._reading.begin())
+                    connection = await connection.execution_options(**{PLACES: places})
                 except DBAPIError as error:
                     trouble = told(self._url, error)
                     raise trouble if isinstance(trouble, StoreLostError) else unreachable(self._url, error) from None
@@ -179,6 +194,7 @@ class Store:
     async def close(self) -> None:
         """Close all connections, then give up the writer lock."""
         try:
+            await self._shelf.close()
             await self._engine.dispose()
         finally:
             await self._lock.release()
@@ -200,107 +216,3 @@ def _bytes_of(path: Path) -> int:
     """Return the size of the file, its log and its index of that; what is not there takes nothing."""
     files = (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm")))
     return sum(file.stat().st_size for file in files if file.exists())
-
-
-class Opening:
-    """What `open_store` returns: `store = await …` (then close it), or `async with … as store`."""
-
-    def __init__(
-        self,
-        url: str,
-        *,
-        writer: bool,
-        create: bool,
-        async_creator_fn: AsyncCreator | None,
-        connections: int | None,
-    ) -> None:
-        self._url = url
-        self._writer = writer
-        self._create = create
-        self._creator = async_creator_fn
-        self._connections = connections
-        self._store: Store | None = None
-
-    def __await__(self) -> Generator[object, None, Store]:
-        return self._open().__await__()
-
-    async def __aenter__(self) -> Store:
-        self._store = await self._open()
-        return self._store
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._store is not None:
-            await self._store.close()
-
-    async def _open(self) -> Store:
-        url = parse_url(self._url)
-        require_place(url)
-        try:
-            lock = await take_lock(url) if self._writer else NoLock()
-            async with AsyncExitStack() as stack:
-                stack.push_async_callback(lock.release)
-                await self._settle_schema(url)
-                if self._writer:
-                    await use_wal(url)
-                engine = make_engine(url, async_creator_fn=self._creator, connections=self._connections)
-                stack.push_async_callback(engine.dispose)
-                place = Place(url.path) if self._writer and url.path is not None else None
-                if place is not None:
-                    only_there(engine, place.require)
-                store = Store(engine, url, lock, Packing(threads=self._creator is None), place)
-                if place is not None:
-                    await store.hold()
-                if isinstance(lock, FileLock):
-                    lock.made()
-                stack.pop_all()
-                return store
-        except (DBAPIError, OSError) as error:
-            raise unreachable(url, error) from None
-
-    async def _settle_schema(self, url: StoreUrl) -> None:
-        state = await state_of(url, self._creator)
-        if state == "empty" and self._create:
-            await upgrade_unlocked(url, self._creator)
-        elif state != "current":
-            there = url.path is None or url.path.exists()
-            raise SchemaStateError(f"{url.shown} {_ADVICE[state] if there else _NOT_THERE}")
-
-
-# A wrong path looks like this, too: making tables there would hide it.
-_NOT_THERE: Final = "is not there: correct store.url, or make it with `validator run` or `validator db upgrade`"
-_ADVICE: dict[SchemaState, str] = {
-    "empty": "is empty: make its tables with `validator db upgrade`",
-    "behind": "is behind this program: stop the validator, make a backup, then run `validator db upgrade`",
-    "ahead": "is newer than this program, which `validator db upgrade` cannot undo: install the version that made it,"
-    " or restore the backup that was made before its upgrade",
-}
-
-
-def open_store(
-    url: str,
-    *,
-    writer: bool = False,
-    create: bool = False,
-    async_creator_fn: AsyncCreator | None = None,
-    connections: int | None = None,
-) -> Opening:
-    """Return an opening: `async with` it, or `await` it and close the store yourself.
-
-    Args:
-        url: `sqlite:///path`, `sqlite+aiosqlite:///path`, `postgresql://…` or `postgresql+psycopg://…`.
-        writer: claim to be the store's only validator until it is closed. Without it, `begin` still works, for single
-            administrative changes.
-        create: make the tables of an empty database.
-        async_creator_fn: SQLite only; makes connections that do not use threads, for virtual time. Large documents
-            then stay on the loop's thread too.
-        connections: Postgres only; of one of many processes: at most so many.
-
-    Raises:
-        StoreUrlError: not such a url.
-        StoreUnreachableError: the database cannot be opened.
-        StoreLockedError: `writer` was asked for and another process is it.
-        SchemaStateError: the tables are missing, behind or ahead; the message says what to do.
-    """
-    return Opening(url, writer=writer, create=create, async_creator_fn=async_creator_fn, connections=connections)

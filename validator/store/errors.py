@@ -111,3 +111,11 @@ class StoreEncodingError(StoreError):
 
 class CopyError(StoreError):
     """The copy is not what was copied."""
+
+
+class ArchiveError(StoreError):
+    """An archive file cannot be used."""
+
+
+class ArchivedError(StoreError):
+    """The round is archived."""

@@ -98,7 +98,7 @@ def expected(size: TableSize, pace: Pace, kept_days: int | None) -> TableForecas
 
 async def _pace(connection: AsyncConnection) -> Pace:
     r = rounds.c
-    begun = r.input.is_not(None)
+    begun = r.input_sha256.is_not(None)
     statement = select(func.count(), func.min(r.started_at), func.max(r.started_at)).where(begun)
     many, first, last = (await connection.execute(statement)).one()
     newest = select(r.started_at).where(begun).order_by(r.round_id.desc()).limit(_NEWEST)

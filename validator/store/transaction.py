@@ -5,6 +5,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from validator.store.packing import Packing
 from validator.store.repositories.acts import OperatorActs
 from validator.store.repositories.agreements import Agreements
+from validator.store.repositories.archives import Archives
 from validator.store.repositories.arrivals import Arrivals
 from validator.store.repositories.bundles import Bundles
 from validator.store.repositories.capabilities import CapabilityDocuments
@@ -85,3 +86,4 @@ class Transaction:
         self.reruns = Reruns(connection, packing)
         self.code_checks = CodeChecks(connection, packing)
         self.retention = Retention(connection, packing)
+        self.archives = Archives(connection, packing)

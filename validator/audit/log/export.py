@@ -83,7 +83,7 @@ async def _round_lines(tx: Transaction, end: RoundEnd, truths: Truths) -> AsyncI
             yield line("sssa", submission.sssa)
     if lines.outcome is not None:
         yield _held(end, "outcome", lines.outcome, await _outcome(tx, round_id, {one["task_id"] for one in told}))
-    packed = await tx.proofs.packed(*(note.task_id for note in lines.proofs))
+    packed = await tx.proofs.packed(round_id, *(note.task_id for note in lines.proofs))
     for note in lines.proofs:
         row = packed.get(note.task_id)
         proof = b"" if row is None else wrapped("proof", (await tx.proofs.unpacked(row)).document)

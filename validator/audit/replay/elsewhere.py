@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -43,11 +44,13 @@ class ReplayErrand:
         results: where to.
         processes: so many at the same time, which end with this one. Threads would not do: msgspec prepares a type when
             it is first used, and two threads that do so at once crash.
+        archive: the folder with the files of old rounds.
     """
 
     url: str
     results: Results
     processes: int
+    archive: Path | None = None
     name: str = KIND
     _pool: ProcessPoolExecutor | None = field(init=False, default=None)
 
@@ -58,7 +61,9 @@ class ReplayErrand:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.processes, context, _end_with_parent)
         try:
-            replays = await asyncio.get_running_loop().run_in_executor(self._pool, replay_batch, self.url, ids)
+            replays = await asyncio.get_running_loop().run_in_executor(
+                self._pool, replay_batch, self.url, ids, self.archive
+            )
         except BrokenProcessPool:
             self._pool = None
             raise

@@ -13,6 +13,7 @@ from validator.protocol.text import printable
 from validator.scoring import Version, version
 from validator.store import Transaction
 from validator.store.code_check import CodeCheck, QueuedCheck
+from validator.store.errors import ArchivedError, ArchiveError
 from validator.store.records import StoredRound
 
 
@@ -103,6 +104,8 @@ async def _score(tx: Transaction, filled: FilledQuality, answered: _Answered) ->
     task = next((task for task in tasks if task.task_id == filled.task_id), None)
     try:
         results = await tx.submissions.results(int(filled.round_id), [filled.task_id])
+    except (ArchivedError, ArchiveError):
+        raise
     except ValidatorError as error:
         return printable(str(error))
     ran = results.answers(filled.task_id, WorkflowSubmission)

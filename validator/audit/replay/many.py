@@ -5,6 +5,7 @@ import multiprocessing
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, Self
 
 from sqlalchemy.exc import DBAPIError
@@ -24,7 +25,7 @@ async def round_ids(tx: Transaction, since: int = 0) -> tuple[int, ...]:
     return await tx.rounds.ids(since)
 
 
-def replay_rounds(url: str, ids: Sequence[int], jobs: int = 1) -> Iterator[RoundReplay]:
+def replay_rounds(url: str, ids: Sequence[int], jobs: int = 1, archive: Path | None = None) -> Iterator[RoundReplay]:
     """Yield the replay of each round in the order of `ids`; those that are not in the store are left out.
 
     Each round is read in one transaction of its own, so a validator may be running.
@@ -33,18 +34,19 @@ def replay_rounds(url: str, ids: Sequence[int], jobs: int = 1) -> Iterator[Round
         url: the store.
         ids: which rounds.
         jobs: processes; 1 does it in this one.
+        archive: the folder with the files of old rounds.
 
     Raises:
         StoreError: the store cannot be used.
     """
     batches = batches_of(ids)
     if jobs == 1:
-        with Replayer(url) as replayer:
+        with Replayer(url, archive) as replayer:
             for batch in batches:
                 yield from replayer.replays(batch)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(batches) or 1), context, _open_here, (url,)) as pool:
+    with ProcessPoolExecutor(min(jobs, len(batches) or 1), context, _open_here, (url, archive)) as pool:
         running = [pool.submit(_replay_here, batch) for batch in batches]
         try:
             for future in running:
@@ -58,9 +60,9 @@ def batches_of(ids: Sequence[int]) -> list[Sequence[int]]:
     return [ids[i : i + _BATCH] for i in range(0, len(ids), _BATCH)]
 
 
-def replay_batch(url: str, ids: Sequence[int]) -> list[RoundReplay]:
+def replay_batch(url: str, ids: Sequence[int], archive: Path | None = None) -> list[RoundReplay]:
     """Return the replays of a few rounds."""
-    with Replayer(url) as replayer:
+    with Replayer(url, archive) as replayer:
         return replayer.replays(ids)
 
 
@@ -70,9 +72,11 @@ class Replayer:
 
     Args:
         url: of the store.
+        archive: the folder with the files of old rounds.
     """
 
     url: str
+    archive: Path | None = None
     _runner: asyncio.Runner = field(init=False, default_factory=asyncio.Runner)
     _store: Store | None = field(init=False, default=None)
 
@@ -97,7 +101,8 @@ class Replayer:
 
     async def _replays(self, ids: Sequence[int]) -> list[RoundReplay]:
         if self._store is None:
-            self._store = await open_store(self.url, async_creator_fn=inline_creator(parse_url(self.url)))
+            creator = inline_creator(parse_url(self.url))
+            self._store = await open_store(self.url, async_creator_fn=creator, archive=self.archive)
         found = []
         for round_id in ids:
             async with self._store.read() as tx:
@@ -108,8 +113,8 @@ class Replayer:
 _here: list[Replayer] = []  # of a process of the pool, which ends with it
 
 
-def _open_here(url: str) -> None:
-    _here.append(Replayer(url))
+def _open_here(url: str, archive: Path | None) -> None:
+    _here.append(Replayer(url, archive))
 
 
 def _replay_here(ids: Sequence[int]) -> list[RoundReplay]:

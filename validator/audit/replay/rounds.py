@@ -37,7 +37,7 @@ from validator.scoring import UnknownScoringVersionError, Version, version
 from validator.store import DispatchKey, Transaction
 from validator.store.code_check import queued_checks
 from validator.store.dispatch import Dispatch
-from validator.store.errors import DamagedError
+from validator.store.errors import ArchivedError, ArchiveError, DamagedError
 from validator.store.records import RoundRecord
 from validator.store.rerun import QueuedRerun, queued_reruns
 
@@ -222,6 +222,8 @@ class _Replay:
         """Hold the late qualities that the round entered against its input, and those against the answers' rounds."""
         try:
             self.found.extend([difference async for difference in filled_differences(self.tx, frozen)][:1])
+        except (ArchivedError, ArchiveError):
+            raise
         except Exception as error:  # noqa: BLE001 - altered inputs may break any rule that honest ones keep
             self._note(
                 Difference("input.filled", f"cannot be recomputed: {type(error).__name__} {printable(str(error))}")
@@ -234,7 +236,7 @@ class _Replay:
         """Hold the stored proofs, one unpacked at a time, against those made again in the form they have."""
         digests: dict[str, str] = {}
         task_ids = [group.task_id for group in settled[3].groups]
-        packed = await self.tx.proofs.packed(*task_ids)
+        packed = await self.tx.proofs.packed(self.round_id, *task_ids)
         for task_id in task_ids:
             stored = await stored_proof(self.tx, task_id, packed.get(task_id))
             again = self._computed("proofs", partial(proof_again, settled, task_id, queued, stored.version))

@@ -35,13 +35,14 @@ def backup(file: Path, config: Path | None, *, as_json: bool) -> None:
 
 def restore(file: Path, config: Path | None, rounds: int, *, as_json: bool) -> None:
     """Put a backup in the place of a store that is not there. Exit 1: its newest rounds differ, nothing is put."""
-    url = settings_of(config).store.url
+    settings = settings_of(config)
+    url = settings.store.url
     with restoring(file, url.get_secret_value()) as waiting:
         ids = asyncio.run(_newest(waiting.url, rounds))
         summary = Summary()
         replays: list[RoundReplay] = []
         with progress("replaying", len(ids)) as advance:
-            for replayed in replay_rounds(waiting.url, ids):
+            for replayed in replay_rounds(waiting.url, ids, archive=settings.store.archive):
                 replays.append(replayed)
                 summary.add(replayed)
                 advance()

@@ -16,8 +16,9 @@ from validator.store.checking import Check, checks
 
 def check(config: Path | None, *, as_json: bool, rebuild: bool) -> None:
     """Look for damage: pages, tables, references, digests, the log. Exit 1: there is some; 17: in the file itself."""
-    url = settings_of(config).store.url
-    found = asyncio.run(_checks(url.get_secret_value(), rebuild=rebuild))
+    store = settings_of(config).store
+    url = store.url
+    found = asyncio.run(_checks(url.get_secret_value(), store.archive, rebuild=rebuild))
     if as_json:
         print_json({"location": str(url), "sound": not any(one.faults for one in found), "checks": found})
     else:
@@ -35,10 +36,10 @@ def check(config: Path | None, *, as_json: bool, rebuild: bool) -> None:
         raise typer.Exit(Exit.STORE_DAMAGED if "pages" in faulty else EXIT_NO)
 
 
-async def _checks(url: str, *, rebuild: bool) -> list[Check]:
+async def _checks(url: str, archive: Path | None, *, rebuild: bool) -> list[Check]:
     if rebuild:
         async with open_store(url, writer=True) as store, store.begin() as tx:
             await tx.histories.rebuild()
             await tx.agreements.rebuild()
-    async with open_store(url) as store, store.read() as tx:
-        return [one async for one in checks(tx.connection)]
+    async with open_store(url, archive=archive) as store, store.read() as tx:
+        return [one async for one in checks(tx.connection, archive)]

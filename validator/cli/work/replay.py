@@ -34,9 +34,10 @@ def replay(  # noqa: PLR0913 - each is an option
     if distributed and jobs != 1:
         raise typer.BadParameter("--jobs is of this machine, --distributed of others: say one of them")
     summary = Summary()
-    url = settings_of(config).store.url.get_secret_value()
+    store = settings_of(config).store
+    url = store.url.get_secret_value()
     with progress("replaying", len(ids)) as advance:
-        for replayed in replay_elsewhere(url, ids) if distributed else replay_rounds(url, ids, jobs):
+        for replayed in replay_elsewhere(url, ids) if distributed else replay_rounds(url, ids, jobs, store.archive):
             print_replay(replayed, as_json=as_json)
             summary.add(replayed)
             advance()

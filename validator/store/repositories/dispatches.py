@@ -165,7 +165,7 @@ class Dispatches(Repository):
 
     async def of_round(self, round_id: int) -> tuple[Dispatch, ...]:
         """Return a round's dispatches, without scores, in plan order: primaries by rank, then auditors by draw."""
-        return tuple(_dispatch(row) for row in await self._all_of(round_id, _OF_ROUND))
+        return tuple(_dispatch(row) for row in await self._rows_of(round_id, _OF_ROUND))
 
     async def scored(self, round_id: int) -> tuple[Dispatch, ...]:
         """Return `of_round` with what each came to, as far as that is stored."""
@@ -178,7 +178,7 @@ class Dispatches(Repository):
 
     async def get(self, key: DispatchKey) -> Dispatch | None:
         """Return one dispatch, None if it was never planned."""
-        row = await self._first(select(dispatches).where(_at(dispatches, key)))
+        row = next(iter(await self._rows_of(key.round_id, select(dispatches).where(_at(dispatches, key)))), None)
         return None if row is None else _dispatch(row)
 
     async def answer_body(self, key: DispatchKey) -> bytes | None:
@@ -187,7 +187,7 @@ class Dispatches(Repository):
         Raises:
             DamagedError: what is stored is not what was stored.
         """
-        blob = await self._scalar(select(answers.c.body).where(_at(answers, key)))
+        blob = await self._scalar_of(key.round_id, select(answers.c.body).where(_at(answers, key)))
         return None if blob is None else await self._packing.unpack(blob)
 
     async def answer_bodies(self, keys: Sequence[DispatchKey]) -> dict[DispatchKey, bytes | DamagedError]:
@@ -198,7 +198,7 @@ class Dispatches(Repository):
         statement = select(answers).where(answers.c.round_id == keys[0].round_id, names)
         return {
             DispatchKey(row.round_id, row.task_id, row.hotkey): await self._body(row.body)
-            for row in await self._all(statement)
+            for row in await self._rows_of(keys[0].round_id, statement)
         }
 
     async def _body(self, blob: bytes) -> bytes | DamagedError:

@@ -58,7 +58,7 @@ class Groups(Repository):
 
     async def of_round(self, round_id: int) -> tuple[GroupRecord, ...]:
         """Return a round's groups in plan order."""
-        return tuple(_record(row) for row in await self._all_of(round_id, _OF_ROUND))
+        return tuple(_record(row) for row in await self._rows_of(round_id, _OF_ROUND))
 
     async def plan_of(self, round_id: int) -> RoundPlan:
         """Return the plan that was stored when the round was opened."""

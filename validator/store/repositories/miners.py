@@ -1,6 +1,6 @@
 """Who was ever seen on the subnet."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from datetime import datetime
 
 from sqlalchemy import func, select
@@ -8,6 +8,7 @@ from sqlalchemy import func, select
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.skill_types import SkillType
 from validator.store.records import MinerRecord
+from validator.store.repositories.archives import Archives
 from validator.store.repositories.base import Repository
 from validator.store.repositories.capabilities import CapabilityDocuments, usable_types
 from validator.store.repositories.flags import Flags
@@ -51,7 +52,9 @@ class Miners(Repository):
         counts = await self._all(
             select(dispatches.c.hotkey, func.count().label("planned")).group_by(dispatches.c.hotkey)
         )
-        planned = {row.hotkey: row.planned for row in counts}
+        planned = Counter({row.hotkey: row.planned for row in counts})
+        for (hotkey, _), archived in (await Archives(self._connection, self._packing).pairs()).items():
+            planned[hotkey] += archived.dispatches
         return tuple(
             MinerRecord(
                 hotkey=row.hotkey,
@@ -61,7 +64,7 @@ class Miners(Repository):
                 skill_types=usable_types(documents.get(row.hotkey)),
                 reputations=reputations.get(row.hotkey, {}),
                 flags=standing.get(row.hotkey, 0),
-                dispatches=planned.get(row.hotkey, 0),
+                dispatches=planned[row.hotkey],
             )
             for row in await self._all(select(miners).order_by(miners.c.hotkey))
         )

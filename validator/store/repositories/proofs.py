@@ -7,7 +7,7 @@ from sqlalchemy import Row, select
 
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.signed import PackedProof, ProofRecord
-from validator.store.tables import proofs
+from validator.store.tables import proofs, tasks
 
 _TASKS: Final = select(proofs.c.task_id).where(proofs.c.round_id == ROUND)
 
@@ -35,13 +35,16 @@ class Proofs(Repository):
         Raises:
             DamagedError: its bytes cannot be read.
         """
-        found = await self.packed(task_id)
-        return await self.unpacked(found[task_id]) if found else None
+        row = await self._first(select(proofs).where(proofs.c.task_id == task_id))
+        if row is None and self._places is not None:
+            round_id = await self._scalar(select(tasks.c.round_id).where(tasks.c.task_id == task_id))
+            row = None if round_id is None else (await self.packed(round_id, task_id)).get(task_id)
+        return None if row is None else await self.unpacked(row)
 
-    async def packed(self, *task_ids: str) -> dict[str, Row[Any]]:
-        """Return the rows of tasks that have a proof, by task id, for `unpacked`: together they may be large."""
-        found = await self._all(select(proofs).where(proofs.c.task_id.in_(task_ids)))
-        return {row.task_id: row for row in found}
+    async def packed(self, round_id: int, *task_ids: str) -> dict[str, Row[Any]]:
+        """Return the rows of a round's tasks that have a proof, by task id, for `unpacked`: they may be large."""
+        its = select(proofs).where(proofs.c.round_id == round_id, proofs.c.task_id.in_(task_ids))
+        return {row.task_id: row for row in await self._rows_of(round_id, its)}
 
     async def unpacked(self, row: Row[Any]) -> ProofRecord:
         """Return the proof of a row.
@@ -54,4 +57,4 @@ class Proofs(Repository):
 
     async def tasks_of(self, round_id: int) -> tuple[str, ...]:
         """Return the ids of the tasks of a round that have a proof, sorted."""
-        return tuple(sorted(row.task_id for row in await self._all_of(round_id, _TASKS)))
+        return tuple(sorted(row.task_id for row in await self._rows_of(round_id, _TASKS)))

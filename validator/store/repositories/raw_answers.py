@@ -27,7 +27,7 @@ class RawDigests(Repository):
         if not form or form[0].record_form is None:
             return UNSET
         found: dict[str, list[RawAnswer | None]] = {}
-        for row in await self._all_of(round_id, _OF_ROUND):
+        for row in await self._rows_of(round_id, _OF_ROUND):
             members = found.setdefault(row.task_id, [])
             if row.hotkey is not None:
                 members.append(row.raw)

@@ -168,7 +168,7 @@ class Rounds(Repository):
 
     async def get(self, round_id: int) -> StoredRound | None:
         """Return a round with its documents."""
-        row = await self._first(select(rounds).where(rounds.c.round_id == round_id))
+        row = next(iter(await self._rows_of(round_id, select(rounds).where(rounds.c.round_id == round_id))), None)
         return None if row is None else await self._stored(row)
 
     async def record(self, round_id: int) -> RoundRecord | None:
@@ -182,8 +182,7 @@ class Rounds(Repository):
         Raises:
             DamagedError: they cannot even be expanded.
         """
-        found = await self._all_of(round_id, _DOCUMENT[which])
-        blob = found[0][0] if found else None
+        blob = await self._scalar_of(round_id, _DOCUMENT[which])
         return None if blob is None else await self._packing.unpack(blob)
 
     async def first_started(self) -> datetime | None:

@@ -31,7 +31,7 @@ class Scores(Repository):
 
     async def of_round(self, round_id: int) -> tuple[MemberOutcome, ...]:
         """Return a round's outcomes in plan order, primaries by rank, then auditors by draw."""
-        return tuple(_outcome(row) for row in await self._all_of(round_id, _OF_ROUND))
+        return tuple(_outcome(row) for row in await self._rows_of(round_id, _OF_ROUND))
 
     async def of_miner(self, hotkey: str, limit: int) -> tuple[ScoreRecord, ...]:
         """Return a miner's newest `limit` outcomes, newest round first, a round's in the plan's order reversed."""
@@ -39,11 +39,15 @@ class Scores(Repository):
             _SELECT.where(scores.c.hotkey == hotkey)
             .join(tasks, _ITS_TASK)
             .order_by(scores.c.round_id.desc(), tasks.c.position.desc())
-            .limit(limit)
         )
-        return tuple(
-            ScoreRecord(row.round_id, SkillType(row.skill_type), _outcome(row)) for row in await self._all(statement)
-        )
+        found = [*await self._all(statement.limit(limit))]
+        if len(found) < limit and self._places is not None:
+            async for connection, last in self._places.of_miner(hotkey, self._connection):
+                older = statement.where(scores.c.round_id <= last).limit(limit - len(found))
+                found += (await connection.execute(older)).all()
+                if len(found) >= limit:
+                    break
+        return tuple(ScoreRecord(row.round_id, SkillType(row.skill_type), _outcome(row)) for row in found)
 
 
 _ITS_TASK: Final = and_(tasks.c.round_id == scores.c.round_id, tasks.c.task_id == scores.c.task_id)

@@ -53,7 +53,7 @@ class Submissions(Repository):
             DamagedError: a stored submission or attestation cannot be read.
         """
         statement = _OF_ROUND if only is None else _OF_ROUND.where(dispatches.c.task_id.in_(only))
-        found = await self._all_of(round_id, statement)
+        found = await self._rows_of(round_id, statement)
         void = select(tasks.c.task_id, tasks.c.reason).where(tasks.c.round_id == round_id, tasks.c.state == "void")
         judgements = [
             _rejection(row) if row.state == "failed" else await self._passed(row) for row in found if _ended(row)
@@ -66,7 +66,7 @@ class Submissions(Repository):
 
     async def judgements(self, round_id: int) -> tuple[tuple[DispatchKey, Judgement | DamagedError | None], ...]:
         """Return what `results` does one by one, damage included; None for what was never judged, or is void."""
-        found = await self._all_of(round_id, _OF_ROUND)
+        found = await self._rows_of(round_id, _OF_ROUND)
         return tuple(
             [(DispatchKey(row.round_id, row.task_id, row.hotkey), await self._judgement(row)) for row in found]
         )
@@ -91,7 +91,7 @@ class Submissions(Repository):
     async def _ran(self, row: Row[Any]) -> WorkflowSubmission:
         plan = await self._signed.read(row.signed_sha256, row.signed_document, WorkflowPlan)
         rest = dict(row.submission)
-        run = await WorkflowRuns(self._connection, self._packing).load(rest.pop(_RUN))
+        run = await WorkflowRuns(await self._of(row.round_id), self._packing).load(rest.pop(_RUN))
         return _converted(row, {**rest, "plan": plan, "run": run}, WorkflowSubmission)
 
     @property

@@ -5,6 +5,7 @@ State is keyed by hotkey; a dispatch by (round_id, task_id, hotkey). Blobs are c
 """
 
 from validator.store.tables.answers import answers, dispatches, scores, sssas, workflow_runs
+from validator.store.tables.archived import archived_pairs, archives
 from validator.store.tables.base import metadata
 from validator.store.tables.chain import store_chain
 from validator.store.tables.conduct import agreements, flags, reputation_events, reputations
@@ -31,6 +32,8 @@ __all__ = [
     "agreement_windows",
     "agreements",
     "answers",
+    "archived_pairs",
+    "archives",
     "bundles",
     "capabilities",
     "code_checks",

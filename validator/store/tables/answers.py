@@ -51,6 +51,7 @@ dispatches = Table(
     CheckConstraint("role IN ('primary', 'auditor')", name="role"),
     # Histories are read from the index alone.
     Index(None, "hotkey", "skill_type", "round_id", "role", "state", "reason"),
+    Index(None, "signed_sha256"),  # whether an attestation is referred to
 )
 
 answers = Table(

@@ -8,7 +8,7 @@ from validator.protocol.code_report import CodeReport
 from validator.protocol.rerun import RerunReport
 from validator.protocol.work_states import WORK_STATES
 from validator.store.columns import Json, Message, Moment, Name, Real, ReasonCode
-from validator.store.tables.base import metadata, of_dispatch, one_of
+from validator.store.tables.base import metadata, of_task, one_of
 
 
 def _of_queue() -> tuple[SchemaItem, ...]:
@@ -23,7 +23,7 @@ def _of_queue() -> tuple[SchemaItem, ...]:
         Column("reason", ReasonCode),  # of the end; pending: of the last try
         Column("detail", Message),
         Column("entered_in", BigInteger, ForeignKey("rounds.round_id")),  # the round that counted the result
-        of_dispatch(),
+        of_task(),  # not to the dispatch, which may be in an archive file
         one_of("state", WORK_STATES),
         CheckConstraint("(state IN ('done', 'inconclusive')) = (ended_at IS NOT NULL)", name="ended"),
         UniqueConstraint("round_id", "task_id", "hotkey"),

@@ -1,0 +1,218 @@
+"""Old rounds in files: every reader finds them as they were, and what was stopped at any moment goes on."""
+
+import asyncio
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from old_rounds import ARCHIVED, LATER, MINERS, archived, log_of, opened, put, put_into, told
+from sqlalchemy import func, select, update
+
+from validator.audit.replay import replay_rounds
+from validator.store.archive.choosing import KEPT_ROUNDS, choose
+from validator.store.archive.file import archives_in
+from validator.store.checking import Check, checks
+from validator.store.copying import copy_store
+from validator.store.errors import ArchivedError, ArchiveError
+from validator.store.tables import code_checks, dispatches, proofs, reruns, rounds, salts, scores, sssas, workflow_runs
+
+LEFT = (dispatches, scores, proofs)
+
+
+@pytest.fixture(scope="module")
+def log(played: Path) -> bytes:
+    return asyncio.run(log_of(f"sqlite:///{played}"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def url(played: Path, tmp_path: Path) -> str:
+    return put(played, f"sqlite:///{tmp_path}/store.sqlite")
+
+
+async def counts(url: str, *tables: Any) -> list[int]:
+    async with opened(url) as store, store.read() as tx:
+        return [int(await tx.connection.scalar(select(func.count()).select_from(table)) or 0) for table in tables]
+
+
+async def looked_through(url: str, folder: Path | None = None) -> dict[str, Check]:
+    async with opened(url, folder) as store, store.read() as tx:
+        return {check.name: check async for check in checks(tx.connection, folder)}
+
+
+async def test_every_reader_says_of_archived_rounds_what_it_said_before(
+    played: Path, log: bytes, empty_store_url: str, folder: Path
+) -> None:
+    url = await put_into(played, empty_store_url)
+    before = await told(url)
+    files = await archived(url, folder)
+    assert [(one.first_round, one.last_round, one.removed_through) for one in files] == [(0, 2, 2), (3, 3, 3)]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in archives_in(folder)} == {0o600}
+    async with opened(url) as store, store.read() as tx:
+        for table in LEFT:
+            oldest = await tx.connection.scalar(select(func.min(table.c.round_id)))
+            assert oldest == ARCHIVED, table.name
+        documents = select(rounds.c.round_id).where(rounds.c.input.is_not(None) | rounds.c.outcome.is_not(None))
+        assert min(await tx.connection.scalars(documents)) == ARCHIVED
+    assert await told(url, folder) == before
+    assert await log_of(url, folder) == log
+    found = await looked_through(url, folder)
+    assert [check.faults for check in found.values()] == [[]] * len(found)
+    assert found["archives"].looked == ARCHIVED
+
+
+async def test_attestations_and_runs_go_with_the_last_round_that_names_them(url: str, folder: Path) -> None:
+    shared = select(workflow_runs.c.sha256).limit(1)
+    async with opened(url) as store, store.begin() as tx:
+        run = str(await tx.connection.scalar(shared))
+        d = dispatches.c
+        newest = select(func.max(d.round_id)).scalar_subquery()
+        mine = (d.round_id == newest) & (d.skill_type == "workflow") & d.submission.is_not(None)
+        submission = (await tx.connection.execute(select(d.submission).where(mine).limit(1))).scalar_one()
+        await tx.connection.execute(update(dispatches).where(mine).values(submission={**submission, "run_sha256": run}))
+    before = await counts(url, sssas, workflow_runs)
+    await archived(url, folder)
+    after = await counts(url, sssas, workflow_runs)
+    assert all(few < many for few, many in zip(after, before, strict=True))
+    async with opened(url) as store, store.read() as tx:
+        assert await tx.connection.scalar(select(workflow_runs.c.sha256).where(workflow_runs.c.sha256 == run)) == run
+
+
+class KilledError(Exception):
+    """The process is gone."""
+
+
+def killer(after: int) -> Callable[[], None]:
+    steps: Iterator[int] = iter(range(after))
+
+    def step() -> None:
+        if next(steps, None) is None:
+            raise KilledError
+
+    return step
+
+
+async def test_killed_at_any_step_a_round_is_somewhere_and_the_next_run_goes_on(
+    url: str, log: bytes, folder: Path
+) -> None:
+    kills = 0
+    for steps in (0, 1, 2, 3, 4, 5, 5, 1, 4, 6, 99):
+        try:
+            await archived(url, folder, advance=killer(steps))
+        except KilledError:
+            kills += 1
+        assert await log_of(url, folder) == log
+    assert kills >= 5
+    assert len(archives_in(folder)) == 2
+    assert await archived(url, folder) == []
+    assert (await looked_through(url, folder))["archives"].faults == []
+
+
+async def test_whoever_forgets_the_folder_is_told_which_setting_names_it(url: str, folder: Path) -> None:
+    await archived(url, folder)
+    async with opened(url) as store, store.read() as tx:
+        for ask in (
+            tx.rounds.get(1),
+            tx.dispatches.of_round(1),
+            tx.scores.of_miner(MINERS[0], 1000),
+            tx.proofs.of_task((await tx.tasks.of_round(1))[0].task_id),
+        ):
+            with pytest.raises(ArchivedError, match=r"in rounds-0000000\d+-0000000\d+\.archive.*in store\.archive"):
+                await ask
+        assert await tx.scores.of_miner("5Nobody", 1000) == ()
+        assert await tx.rounds.get(ARCHIVED) is not None
+    found = await looked_through(url)
+    assert (found["archives"].looked, [check.faults for check in found.values()]) == (ARCHIVED, [[]] * len(found))
+
+
+def test_rounds_are_replayed_from_files_and_none_is_called_different_without_them(url: str, folder: Path) -> None:
+    asyncio.run(archived(url, folder))
+    for asked in (0, ARCHIVED):  # the newer one counts code of an older one's
+        with pytest.raises(ArchivedError):
+            list(replay_rounds(url, [asked]))
+    assert [one.verdict for one in replay_rounds(url, [1], archive=folder)] == ["equal"]
+
+
+async def test_histories_are_made_again_from_rounds_that_are_in_files_alone(url: str, folder: Path) -> None:
+    async with opened(url) as store, store.read() as tx:
+        before = await tx.histories.kept()
+    await archived(url, folder)
+    async with opened(url) as store, store.begin() as tx:
+        assert await tx.histories.computed() == before
+        await tx.histories.rebuild()
+        assert await tx.histories.kept() == before
+
+
+async def test_a_copy_and_an_older_backup_work_with_the_same_files(  # noqa: PLR0913, PLR0917 - fixtures
+    played: Path, url: str, log: bytes, folder: Path, postgres_url: str, tmp_path: Path
+) -> None:
+    await archived(url, folder)
+    await copy_store(url, postgres_url, lambda _table, _rows: None)
+    assert await log_of(postgres_url, folder) == log
+    older = put(played, f"sqlite:///{tmp_path}/older.sqlite")
+    before = [file.stat().st_ino for file in archives_in(folder)]
+    assert await log_of(older, folder) == log
+    await archived(older, folder)
+    assert await log_of(older, folder) == log
+    assert [file.stat().st_ino for file in archives_in(folder)] == before
+
+
+async def test_what_something_still_needs_stays(url: str) -> None:
+    async def last(tx: Any, keep: int = 0) -> tuple[int, str | None]:
+        choice = await choose(tx, LATER, keep)
+        return choice.last, choice.held
+
+    async with opened(url) as store:
+        async with store.read() as tx:
+            assert await last(tx) == (5, "round 6 has a code check that is not over, or not counted yet")
+            assert (await choose(tx, LATER)).last == max(-1, 6 - KEPT_ROUNDS)
+            ended = [record.settled_at for record in reversed(await tx.rounds.listing(100))]
+            assert ended[3] is not None
+            assert (await choose(tx, ended[3], 0)).last == 2
+        for change, held in (
+            (update(rounds).where(rounds.c.round_id == 5).values(state="open"), "round 5 is open"),
+            (
+                update(code_checks).where(code_checks.c.round_id == 4).values(entered_in=None),
+                "round 4 has a code check that is not over, or not counted yet",
+            ),
+            (
+                update(code_checks)
+                .where(code_checks.c.round_id == 2)
+                .values(state="pending", ended_at=None, report=None, score=None, entered_in=None),
+                "round 2 has a code check that is not over, or not counted yet",
+            ),
+        ):
+            async with store.begin() as tx:
+                await tx.connection.execute(change)
+                assert await last(tx) == (int(held.split()[1]) - 1, held)
+        async with store.begin() as tx:
+            await tx.connection.execute(update(salts).where(salts.c.epoch.is_not(None)).values(revealed_in=None))
+            assert (await last(tx))[1] == "round 0 is of an epoch whose salt is secret"
+            assert (await tx.connection.execute(select(reruns))).all() == []
+
+
+async def test_a_round_that_is_needed_again_meanwhile_stays(url: str, log: bytes, folder: Path) -> None:
+    with pytest.raises(KilledError):
+        await archived(url, folder, advance=killer(3))
+    check = update(code_checks).where(code_checks.c.round_id == 2)
+    async with opened(url) as store, store.begin() as tx:
+        await tx.connection.execute(check.values(state="pending", ended_at=None, report=None, score=None))
+    with pytest.raises(ArchiveError, match="goes to round 2, which may not go yet; move it away"):
+        await archived(url, folder)
+    assert await log_of(url, folder) == log
+
+
+async def test_two_at_once_take_no_round_twice(url: str, log: bytes, folder: Path) -> None:
+    await asyncio.gather(*(archived(url, folder) for _ in range(2)), return_exceptions=True)
+    assert await log_of(url, folder) == log
+    await archived(url, folder)
+    assert await log_of(url, folder) == log
+    assert [check.faults for check in (await looked_through(url, folder)).values()] == [[]] * 7

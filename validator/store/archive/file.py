@@ -1,0 +1,140 @@
+"""An archive file that is there: opened, held to its manifest, and read a section at a time."""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from validator.files import why
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.signatures import verify_document
+from validator.protocol.text import printable
+from validator.store.archive.form import (
+    MAGIC,
+    MAX_MANIFEST,
+    TAIL,
+    Manifest,
+    manifest_bytes,
+    read_manifest,
+    unpacked_section,
+)
+from validator.store.archived import ArchivedSpan
+from validator.store.errors import ArchiveError
+
+_AGAIN: Final = "take it from a backup of the folder"
+
+
+def name_of(first_round: int, last_round: int) -> str:
+    """Return what a file with these rounds is called: in a listing, older rounds stand first."""
+    return f"rounds-{first_round:010d}-{last_round:010d}.archive"
+
+
+def archives_in(folder: Path, first_round: int | None = None) -> list[Path]:
+    """Return what is called like an archive, by name; with `first_round`, like one from that round on."""
+    return sorted(folder.glob("rounds-*.archive" if first_round is None else f"rounds-{first_round:010d}-*.archive"))
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveFile:
+    """A file whose manifest was read and is signed by whom it names; its sections are held to it when they are read.
+
+    Attributes:
+        path: where.
+        manifest: what it says it holds.
+        sha256: hex, of the manifest.
+        bytes: of the file.
+    """
+
+    path: Path
+    manifest: Manifest
+    sha256: str
+    bytes: int
+
+    def block_of(self, round_id: int) -> int:
+        """Return the number of the block with a round of this file."""
+        blocks = self.manifest.blocks
+        return next(number for number, block in enumerate(blocks) if round_id <= block.last_round)
+
+    def read(self, number: int) -> list[list[list[Any]]]:
+        """Return a block: the values of each column of each table, as the manifest has them.
+
+        Raises:
+            ArchiveError: the file is damaged, or was changed.
+        """
+        blocks = self.manifest.blocks
+        at = len(MAGIC) + sum(section.bytes for block in blocks[:number] for section in block.sections)
+        sections = blocks[number].sections
+        try:
+            with self.path.open("rb") as stream:
+                stream.seek(at)
+                data = [stream.read(section.bytes) for section in sections]
+        except OSError as error:
+            raise refused(self.path, f"cannot be read: {why(error)}") from None
+        tables = self.manifest.tables
+        try:
+            return [
+                unpacked_section(part, section, len(table.names))
+                for part, section, table in zip(data, sections, tables, strict=True)
+            ]
+        except ArchiveError as error:
+            raise refused(self.path, f"{error.detail}; {_AGAIN}") from None
+
+
+def refused(path: Path, what: str) -> ArchiveError:
+    """Return the error that names a file and says what is wrong with it."""
+    return ArchiveError(f"{printable(str(path))} {what}")
+
+
+def open_archive(path: Path) -> ArchiveFile:
+    """Read a file's manifest and hold its signature.
+
+    Raises:
+        ArchiveError: it is no whole archive file, or was changed.
+    """
+    try:
+        with path.open("rb") as stream:
+            size = os.fstat(stream.fileno())
+            if not stat.S_ISREG(size.st_mode):
+                raise refused(path, "is not a plain file")
+            data = _manifest_of(path, stream, size.st_size)
+    except FileNotFoundError:
+        raise refused(path, "is not there; put it back, or name the folder that has it in store.archive") from None
+    except OSError as error:
+        raise refused(path, f"cannot be read: {why(error)}") from None
+    try:
+        manifest = read_manifest(data)
+    except ArchiveError as error:
+        raise refused(path, f"is no archive that this program reads: {error.detail}") from None
+    whole = sum(section.bytes for block in manifest.blocks for section in block.sections)
+    if len(MAGIC) + whole + len(data) + TAIL != size.st_size:
+        raise refused(path, f"is damaged: it has {size.st_size} bytes, not those that its manifest names; {_AGAIN}")
+    if data != manifest_bytes(manifest) or not verify_document(manifest, manifest.validator_hotkey):
+        raise refused(path, f"was changed: its manifest does not have the signature of whom it names; {_AGAIN}")
+    return ArchiveFile(path, manifest, sha256_hex(data), size.st_size)
+
+
+def open_known(folder: Path, span: ArchivedSpan) -> ArchiveFile:
+    """Return the file that the store names.
+
+    Raises:
+        ArchiveError: it is not in the folder, is damaged, or is another one.
+    """
+    found = open_archive(folder / span.file)
+    if found.sha256 != span.sha256:
+        raise refused(found.path, f"is not the file that the store names: another of that name; {_AGAIN}")
+    return found
+
+
+def _manifest_of(path: Path, stream: BinaryIO, size: int) -> bytes:
+    if size < len(MAGIC) + TAIL or stream.read(len(MAGIC)) != MAGIC:
+        raise refused(path, "is no archive file: it does not begin as one")
+    stream.seek(size - TAIL)
+    tail = stream.read(TAIL)
+    if tail[8:] != MAGIC:
+        raise refused(path, f"is cut short: it does not end as an archive file; {_AGAIN}")
+    length = int.from_bytes(tail[:8], "big")
+    if length > min(MAX_MANIFEST, size - len(MAGIC) - TAIL):
+        raise refused(path, f"is damaged: its manifest would have {length} bytes; {_AGAIN}")
+    stream.seek(size - TAIL - length)
+    return stream.read(length)
