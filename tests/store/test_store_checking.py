@@ -53,7 +53,7 @@ async def checked(store: Store, *harm: Any) -> dict[str, Check]:
 
 async def test_a_sound_store_shows_no_fault_and_everything_was_looked_at(used: Store) -> None:
     found = await checked(used)
-    assert list(found) == ["pages", "tables", "references", "digests", "receipts", "kept"][-len(found) :]
+    assert list(found) == ["pages", "tables", "references", "digests", "receipts", "kept", "archives"][-len(found) :]
     assert [check.faults for check in found.values()] == [[]] * len(found)
     assert found["references"].looked > 20
     assert found["digests"].looked > 60
@@ -67,7 +67,7 @@ async def test_stores_of_released_versions_are_sound(tmp_path: Any, version: str
     await upgrade(url)
     async with open_store(url) as store:
         found = await checked(store)
-    assert [check.faults for check in found.values()] == [[]] * 6
+    assert [check.faults for check in found.values()] == [[]] * 7
     assert found["digests"].looked > 200
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import typer
 
+from validator.cli.archived_note import archived_spans, note_archives
 from validator.cli.configured import settings_of
 from validator.cli.errors import EXIT_NO
 from validator.cli.output import print_json, print_line
@@ -40,7 +41,8 @@ def state(config: Path | None, *, as_json: bool) -> None:
 
 def copy(target: str, config: Path | None, *, as_json: bool) -> None:
     """Copy the whole store into an empty one, here or on the other database, and compare every row."""
-    source = settings_of(config).store.url.get_secret_value()
+    store = settings_of(config).store
+    source = store.url.get_secret_value()
     rows = sum(asyncio.run(row_counts(source)).values())
     with progress("copying", rows) as advance:
         copied = asyncio.run(copy_store(source, target, lambda _table, many: advance(many)))
@@ -51,3 +53,5 @@ def copy(target: str, config: Path | None, *, as_json: bool) -> None:
             [Column("table"), Column("rows", right=True), Column("digest of all rows")],
             [(found.name, found.rows, found.digest) for found in copied],
         )
+        spans = asyncio.run(archived_spans(source))
+        note_archives(spans, store.archive, "they serve the copy as well: keep store.archive as it is")

@@ -92,5 +92,5 @@ def _print(settings: Settings, folder: Path, done: _Done, *, dry_run: bool) -> N
         print_line(f"rounds {choice.first} to {choice.last} {said} {folder}")
     if choice.held is not None:
         print_line(f"the rest stays: {choice.held}")
-    if done.files and settings.store.archive != folder:
+    if done.files and (settings.store.archive is None or settings.store.archive.resolve() != folder.resolve()):
         print_line(f"set store.archive to {folder}: replay, explain and audit export look there for these rounds")
