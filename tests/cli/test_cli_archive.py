@@ -77,6 +77,15 @@ def test_rounds_are_archived_and_every_command_reads_them(config: Path, tmp_path
     for command, was in zip(commands, before, strict=True):
         now = called(*command, *where)
         assert (now.returncode, now.stdout, now.stderr) == (was.returncode, was.stdout, was.stderr), command
+    with closing(sqlite3.connect(tmp_path / "own.sqlite")) as connection:
+        (done_check,) = connection.execute("SELECT min(check_id) FROM code_checks").fetchone()
+        connection.execute(
+            "UPDATE code_checks SET state = 'inconclusive', report = NULL, score = NULL WHERE check_id = ?",
+            (done_check,),
+        )
+        connection.commit()
+    again = called("checks", "retry", done_check, *where)
+    assert (again.returncode, again.stderr) == (Exit.NO, "round 0 is archived: nothing of it is run again\n")
     assert answered("db", "check", *where)["checks"][-1] == {
         "name": "archives",
         "looked": LAST + 1,

@@ -8,6 +8,7 @@ from validator.cli.explain_page import Page
 from validator.cli.output import cell, print_line
 from validator.protocol.reasons import Reason
 from validator.protocol.work_states import WorkState
+from validator.store import Transaction
 
 
 class _Tried(Protocol):
@@ -29,6 +30,11 @@ class _Tried(Protocol):
     def meaning(self) -> str | None: ...
     @property
     def detail(self) -> str | None: ...
+
+
+class _OfRound(_Tried, Protocol):
+    @property
+    def round_id(self) -> int: ...
 
 
 class _Queue(Protocol):
@@ -55,10 +61,11 @@ def write_tries(page: Page, one: _Tried) -> None:
         page.line(f"{one.reason}: {one.meaning or '-'}{detail}")
 
 
-async def try_now(queue: _Queue, name: str, work_id: str, found: _Tried | None) -> str | None:
+async def try_now(tx: Transaction, queue: _Queue, name: str, work_id: str, found: _OfRound | None) -> str | None:
     """Make a piece of work due; return why that cannot be.
 
     Args:
+        tx: that changes it.
         queue: where it waits.
         name: what it is called.
         work_id: its id.
@@ -66,6 +73,8 @@ async def try_now(queue: _Queue, name: str, work_id: str, found: _Tried | None) 
     """
     if found is None:
         return f"no {name} has this id: {work_id}"
+    if found.round_id <= await tx.archives.removed_through():
+        return f"round {found.round_id} is archived: nothing of it is run again"
     now = datetime.now(UTC)
     if await queue.hasten(work_id, now) or await queue.reopen(work_id, now):
         return None

@@ -72,4 +72,4 @@ def retry(check_id: str, config: Path | None) -> None:
 
 
 async def _retry(tx: Transaction, check_id: str) -> str | None:
-    return await try_now(tx.code_checks, "code check", check_id, await check_of(tx, check_id))
+    return await try_now(tx, tx.code_checks, "code check", check_id, await check_of(tx, check_id))

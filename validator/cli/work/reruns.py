@@ -76,4 +76,4 @@ def retry(rerun_id: str, config: Path | None) -> None:
 
 
 async def _retry(tx: Transaction, rerun_id: str) -> str | None:
-    return await try_now(tx.reruns, "rerun", rerun_id, await rerun_of(tx, rerun_id))
+    return await try_now(tx, tx.reruns, "rerun", rerun_id, await rerun_of(tx, rerun_id))
