@@ -23,9 +23,7 @@ def upgrade() -> None:
         sa.Column("bytes", sa.BigInteger(), nullable=False),
         sa.Column("removed_through", sa.BigInteger(), nullable=False),
         sa.Column("archived_at", sa.DateTime(timezone=True), nullable=False),
-        sa.CheckConstraint(
-            "removed_through BETWEEN first_round - 1 AND last_round", name=op.f("ck_archives_removed")
-        ),
+        sa.CheckConstraint("removed_through BETWEEN first_round - 1 AND last_round", name=op.f("ck_archives_removed")),
         sa.PrimaryKeyConstraint("first_round", name=op.f("pk_archives")),
     )
     op.create_table(

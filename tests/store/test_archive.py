@@ -11,8 +11,8 @@ from old_rounds import ARCHIVED, LATER, MINERS, archived, log_of, opened, put, p
 from sqlalchemy import func, select, update
 
 from validator.audit.replay import replay_rounds
-from validator.store.archive.choosing import KEPT_ROUNDS, choose
 from validator.store.archive.file import archives_in
+from validator.store.archiving.choosing import KEPT_ROUNDS, choose
 from validator.store.checking import Check, checks
 from validator.store.copying import copy_store
 from validator.store.errors import ArchivedError, ArchiveError

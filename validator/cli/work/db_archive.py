@@ -16,9 +16,9 @@ from validator.cli.work.db_size import readable
 from validator.files import made_folders
 from validator.settings import Settings
 from validator.store import open_store
-from validator.store.archive.archiving import STEPS, Archiver
-from validator.store.archive.choosing import Choice
 from validator.store.archived import ArchivedSpan
+from validator.store.archiving.archiver import STEPS, Archiver
+from validator.store.archiving.choosing import Choice
 
 
 class _Done(NamedTuple):

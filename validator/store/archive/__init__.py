@@ -1,1 +1,1 @@
-"""Old rounds in files beside the store: written, read again, and taken out of the tables."""
+"""Old rounds in files beside the store: their form, and how they are read."""

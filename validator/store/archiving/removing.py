@@ -6,10 +6,10 @@ from typing import Final
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from validator.store.archive.choosing import waiting
 from validator.store.archive.rows import LEAVING, runs_by_round, runs_of
-from validator.store.archive.writing import Advance
 from validator.store.archived import ArchivedSpan
+from validator.store.archiving.choosing import waiting
+from validator.store.archiving.writing import Advance
 from validator.store.engine import Store
 from validator.store.errors import ArchiveError
 from validator.store.tables import dispatches, rounds, sssas, workflow_runs

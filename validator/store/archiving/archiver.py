@@ -8,11 +8,11 @@ from typing import Final
 
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
-from validator.store.archive.choosing import KEPT_ROUNDS, Choice, choose
 from validator.store.archive.file import ArchiveFile, archives_in, name_of, open_archive, open_known, refused
-from validator.store.archive.removing import remove
-from validator.store.archive.writing import Advance, Rounds, require_same, write_archive
 from validator.store.archived import ArchivedSpan
+from validator.store.archiving.choosing import KEPT_ROUNDS, Choice, choose
+from validator.store.archiving.removing import remove
+from validator.store.archiving.writing import Advance, Rounds, require_same, write_archive
 from validator.store.engine import Store
 from validator.store.errors import ArchiveError
 

@@ -1,0 +1,1 @@
+"""Old rounds out of the tables into archive files."""
