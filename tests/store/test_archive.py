@@ -16,7 +16,18 @@ from validator.store.archiving.choosing import KEPT_ROUNDS, choose
 from validator.store.checking import Check, checks
 from validator.store.copying import copy_store
 from validator.store.errors import ArchivedError, ArchiveError
-from validator.store.tables import code_checks, dispatches, proofs, reruns, rounds, salts, scores, sssas, workflow_runs
+from validator.store.tables import (
+    code_checks,
+    dispatches,
+    proofs,
+    reputation_events,
+    reruns,
+    rounds,
+    salts,
+    scores,
+    sssas,
+    workflow_runs,
+)
 
 LEFT = (dispatches, scores, proofs)
 
@@ -67,6 +78,17 @@ async def test_every_reader_says_of_archived_rounds_what_it_said_before(
     found = await looked_through(url, folder)
     assert [check.faults for check in found.values()] == [[]] * len(found)
     assert found["archives"].looked == ARCHIVED
+
+
+async def test_numbers_that_are_counted_on_go_on(url: str, folder: Path) -> None:
+    newest = select(func.max(reputation_events.c.sequence))
+    async with opened(url) as store, store.begin() as tx:
+        before = await tx.connection.scalar(newest)
+        later = reputation_events.c.round_id >= ARCHIVED
+        await tx.connection.execute(update(reputation_events).where(later).values(round_id=0))
+    await archived(url, folder)
+    async with opened(url) as store, store.read() as tx:
+        assert list(await tx.connection.scalars(select(reputation_events.c.sequence))) == [before]
 
 
 async def test_attestations_and_runs_go_with_the_last_round_that_names_them(url: str, folder: Path) -> None:

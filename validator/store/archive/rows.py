@@ -14,6 +14,7 @@ from validator.store.tables import (
     dispatches,
     groups,
     proofs,
+    reputation_events,
     rounds,
     scores,
     sssas,
@@ -23,7 +24,7 @@ from validator.store.tables import (
 
 # Copied, for what is read beside the others; they stay in the store but for the documents of a round.
 STAYING: Final[Sequence[Table]] = (rounds, tasks)
-LEAVING: Final[Sequence[Table]] = (groups, dispatches, answers, scores, proofs)
+LEAVING: Final[Sequence[Table]] = (groups, dispatches, answers, scores, proofs, reputation_events)
 # By content: a row goes with the last dispatch that names it.
 NAMED: Final[Sequence[Table]] = (sssas, workflow_runs)
 TABLES: Final = (*STAYING, *LEAVING, *NAMED)

@@ -12,7 +12,7 @@ from validator.store.archiving.choosing import waiting
 from validator.store.archiving.writing import Advance
 from validator.store.engine import Store
 from validator.store.errors import ArchiveError
-from validator.store.tables import dispatches, rounds, sssas, workflow_runs
+from validator.store.tables import dispatches, reputation_events, rounds, sssas, workflow_runs
 
 _ROUNDS: Final = 8  # in a transaction: some thousand rows
 
@@ -80,9 +80,12 @@ async def _delete(connection: AsyncConnection, first: int, through: int, runs: _
     named = select(d.signed_sha256).where(d.round_id.between(first, through), d.signed_sha256.is_not(None))
     signed = sorted(set(await connection.scalars(named)))
     over = await runs.over(connection, first, through)
+    newest = select(func.max(reputation_events.c.sequence)).scalar_subquery()
     for table in reversed(LEAVING):
         if table is not dispatches:
-            await connection.execute(delete(table).where(table.c.round_id.between(first, through)))
+            # The newest event stays, after whose number the next one's comes.
+            last = [table.c.sequence < newest] if table is reputation_events else []
+            await connection.execute(delete(table).where(table.c.round_id.between(first, through), *last))
     await connection.execute(delete(dispatches).where(d.round_id.between(first, through)))
     unnamed = ~select(d.round_id).where(d.signed_sha256 == sssas.c.sha256).exists()
     await connection.execute(delete(sssas).where(sssas.c.sha256.in_(signed), unnamed))

@@ -72,7 +72,7 @@ class Reputations(Repository):
 
     async def of_round(self, round_id: int) -> tuple[EventRecord, ...]:
         """Return a round's events in their order."""
-        return tuple(_record(row) for row in await self._all_of(round_id, _OF_ROUND))
+        return tuple(_record(row) for row in await self._rows_of(round_id, _OF_ROUND))
 
 
 def _record(row: Row[Any]) -> EventRecord:
