@@ -229,13 +229,19 @@ TABLE: Final[tuple[Advisory, ...]] = (
 )
 
 
-def advisories_for(package: str, version: str) -> tuple[Advisory, ...]:
-    """Return the advisories that affect the package at that version, sorted by id; none for what is no version."""
+def advisories_for(package: str, version: str, table: tuple[Advisory, ...] = TABLE) -> tuple[Advisory, ...]:
+    """Return the advisories that affect the package at that version, sorted by id; none for what is no version.
+
+    Args:
+        package: in whatever spelling.
+        version: one version.
+        table: of the registry that the package is of; by default Python's.
+    """
     try:
         parsed = Version(version)
     except InvalidVersion:
         return ()
-    entries = _by_package().get(canonicalize_name(package), [])
+    entries = _by_package(table).get(canonicalize_name(package), [])
     return tuple(
         advisory
         for advisory, ranges in entries
@@ -244,8 +250,8 @@ def advisories_for(package: str, version: str) -> tuple[Advisory, ...]:
 
 
 @cache
-def _by_package() -> dict[str, list[tuple[Advisory, list[SpecifierSet]]]]:
+def _by_package(entries: tuple[Advisory, ...]) -> dict[str, list[tuple[Advisory, list[SpecifierSet]]]]:
     table: defaultdict[str, list[tuple[Advisory, list[SpecifierSet]]]] = defaultdict(list)
-    for advisory in sorted(TABLE):
+    for advisory in sorted(entries):
         table[advisory.package].append((advisory, [SpecifierSet(affected) for affected in advisory.affected]))
     return dict(table)

@@ -12,14 +12,17 @@ from localnet.analysis.composition import Conclusion, children_of, read_children
 from localnet.analysis.documents import is_document, read_documents
 from localnet.analysis.manifest import manifest_findings, read_manifest
 from localnet.analysis.mcp_manifest import MANIFEST, read_server
+from localnet.analysis.npm.read import read_packages
 from localnet.analysis.policy import rules_for
 from localnet.analysis.python_code import read_python
 from localnet.analysis.requirements import declares_dependencies, read_dependencies
 from localnet.analysis.result import Analysis, Report, found, merged
+from localnet.analysis.script.read import read_scripts
 from localnet.analysis.secret_scan import read_settings
 from localnet.analysis.shell_code import is_shell, read_shell
 from localnet.analysis.source import SourceFile, addressable
-from localnet.analysis.verdict import SEVERITIES, VERDICTS, risk_of, verdict_of
+from localnet.analysis.unread import name_unread
+from localnet.analysis.verdict import SEVERITIES, UNREAD_RISK, VERDICTS, risk_of, verdict_of
 from validator.protocol import limits
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType, is_runtime
@@ -63,7 +66,7 @@ def _conclude(
     report = _read(own, skill_type, budget)
     declared = manifest_findings(read_manifest(own), skill_type, report.uses)
     findings = (*report.findings, *faults, *declared, *extra)
-    risk = max(risk_of(findings), family.risk)
+    risk = max(risk_of(findings), family.risk, UNREAD_RISK if report.unread else 0.0)
     everything = merged([Report(findings=findings, uses=report.uses), family.report])
     analysis = Analysis(
         verdict=max(verdict_of(risk), family.verdict, key=VERDICTS.index),
@@ -82,13 +85,17 @@ def _read(sources: dict[str, SourceFile], skill_type: SkillType, budget: Budget)
     """Return what the bundle's own files hold, each read as what it is, whatever the bundle calls itself."""
     files = list(sources.values())
     python = [source for source in files if source.suffix in ("py", "pyw")]
+    scripts = read_scripts(files, budget)
     reports = [
-        read_server(sources) if skill_type is SkillType.MCP_SERVER else Report(),
+        read_server(sources, scripts.offered) if skill_type is SkillType.MCP_SERVER else Report(),
         read_python(python, budget),
+        scripts.report,
         read_shell([source for source in files if is_shell(source)], budget),
         read_documents(filter(is_document, files), budget, content=not is_runtime(skill_type)),
         read_settings(files, budget),
         read_dependencies(filter(declares_dependencies, files)),
+        read_packages(files),
+        name_unread(files),
     ]
     return merged(reports)
 

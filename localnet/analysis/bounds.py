@@ -13,6 +13,13 @@ BANDIT_FILES: Final = 40
 BANDIT_FILE_NODES: Final = 12_000  # syntax nodes; a file with more is read by the own rules only
 BANDIT_BUDGET: Final = 45_000  # syntax nodes of all files together
 BANDIT_EFFORT: Final = 2_000_000  # line numbers that bandit lists for one file
+MAX_SCRIPT_FILE: Final = 384 * KIB  # larger JavaScript and TypeScript files are not parsed
+SCRIPT_BUDGET: Final = 1536 * KIB  # bytes of all of them together that are parsed
+SCRIPT_NODES: Final = 600_000  # syntax nodes of all of them together, as the parser counts
+MAX_SCRIPT_ANGLES: Final = 4_096  # `<` of one TypeScript file
+SCRIPT_ANGLES: Final = 12_288  # of all of them together
+MAX_SCRIPT_DEPTH: Final = 2_000  # of a file's tree
+MAX_SCRIPT_SCOPES: Final = 100  # functions within functions
 MAX_SHELL_TOKENS: Final = 20_000  # statements and words of one script
 MAX_SHELL_FILE: Final = 64 * KIB  # bytes of a script that are parsed at most, and only if they have no error
 MAX_SHELL_RECOVERY: Final = 8 * KIB  # bytes of a script in which errors are recovered from
@@ -26,6 +33,9 @@ MAX_CHILDREN: Final = 32  # of one composition
 MAX_DEPTH: Final = 4  # compositions within compositions
 MAX_REQUIREMENTS: Final = 2_000  # entries that are read
 MAX_REQUIREMENT: Final = 512  # characters of one entry
+MAX_PACKAGES: Final = 64  # package.json and lock files that are read
+MAX_LOCK: Final = 2048 * KIB  # a lock file that is larger is not read
+MAX_LOCKED: Final = 4_096  # packages of one lock file
 MAX_PATTERNS: Final = 64  # policy patterns of one resource
 MAX_TOOLS: Final = 256
 
@@ -37,7 +47,10 @@ class Budget:
         text: bytes left to search as text.
         python: bytes of Python source left to parse.
         shell: bytes of scripts left to parse.
-        nodes: syntax nodes left to look at.
+        nodes: syntax nodes of Python left to look at.
+        script: bytes of JavaScript and TypeScript left to parse.
+        script_nodes: their syntax nodes left to look at.
+        angles: `<` of TypeScript left to parse.
         bandit: syntax nodes left for bandit.
         bandit_files: files left for bandit.
     """
@@ -47,6 +60,9 @@ class Budget:
         self.python = PYTHON_BUDGET
         self.shell = SHELL_BUDGET
         self.nodes = NODE_BUDGET
+        self.script = SCRIPT_BUDGET
+        self.script_nodes = SCRIPT_NODES
+        self.angles = SCRIPT_ANGLES
         self.bandit = BANDIT_BUDGET
         self.bandit_files = BANDIT_FILES
 
@@ -66,6 +82,24 @@ class Budget:
         """Whether `size` bytes of script may still be parsed; they are taken if so."""
         granted = size <= self.shell
         self.shell -= size if granted else 0
+        return granted
+
+    def take_script(self, size: int) -> bool:
+        """Whether `size` bytes of JavaScript or TypeScript may still be parsed; they are taken if so."""
+        granted = size <= self.script
+        self.script -= size if granted else 0
+        return granted
+
+    def take_script_nodes(self, count: int) -> bool:
+        """Whether a JavaScript or TypeScript file of `count` syntax nodes may still be looked at."""
+        granted = count <= self.script_nodes
+        self.script_nodes -= count if granted else 0
+        return granted
+
+    def take_angles(self, count: int) -> bool:
+        """Whether a TypeScript file with so many `<` may still be parsed; they are taken if so."""
+        granted = count <= self.angles
+        self.angles -= count if granted else 0
         return granted
 
     def take_nodes(self, count: int) -> bool:

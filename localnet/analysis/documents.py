@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from localnet.analysis import capabilities as cap
 from localnet.analysis.bounds import Budget
 from localnet.analysis.hidden_text import hidden_comments, invisible_characters, invisible_styles
 from localnet.analysis.injection import find_phrases
@@ -11,6 +10,7 @@ from localnet.analysis.links import hosts_in, suspicious_links
 from localnet.analysis.result import BEYOND, Report, Use, found
 from localnet.analysis.secret_scan import secrets_in
 from localnet.analysis.source import SourceFile
+from validator.protocol import vocabulary as cap
 from validator.protocol.sssa import Finding
 from validator.protocol.strict_json import JsonError, decode_plain
 

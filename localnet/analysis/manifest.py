@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from localnet.analysis import capabilities as cap
 from localnet.analysis.json_file import line_of, read_object, string
 from localnet.analysis.result import Use, found
 from localnet.analysis.source import SourceFile
+from validator.protocol import vocabulary as cap
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.sssa import Finding
 from validator.protocol.text import printable

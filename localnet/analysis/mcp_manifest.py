@@ -1,18 +1,16 @@
 """MCP servers: mcp.json and server.py, what their tools say and whether the two agree."""
 
 import ast
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 from localnet.analysis.bounds import MAX_TOOLS
 from localnet.analysis.json_file import line_of, objects, read_object, string
+from localnet.analysis.mcp_tool import Offer, Tool, poisoned
 from localnet.analysis.python_parse import UnreadableSourceError, dotted, parse, text_of
 from localnet.analysis.result import Report, found
 from localnet.analysis.source import SourceFile
-from localnet.analysis.tool_text import faults_of
-from localnet.analysis.verdict import SEVERITIES
 from validator.protocol.sssa import Finding
-from validator.protocol.text import printable
 
 MANIFEST: Final = "mcp.json"
 SERVER: Final = "server.py"
@@ -20,36 +18,25 @@ _MAX_SCHEMA_TEXTS: Final = 64  # descriptions of one tool's parameters
 _TABLES: Final = ("tool", "handler", "dispatch")  # what a dictionary of implementations is called
 
 
-class Tool(NamedTuple):
-    """A tool as the manifest or the server's source offers it.
+def read_server(sources: dict[str, SourceFile], scripts: Sequence[Offer] = ()) -> Report:
+    """Return what the server's manifest and source offer to a model.
 
-    Attributes:
-        name: as offered.
-        texts: the descriptions of the tool and its parameters.
-        line: of the offer.
-        text_line: of the description; 0 if it has to be looked for.
+    Args:
+        sources: the bundle's files.
+        scripts: the tools that its JavaScript and TypeScript offer; what is wrong with these alone was said there.
     """
-
-    name: str
-    texts: tuple[str, ...]
-    line: int
-    text_line: int = 0
-
-
-def read_server(sources: dict[str, SourceFile]) -> Report:
-    """Return what the server's manifest and source offer to a model."""
     manifest, server = sources.get(MANIFEST), sources.get(SERVER)
     findings: list[Finding] = []
     declared = _declared(manifest) if manifest else None
-    offered = _offered(server) if server else ()
+    of_server = [Offer(server, tool) for tool in _offered(server)] if server else []
+    offered = [*of_server, *scripts]
     if manifest is not None and declared is None:
         findings.append(found("other", "medium", manifest.place(), "The manifest is not readable JSON.", MANIFEST))
-    for source, tools in ((manifest, declared or ()), (server, offered)):
-        if source is not None:
-            names = frozenset(tool.name for tool in (*(declared or ()), *offered))
-            findings += [f for tool in tools if (f := _poisoned(source, tool, names)) is not None]
-    if manifest is not None and server is not None and declared is not None and offered:
-        findings += _disagreement(manifest, declared, server, offered)
+    of_manifest = [Offer(manifest, tool) for tool in declared or ()] if manifest else []
+    names = frozenset(offer.tool.name for offer in (*of_manifest, *offered))
+    findings += [f for offer in (*of_manifest, *of_server) if (f := poisoned(offer, names)) is not None]
+    if manifest is not None and declared is not None and offered:
+        findings += _disagreement(manifest, declared, offered)
     return Report(findings=tuple(findings))
 
 
@@ -101,14 +88,14 @@ def _tools_in(node: ast.AST) -> Iterator[Tool]:
         name, description = text_of(entry.get("name")), entry.get("description")
         if name and description is not None:
             text = text_of(description)
-            yield Tool(name, (text,) if text else (), node.lineno, description.lineno)
+            yield Tool(name, (text,) if text else (), node.lineno, (description.lineno,))
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         for decorator in node.decorator_list:
             call = decorator if isinstance(decorator, ast.Call) else None
             if dotted(call.func if call else decorator).rpartition(".")[2] == "tool":
                 name = (text_of(call.args[0]) if call and call.args else None) or node.name
                 doc = ast.get_docstring(node, clean=False)
-                yield Tool(name, (doc,) if doc else (), node.lineno, node.body[0].lineno)
+                yield Tool(name, (doc,) if doc else (), node.lineno, (node.body[0].lineno,))
     elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
         names = [dotted(target).lower() for target in node.targets]
         if any(word in name for name in names for word in _TABLES):
@@ -117,36 +104,14 @@ def _tools_in(node: ast.AST) -> Iterator[Tool]:
                     yield Tool(name, (), key.lineno)
 
 
-def _poisoned(source: SourceFile, tool: Tool, names: frozenset[str]) -> Finding | None:
-    """Return one finding for the tool: its worst fault, at the text that has it."""
-    faults = [
-        (SEVERITIES.index(severity), index, what)
-        for index, text in enumerate(tool.texts)
-        for severity, what in faults_of(text, tool.name, names)
-    ]
-    if not faults:
-        return None
-    severity, index, what = min(faults)
-    line = tool.text_line or line_of(source, tool.texts[index], tool.line)
-    text = f"The description of tool `{printable(tool.name, 80)}` {what}."
-    return found("tool_poisoning", SEVERITIES[severity], source.place(line), text, tool.name)
-
-
-def _disagreement(
-    manifest: SourceFile, declared: tuple[Tool, ...], server: SourceFile, offered: tuple[Tool, ...]
-) -> Iterator[Finding]:
+def _disagreement(manifest: SourceFile, declared: tuple[Tool, ...], offered: Sequence[Offer]) -> Iterator[Finding]:
     declared_texts = {tool.name: tool.texts for tool in declared}
-    offered_names = {tool.name for tool in offered}
-    for tool in offered:
-        place = server.place(tool.line)
+    offered_names = {offer.tool.name for offer in offered}
+    for source, tool in offered:
+        place = source.place(tool.line)
         if tool.name not in declared_texts:
-            yield found(
-                "tool_poisoning",
-                "high",
-                place,
-                "The server offers a tool that its manifest does not declare.",
-                tool.name,
-            )
+            text = "The server offers a tool that its manifest does not declare."
+            yield found("tool_poisoning", "high", place, text, tool.name)
         elif any(text not in declared_texts[tool.name] for text in tool.texts):
             text = "The server describes a tool in other words than its manifest."
             yield found("tool_poisoning", "medium", place, text, tool.name)

@@ -5,20 +5,12 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import urlsplit
 
-from localnet.analysis import capabilities as cap
 from localnet.analysis.bounds import MAX_PATTERNS
 from localnet.analysis.result import Use
+from validator.protocol import vocabulary as cap
 from validator.protocol.sssa import Finding, Rule
 
 _MAX_PATTERN: Final = 256  # characters; what is longer is no pattern that anyone could enforce
-_RESOURCES: Final = {
-    "network": (cap.NETWORK, cap.LINKS),
-    "process": (cap.SUBPROCESS,),
-    "file_read": (cap.FILE_READ,),
-    "file_write": (cap.FILE_WRITE, cap.FILE_DELETE),
-    "environment": (cap.ENV_READ,),
-    "code": (cap.DYNAMIC_CODE, cap.NATIVE_CODE, cap.SERIALIZATION),
-}
 
 
 def rules_for(uses: Iterable[Use], findings: Iterable[Finding]) -> tuple[Rule, ...]:
@@ -34,7 +26,7 @@ def rules_for(uses: Iterable[Use], findings: Iterable[Finding]) -> tuple[Rule, .
     bad_targets = {name for f in severe for name in (f.target_pattern, host_of(f.target_pattern)) if name}
     patterns: defaultdict[str, dict[str, bool]] = defaultdict(dict)
     open_ended = set()
-    resource_of = {capability: name for name, names in _RESOURCES.items() for capability in names}
+    resource_of = {capability: name for name, one in cap.RESOURCES.items() for capability in one.capabilities}
     for use in uses:
         resource = resource_of[use.capability]
         if not 0 < len(use.pattern) <= _MAX_PATTERN:
@@ -48,7 +40,7 @@ def rules_for(uses: Iterable[Use], findings: Iterable[Finding]) -> tuple[Rule, .
         for resource, known in patterns.items()
         for pattern, bad in sorted(known.items())[:MAX_PATTERNS]
     }
-    rules |= {Rule(resource, "review" if resource in open_ended else "deny", "*") for resource in _RESOURCES}
+    rules |= {Rule(resource, "review" if resource in open_ended else "deny", "*") for resource in cap.RESOURCES}
     return tuple(sorted(rules, key=lambda rule: (rule.resource, rule.action, rule.pattern)))
 
 

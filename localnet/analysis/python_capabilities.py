@@ -4,11 +4,11 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from localnet.analysis import capabilities as cap
 from localnet.analysis.links import hosts_in
 from localnet.analysis.python_parse import Names, keyword, text_of
 from localnet.analysis.result import Use
 from localnet.analysis.source import SourceFile
+from validator.protocol import vocabulary as cap
 
 _MODULES: Final = {
     cap.NETWORK: (

@@ -51,12 +51,17 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one sub-analyser has to say."""
+    """What one sub-analyser has to say.
+
+    Attributes:
+        unread: whether there is code, or a document, that no analyser reads: then a person has to.
+    """
 
     findings: tuple[Finding, ...] = ()
     uses: tuple[Use, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
     shell_commands: tuple[str, ...] = ()
+    unread: bool = False
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -72,6 +77,7 @@ def merged(reports: Iterable[Report]) -> Report:
         uses=tuple(u for part in parts for u in part.uses),
         dependencies=tuple(d for part in parts for d in part.dependencies),
         shell_commands=tuple(c for part in parts for c in part.shell_commands),
+        unread=any(part.unread for part in parts),
     )
 
 

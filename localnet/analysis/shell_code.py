@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from localnet.analysis import capabilities as cap
 from localnet.analysis.bounds import MAX_COMMANDS, Budget
 from localnet.analysis.hidden_text import invisible_characters
 from localnet.analysis.links import hosts_in
@@ -14,6 +13,7 @@ from localnet.analysis.shell_commands import Command, Pipeline
 from localnet.analysis.shell_parser import parse_script
 from localnet.analysis.shell_rules import DOWNLOADERS, INTERPRETERS, SENDERS, hits_of, program_of
 from localnet.analysis.source import SourceFile
+from validator.protocol import vocabulary as cap
 from validator.protocol.limits import MAX_STRING
 from validator.protocol.sssa import Finding
 

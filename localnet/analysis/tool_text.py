@@ -61,6 +61,7 @@ _SHADOWING: Final = re.compile(
 )
 _UNSEEN: Final = re.compile("[\u200b-\u200d\u2060-\u2064\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _WORD: Final = re.compile(r"[\w-]+")
+_NEAR: Final = 40  # characters between the word against and the tool's name
 _MAX: Final = 20_000  # characters that are read of one description
 
 
@@ -81,7 +82,6 @@ def faults_of(text: str, own_name: str, other_names: frozenset[str]) -> Iterator
     for rule in _RULES:
         if rule.pattern.search(said):
             yield rule.severity, rule.what
-    if _SHADOWING.search(said):
-        words = frozenset(_WORD.findall(said))
-        if any(plain(name) in words for name in other_names - {own_name}):
-            yield "high", "speaks against another tool of the server"
+    others = frozenset(map(plain, other_names - {own_name}))
+    if any(others.intersection(_WORD.findall(said, m.end(), m.end() + _NEAR)) for m in _SHADOWING.finditer(said)):
+        yield "high", "speaks against another tool of the server"

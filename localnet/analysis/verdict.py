@@ -20,6 +20,7 @@ _WEIGHT_AND_CAP: Final[dict[Severity, tuple[float, float]]] = {
 _SHARE: Final[dict[Category, float]] = {"dependency_cve": 0.5, "canary_match": 0.0, "transitive_risk": 0.0}
 REVIEW_FROM: Final = 0.30
 BLOCK_FROM: Final = 0.70
+UNREAD_RISK: Final = 0.35  # at least, of a bundle with code that no analyser reads
 VERDICTS: Final[tuple[Verdict, ...]] = ("ALLOW", "REVIEW", "BLOCK")  # by severity
 SEVERITIES: Final[tuple[Severity, ...]] = ("critical", "high", "medium", "low")
 

@@ -1,0 +1,71 @@
+"""Where labels come from: the environment, paths, and calls that fetch, connect, decode or start shells."""
+
+from typing import Final
+
+from localnet.analysis.script import labels as lab
+from localnet.analysis.script import tables
+from localnet.analysis.script.labels import NONE, Labels
+from localnet.analysis.script.names import Names
+from localnet.analysis.script.strings import literal, text_of
+from localnet.analysis.script.syntax import Node
+
+_ENVIRONMENT: Final = "process.env"
+_CODINGS: Final = frozenset({"base64", "base64url", "hex"})
+_PATHS: Final = (
+    (tables.SECRET_PATH, lab.SECRET_PATH),
+    (tables.LOCAL_SECRET_PATH, lab.LOCAL_PATH),
+    (tables.START_PATH, lab.START_PATH),
+)
+_MAX_PATH: Final = 1_024  # characters of a literal that are looked at as a path
+
+
+def of_name(name: str) -> Labels:
+    """Return the labels of a dotted name: the environment, or one secret variable of it."""
+    if name == _ENVIRONMENT:
+        return frozenset({lab.ENVIRONMENT})
+    variable = name.removeprefix(f"{_ENVIRONMENT}.")
+    if variable == name or "." in variable or not tables.SECRET_VARIABLE.search(variable):
+        return NONE
+    return frozenset({lab.VARIABLE + variable})
+
+
+def of_literal(names: Names, node: Node) -> Labels:
+    """Return the labels of a literal that names a file."""
+    text = literal(names.scopes, node) if node.end - node.start <= _MAX_PATH else ""
+    return frozenset(label for pattern, label in _PATHS if text and pattern.search(text))
+
+
+def of_call(names: Names, name: str, arguments: list[Node], given: Labels) -> Labels:
+    """Return the labels that a call brings into being.
+
+    Args:
+        names: of the file.
+        name: the dotted name of what is called.
+        arguments: of the call.
+        given: the labels of the arguments.
+    """
+    found = set()
+    if name in tables.READERS and given & {lab.SECRET_PATH, lab.LOCAL_PATH}:
+        found.add(lab.FILE)
+    if name in tables.FETCHERS:
+        found.add(lab.FETCHED)
+    if name in tables.CONNECTORS:
+        found.add(lab.CONNECTION)
+    if name in tables.DECODERS or (name == "Buffer.from" and _coding(names, arguments) in _CODINGS):
+        found.add(lab.DECODED)
+    if name in tables.SPAWNERS and program_of(names, arguments) in tables.SHELL_PROGRAMS:
+        found.add(lab.SHELL)
+    if name in ("Deno.env.get", "Deno.env.toObject", "Bun.env"):
+        variable = text_of(names.scopes, arguments[0]) if arguments else None
+        found |= of_name(f"{_ENVIRONMENT}.{variable}" if variable else _ENVIRONMENT)
+    return frozenset(found)
+
+
+def program_of(names: Names, arguments: list[Node]) -> str:
+    """Return the program that a call starts, its folder dropped; empty if the source does not spell it out."""
+    words = (text_of(names.scopes, arguments[0]) or "").split() if arguments else []
+    return words[0].replace("\\", "/").rpartition("/")[2].lower() if words else ""
+
+
+def _coding(names: Names, arguments: list[Node]) -> str | None:
+    return text_of(names.scopes, arguments[1]) if len(arguments) > 1 else None

@@ -1,0 +1,68 @@
+"""docs/reference-miner.md says what the reference miner's tables say."""
+
+from typing import get_args
+
+from doc_pages import DOCS, prose, table
+
+from localnet.analysis import bounds
+from localnet.analysis.script.rules import RULES
+from localnet.analysis.unread import LANGUAGES
+from localnet.analysis.verdict import REVIEW_FROM, UNREAD_RISK
+from validator.protocol.sssa import Category
+from validator.protocol.vocabulary import ACTIONS, CAPABILITIES, CATEGORIES, POWERFUL, RESOURCES
+
+PAGE = DOCS / "reference-miner.md"
+
+
+def words(name: str) -> dict[str, str]:
+    return {key.strip("`"): text for key, text in (row.values() for row in table(PAGE, name))}
+
+
+def test_the_vocabulary_is_told_as_it_is() -> None:
+    assert words("categories") == dict(CATEGORIES)
+    assert words("capabilities") == dict(CAPABILITIES)
+    assert words("actions") == dict(ACTIONS)
+    told = {
+        row["resource of a rule"].strip("`"): (row["capabilities that make its rules"], row["a pattern is"])
+        for row in table(PAGE, "resources")
+    }
+    assert told == {
+        name: (", ".join(f"`{c}`" for c in one.capabilities), one.pattern) for name, one in RESOURCES.items()
+    }
+
+
+def test_the_vocabulary_is_whole() -> None:
+    assert set(CATEGORIES) == set(get_args(Category))
+    made = [capability for resource in RESOURCES.values() for capability in resource.capabilities]
+    assert sorted(made) == sorted(CAPABILITIES)  # every capability makes the rules of one resource
+    assert set(CAPABILITIES) > POWERFUL
+
+
+def test_the_rules_are_told_as_they_are() -> None:
+    told = {
+        row["rule"]: (row["category"].strip("`"), row["severity"], row["what it says"]) for row in table(PAGE, "rules")
+    }
+    assert told == {name: tuple(rule) for name, rule in RULES.items()}
+
+
+def test_what_is_not_read_is_told() -> None:
+    text = " ".join(prose(PAGE).split())
+    assert [language for language in LANGUAGES if language not in text] == []
+    assert UNREAD_RISK >= REVIEW_FROM
+    assert f"a risk of {UNREAD_RISK} or more" in text
+
+
+def test_the_bounds_are_those_of_the_code() -> None:
+    told = [row["value"] for row in table(PAGE, "bounds")]
+    values = (
+        bounds.MAX_SCRIPT_FILE,
+        bounds.SCRIPT_BUDGET,
+        bounds.SCRIPT_NODES,
+        bounds.MAX_SCRIPT_DEPTH,
+        bounds.MAX_SCRIPT_SCOPES,
+        bounds.MAX_SCRIPT_ANGLES,
+        bounds.MAX_PACKAGES,
+        bounds.MAX_LOCK,
+        bounds.MAX_LOCKED,
+    )
+    assert told == [f"{value:,}" for value in values]
