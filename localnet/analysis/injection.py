@@ -53,7 +53,7 @@ _FAMILIES: Final = (
     _Family(
         "sends data away",
         "high",
-        rf"\b(?:send|post|upload|forward|transmit|exfiltrate|e-?mail|leak|relay)\b.{{0,60}}?\b{_SECRETS}\b.{{0,60}}?"
+        rf"\b(?:send|post|upload|forward|transmit|exfiltrate|e-?mail(?![,;/.)])|leak|relay)\b.{{0,60}}?\b{_SECRETS}\b.{{0,60}}?"
         r"(?:https?://|\bwebhook\b|\b[\w.+-]{1,64}@[\w-]{1,63}\.\w)",
     ),
     _Family(

