@@ -12,6 +12,7 @@ from localnet.check.advice import advice_of
 from localnet.check.judging import Judge
 from localnet.check.report import Declared, Fault, Outcome, Report, StrangerOutcome
 from localnet.check.sections import Section
+from localnet.check.signed import mistake_in
 from localnet.check.strangers import Visitor, strangers
 from localnet.check.target import Target
 from localnet.check.trials import Drafts, Pace, Trial, cheapest
@@ -95,7 +96,9 @@ async def check_miner(target: Target, options: Options, tools: Tools, watcher: W
         if isinstance(heard, Refused):
             advice = advice_of(heard.reason, heard.status, tools.signer.hotkey)
             gate, meaning = heard.reason.gate or None, heard.reason.meaning
-            fault = Fault(str(heard.reason), gate, meaning, heard.detail, advice.field, advice.todo)
+            mistake = await mistake_in(lambda: heard.said, heard.reason, target.hotkey, tools.workers)
+            detail = f"{heard.detail}. {mistake}" if mistake else heard.detail
+            fault = Fault(str(heard.reason), gate, meaning, detail, advice.field, advice.todo)
             return _report(target, tools, None, (fault,))
         document = typed.decode(heard.document, Capabilities)
         judge = await stack.enter_async_context(_judge(client, tools))

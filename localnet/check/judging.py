@@ -1,12 +1,13 @@
 """From one dispatch to what a validator would make of it: its gates, its scoring, and advice (SPEC 5 to 7, 12)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
 from localnet.check.advice import advice_of
 from localnet.check.report import Fault, Outcome, PlanPart, PlanWorth
+from localnet.check.signed import mistake_in
 from localnet.check.target import Target
 from localnet.check.trials import Trial
 from localnet.check.witness import Witness
@@ -114,8 +115,9 @@ class Judge:
                 )
             except TooCostlyError as error:
                 return reject(expected, Reason.PARSE_TOO_COSTLY, seconds, error.detail)
-        if isinstance(judged, Judged):
-            return judged
+            if isinstance(judged, Judged):
+                mistake = await mistake_in(body.read, judged.reason, expected.hotkey, self.workers)
+                return replace(judged, detail=mistake) if mistake else judged
         ran = await self.runners[kind.name].run(round_id, expected, judged, seconds)
         return Judged(ran, ran.reason(expected.task.windows))
 

@@ -36,11 +36,18 @@ class Declaration(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """Why what a miner said does not count: the reason, one harmless line, and the HTTP status if there was one."""
+    """Why what a miner said does not count.
+
+    Attributes:
+        reason, detail: the code and one harmless line.
+        status: of HTTP; None where there was no response.
+        said: the document as it came, where one did.
+    """
 
     reason: Reason
     detail: str
     status: int | None
+    said: bytes = b""
 
 
 async def ask_declaration(
@@ -64,7 +71,9 @@ async def hear_declaration(
     try:
         document = await workers.run(Whose(hotkey), lambda: call, urgent=True)
     except (JsonError, TooCostlyError) as error:
-        return Refused(_BY_FAULT.get(type(error), Reason.DECLARATION_INVALID), printable(str(error)), reply.status)
+        return Refused(
+            _BY_FAULT.get(type(error), Reason.DECLARATION_INVALID), printable(str(error)), reply.status, body
+        )
     issued, expires = parse_time(document.issued_at, "issued_at"), parse_time(document.expires_at, "expires_at")
     return Declaration(hotkey, body, issued, expires, now)
 

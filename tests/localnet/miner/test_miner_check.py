@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import hashlib
 import json
 from collections.abc import Callable
 from typing import Any
@@ -26,6 +27,7 @@ from localnet.tracing.records import Records
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
+from validator.protocol.sssa import signing_bytes
 
 PYTHON = SkillType.EXECUTABLE_PYTHON
 
@@ -59,6 +61,17 @@ class AuditorOnly:
         dispatch = msgspec.structs.replace(assessment.dispatch, role="auditor")
         other = dataclasses.replace(assessment, dispatch=dispatch)
         return encode(await other.answer(await other.analysis()))
+
+
+class Hashing:
+    """Signs the hash of the canonical bytes in place of the bytes."""
+
+    async def respond(self, assessment: Assessment) -> Response:
+        answer = await assessment.answer(await assessment.analysis())
+        value = assessment.kit.signer.sign(hashlib.sha256(signing_bytes(answer.sssa)).digest())
+        signature = msgspec.structs.replace(answer.sssa.signature, value=value)
+        sssa = msgspec.structs.replace(answer.sssa, signature=signature)
+        return encode(msgspec.structs.replace(answer, sssa=sssa))
 
 
 class OtherKey:
@@ -109,6 +122,10 @@ BROKEN: dict[str, tuple[Behaviour, tuple[str, ...]]] = {
     "garbage": (Garbage(), ("parse_schema, gate 2 (parse)", "JSON is malformed", "validate before you send")),
     "oversized": (Oversized(), ("parse_too_large", "more than 4194304 bytes", "send at most 4 MiB")),
     "wrong_signature": (WrongSignature(), ("validity_signature", "`signature.value`: sign the canonical bytes")),
+    "hashing": (
+        Hashing(),
+        ("validity_signature", "It is right over the sha256 of the canonical bytes. -> `signature.value`"),
+    ),
     "replayed": (Replayed(), ("validity_bundle", "`sssa.skill.bundle_sha256`:", "never answer from a cache")),
     "other_key": (OtherKey(), ("validity_hotkey", "`sssa.signature.hotkey`: sign with the hotkey")),
     "late": (Never(), ("deadline_late, gate 1 (deadline)", "time is up", "`deadline_s`: be faster")),

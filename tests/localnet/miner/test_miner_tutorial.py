@@ -107,6 +107,8 @@ async def test_a_change_comes_to_the_fault_that_the_page_names(change: str, code
     (line,) = fault_lines(report)
     assert re.match(rf"{code}\b", line), line
     assert " -> " in line
+    if code == "declaration_invalid":
+        assert "It is right over JSON with spaces after , and :. ->" in line
 
 
 def test_the_template_is_copied_and_never_overwrites(tmp_path: Path) -> None:
