@@ -127,10 +127,15 @@ def _hints(report: Report) -> Iterator[str]:
 
 
 def _lost(report: Report) -> Iterator[tuple[float, str]]:
-    """Yield how much of Q each axis cost, and its line."""
+    """Yield how much of Q each axis cost, and traces that show less than a run does, with a line for each."""
     for one in report.outcomes:
         if one.quality is None or one.part is not Section.ANSWERS:
             continue
+        whole = sum(part.weight for part in one.quality.epsilon_parts)
+        for part in one.quality.epsilon_parts:
+            if 0.0 < part.held < _GOOD * part.weight:
+                line = f"{part.name} {part.held / part.weight:.2f} [{one.skill_type}, {one.trial}]: {part.why}"
+                yield (part.weight - part.held) / whole, line
         for axis in one.quality.axes:
             if axis.name != "eta" and axis.value is not None and axis.value < _best(report, one, axis):
                 line = f"{axis.name} {axis.value:.2f} [{one.skill_type}, {one.trial}]: {axis.why}{_named(axis)}"

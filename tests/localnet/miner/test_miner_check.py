@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from miner_kit import VALIDATOR, bench
 
 from localnet.analysis.result import Analysis
 from localnet.check.advice import ADVICE
-from localnet.check.page import fault_lines
+from localnet.check.page import fault_lines, print_report
 from localnet.check.sections import Section
 from localnet.check.trials import Pace
 from localnet.miner.assessment import Assessment, Response, encode
@@ -238,14 +239,18 @@ async def test_a_hasty_miner_is_told_to_wait_and_earns_nothing() -> None:
     assert [one.entry for one in report.outcomes] == [0.0, 0.0]
 
 
-async def test_gate_seven_holds_traces_against_a_run_of_the_tracer() -> None:
+async def test_gate_seven_holds_traces_against_a_run_of_the_tracer(capsys: pytest.CaptureFixture[str]) -> None:
     ran = (await check(Thorough(), types=(PYTHON,))).outcomes
-    lazy = (await check(Lazy(), types=(PYTHON,))).outcomes
+    report = await check(Lazy(), types=(PYTHON,))
+    lazy = report.outcomes
     assert {one.semantic_subset for one in ran if one.role == "primary"} == {1.0}
     assert {one.semantic_subset for one in ran if one.role == "auditor"} == {None}
     assert all(one.semantic_subset is not None and one.semantic_subset < 0.9 for one in lazy if one.role == "primary")
     assert not [fault for one in lazy for fault in one.faults]  # it passes, and is worth little
     assert max(one.score or 0 for one in lazy if one.trial == "python-backup-sync") < 0.5
+    print_report(report)
+    (hint,) = (line for line in capsys.readouterr().out.splitlines() if "traces 0" in line and "backup-sync" in line)
+    assert re.search(r"\[executable_python, .*; they cover 0\.\d{4} of what the group's show \(gate 7\)", hint)
 
 
 def test_there_is_advice_for_whatever_a_gate_may_say() -> None:

@@ -154,3 +154,11 @@ async def test_the_page_is_followed_and_the_miner_passes(tmp_path: Path) -> None
     assert "12 of 12 requests that no validator sends were met as they should be" in done.stdout
     assert serve[-1] in done.stderr
     assert "to change" not in done.stdout
+    (shown,) = blocks("text")
+    printed = {without_times(line) for line in done.stdout.splitlines()}
+    assert [line for line in shown.splitlines() if without_times(line) not in printed] == []
+
+
+def without_times(line: str) -> str:
+    """A line of the table without how it is laid out, and without the seconds that the miner took."""
+    return " ".join(re.sub(r"\d+\.\d\d( +[\d.]+-\d+ )", r"\1", line).split())
