@@ -162,8 +162,16 @@ def test_a_forecast_is_a_table_and_sums(own: Example) -> None:
         "answers": 30,
         "bundles": 30,
     }
+    assert [one["kind"] for one in said["kinds"]] == ["raw answers", "bundles", "rounds", "what stays"]
+    assert [one["kept_days"] for one in said["kinds"]] == [30, 30, said["archive_days"], None]
+    assert sum(one["bytes"] for one in said["kinds"]) == sum(one["bytes"] for one in said["tables"])
+    assert (said["full_in_days"], said["full_in_days_archived"]) == (None, None)
+    assert said["free"] > 0
     shown = called("db", "forecast", *where)
     assert (shown.returncode, shown.stderr) == (Exit.FINE, "")
+    kinds = shown.stdout[shown.stdout.index("kind ") :].splitlines()
+    assert [line.split("  ")[0] for line in kinds[1:6]] == [*(one["kind"] for one in said["kinds"]), "archive files"]
+    assert kinds[6].endswith("are free; for how long cannot be told yet")
     assert shown.stdout.splitlines()[-2].endswith("days, too few to tell a pace")
 
 

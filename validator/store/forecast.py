@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from validator.store.archive.rows import ARCHIVED
 from validator.store.sizes import StoreSize, TableSize, store_size, table_sizes
 from validator.store.tables import rounds
 
@@ -72,17 +73,24 @@ async def forecast(connection: AsyncConnection, kept_days: Mapping[str, int]) ->
     """
     pace = await _pace(connection)
     sizes = await table_sizes(connection)
-    return Forecast(
-        await store_size(connection), pace, tuple(expected(one, pace, kept_days.get(one.name)) for one in sizes)
-    )
+    missing = select(func.count()).where(rounds.c.input_sha256.is_not(None), rounds.c.input.is_(None))
+    gone = int(await connection.scalar(missing) or 0)
+    tables = [expected(one, pace, kept_days.get(one.name), gone if one.name in ARCHIVED else 0) for one in sizes]
+    return Forecast(await store_size(connection), pace, tuple(tables))
 
 
-def expected(size: TableSize, pace: Pace, kept_days: int | None) -> TableForecast:
-    """Return one table's forecast. Pure.
+def expected(size: TableSize, pace: Pace, kept_days: int | None, gone: int = 0) -> TableForecast:
+    """Return one table's forecast, as if rounds that are to come stayed. Pure.
 
     A table whose rows are removed again is as large as it will be once rounds have gone on for longer than that.
+
+    Args:
+        size: of the table.
+        pace: of the rounds.
+        kept_days: until rows are removed; None for good.
+        gone: rounds whose rows are in archive files.
     """
-    held = pace.rounds
+    held = pace.rounds - gone
     if kept_days is not None and pace.days > kept_days:
         held = max(1, round(pace.rounds * kept_days / pace.days))
     per_round = size.bytes / held if held else None

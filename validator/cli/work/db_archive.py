@@ -11,8 +11,8 @@ from validator.chain.wallet import load_signer
 from validator.cli.configured import settings_of
 from validator.cli.output import print_json, print_line
 from validator.cli.progress import progress
+from validator.cli.sizes import readable
 from validator.cli.tables import Column, print_table
-from validator.cli.work.db_size import readable
 from validator.files import made_folders
 from validator.settings import Settings
 from validator.store import open_store

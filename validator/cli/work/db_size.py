@@ -3,20 +3,20 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
 
 from validator.cli.configured import settings_of
-from validator.cli.output import NONE, print_json, print_line
+from validator.cli.growth_text import growth_document, print_growth, room_of
+from validator.cli.output import print_json, print_line
+from validator.cli.sizes import readable
 from validator.cli.tables import Column, print_table
 from validator.settings import Settings, StoreSettings
 from validator.store import open_store
+from validator.store.archiving.estimating import files_of
 from validator.store.forecast import Forecast, forecast
+from validator.store.growth import Files, growth
 from validator.store.pruning import prune
 from validator.store.records import Pruned
 from validator.store.sizes import StoreSize, TableSize, store_size, table_sizes
-
-_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
-_STEP: Final = 1024
 
 
 def prune_(config: Path | None, *, as_json: bool) -> None:
@@ -53,17 +53,18 @@ def prune_(config: Path | None, *, as_json: bool) -> None:
 def forecast_(config: Path | None, *, as_json: bool) -> None:
     """Say how large the store is, what a round adds to each table, and what a year of rounds comes to."""
     settings = settings_of(config)
-    found = asyncio.run(_forecast(settings))
+    found, files = asyncio.run(_forecast(settings))
+    grown = growth(found.pace, found.tables, kept_days(settings.store), settings.store.archive_days, files)
+    room = room_of(settings.store, found.size, grown)
     if as_json:
-        print_json(
-            {
-                "location": str(settings.store.url),
-                "store": found.size._asdict(),
-                "rounds": found.pace._asdict(),
-                "tables": [one._asdict() for one in found.tables],
-                "in_a_year": found.in_a_year,
-            }
-        )
+        said = {
+            "location": str(settings.store.url),
+            "store": found.size._asdict(),
+            "rounds": found.pace._asdict(),
+            "tables": [one._asdict() for one in found.tables],
+            "in_a_year": found.in_a_year,
+        }
+        print_json({**said, **growth_document(grown, room)})
         return
     print_table(
         [Column("table"), Column("kept")]
@@ -81,6 +82,8 @@ def forecast_(config: Path | None, *, as_json: bool) -> None:
             if one.rows
         ],
     )
+    print_line("")
+    print_growth(grown, room)
     pace, size = found.pace, found.size
     per_day = "too few to tell a pace" if pace.per_day is None else f"{pace.per_day:.1f} a day"
     print_line(f"{pace.rounds} rounds in {pace.days:.2f} days, {per_day}")
@@ -92,16 +95,6 @@ def forecast_(config: Path | None, *, as_json: bool) -> None:
 def kept_days(store: StoreSettings) -> dict[str, int]:
     """Return for how long the rows of tables are kept that lose them again."""
     return {"answers": store.retention_raw_days, "bundles": store.retention_bundles_days}
-
-
-def readable(size: float | None) -> str:
-    """Return bytes for people."""
-    if size is None:
-        return NONE
-    step = 0
-    while size >= _STEP and step < len(_UNITS) - 1:
-        size, step = size / _STEP, step + 1
-    return f"{size:.0f} {_UNITS[step]}" if step == 0 else f"{size:.1f} {_UNITS[step]}"
 
 
 def _sizes(name: str, before: dict[str, TableSize], after: dict[str, TableSize]) -> dict[str, int]:
@@ -126,6 +119,7 @@ async def _pruned(settings: Settings) -> tuple[Pruned, dict[str, TableSize], dic
             return removed, before, after, await store_size(tx.connection)
 
 
-async def _forecast(settings: Settings) -> Forecast:
+async def _forecast(settings: Settings) -> tuple[Forecast, Files]:
     async with open_store(settings.store.url.get_secret_value()) as store, store.read() as tx:
-        return await forecast(tx.connection, kept_days(settings.store))
+        raw = settings.store.archive_days < settings.store.retention_raw_days
+        return await forecast(tx.connection, kept_days(settings.store)), await files_of(tx.connection, raw=raw)

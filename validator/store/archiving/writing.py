@@ -1,12 +1,13 @@
 """Rounds of the store into a file: whole or not at all, then read back and held against the store."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec.msgpack import Ext
+from sqlalchemy import Table
 
 from validator.files import new_file
 from validator.protocol.signatures import Signer
@@ -100,14 +101,16 @@ async def _block(read: Reading, left: Rounds, advance: Advance) -> tuple[Block, 
         advance()
         if size >= BLOCK_BYTES:
             break
-    packed = [
-        packed_section([list(values) for values in zip(*found, strict=True)] or [[] for _ in table.columns])
-        for table, found in zip(TABLES, map(_once, rows), strict=True)
-    ]
+    packed = [packed_section(by_column(table, found)) for table, found in zip(TABLES, map(_once, rows), strict=True)]
     who = columns_of(scores).index("hotkey")
     hotkeys = sorted({row[who] for row in rows[TABLES.index(scores)]})
     block = Block(left.first, round_id, tuple(hotkeys), tuple(section for _, section in packed))
     return block, [data for data, _ in packed]
+
+
+def by_column(table: Table, rows: Sequence[Row]) -> list[list[Any]]:
+    """Return rows as the values of each column."""
+    return [list(values) for values in zip(*rows, strict=True)] or [[] for _ in table.columns]
 
 
 def _once(rows: list[Row]) -> list[Row]:

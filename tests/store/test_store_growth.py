@@ -1,0 +1,103 @@
+"""What of a store goes when, and for how long there is room; with archiving and without."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from old_rounds import ARCHIVED as ROUNDS_ARCHIVED
+from old_rounds import archived, opened, put
+
+from validator.store.archive.rows import ARCHIVED
+from validator.store.archiving.estimating import files_of
+from validator.store.forecast import Pace, TableForecast, forecast
+from validator.store.growth import Files, Growth, growth
+from validator.store.tables import metadata
+
+PACE = Pace(200, 20.0, 10.0)  # ten a day
+KEPT = {"answers": 30, "bundles": 5}
+TABLES = [
+    TableForecast("answers", 1, 200_000, None, None, None),
+    TableForecast("bundles", 1, 50_000, None, None, None),
+    TableForecast("dispatches", 1, 150_000, None, None, None),
+    TableForecast("proofs", 1, 50_000, None, None, None),
+    TableForecast("receipts", 1, 20_000, None, None, None),
+]
+
+
+NO_FILES = Files(0, 0, 200.0)
+
+
+def grown(pace: Pace = PACE, files: Files = NO_FILES) -> Growth:
+    return growth(pace, TABLES, KEPT, 90, files)
+
+
+def test_each_kind_is_as_large_as_what_is_kept_of_it() -> None:
+    found = {one.kind: (one.bytes, one.per_round, one.in_a_year, one.archived_in_a_year) for one in grown().kinds}
+    assert found == {
+        "raw answers": (200_000, 1_000.0, 300_000.0, 300_000.0),  # 30 days at ten rounds
+        "bundles": (50_000, 1_000.0, 50_000.0, 50_000.0),  # older than their five days already
+        "rounds": (200_000, 1_000.0, 3_850_000.0, 900_000.0),  # 385 days, or 90
+        "what stays": (20_000, 100.0, 385_000.0, 385_000.0),
+    }
+    assert grown().files_after(365) == (385 - 90) * 10 * 200.0
+    assert grown().files_after(10) == 0
+
+
+def test_rounds_that_are_in_files_are_not_counted_as_if_they_were_in_the_store() -> None:
+    found = grown(files=Files(100, 20_000, 200.0))
+    rounds = next(one for one in found.kinds if one.kind == "rounds")
+    assert rounds.per_round == 2_000.0
+    assert found.files_after(365) == 20_000 + ((385 - 90) * 10 - 100) * 200.0
+
+
+@pytest.mark.parametrize(
+    ("free", "archived", "files_too", "days"),
+    [
+        (0, False, False, 1),
+        (100_000, False, False, 5),  # 10,000 of rounds and of answers, and 1,000 more a day
+        (1_000_000, False, False, 82),  # of answers no more than 100,000 come
+        (1_000_000, True, False, 201),  # of rounds no more than 700,000
+        (1_000_000, True, True, 114),  # and 2,000 of files a day, from day 70 on
+        (10**12, True, True, None),
+    ],
+)
+def test_the_disk_is_full_on_the_first_day_that_asks_for_more(
+    free: int, archived: bool, files_too: bool, days: int | None
+) -> None:
+    assert grown().full_after(free, archived=archived, files_too=files_too) == days
+
+
+def test_without_a_pace_nothing_is_said() -> None:
+    found = grown(Pace(2, 0.0, None))
+    assert found.full_after(0, archived=False, files_too=False) is None
+    assert {one.in_a_year for one in found.kinds} == {None}
+    assert found.files_after(365) is None
+    assert replace(found, files=Files(0, 0, None)).files_after(365) is None
+
+
+def test_every_table_that_is_archived_is_one_of_ours() -> None:
+    assert set(metadata.tables) > ARCHIVED > {"dispatches", "rounds", "sssas"}
+
+
+def test_a_round_in_a_file_takes_about_what_was_said_before(played: Path, tmp_path: Path) -> None:
+    async def said(url: str, *, raw: bool) -> tuple[Files, dict[str, float | None]]:
+        async with opened(url) as store, store.read() as tx:
+            found = await forecast(tx.connection, KEPT)
+            return await files_of(tx.connection, raw=raw), {one.name: one.per_round for one in found.tables}
+
+    url = put(played, f"sqlite:///{tmp_path}/store.sqlite")
+    before, per_round = asyncio.run(said(url, raw=True))
+    without, _ = asyncio.run(said(url, raw=False))
+    assert (before.rounds, before.bytes) == (0, 0)
+    assert before.per_round is not None
+    assert without.per_round is not None
+    assert without.per_round < before.per_round
+    asyncio.run(archived(url, tmp_path))
+    after, still = asyncio.run(said(url, raw=True))
+    assert after.rounds == ROUNDS_ARCHIVED
+    assert after.bytes == sum(file.stat().st_size for file in tmp_path.glob("*.archive"))
+    assert after.per_round is not None
+    assert 0.5 < after.per_round / before.per_round < 3
+    old, new = per_round["window_entries"], still["window_entries"]
+    assert old == new
