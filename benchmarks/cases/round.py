@@ -1,11 +1,22 @@
-"""A whole round's groups and scores, beside the draws that no plan can leave out: those for its auditors."""
+"""A whole round: its groups and scores beside the draws that no plan can leave out, and all of it in real time.
 
+The draws are those for its auditors. In real time twelve tasks go to five miners each over HTTP, everything on: what
+counts is how long the round takes beside its slowest answer, and how late timers of the event loop come meanwhile.
+"""
+
+import asyncio
+import logging
+import tempfile
 from collections.abc import Iterator
 from functools import partial
+from statistics import median
 from typing import Final
 
+import structlog
 from harness import Case, per_second
 from random_rounds import crowded
+from samples.postgres import postgres
+from samples.whole_rounds import WholeRounds, whole_rounds
 
 from validator.protocol.draws import draws_of
 from validator.protocol.round import RoundInput, RoundPlan, RoundResults
@@ -13,6 +24,9 @@ from validator.scoring import CURRENT, version
 
 _SCORED_BY: Final = version(CURRENT)
 _DEMANDS: Final = {64: "≥ 150", 256: "≥ 80"}
+_TURNS: Final = 3
+_ROUNDS: Final = 7
+_DELAY_S: Final = 1.0  # of every answer
 
 
 def cases() -> Iterator[Case]:
@@ -28,6 +42,32 @@ def cases() -> Iterator[Case]:
                 "the auditors' draws alone",
                 demand,
             )
+
+    with tempfile.TemporaryDirectory(prefix="round") as folder:
+        yield from _in_real_time("SQLite", f"sqlite:///{folder}/store.sqlite")
+    with postgres() as url:
+        yield from _in_real_time("Postgres", url)
+
+
+def _in_real_time(database: str, url: str) -> Iterator[Case]:
+    played: list[WholeRounds] = []
+
+    def beyond() -> float:
+        structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+        played.append(asyncio.run(whole_rounds(url, _ROUNDS, _DELAY_S)))
+        return median(played[-1].beyond_ms)
+
+    what = f"12 tasks for 5 miners over HTTP, {database}"
+    yield Case(f"{what}: beyond the slowest answer", "ms", beyond, demand="≤ 250", runs=_TURNS, warm_up=0)
+    lags = iter(range(_TURNS))
+    yield Case(
+        f"{what}: p99 of the loop's lag",
+        "ms",
+        lambda: played[next(lags)].lag_ms,
+        demand="< 50",
+        runs=_TURNS,
+        warm_up=0,
+    )
 
 
 def _whole(frozen: RoundInput, plan: RoundPlan, results: RoundResults) -> object:

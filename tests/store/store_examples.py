@@ -47,7 +47,7 @@ from validator.protocol.sssa import (
 from validator.protocol.task import Truth
 from validator.store import DispatchKey, Store
 from validator.store.codec import compressed
-from validator.store.dispatch import Arrival
+from validator.store.dispatch import Arrival, JudgedAnswer
 from validator.store.records import RoundSummary
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -256,7 +256,7 @@ async def answer_all(store: Store, plan: RoundPlan, failing: frozenset[str] = fr
                     await tx.arrivals.keep(
                         [an_arrival(key, 12.0, 200, f"answer of {hotkey}".encode(), at(round_id + 12))]
                     )
-                    await tx.dispatches.judged(key, Reason.ACCEPTED, a_submission(key, role))
+                    await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED, a_submission(key, role))])
 
 
 async def settle(store: Store, plan: RoundPlan, reasons: Mapping[str, Reason] | None = None) -> RoundOutcome:

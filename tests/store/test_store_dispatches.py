@@ -11,6 +11,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import Rejection, RoundResults, VoidTask
 from validator.protocol.sssa import Sssa
 from validator.store import DispatchKey, Store
+from validator.store.dispatch import JudgedAnswer
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
 from validator.store.packing import INLINE_LIMIT
 from validator.store.tables import answers, dispatches, sssas
@@ -70,15 +71,15 @@ async def test_a_dispatch_goes_forward_only(store: Store) -> None:
         with pytest.raises(WrongStateError, match="is sent, not planned"):
             await tx.arrivals.sent([key], at(2))
         with pytest.raises(WrongStateError, match="is sent, not answered"):
-            await tx.dispatches.judged(key, Reason.PARSE_SCHEMA)
+            await tx.arrivals.judged([JudgedAnswer(key, Reason.PARSE_SCHEMA)])
         await tx.arrivals.keep([an_arrival(key, 1.0, 200, b"{", at(2))])
         with pytest.raises(WrongStateError, match="is answered, not sent"):
             await tx.arrivals.keep([an_arrival(key, 1.0, 200, b"{", at(2))])
         with pytest.raises(WrongStateError, match="is answered, not planned or sent"):
             await tx.dispatches.failed(key, Reason.DEADLINE_LATE)
-        await tx.dispatches.judged(key, Reason.PARSE_SCHEMA, detail="unexpected end")
+        await tx.arrivals.judged([JudgedAnswer(key, Reason.PARSE_SCHEMA, detail="unexpected end")])
         with pytest.raises(WrongStateError, match="is failed, not answered"):
-            await tx.dispatches.judged(key, Reason.ACCEPTED, a_submission(key))
+            await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED, a_submission(key))])
         with pytest.raises(WrongStateError, match="is unknown"):
             await tx.arrivals.sent([key._replace(hotkey="nobody")], at(2))
     async with store.read() as tx:
@@ -105,14 +106,14 @@ async def test_reasons_and_submissions_must_fit(store: Store) -> None:
                 await tx.dispatches.failed(key, reason)
         await tx.arrivals.keep([an_arrival(key, 1.0, 200, b"{}", at(2))])
         with pytest.raises(MismatchError, match="no gate's reason"):
-            await tx.dispatches.judged(key, Reason.ACCEPTED)
+            await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED)])
         with pytest.raises(MismatchError, match="a submission with the reason"):
-            await tx.dispatches.judged(key, Reason.PARSE_SCHEMA, a_submission(key))
+            await tx.arrivals.judged([JudgedAnswer(key, Reason.PARSE_SCHEMA, a_submission(key))])
         with pytest.raises(MismatchError, match="another dispatch"):
-            await tx.dispatches.judged(key, Reason.ACCEPTED, a_submission(other))
+            await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED, a_submission(other))])
         forged = msgspec.structs.replace(a_submission(key), sssa_sha256=sha("something else"))
         with pytest.raises(MismatchError, match="sssa_sha256"):
-            await tx.dispatches.judged(key, Reason.ACCEPTED, forged)
+            await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED, forged)])
 
 
 async def test_what_came_back_is_read_as_the_results_of_the_round(store: Store) -> None:
@@ -144,10 +145,10 @@ async def test_judging_again_after_a_crash_replaces_the_acceptance(store: Store)
     key = await _one_sent(store)
     async with store.begin() as tx:
         await tx.arrivals.keep([an_arrival(key, 1.0, 200, b"{}", at(2))])
-        await tx.dispatches.judged(key, Reason.ACCEPTED, a_submission(key))
-        await tx.dispatches.judged(key, Reason.ACCEPTED_EARLY, a_submission(key))
+        await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED, a_submission(key))])
+        await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED_EARLY, a_submission(key))])
     async with store.begin() as tx:
-        await tx.dispatches.judged(key, Reason.TRACES_HASH)
+        await tx.arrivals.judged([JudgedAnswer(key, Reason.TRACES_HASH)])
     async with store.read() as tx:
         results = await tx.submissions.results(0)
     assert (results.passed, [r.reason for r in results.rejections]) == ((), ["traces_hash"])
@@ -157,7 +158,7 @@ async def test_an_attestation_is_stored_once_under_its_hash(store: Store) -> Non
     submission = a_submission(DispatchKey(0, "t", HOTKEYS[0]), description="strange: \0 \u202e \ue000 🦀")
     async with store.begin() as tx:
         for _ in range(2):
-            await tx.sssas.put(submission.sssa, submission.sssa_sha256)
+            await tx.sssas.put([(submission.sssa, submission.sssa_sha256)])
         assert (await tx.connection.execute(select(func.count()).select_from(sssas))).scalar() == 1
     async with store.read() as tx:
         data = await tx.sssas.get(submission.sssa_sha256)

@@ -19,6 +19,7 @@ from store_examples import (
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan
 from validator.store import DispatchKey, Store, open_store
+from validator.store.dispatch import JudgedAnswer
 from validator.store.errors import (
     AlreadySettledError,
     MismatchError,
@@ -167,7 +168,7 @@ async def test_a_round_that_has_ended_does_not_change(store: Store) -> None:
     async with store.begin() as tx:
         for change in (
             tx.arrivals.sent([key], at(99)),
-            tx.dispatches.judged(key, Reason.PARSE_SCHEMA),
+            tx.arrivals.judged([JudgedAnswer(key, Reason.PARSE_SCHEMA)]),
             tx.dispatches.failed(key, Reason.DEADLINE_LATE),
             tx.arrivals.keep([an_arrival(key, 1.0, 200, b"late", at(99))]),
             tx.dispatches.void_task(0, key.task_id, Reason.BUG_CRASH),

@@ -23,7 +23,7 @@ from validator.rounds.sending import call_of, deadline_of, key_of, log_dispatch,
 from validator.rounds.settle import Returned
 from validator.sources import Clock
 from validator.store import PATIENCE_S, Store
-from validator.store.dispatch import DispatchKey
+from validator.store.dispatch import DispatchKey, JudgedAnswer
 from validator.store.errors import StoreLostError
 from validator.store.repositories.stalls import StallRecord
 
@@ -261,5 +261,5 @@ class Dispatcher:
         if overlap(self.stalls(began), began, self.clock.monotonic()):
             return None
         reason = answer.reason(expected.task.windows)
-        await self.store.lasting(lambda tx: tx.dispatches.judged(key, reason, answer))
+        await self.store.lasting(lambda tx: tx.arrivals.judged([JudgedAnswer(key, reason, answer)]))
         return Judged(answer, reason)

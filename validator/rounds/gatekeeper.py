@@ -8,6 +8,7 @@ from validator.kinds.registry import kind_of
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundTask
 from validator.store import DispatchKey, Store
+from validator.store.dispatch import JudgedAnswer
 from validator.workers.interface import TooCostlyError, Whose, Workers
 
 ReadBody = Callable[[], bytes]
@@ -49,7 +50,8 @@ class Gatekeeper:
 
     async def _too_costly(self, key: DispatchKey, expected: Expected[RoundTask], seconds: float, detail: str) -> Judged:
         """Reject the answer, and keep that now: after a crash it must not be judged again."""
-        await self._store.lasting(lambda tx: tx.dispatches.judged(key, Reason.PARSE_TOO_COSTLY, detail=detail))
+        rejected = JudgedAnswer(key, Reason.PARSE_TOO_COSTLY, detail=detail)
+        await self._store.lasting(lambda tx: tx.arrivals.judged([rejected]))
         return reject(expected, Reason.PARSE_TOO_COSTLY, seconds, detail)
 
 

@@ -40,7 +40,7 @@ from validator.scoring import Version, version
 from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.code_check import QueuedCheck, queued_checks
-from validator.store.dispatch import DispatchKey
+from validator.store.dispatch import DispatchKey, JudgedAnswer
 from validator.store.outcome_rows import OutcomeRows, rows_of
 from validator.store.records import EndState
 from validator.store.rerun import QueuedRerun, queued_reruns
@@ -244,11 +244,13 @@ async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundR
     for (task_id, hotkey), reason in returned.alone.items():
         await tx.dispatches.void(DispatchKey(frozen.index, task_id, hotkey), reason)
     submissions = {(answer.task_id, answer.hotkey): answer for answer in results.passed}
-    for (task_id, hotkey), judged in returned.judged.items():
-        if not judged.stored and task_id not in returned.void:
-            key = DispatchKey(frozen.index, task_id, hotkey)
-            submission = submissions.get((task_id, hotkey))
-            await tx.dispatches.judged(key, judged.reason, submission, detail=judged.detail)
+    judged = [
+        JudgedAnswer(DispatchKey(frozen.index, *key), one.reason, submissions.get(key), one.detail)
+        for key, one in returned.judged.items()
+        if not one.stored and key[0] not in returned.void
+    ]
+    if judged:
+        await tx.arrivals.judged(judged)
 
 
 async def _write_rows(tx: Transaction, round_id: int, rows: OutcomeRows, start: float, now: datetime) -> None:

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS, Reason
-from validator.protocol.round import AssessedMember, MemberOutcome, RawAnswer
+from validator.protocol.round import AssessedMember, MemberOutcome, Passed, RawAnswer
 from validator.protocol.skill_types import SkillType
 
 DispatchState = Literal["planned", "sent", "answered", "failed", "void"]
@@ -20,6 +20,22 @@ class DispatchKey(NamedTuple):
     round_id: int
     task_id: str
     hotkey: str
+
+
+class JudgedAnswer(NamedTuple):
+    """What the gates said of an answer.
+
+    Attributes:
+        key: which dispatch.
+        reason: `accepted` or `accepted_early` with a submission, else the gate's code.
+        submission: what passed; its `sssa_sha256` (`plan_sha256`) must be that of what was signed.
+        detail: for people; made printable and cut.
+    """
+
+    key: DispatchKey
+    reason: Reason
+    submission: Passed | None = None
+    detail: str = ""
 
 
 class Arrival(NamedTuple):

@@ -1,7 +1,7 @@
 """Documents as stored bytes: canonical, compressed, checked; the heavy ones away from the event loop."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, ParamSpec, TypeVar
 
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
@@ -49,6 +49,14 @@ class Packing:
         # The size is not known beforehand, and canonicalising is slow: always away from the loop.
         return await self._run(True, _canonical, value)
 
+    async def documents(self, values: Sequence[Any]) -> list[tuple[str, bytes]]:
+        """Return the sha256 (hex) of each document's canonical bytes, and those bytes compressed.
+
+        Raises:
+            UnstorableError: one has no RFC 8785 form.
+        """
+        return await self._run(True, _documents, values)
+
     async def digest(self, data: bytes) -> str:
         """Return the hex sha256 of `data`."""
         return await self._run(len(data) > INLINE_LIMIT, sha256_hex, data)
@@ -64,6 +72,11 @@ def _unpack(blob: bytes, sha256: str | None) -> bytes:
     if sha256 is not None and sha256_hex(data) != sha256:
         raise DamagedError(f"the bytes do not hash to {sha256}")
     return data
+
+
+def _documents(values: Sequence[Any]) -> list[tuple[str, bytes]]:
+    written = map(_canonical, values)
+    return [(sha256, compressed(data)) for data, sha256 in written]
 
 
 def _canonical(value: Any) -> tuple[bytes, str]:

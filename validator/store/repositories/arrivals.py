@@ -1,15 +1,18 @@
 """What a round's dispatches do together: they leave, and answers that arrive at the same time are kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import CursorResult, Update, bindparam, select, update
 
-from validator.store.dispatch import Arrival, DispatchKey, DispatchState
-from validator.store.errors import WrongStateError
+from validator.protocol.reasons import Reason
+from validator.protocol.round import Passed
+from validator.store.dispatch import Arrival, DispatchKey, DispatchState, JudgedAnswer
+from validator.store.errors import MismatchError, WrongStateError
 from validator.store.repositories.base import Repository
-from validator.store.repositories.dispatches import Dispatches
+from validator.store.repositories.dispatches import Dispatches, gate_of
+from validator.store.repositories.submissions import Submissions
 from validator.store.repositories.tasks import Tasks
 from validator.store.tables import answers, dispatches, rounds
 
@@ -23,10 +26,13 @@ _KEPT: Final = _ONE.where(dispatches.c.state == "sent").values(
     state="answered",
     **{name: bindparam(name) for name in ("seconds", "http_status", "received_at", "body_bytes", "stalled", "raw")},
 )
+_JUDGED: Final = _ONE.where(dispatches.c.state == "answered").values(
+    {name: bindparam(name) for name in ("state", "reason", "signed_sha256", "submission", "detail")}
+)
 
 
 class Arrivals(Repository):
-    """planned -> sent -> answered, of many dispatches of one round in few statements."""
+    """planned -> sent -> answered -> judged, of many dispatches of one round in few statements."""
 
     async def sent(self, keys: Sequence[DispatchKey], at: datetime) -> None:
         """Note that the first bytes of dispatches are about to leave, of all or none.
@@ -47,6 +53,21 @@ class Arrivals(Repository):
         await self._move(_KEPT, [one.key for one in arrived], [_values(one) for one in arrived], "sent")
         rows = [{**one.key._asdict(), "body": one.packed, "stored_at": one.received_at} for one in arrived]
         await self._insert(answers, rows)
+
+    async def judged(self, answers_: Sequence[JudgedAnswer]) -> None:
+        """Store what the gates said of answers, all or none; their attestations are kept by hash.
+
+        Judging again (after a crash) replaces an acceptance.
+
+        Raises:
+            MismatchError: a reason and its submission contradict each other, or a submission is another dispatch's.
+            AlreadySettledError: their round has ended.
+            WrongStateError: there is no answer, or it failed already.
+        """
+        passed = [_passed(one, one.submission) for one in answers_ if one.submission is not None]
+        columns = iter(await Submissions(self._connection, self._packing).columns(passed))
+        rows = [{**_at(one.key), **_judgement(one, columns), "detail": one.detail or None} for one in answers_]
+        await self._move(_JUDGED, [one.key for one in answers_], rows, "answered")
 
     async def _move(
         self, statement: Update, keys: Sequence[DispatchKey], rows: Sequence[Mapping[str, Any]], state: DispatchState
@@ -74,3 +95,17 @@ def _values(one: Arrival) -> dict[str, Any]:
         "stalled": one.stalled or None,
         "raw": one.raw,
     }
+
+
+def _passed(one: JudgedAnswer, submission: Passed) -> Passed:
+    if one.reason not in (Reason.ACCEPTED, Reason.ACCEPTED_EARLY):
+        raise MismatchError(f"a submission with the reason `{one.reason}`")
+    if (submission.task_id, submission.hotkey) != (one.key.task_id, one.key.hotkey):
+        raise MismatchError("a submission of another dispatch")
+    return submission
+
+
+def _judgement(one: JudgedAnswer, columns: Iterator[dict[str, Any]]) -> dict[str, Any]:
+    if one.submission is not None:
+        return {"state": "answered", "reason": one.reason, **next(columns)}
+    return {"state": "failed", "reason": gate_of(one.reason), "signed_sha256": None, "submission": None}

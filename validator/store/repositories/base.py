@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from sqlalchemy import BindParameter, Executable, Insert, Row, Select, Table, bindparam, func, insert, select
+from sqlalchemy import BindParameter, Executable, Insert, Row, Select, Table, bindparam, func, insert, select, update
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import CursorResult
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -120,6 +120,21 @@ class Repository:
         key = next(iter(table.primary_key))
         statement = self._dialect_insert(table).values(**row).on_conflict_do_nothing().returning(key)
         return await self._first(statement) is not None
+
+    async def _insert_missing(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert those of the rows whose unique keys are free."""
+        if rows:
+            await self._connection.execute(self._dialect_insert(table).on_conflict_do_nothing(), rows)
+
+    async def _update_each(self, table: Table, rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> None:
+        """Update many rows in one statement; each comes as the columns that find it, and those that it gets."""
+        if not rows:
+            return
+        found, given = rows[0]
+        statement = update(table).where(*(table.c[name] == bindparam(f"of_{name}") for name in found))
+        statement = statement.values({name: bindparam(name) for name in given})
+        parameters = [{**{f"of_{name}": value for name, value in at.items()}, **values} for at, values in rows]
+        await self._connection.execute(statement, parameters)
 
     async def _upsert(
         self, table: Table, rows: Sequence[Mapping[str, Any]], newest: str | None = None, keep: tuple[str, ...] = ()

@@ -8,13 +8,12 @@ from sqlalchemy import ColumnElement, Row, Table, and_, func, select, tuple_, up
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS, Reason
-from validator.protocol.round import Passed, RawAnswer, RoundInput, RoundPlan
+from validator.protocol.round import RawAnswer, RoundInput, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.store.dispatch import Dispatch, DispatchKey, DispatchState
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.scores import Scores
-from validator.store.repositories.submissions import Submissions
 from validator.store.repositories.tasks import Tasks
 from validator.store.tables import answers, dispatches, rounds, tasks
 
@@ -77,42 +76,8 @@ class Dispatches(Repository):
             AlreadySettledError: its round has ended.
             WrongStateError: it is not planned or sent.
         """
-        values = {"state": "failed", "reason": _gate(reason), "seconds": seconds, "http_status": status, "raw": raw}
+        values = {"state": "failed", "reason": gate_of(reason), "seconds": seconds, "http_status": status, "raw": raw}
         await self._move(key, ("planned", "sent"), {**values, "detail": detail or None})
-
-    async def judged(
-        self,
-        key: DispatchKey,
-        reason: Reason,
-        submission: Passed | None = None,
-        *,
-        detail: str = "",
-    ) -> None:
-        """Store what the gates said of an answer; its attestation is kept by hash.
-
-        Judging again (after a crash) replaces an acceptance.
-
-        Args:
-            key: which dispatch.
-            reason: `accepted` or `accepted_early` with a submission, else the gate's code.
-            submission: what passed; its `sssa_sha256` (`plan_sha256`) must be that of what was signed.
-            detail: for people; made printable and cut.
-
-        Raises:
-            MismatchError: reason and submission contradict each other, or the submission is another dispatch's.
-            AlreadySettledError: its round has ended.
-            WrongStateError: there is no answer, or it failed already.
-        """
-        if submission is None:
-            values = {"state": "failed", "reason": _gate(reason), "signed_sha256": None, "submission": None}
-        else:
-            if reason not in (Reason.ACCEPTED, Reason.ACCEPTED_EARLY):
-                raise MismatchError(f"a submission with the reason `{reason}`")
-            if (submission.task_id, submission.hotkey) != (key.task_id, key.hotkey):
-                raise MismatchError("a submission of another dispatch")
-            columns = await Submissions(self._connection, self._packing).columns(submission)
-            values = {"reason": reason, **columns}
-        await self._move(key, ("answered",), {**values, "detail": detail or None})
 
     async def void(  # noqa: PLR0913 - what is known of it
         self,
@@ -235,7 +200,12 @@ def _at(table: Table, key: DispatchKey) -> ColumnElement[bool]:
     )
 
 
-def _gate(reason: Reason) -> Reason:
+def gate_of(reason: Reason) -> Reason:
+    """Return a gate's reason.
+
+    Raises:
+        MismatchError: it is no gate's.
+    """
     if not reason.gate:
         raise MismatchError(f"`{reason}` is no gate's reason")
     return reason

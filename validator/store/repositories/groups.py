@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import Row, select, update
+from sqlalchemy import Row, select
 
 from validator.protocol.round import GroupOutcome, GroupPlan, RoundPlan
 from validator.store.records import GroupRecord
@@ -41,20 +41,23 @@ class Groups(Repository):
 
     async def settle(self, round_id: int, outcomes: Sequence[GroupOutcome]) -> None:
         """Add what the groups came to (mode and reason stand in the tasks)."""
-        for outcome in outcomes:
-            statement = update(groups).where(groups.c.round_id == round_id, groups.c.task_id == outcome.task_id)
-            await self._changed(
-                statement.values(
-                    n_valid=outcome.n_valid,
-                    threshold=outcome.threshold,
-                    verdict=outcome.verdict,
-                    mean_risk=outcome.mean_risk,
-                    finding_keys=outcome.finding_keys,
-                    scored_provenance=outcome.provenance,
-                    scored_verdict=outcome.scored_verdict,
-                    auditor_agreement=outcome.auditor_agreement,
-                )
+        rows = [
+            (
+                {"round_id": round_id, "task_id": outcome.task_id},
+                {
+                    "n_valid": outcome.n_valid,
+                    "threshold": outcome.threshold,
+                    "verdict": outcome.verdict,
+                    "mean_risk": outcome.mean_risk,
+                    "finding_keys": outcome.finding_keys,
+                    "scored_provenance": outcome.provenance,
+                    "scored_verdict": outcome.scored_verdict,
+                    "auditor_agreement": outcome.auditor_agreement,
+                },
             )
+            for outcome in outcomes
+        ]
+        await self._update_each(groups, rows)
 
     async def of_round(self, round_id: int) -> tuple[GroupRecord, ...]:
         """Return a round's groups in plan order."""

@@ -1,5 +1,6 @@
 """Signed attestations and plans that passed the gates, by the hash of their canonical bytes; kept for good."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
@@ -13,25 +14,22 @@ from validator.store.repositories.base import Repository
 from validator.store.tables import sssas
 
 T = TypeVar("T", Sssa, WorkflowPlan)
+Signed = tuple[Sssa | WorkflowPlan, str]
 
 
 class Sssas(Repository):
     """Content-addressed: the same document is stored once."""
 
-    async def put(self, signed: Sssa | WorkflowPlan, sha256: str) -> None:
-        """Keep an attestation or a plan.
-
-        Args:
-            signed: as signed.
-            sha256: hex, of its canonical bytes with the signature's value.
+    async def put(self, signed: Sequence[Signed]) -> None:
+        """Keep attestations and plans, each with the hex sha256 of its canonical bytes with the signature's value.
 
         Raises:
-            MismatchError: the bytes do not hash to that.
+            MismatchError: the bytes of one do not hash to that.
         """
-        data, actual = await self._packing.canonical(signed)
-        if actual != sha256:
+        documents = await self._packing.documents([document for document, _ in signed])
+        if any(actual != sha256 for (actual, _), (_, sha256) in zip(documents, signed, strict=True)):
             raise MismatchError("`sssa_sha256` or `plan_sha256` is not that of the document's canonical bytes")
-        await self._insert_new(sssas, {"sha256": sha256, "document": await self._packing.pack(data)})
+        await self._insert_missing(sssas, [{"sha256": sha256, "document": packed} for sha256, packed in documents])
 
     async def get(self, sha256: str) -> bytes | None:
         """Return the canonical bytes.

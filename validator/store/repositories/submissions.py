@@ -25,7 +25,7 @@ from validator.store.errors import DamagedError
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.raw_answers import RawDigests
 from validator.store.repositories.runs import WorkflowRuns
-from validator.store.repositories.sssas import Sssas
+from validator.store.repositories.sssas import Signed, Sssas
 from validator.store.tables import dispatches, sssas, tasks
 
 T = TypeVar("T", Submission, WorkflowSubmission)
@@ -98,16 +98,28 @@ class Submissions(Repository):
     def _signed(self) -> Sssas:
         return Sssas(self._connection, self._packing)
 
-    async def columns(self, submission: Passed) -> dict[str, Any]:
-        """Keep what a submission holds by hash; return the columns that name it, the rest as JSON."""
-        signed = self._signed
+    async def columns(self, submissions: Sequence[Passed]) -> list[dict[str, Any]]:
+        """Keep what submissions hold by hash; return of each the columns that name it, the rest as JSON."""
+        await self._signed.put([_signed_of(submission) for submission in submissions])
+        return [
+            {"signed_sha256": submission.sha256, "submission": msgspec.to_builtins(await self._rest(submission))}
+            for submission in submissions
+        ]
+
+    async def _rest(self, submission: Passed) -> dict[str, Any]:
         rest = {name: getattr(submission, name) for name in submission.__struct_fields__}
         if isinstance(submission, Submission):
-            await signed.put(rest.pop("sssa"), submission.sssa_sha256)
-            return {"signed_sha256": submission.sha256, "submission": msgspec.to_builtins(rest)}
-        await signed.put(rest.pop("plan"), submission.plan_sha256)
-        rest[_RUN] = await WorkflowRuns(self._connection, self._packing).put(rest.pop("run"))
-        return {"signed_sha256": submission.sha256, "submission": msgspec.to_builtins(rest)}
+            del rest["sssa"]
+        else:
+            del rest["plan"]
+            rest[_RUN] = await WorkflowRuns(self._connection, self._packing).put(rest.pop("run"))
+        return rest
+
+
+def _signed_of(submission: Passed) -> Signed:
+    if isinstance(submission, Submission):
+        return submission.sssa, submission.sssa_sha256
+    return submission.plan, submission.plan_sha256
 
 
 def _converted(row: Row[Any], fields: dict[str, Any], kind: type[T]) -> T:

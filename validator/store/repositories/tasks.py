@@ -55,6 +55,7 @@ class Tasks(Repository):
         Raises:
             MismatchError: the outcomes are not those of the round's tasks, or revive a void task.
         """
+        rows: list[tuple[dict[str, Any], dict[str, Any]]] = []
         planned = {task.task_id: task for task in await self.of_round(round_id)}
         for outcome in outcomes:
             task, state = planned.pop(outcome.task_id, None), task_state(outcome.reason)
@@ -65,10 +66,12 @@ class Tasks(Repository):
                     f"round {round_id}, task {task.task_id}: {task.state}, {task.mode} in the store, "
                     f"but {state}, {outcome.mode} in the outcome"
                 )
-            await self._changed(_at(round_id, task.task_id).values(state=state, reason=outcome.reason))
+            found = {"round_id": round_id, "task_id": task.task_id}
+            rows.append((found, {"state": state, "reason": outcome.reason}))
         missing = sorted(task.task_id for task in planned.values() if task.state == "open")
         if missing:
             raise MismatchError(f"round {round_id}: the outcome says nothing about {', '.join(missing)}")
+        await self._update_each(tasks, rows)
 
     async def void(self, round_id: int, task_id: str, reason: Reason) -> None:
         """Make an open task void.
