@@ -34,6 +34,7 @@ def test_the_report_is_one_document(nobody: str) -> None:
     report = json.loads(done.stdout)
     assert done.returncode == Exit.NO
     assert (report["url"], report["hotkey"], report["declared"]) == (nobody, MINER, None)
+    assert report["passed"] is False
     assert report["caller"] == Signer.from_uri("//Alice").hotkey
     assert [fault["code"] for fault in report["faults"]] == ["deadline_connect"]
 

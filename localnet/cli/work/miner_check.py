@@ -6,12 +6,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from localnet.check.conduct import SECTIONS, Options, Tools, Watcher, check_miner
-from localnet.check.page import fault_lines, hotkey_hint, print_report
+from localnet.check.page import hotkey_hint, print_report
 from localnet.check.report import Report
 from localnet.check.sections import Section
 from localnet.check.target import Target, target_of
@@ -51,10 +52,10 @@ def check(  # noqa: PLR0913, PLR0917 - each is an option
     configure_logging("error", "auto")
     report = asyncio.run(_checked(target, options, Tools(signer, judging_workers(), SystemClock(), SystemRandom())))
     if as_json:
-        print_json(report)
+        print_json({"passed": not report.found, **msgspec.structs.asdict(report)})
     else:
         print_report(report)
-    if fault_lines(report):
+    if report.found:
         raise typer.Exit(Exit.NO)
 
 

@@ -58,6 +58,12 @@ def test_another_key_or_nonsense_is_not_explained_away() -> None:
     assert signed_instead(json.dumps(sent(canonical_bytes(DOCUMENT), VALIDATOR)).encode(), MINER.hotkey) == ""
 
 
+async def test_a_document_that_fails_for_another_reason_is_not_explained() -> None:
+    body = json.dumps(sent(json.dumps(DOCUMENT).encode())).encode()
+    assert await mistake_in(lambda: body, Reason.VALIDITY_SIGNATURE, MINER.hotkey, Here())
+    assert await mistake_in(lambda: body, Reason.VALIDITY_NONCE, MINER.hotkey, Here()) == ""
+
+
 STRANGE = (
     b"",
     b"[]",
