@@ -2,8 +2,9 @@
 
 import asyncio
 import multiprocessing
+from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
@@ -18,6 +19,7 @@ from validator.store.schema import unreachable
 from validator.store.urls import parse_url
 
 _BATCH: Final = 8  # rounds whose results wait for each other
+_AHEAD: Final = 4  # batches of each process that wait for it, or for the reader
 
 
 async def round_ids(tx: Transaction, since: int = 0) -> tuple[int, ...]:
@@ -45,12 +47,17 @@ def replay_rounds(url: str, ids: Sequence[int], jobs: int = 1, archive: Path | N
             for batch in batches:
                 yield from replayer.replays(batch)
         return
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])  # imported once: it takes as long as ten rounds
     with ProcessPoolExecutor(min(jobs, len(batches) or 1), context, _open_here, (url, archive)) as pool:
-        running = [pool.submit(_replay_here, batch) for batch in batches]
+        running: deque[Future[list[RoundReplay]]] = deque()
         try:
-            for future in running:
-                yield from future.result()
+            for batch in batches:
+                running.append(pool.submit(_replay_here, batch))
+                if len(running) > _AHEAD * jobs:
+                    yield from running.popleft().result()
+            while running:
+                yield from running.popleft().result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
