@@ -40,6 +40,7 @@ agreements = Table(
     Column("reason", ReasonCode, nullable=False),
     Column("consumed_by", Integer, ForeignKey("flags.id")),  # D-9
     Index(None, "consumed_by"),
+    Index(None, "round_id"),
 )
 
 reputations = Table(

@@ -20,6 +20,7 @@ window_entries = Table(
     Column("value", Real, nullable=False),
     # Windows are read from the index alone.
     Index(None, "hotkey", "skill_type", "sequence", "value"),
+    Index(None, "round_id"),
 )
 
 weight_submissions = Table(
