@@ -78,6 +78,9 @@ bench-dendrite: setup  ## Calls beside those of bittensor 10's dendrite, which c
 	.venv-dendrite/bin/python -m pip install --quiet --disable-pip-version-check 'bittensor==10.*'
 	PYTHONPATH=benchmarks:tests/core $(BIN)/python -m peers .venv-dendrite/bin/python
 
+bench-growth: setup  ## How time, memory and size grow with MINERS=64,…, FINDINGS=5,… and DAYS=1,7,30: tables, and docs/pictures/growth-*.svg
+	PYTHONPATH=benchmarks:tests/core:tests/kinds $(BIN)/python -m growth
+
 bench-log: setup  ## What the log costs as it grows to LOG_ROUNDS=1600: memory and time of audit verify, bytes of weights and digests
 	LOG_ROUNDS=$(or $(LOG_ROUNDS),1600) $(BIN)/python benchmarks/audit_growth.py
 

@@ -7,16 +7,13 @@ from itertools import permutations
 
 import msgspec
 from harness import Case, per_second
-from samples.group import PLAN, TASK, answers, bodies
+from samples.group import answers, bodies
+from samples.scored import SCORED_BY, compared, from_bytes
 
-from validator.protocol.answer import Answer, answer_limit, parse_answer
-from validator.protocol.round import Checks, Submission
-from validator.scoring import CURRENT, Claims, version
+from validator.protocol.answer import Answer
+from validator.scoring import Claims
 
-_SCORED_BY = version(CURRENT)
-_ESTABLISHED = Checks(probes=True, traces=None, manifest_digest=None, evidence_resolves=True, canary=None)
 _DECODER = msgspec.json.Decoder()
-_LIMIT = answer_limit(runtime_primary=False)
 
 
 def cases() -> Iterator[Case]:
@@ -27,16 +24,16 @@ def cases() -> Iterator[Case]:
         yield Case(
             f"bytes to agreements, 5 answers of 20 findings, {form}",
             "groups/s",
-            per_second(partial(_whole, data)),
+            per_second(partial(from_bytes, data)),
             per_second(partial(_decoded, data)),
             "bare decode",
             "≥ 2,000",
         )
-    masks = [_masks(_SCORED_BY.claims_of(answer.sssa)) for answer in group]
+    masks = [_masks(SCORED_BY.claims_of(answer.sssa)) for answer in group]
     yield Case(
         "claims to agreements, 5 attestations of 20 findings",
         "groups/s",
-        per_second(lambda: _score(group)),
+        per_second(partial(compared, group)),
         per_second(lambda: _compared(masks)),
         "bit masks once built",
         "≥ 3,000",
@@ -47,20 +44,8 @@ def _spaced(answer: Answer) -> bytes:
     return json.dumps(msgspec.to_builtins(answer)).encode()
 
 
-def _whole(data: Sequence[bytes]) -> object:
-    return _score([parse_answer(body, limit=_LIMIT) for body in data])
-
-
 def _decoded(data: Sequence[bytes]) -> object:
     return [_DECODER.decode(body) for body in data]
-
-
-def _score(group: Sequence[Answer]) -> object:
-    submissions = [
-        Submission(TASK.task_id, hotkey, role, 5.0, answer.sssa, "", _ESTABLISHED)
-        for answer, (hotkey, role) in zip(group, PLAN.members, strict=True)
-    ]
-    return _SCORED_BY.compare_answers(TASK, PLAN, submissions)
 
 
 def _masks(claims: Claims) -> list[int]:

@@ -5,9 +5,6 @@ version's tables.
 """
 
 import asyncio
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -15,14 +12,13 @@ from pathlib import Path
 from typing import Final
 
 from cli_commands import commands
-from cli_store import environment, write_config
+from cli_store import write_config
 from harness import Case
 from old_store import unpacked
+from samples.commands import PROGRAM, PYTHON, command_cpu_s
 
 from validator.store import upgrade
 
-_FLOOR: Final = (sys.executable, "-c", "pass")
-_PROGRAM: Final = (sys.executable, "-c", "from validator.cli import main; main()")
 _LISTINGS: Final = (
     "rounds list",
     "rounds show 1",
@@ -39,7 +35,6 @@ _LISTINGS: Final = (
 )
 _WORK: Final = ("db check", "replay 1", "audit export --out {log}")
 _VERIFY: Final = "audit verify {log}"
-_ENDED: Final = (0, 1)  # 1 is an answer
 
 
 def cases() -> Iterator[Case]:
@@ -62,23 +57,10 @@ def _case(words: Sequence[str], demand: str, settings: Sequence[str] = ()) -> Ca
     return Case(
         " ".join(Path(word).name for word in words),
         "s",
-        partial(_cpu_s, (*_PROGRAM, *words, *settings)),
-        partial(_cpu_s, _FLOOR),
+        partial(command_cpu_s, (*PROGRAM, *words, *settings)),
+        partial(command_cpu_s, PYTHON),
         "`python -c pass`",
         demand,
         runs=3,
         warm_up=0,
     )
-
-
-def _cpu_s(command: Sequence[str]) -> float:
-    """Return the seconds of CPU of a process that ends well."""
-    own = {name: value for name, value in environment().items() if name != "PYTHONPATH"}
-    started = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=own
-    )
-    _, status, used = os.wait4(started.pid, 0)
-    started.returncode = os.waitstatus_to_exitcode(status)
-    if started.returncode not in _ENDED:
-        raise RuntimeError(f"{' '.join(command)} ended with {started.returncode}")
-    return used.ru_utime + used.ru_stime

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -19,8 +20,8 @@ def hotkey(number: int) -> str:
     return f"5{number:047d}"
 
 
-def age(path: Path, rounds: int, miners: int) -> str:
-    """Make such a store where there is none; return its url."""
+def age(path: Path, rounds: int, miners: Sequence[str]) -> str:
+    """Make such a store of these miners where there is none; return its url."""
     url = f"sqlite:///{path}"
     asyncio.run(upgrade(url))
     with closing(sqlite3.connect(path)) as connection:
@@ -31,17 +32,19 @@ def age(path: Path, rounds: int, miners: int) -> str:
     return url
 
 
-def _fill(connection: sqlite3.Connection, rounds: int, miners: int) -> None:
+def _fill(connection: sqlite3.Connection, rounds: int, miners: Sequence[str]) -> None:
+    connection.execute("CREATE TEMP TABLE names (n INTEGER PRIMARY KEY, name TEXT)")
+    connection.executemany("INSERT INTO names VALUES (?, ?)", enumerate(miners))
     numbers = "WITH RECURSIVE r(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r WHERE n + 1 < :many)"
     of_round = f"{numbers}, j(j) AS (SELECT 0 UNION ALL SELECT j + 1 FROM j WHERE j + 1 < :dispatches)"
-    name, task = "printf('5%047d', {})", f"printf('%026d%06d', n, j / {_MEMBERS})"
-    who = name.format("(n * 37 + j * (1 + n % 5 * 2)) % :miners")
+    task = f"printf('%026d%06d', r.n, j / {_MEMBERS})"
+    who = "(SELECT name FROM names WHERE names.n = (r.n * 37 + j * (1 + r.n % 5 * 2)) % :miners)"
     kind = " ".join(f"WHEN {i} THEN '{kind}'" for i, kind in enumerate(TYPES))
     kind = f"CASE j / {2 * _MEMBERS} {kind} END"
     failed = "(n + j) % 23 = 0"
     role = f"CASE WHEN j % {_MEMBERS} < 3 THEN 'primary' ELSE 'auditor' END"
     for statement in (
-        f"INSERT INTO miners {numbers} SELECT {name.format('n')}, n, 0, 100 FROM r WHERE n < :miners",
+        "INSERT INTO miners SELECT name, n, 0, 100 FROM names",
         (
             "INSERT INTO rounds (round_id, epoch, block, block_hash, state, started_at, task_count, dispatch_count)"
             f" {numbers} SELECT n, n / 7, n * 50, 'aa', 'settled', '2026-01-01 00:00:00', 12, :dispatches FROM r"
@@ -62,8 +65,16 @@ def _fill(connection: sqlite3.Connection, rounds: int, miners: int) -> None:
             " WHERE state = 'answered' GROUP BY hotkey, skill_type, round_id"
         ),
         "INSERT INTO reputations SELECT DISTINCT hotkey, skill_type, 0.61 FROM agreements",
+        (
+            "INSERT INTO scores (round_id, task_id, hotkey, role, reason, consensus, window_entry)"
+            " SELECT round_id, task_id, hotkey, role, reason, 0.7, 0.4 FROM dispatches WHERE state = 'answered'"
+        ),
+        (
+            "INSERT INTO window_entries (hotkey, skill_type, round_id, task_id, sequence, value)"
+            " SELECT hotkey, skill_type, round_id, task_id, rowid, 0.4 FROM dispatches WHERE state = 'answered'"
+        ),
     ):
-        connection.execute(statement, {"many": max(rounds, miners), "miners": miners, "dispatches": _DISPATCHES})
+        connection.execute(statement, {"many": rounds, "miners": len(miners), "dispatches": _DISPATCHES})
 
 
 async def _keep(url: str) -> None:

@@ -49,15 +49,15 @@ _CAPABILITIES: Final = ("file_io", "network", "exec", "secrets", "dns", "mcp")
 _WORDS: Final = "reads what it was not asked to and sends it to a host that nobody named; see there. "
 
 
-def answers() -> list[Answer]:
-    """Return the answers: most findings are everybody's, every member leaves out some and has some of its own."""
-    return [Answer(_attested(i), probe_values(TASK.nonce), None) for i in range(MEMBERS)]
+def answers(findings: int = FINDINGS) -> list[Answer]:
+    """Return the answers, so many findings each: most are everybody's, every member leaves out some and has its own."""
+    return [Answer(_attested(i, findings), probe_values(TASK.nonce), None) for i in range(MEMBERS)]
 
 
-def _attested(member: int) -> Sssa:
-    common = [n for n in range(FINDINGS + 2) if n % (MEMBERS + 1) != member]
-    own = [100 + 10 * member + n for n in range(FINDINGS - min(len(common), FINDINGS - 2))]
-    numbers = [*common[: FINDINGS - 2], *own][:FINDINGS]
+def _attested(member: int, findings: int) -> Sssa:
+    common = [n for n in range(findings + 2) if n % (MEMBERS + 1) != member]
+    own = [(1 + member) * 1_000 + n if findings > FINDINGS else 100 + 10 * member + n for n in range(findings)]
+    numbers = [*common[: findings - 2], *own][:findings]
     analysis = Analysis(
         verdict="REVIEW" if member == 0 else "BLOCK",
         risk_score=0.71 + member / 100,

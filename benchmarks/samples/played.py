@@ -12,6 +12,7 @@ from world import VALIDATOR, World, on_virtual_time, tasks_of_all_types
 
 from validator.audit.log.export import audit_lines
 from validator.rounds.receipts import close_epoch
+from validator.sources import Clock
 from validator.store import open_store
 from validator.store.inline import inline_creator
 from validator.store.urls import parse_url
@@ -26,9 +27,18 @@ def played() -> str:
     folder = tempfile.TemporaryDirectory(prefix="played")
     atexit.register(folder.cleanup)
     url = f"sqlite:///{Path(folder.name) / 'store.sqlite'}"
-    structlog.configure(processors=[_drop])
-    asyncio.run(_play(url))
+    asyncio.run(_play_and_close(url))
     return url
+
+
+async def play(url: str, rounds: int, *, each: int = 2, create: bool = False) -> Clock:
+    """Play so many rounds more into a store, `each` tasks of a type in each; return the clock behind them."""
+    structlog.configure(processors=[_drop])
+    async with open_store(url, create=create) as store:
+        world = World(store, source=MemorySource(tasks_of_all_types(each=each)))
+        for _ in range(rounds):
+            await on_virtual_time(world, world.service.one_round())
+    return world.clock
 
 
 def exported(url: str) -> bytes:
@@ -36,12 +46,10 @@ def exported(url: str) -> bytes:
     return asyncio.run(_export(url))
 
 
-async def _play(url: str) -> None:
-    async with open_store(url, create=True) as store:
-        world = World(store, source=MemorySource(tasks_of_all_types()))
-        for _ in range(ROUNDS):
-            await on_virtual_time(world, world.service.one_round())
-        await close_epoch(store, VALIDATOR, world.clock)
+async def _play_and_close(url: str) -> None:
+    clock = await play(url, ROUNDS, create=True)
+    async with open_store(url) as store:
+        await close_epoch(store, VALIDATOR, clock)
 
 
 async def _export(url: str) -> bytes:

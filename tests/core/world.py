@@ -77,6 +77,11 @@ def tasks_of_all_types(windows: Windows = WINDOWS, each: int = 2) -> list[Source
     return sourced
 
 
+def miner_signer(number: int, crypto: str = "sr25519") -> Signer:
+    """Who a world's miner is."""
+    return Signer.from_uri(f"//Miner//{number}", crypto)
+
+
 def honest(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
     """A valid answer with one finding, after a second."""
     return ScriptedReply(msgspec.json.encode(answer_to(signer, dispatch)), seconds=1.0)
@@ -133,7 +138,7 @@ class World:
         self.subnet.register(VALIDATOR.hotkey, stake_tao=1000.0, validator_permit=True)
         self.signers = {}
         for number in range(miners):
-            signer = Signer.from_uri(f"//Miner//{number}", crypto)
+            signer = miner_signer(number, crypto)
             self.signers[signer.hotkey] = signer
             self.subnet.register(signer.hotkey, axon=Axon("127.0.0.1", 9000 + number))
         self.chain = SimulatedChain(self.subnet, VALIDATOR.hotkey)

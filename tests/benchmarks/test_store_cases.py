@@ -1,0 +1,70 @@
+"""What `make bench` and `make bench-growth` measure over stores is whole: each once, and small."""
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from cases.history import seconds_of_reading
+from cases.settle import settled_ms
+from growth.__main__ import steepness, table
+from growth.drawing import drawing
+from growth.measures import by_findings
+from samples.aged import age
+from samples.full import fill
+from samples.played import play
+from samples.processes import cpu_s
+from world import miner_signer
+
+from validator.audit.explain import explain_miner, explain_round
+from validator.audit.replay import replay_rounds
+from validator.store import open_store
+
+MINERS = [miner_signer(number).hotkey for number in range(6)]
+AGED = 3
+
+
+@pytest.fixture(scope="module")
+def played_on(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store with a round that was played on top of others of the same miners."""
+    url = age(tmp_path_factory.mktemp("aged") / "store.sqlite", AGED, MINERS)
+    asyncio.run(play(url, 1, each=1))
+    return url
+
+
+def test_the_round_on_top_of_others_is_explained_and_replayed(played_on: str) -> None:
+    async def asked() -> None:
+        async with open_store(played_on) as store, store.read() as tx:
+            found = await explain_round(tx, AGED, MINERS[0])
+            assert any(entry.position > 1 for window in found.windows for entry in window.entries)
+            last = await explain_miner(tx, MINERS[0], 9, datetime(2026, 1, 2, tzinfo=UTC))
+            assert last.rounds[0] == AGED
+            assert len(last.rounds) > 1
+
+    asyncio.run(asked())
+    assert [found.verdict for found in replay_rounds(played_on, [AGED])] == ["equal"]
+    assert asyncio.run(seconds_of_reading(played_on, AGED)) > 0
+
+
+def test_an_epoch_ends_again_and_again_with_every_window_full(tmp_path: Path) -> None:
+    url, snapshot = fill(tmp_path / "store.sqlite", 5)
+    assert settled_ms(url, snapshot) > 0
+    assert settled_ms(url, snapshot) > 0
+
+
+def test_growth_is_told_in_a_table_and_drawn() -> None:
+    measured = list(by_findings([5, 25]))
+    lines = table("findings", measured).splitlines()
+    assert lines[0] == "| findings | 5 | 25 | steepness |"
+    assert len(lines) == 2 + len(measured[0][1])
+    assert steepness([(10, {"ms": 3.0}), (100, {"ms": 30.0})], "ms") == pytest.approx(1)
+    picture = ET.fromstring(drawing("t <1>", "findings", {"ms": [(5, 0.2), (25, 1.1)], "MiB": [(5, 3.0), (25, 40.0)]}))
+    assert len(picture.findall("{*}circle")) == 4
+    assert "t <1>" in [words.text for words in picture.findall("{*}text")]
+
+
+def test_the_clock_of_processes_runs_on_with_work() -> None:
+    before = cpu_s()
+    while cpu_s() <= before:
+        sum(range(10_000))
