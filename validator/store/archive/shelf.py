@@ -15,6 +15,7 @@ from validator.store.errors import ArchivedError
 from validator.store.packing import Packing
 from validator.store.repositories.archives import Archives
 
+_FILES: Final = 8  # whose manifests are kept
 _BLOCKS: Final = 2  # kept in memory beside those that are being read
 
 
@@ -40,7 +41,7 @@ class Shelf:
     """
 
     folder: Path | None
-    _files: dict[str, ArchiveFile] = field(init=False, default_factory=dict)
+    _files: OrderedDict[str, ArchiveFile] = field(init=False, default_factory=OrderedDict)
     _blocks: OrderedDict[tuple[str, int], _Held] = field(init=False, default_factory=OrderedDict)
 
     async def close(self) -> None:
@@ -67,6 +68,8 @@ class Shelf:
             )
         if span.sha256 not in self._files:
             self._files[span.sha256] = open_known(self.folder, span)
+            if len(self._files) > _FILES:
+                self._files.popitem(last=False)
         return self._files[span.sha256]
 
     async def take(self, found: ArchiveFile, number: int) -> _Held:
