@@ -11,7 +11,7 @@ import pytest
 from audit_file import export, lines_of, with_weights
 from explained import HOTKEYS
 from pay_world import BROKEN, FAILING, WITHDRAWN, PayWorld
-from world import VALIDATOR
+from world import VALIDATOR, on_virtual_time
 
 from validator.audit.log import ChainRow, FaultError, Verified, row_fault, verify_file
 from validator.audit.log.fates import Confirmed, Fates
@@ -58,7 +58,7 @@ async def _vector_in_an_open_round(pay: PayWorld) -> None:
     await world.service.directory.refresh(snapshot)
     prepared = await world.preparer.prepare(snapshot)
     assert isinstance(prepared, Prepared)
-    returned = await world._on_virtual_time(world.dispatcher.dispatch(prepared))
+    returned = await on_virtual_time(world, world.dispatcher.dispatch(prepared))
     await pay.line(Event.WEIGHTS_PLANNED)
     await settle_round(world.store, world.clock, VALIDATOR, prepared.frozen, prepared.plan, returned)
 

@@ -1,12 +1,9 @@
 """The views on both databases, for what the command line's example store does not hold."""
 
-import asyncio
-from collections.abc import Coroutine
 from datetime import UTC, datetime
-from typing import Any, TypeVar
 
 from builders import V1
-from world import World
+from world import World, on_virtual_time
 
 from validator.audit.views import flag_details, latest_weights, miner_list, round_list, round_view
 from validator.audit.views.flags import MAX_FLAG_ID
@@ -18,16 +15,7 @@ from validator.rounds.prepare import Prepared
 from validator.store import Store
 from validator.store.repositories.weights import PlannedWeights
 
-T = TypeVar("T")
 NOW = datetime(2026, 1, 1, 1, tzinfo=UTC)
-
-
-async def on_virtual_time(world: World, work: Coroutine[Any, Any, T]) -> T:
-    running = asyncio.ensure_future(work)
-    while not running.done():
-        await asyncio.wait([running], timeout=0.001)
-        await world.clock.advance(0.5)
-    return await running
 
 
 async def test_answers_that_enter_nothing_say_why(store: Store) -> None:

@@ -7,17 +7,16 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Coroutine
 from contextlib import redirect_stderr, redirect_stdout
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
 from builders import V1
-from world import World, garbage, honest, tasks_of_all_types
+from world import World, garbage, honest, on_virtual_time, tasks_of_all_types
 
 from validator.cli import main
 from validator.miners.scripted import ScriptedReply
@@ -32,7 +31,6 @@ from validator.store.computed import UnpaidWindow, VectorRecord
 from validator.store.repositories.weights import PlannedWeights
 from validator.tasks.memory import MemorySource
 
-T = TypeVar("T")
 PROGRAM = [sys.executable, "-c", "from validator.cli import main; main()"]
 EVIL = "evil\x1b[31m\u202e[bold]x[/bold]"
 EVIL_SHOWN = r"evil\u001b[31m\u202e[bold]x[/bold]"
@@ -120,7 +118,7 @@ def copied(example: Example, folder: Path) -> Example:
 async def _build(url: str) -> None:
     async with open_store(url, create=True) as store:
         world = World(store, script=_script, source=MemorySource(tasks_of_all_types()))
-        await _on_virtual_time(world, world.service.one_round())
+        await on_virtual_time(world, world.service.one_round())
         await _lower_reputation(store)
         prepared = await world.preparer.prepare(await world.chain.snapshot())
         assert isinstance(prepared, Prepared)
@@ -129,14 +127,6 @@ async def _build(url: str) -> None:
 
 def _script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
     return garbage(signer, dispatch) if signer.hotkey == GARBAGE else honest(signer, dispatch)
-
-
-async def _on_virtual_time(world: World, work: Coroutine[Any, Any, T]) -> T:
-    running = asyncio.ensure_future(work)
-    while not running.done():
-        await asyncio.wait([running], timeout=0.001)
-        await world.clock.advance(0.5)
-    return await running
 
 
 async def _lower_reputation(store: Store) -> None:

@@ -1,19 +1,18 @@
 """Rounds through the whole pipeline that bring about everything `explain` has to explain, the same on every run.
 
-Miners sign with ed25519, whose signatures follow from key and bytes. Only the moments at which answers are received
-depend on how fast the machine is.
+Miners sign with ed25519, whose signatures follow from key and bytes.
 """
 
-import asyncio
 from collections import Counter
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from itertools import cycle, islice
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 from builders import FILES, IMAGE
+from virtual_time import passed
 from world import VALIDATOR, Script, World, answer_to, garbage
 
 from validator.miners.scripted import ScriptedReply
@@ -35,7 +34,6 @@ from validator.tasks.memory import MemorySource
 from validator.tasks.order import Order
 from validator.tasks.source import SourcedTask
 
-T = TypeVar("T")
 RAG, DECLARATIVE = SkillType.RAG_KNOWLEDGE, SkillType.DECLARATIVE
 PYTHON, SCRIPT = SkillType.EXECUTABLE_PYTHON, SkillType.EXECUTABLE_SCRIPT
 MCP, AGENTS = SkillType.MCP_SERVER, SkillType.AGENT_COMPOSITION
@@ -45,7 +43,6 @@ NUMBERS: Final = {hotkey: number for number, hotkey in enumerate(HOTKEYS)}
 ROUND_S: Final = 20.0
 ASSORTED_ROUNDS: Final = 5
 COHORT_ROUNDS: Final = 6
-_TURNS: Final = 40
 
 INJECTION = Finding("f1", "prompt_injection", "high", "Hidden orders.", "docs/readme.md#L2", (), "system prompt")
 SHELL = Finding("f2", "excessive_capability", "medium", "Starts programs.", "s1::./a.py#L1", (), "/bin/sh")
@@ -133,21 +130,11 @@ class ExplainedWorld(World):
         await self.service.directory.refresh(snapshot)
         prepared = await self.preparer.prepare(snapshot)
         assert isinstance(prepared, Prepared)
-        returned = await self._on_virtual_time(self.dispatcher.dispatch(prepared))
+        returned = await passed(self.clock, self.store, self.dispatcher.dispatch(prepared))
         lost = {task.task_id: Reason.BUG_CRASH for task in prepared.frozen.tasks if task.skill_type == void}
         returned = replace(returned, void={**returned.void, **lost})
         await settle_round(self.store, self.clock, VALIDATOR, prepared.frozen, prepared.plan, returned)
         await self.clock.advance(ROUND_S - self.clock.monotonic() % ROUND_S)
-
-    async def _on_virtual_time(self, work: Coroutine[Any, Any, T]) -> T:
-        running = asyncio.ensure_future(work)
-        while not running.done():
-            await asyncio.wait([running], timeout=0.001)
-            for _ in range(_TURNS):  # whoever was woken gets to look at the clock before it runs on
-                await asyncio.sleep(0)
-            if self.clock._sleepers:  # time runs on only while somebody waits for it, however slow the machine
-                await self.clock.advance(0.25)
-        return await running
 
 
 async def assorted(store: Store) -> ExplainedWorld:

@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from virtual_time import all_wait
+
 from validator.sources import VirtualClock
 
 T = TypeVar("T")
-_TURNS = 40  # of the event loop for each step: the SDK takes many from one answer to its next question
 _STEPS = 20_000
 
 
@@ -15,10 +16,9 @@ async def pumped(clock: VirtualClock, call: Coroutine[Any, Any, T], step_s: floa
     """Return what `call` returns, while time passes in steps for as long as it takes."""
     task = asyncio.ensure_future(call)
     for _ in range(_STEPS):
-        for _ in range(_TURNS):
-            if task.done():
-                return task.result()
-            await asyncio.sleep(0)
+        await all_wait()
+        if task.done():
+            return task.result()
         await clock.advance(step_s)
     task.cancel()
     raise AssertionError("it never came to an end")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import structlog
+from virtual_time import all_wait_for_time, in_the_store, in_threads
 
 from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
@@ -62,15 +63,12 @@ class World:
 
     async def calm(self) -> None:
         """Return once the service waits for the clock and for nothing else."""
-        quiet, pause = 0, 0.0
-        while quiet < 50:
-            assert self.task is not None
-            if self.task.done():
-                return
-            await asyncio.sleep(pause)
-            asleep = sum(not wake.done() for *_, wake in self.clock._sleepers) >= self.sleepers
-            # A loop that only turns would keep the store's thread from the interpreter.
-            quiet, pause = (quiet + 1, 0.0) if asleep else (0, 0.001)
+        assert self.task is not None
+        threads = in_threads()
+        await all_wait_for_time(lambda: threads or in_the_store(self.store))
+        while not self.task.done() and sum(not wake.done() for *_, wake in self.clock._sleepers) < self.sleepers:
+            await asyncio.sleep(0.001)
+            await all_wait_for_time(lambda: threads or in_the_store(self.store))
 
     async def records(self) -> list[WeightsRecord]:
         async with self.store.read() as tx:

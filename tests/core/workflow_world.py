@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
+from virtual_time import all_wait
 from workflow_builders import SERVICE
 
 from validator.kinds.workflow.services import StepReply
@@ -71,8 +72,7 @@ async def on_virtual_time(clock: VirtualClock, work: Coroutine[Any, Any, T]) -> 
     """Return what `work` returns; the clock jumps to the next live sleeper whenever nothing else can run."""
     task = asyncio.ensure_future(work)
     while not task.done():
-        for _ in range(60):
-            await asyncio.sleep(0)
+        await all_wait()
         sleepers = clock._sleepers
         while sleepers and sleepers[0][2].done():
             heapq.heappop(sleepers)

@@ -1,6 +1,5 @@
 """A whole small world in memory: a simulated chain, signing miners that follow a script, tasks; for round tests."""
 
-import asyncio
 import base64
 import json
 from collections.abc import Callable, Coroutine
@@ -10,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 from builders import FILES, IMAGE, trace_files
+from virtual_time import passed
 from workflow_world import ScriptedServices
 
 from validator.chain.simulated import SimulatedChain
@@ -208,12 +208,8 @@ def garbage(_signer: Signer, _dispatch: Dispatch) -> ScriptedReply:
 
 
 async def on_virtual_time(world: World, work: Coroutine[Any, Any, T]) -> T:
-    """Await `work` while virtual time runs on whenever somebody sleeps."""
-    running = asyncio.ensure_future(work)
-    while not running.done():
-        await asyncio.wait([running], timeout=0.001)
-        await world.clock.advance(0.5)
-    return await running
+    """Await `work` while virtual time runs on whenever everybody waits for it."""
+    return await passed(world.clock, world.store, work)
 
 
 async def one_round(world: World) -> RoundOutcome:

@@ -5,13 +5,12 @@ from collections.abc import AsyncIterator, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
 import aiohttp
 import structlog
-from sqlalchemy.pool import QueuePool
 from subtensor_node import Node
-from threads import CountingExecutor, counted_threads
+from virtual_time import all_wait_for_time, in_the_store, in_threads
 from world import VALIDATOR, tasks_of_all_types
 
 from validator.chain.base import Chain
@@ -39,7 +38,6 @@ TEMPO = 9  # epochs of 10 blocks: 0-9, 10-19, …
 BEFORE_END = 4  # weights go at block 5 of each
 MINERS = [f"miner{number}" for number in range(8)]
 STEP_S = 0.5
-QUIET = 40  # turns of the event loop: the SDK takes many from one answer to its next question
 
 
 @dataclass
@@ -53,7 +51,7 @@ class Running:
     metrics: Metrics
     log: list[MutableMapping[str, Any]]
     task: asyncio.Task[bool]
-    threads: CountingExecutor
+    threads: set[asyncio.Future[Any]]
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Let time pass until the thing is there; never while the daemon waits for its database or a thread."""
@@ -64,11 +62,7 @@ class Running:
                 await self.clock.advance(STEP_S)
 
     async def _calm(self) -> None:
-        quiet = 0
-        while quiet < QUIET:
-            busy = self.threads.busy or cast("QueuePool", self.daemon.store._engine.pool).checkedout()
-            await asyncio.sleep(0.001 if busy else 0)
-            quiet = 0 if busy else quiet + 1
+        await all_wait_for_time(lambda: self.threads or in_the_store(self.daemon.store))
 
     async def until_block(self, number: int) -> None:
         await self.until(lambda: self.subnet.blocks.number() >= number)
@@ -184,7 +178,7 @@ async def _running(  # noqa: PLR0913, PLR0917 - what tests vary
         canary=None,
         workers=Here(),
     )
-    metrics, threads = Metrics(clock, "0"), counted_threads()
+    metrics, threads = Metrics(clock, "0"), in_threads()
 
     def observe(_logger: Any, _level: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         metrics.observe(event["event"], event)

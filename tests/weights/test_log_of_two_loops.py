@@ -23,6 +23,7 @@ from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
 
 ROUNDS, TURNS = 12, 20
+PAUSE_S = 8.0  # not quite an epoch from round to round: each settles at another moment of one
 
 
 def service_of(world: World, mechid: int, settings: WeightsSettings, signing: asyncio.Lock) -> WeightService:
@@ -59,7 +60,7 @@ async def test_two_loops_that_write_at_once_leave_one_log(
     weights = asyncio.create_task(service_of(world, 0, settings, asyncio.Lock()).run())
     for _ in range(ROUNDS):
         await on_virtual_time(world, world.service.one_round())
-    await world.clock.advance(1.0)
+        await on_virtual_time(world, world.clock.sleep(PAUSE_S))
     weights.cancel()
     await asyncio.gather(weights, return_exceptions=True)
     kinds = (await told(store)).kinds  # no number is missing or taken twice, and each names the one before
