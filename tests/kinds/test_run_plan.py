@@ -281,7 +281,7 @@ def plans(draw: st.DrawFn) -> tuple[WorkflowTask, list[dict[str, Any]], list[tup
     return make_workflow(constraints=constraints), nodes, edges, totals
 
 
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @given(plans(), st.lists(tries, min_size=10, max_size=10), st.floats(0, 1))
 def test_no_plan_hangs_or_costs_more_than_its_ceiling(
     drawn: tuple[WorkflowTask, list[dict[str, Any]], list[tuple[str, str]], dict[str, Any]],
