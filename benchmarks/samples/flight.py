@@ -1,7 +1,9 @@
-"""A process of its own that has many calls open at once: what comes out is its peak of memory and its loop's lag."""
+"""A process of its own that has many calls open at once: what comes out is its peak of memory and its loop's lag.
+
+It keeps its memory as the daemon does.
+"""
 
 import asyncio
-import gc
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Final
@@ -11,6 +13,7 @@ from samples.dispatched import dispatched
 from samples.judging import peak
 from samples.lag import lags, p99
 from samples.stand_in import many_descriptors
+from validator.daemon.allocator import settle_allocator, settle_collector
 
 _RUNS: Final[Mapping[str, Callable[[int], Coroutine[Any, Any, Turn]]]] = {"dispatched": dispatched, "bare": bare}
 
@@ -23,9 +26,10 @@ async def _watched(turn: Awaitable[Turn]) -> list[float]:
 
 def main(run: str, many: int) -> None:
     """Do it and print MiB and milliseconds."""
+    settle_allocator()
     many_descriptors()
     axons()
-    gc.collect()
+    settle_collector()
     found = asyncio.run(_watched(_RUNS[run](many)))
     print(peak(), 1e3 * p99(found))
 

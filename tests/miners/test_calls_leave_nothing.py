@@ -1,12 +1,16 @@
 """What calls of miners leave behind in memory, whatever comes of them: nothing that grows with them."""
 
 import asyncio
+import gc
+import weakref
 
 import pytest
 from alive import blocks_alive
-from miner_servers import Handler, answering, call_to, http_client, ok, raw_server, then_silent
+from miner_servers import Handler, answering, call_to, content, http_client, ok, raw_server, then_silent
 
 from validator.miners.client import HttpMinerClient
+from validator.outgoing import opening
+from validator.outgoing.wire import Wire
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
 
@@ -34,6 +38,29 @@ async def after(client: HttpMinerClient, axon: Axon, reason: Reason | None, dead
     while asyncio.all_tasks() - before:  # noqa: ASYNC110 - they end by themselves, and nothing says when
         await asyncio.sleep(0)
     return await blocks_alive()
+
+
+@pytest.mark.parametrize("end", ["answered", "answered at length", "never answered"])
+async def test_a_connection_is_free_when_its_call_is_over(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    handler, reason, deadline_s = ENDS[end]
+    alive: weakref.WeakSet[Wire] = weakref.WeakSet()
+
+    def noted(loop: asyncio.AbstractEventLoop) -> Wire:
+        alive.add(wire := Wire(loop))
+        return wire
+
+    monkeypatch.setattr(opening, "Wire", noted)
+    gc.disable()
+    try:
+        async with raw_server(handler) as axon, http_client() as client:
+            reply = await client.post(call_to(axon, deadline_s=deadline_s))
+            assert reply.reason == reason
+            content(reply)
+            for _ in range(4):  # the transport tells that it is closed
+                await asyncio.sleep(0)
+            assert not alive
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("end", ENDS)

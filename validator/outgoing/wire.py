@@ -137,6 +137,7 @@ class Wire(ResponseHandler):
         """Close at once."""
         self._given_up = True
         self._backlog.clear()
+        self._reader = None  # it knows us: what it holds would wait until garbage is searched for
         super().abort()
 
     @property
