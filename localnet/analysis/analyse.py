@@ -94,7 +94,7 @@ def _read(sources: dict[str, SourceFile], skill_type: SkillType, budget: Budget)
         read_documents(filter(is_document, files), budget, content=not is_runtime(skill_type)),
         read_settings(files, budget),
         read_dependencies(filter(declares_dependencies, files)),
-        read_packages(files),
+        read_packages(files, budget),
         name_unread(files),
     ]
     return merged(reports)

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from localnet.analysis.bounds import MAX_REQUIREMENTS
+from localnet.analysis.bounds import MAX_REQUIREMENTS, Budget
 from localnet.analysis.json_file import line_of, read_object, string
-from localnet.analysis.result import Report, Use, found
+from localnet.analysis.result import BEYOND, Report, Use, found
+from localnet.analysis.script.read import findings_in
 from localnet.analysis.shell_commands import Pipeline
 from localnet.analysis.shell_parser import parse_script
 from localnet.analysis.shell_rules import hits_of, program_of
@@ -15,6 +17,7 @@ from validator.protocol import vocabulary as cap
 from validator.protocol.sssa import Finding
 
 FILE_NAME: Final = "package.json"
+_RUNTIMES: Final = frozenset({"node", "bun", "deno"})
 _AT_INSTALLATION: Final = frozenset({"preinstall", "install", "postinstall"})
 _MAX_SCRIPTS: Final = 200
 _MAX_COMMAND: Final = 4_096  # characters of one script
@@ -44,8 +47,13 @@ class Package(NamedTuple):
     pins: tuple[Pin, ...]
 
 
-def read_package(source: SourceFile) -> Package:
-    """Return what a package.json holds."""
+def read_package(source: SourceFile, budget: Budget) -> Package:
+    """Return what a package.json holds.
+
+    Args:
+        source: the file.
+        budget: of what is read of its scripts.
+    """
     document = read_object(source)
     if document is None:
         text = "package.json is not a JSON object, repeats a key, or is larger than what is read."
@@ -54,11 +62,16 @@ def read_package(source: SourceFile) -> Package:
     uses: list[Use] = []
     for name, command, line in _scripts(source, document):
         place = source.place(line)
+        if not budget.take_shell(len(command[:_MAX_COMMAND])):
+            findings.append(found("other", "medium", place, BEYOND, source.path))
+            break
         for pipeline in parse_script(command[:_MAX_COMMAND]).pipelines:
             findings += [
                 found(hit.category, hit.severity, place, f"Script {name[:40]}: {hit.text}", hit.target or source.path)
                 for hit in hits_of(pipeline)
             ]
+            for code in _inline(pipeline):
+                findings += findings_in(code, source, line, budget)
             if name in _AT_INSTALLATION:
                 uses += _programs(place, pipeline)
     findings += _taken_commands(source, document)
@@ -78,6 +91,15 @@ def _scripts(source: SourceFile, document: dict[str, Any]) -> Iterator[tuple[str
     for name, command in list(_table(document.get("scripts")).items())[:_MAX_SCRIPTS]:
         if isinstance(command, str):
             yield name, command, line_of(source, name, start)
+
+
+def _inline(pipeline: Pipeline) -> Iterator[str]:
+    """Yield the code that a command line gives to node as text."""
+    for command in pipeline:
+        program, arguments = program_of(command)
+        for flag, code in pairwise(arguments) if program in _RUNTIMES else ():
+            if flag in ("-e", "--eval", "-p", "--print", "-pe"):
+                yield code
 
 
 def _programs(place: str, pipeline: Pipeline) -> Iterator[Use]:

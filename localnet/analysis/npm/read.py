@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from localnet.advisories import advisories_for
-from localnet.analysis.bounds import MAX_PACKAGES
+from localnet.analysis.bounds import MAX_PACKAGES, Budget
 from localnet.analysis.npm.locks import READERS, pins_of
 from localnet.analysis.npm.package_json import FILE_NAME, Pin, read_package
 from localnet.analysis.result import BEYOND, Report, found, merged
@@ -17,17 +17,17 @@ from validator.protocol.sssa import Dependency, Finding
 _NAMES: Final = frozenset({FILE_NAME, *READERS})
 
 
-def read_packages(sources: Iterable[SourceFile]) -> Report:
+def read_packages(sources: Iterable[SourceFile], budget: Budget) -> Report:
     """Return what the package.json and the lock files of a bundle hold, those nearest its root first."""
     files = sorted((one for one in sources if one.name in _NAMES), key=lambda s: (s.path.count("/"), s.path))
-    reports = [_read(source) for source in files[:MAX_PACKAGES]]
+    reports = [_read(source, budget) for source in files[:MAX_PACKAGES]]
     beyond = [found("other", "medium", one.place(), BEYOND, one.path) for one in files[MAX_PACKAGES:][:1]]
     return merged([*reports, Report(findings=tuple(beyond))])
 
 
-def _read(source: SourceFile) -> Report:
+def _read(source: SourceFile, budget: Budget) -> Report:
     if source.name == FILE_NAME:
-        package = read_package(source)
+        package = read_package(source, budget)
         return merged([package.report, _known(source, package.pins)])
     pins = pins_of(source)
     if pins is None:

@@ -5,6 +5,7 @@ through names, functions and callbacks is in `holding.py`.
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Final
 
 from localnet.analysis.script import labels as lab
@@ -17,6 +18,8 @@ from localnet.analysis.script.strings import unwrapped
 from localnet.analysis.script.syntax import Node
 
 _PASSES: Final = 6  # a value that changes hands more often than this is lost sight of
+_HIDDEN: Final = frozenset({lab.FETCHED, lab.DECODED, lab.REMOTE})
+_MAX_PATH: Final = 256  # characters
 _CARRYING: Final = frozenset({"+", "||", "??", "&&"})
 _WITH_CALLBACK: Final = frozenset({"then", "map", "flatMap", "reduce"})
 _WITH_ARGUMENTS: Final = frozenset({"concat", "join", "replace"})
@@ -39,6 +42,16 @@ class Flow:
             self._follow()
             if self.holding.size == before:
                 break
+
+    @cached_property
+    def dropped(self) -> frozenset[str]:
+        """The paths, as the source writes them, of files that what was fetched or decoded is written to."""
+        paths = set()
+        for node in self._nodes:
+            function, arguments = parts_of_call(node) if node.kind == "call_expression" else (None, [])
+            if len(arguments) > 1 and self.names.of(function) in tables.WRITERS and self.of(arguments[1]) & _HIDDEN:
+                paths.add(self.names.code.text(arguments[0])[:_MAX_PATH].strip("'\"`"))
+        return frozenset(paths)
 
     def of(self, node: Node | None) -> Labels:
         """Return the labels of an expression."""

@@ -14,6 +14,7 @@ from localnet.analysis.script.labels import NONE, Labels
 from localnet.analysis.script.rules import object_to
 from localnet.analysis.script.strings import leading_text, unwrapped
 from localnet.analysis.script.syntax import Node
+from localnet.analysis.shell_rules import DOWNLOADERS, SENDERS
 from localnet.analysis.source import SourceFile
 from validator.protocol.sssa import Finding
 
@@ -40,12 +41,25 @@ def leaks_of(source: SourceFile, flow: Flow) -> Iterator[Finding]:
         if node.kind not in ("call_expression", "new_expression"):
             continue
         function, arguments = parts_of_call(node)
-        if function is None or not arguments or not _sends(flow, node, function):
+        if function is None or not arguments:
+            continue
+        if _hands_to_sender(flow, function, arguments):
+            yield object_to("secret-sent", source, node.line)
+        if not _sends(flow, node, function):
             continue
         openly, hidden, url = _sent(flow, arguments)
         rule = _objection(openly, hidden, host_of(url))
         if rule:
             yield object_to(rule, source, node.line, url)
+
+
+def _hands_to_sender(flow: Flow, function: Node, arguments: list[Node]) -> bool:
+    """Whether a program that sends gets a secret among its arguments; its environment is not looked at."""
+    if flow.names.of(function) not in tables.SPAWNERS:
+        return False
+    words = leading_text(flow.names.scopes, arguments[0]).replace("|", " ").split()
+    given = flow.of_all([one for one in arguments[:2] if one.kind != "object"])
+    return bool(given & _WHOLE) and not (DOWNLOADERS | SENDERS).isdisjoint(words)
 
 
 def _sends(flow: Flow, call: Node, function: Node) -> bool:

@@ -77,11 +77,19 @@ class Names:
             else:
                 break
             node = node.child("object")
+        if parts[:1] == ["constructor"] and node is not None and node.kind in _FUNCTION_VALUES:
+            return "Function"  # that of a function makes functions from text
         head = self._head(node, hops) if node is not None else ""
         if not head:
             return ""
         parts.append(head)
         return _canonical(".".join(reversed(parts)))
+
+    def method_of(self, call: Node) -> str:
+        """Return the name of the method that a call is of; empty if it is of none."""
+        function = call.child("function")
+        key = function.child("property") if function is not None and function.kind == "member_expression" else None
+        return self.code.text(key) if key is not None else ""
 
     def _head(self, node: Node, hops: int) -> str:
         if node.kind == "identifier":

@@ -8,6 +8,7 @@ from localnet.analysis.bounds import Budget
 from localnet.analysis.hidden_text import invisible_characters
 from localnet.analysis.mcp_tool import Offer, poisoned
 from localnet.analysis.result import Report, found, merged
+from localnet.analysis.script.commands import commands_of
 from localnet.analysis.script.flow import Flow
 from localnet.analysis.script.leaks import leaks_of
 from localnet.analysis.script.names import Names
@@ -48,6 +49,28 @@ def read_scripts(sources: Iterable[SourceFile], budget: Budget) -> Scripts:
     return Scripts(merged([*(scripts.report for scripts in read), Report(findings=bad)]), offered)
 
 
+def findings_in(code: str, source: SourceFile, line: int, budget: Budget) -> list[Finding]:
+    """Return what the rules find in code that another file spells out in one line."""
+    inline = SourceFile("inline.js", code.encode("utf-8", "replace"))
+    language = language_of(inline)
+    try:
+        flow = Flow(Names(Scopes(parse(inline.content, language, budget)))) if language is not None else None
+    except UnreadableScriptError:
+        return [found("other", "medium", source.place(line), "The code in this line is unread.", source.path)]
+    findings = (
+        [*sinks_of(inline, flow), *commands_of(inline, flow, budget), *leaks_of(inline, flow)]
+        if flow is not None
+        else []
+    )
+    targets = {inline.path: source.path}
+    return [
+        found(
+            f.category, f.severity, source.place(line), f.description, targets.get(f.target_pattern, f.target_pattern)
+        )
+        for f in findings
+    ]
+
+
 def is_minified(source: SourceFile) -> bool:
     """Whether most of the file stands in lines that nobody reads."""
     if len(source.content) < _SMALL:
@@ -73,6 +96,7 @@ def _read_file(source: SourceFile, budget: Budget) -> Scripts:
         return Scripts(Report(findings=tuple(findings), unread=True), ())
     flow = Flow(names)
     findings += sinks_of(source, flow)
+    findings += commands_of(source, flow, budget)
     findings += leaks_of(source, flow)
     report = Report(findings=tuple(findings), uses=tuple(uses_of(source, names)), unread=minified)
     return Scripts(report, tuple(Offer(source, tool) for tool in tools_of(names)))

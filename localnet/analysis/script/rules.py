@@ -29,6 +29,7 @@ RULES: Final[dict[str, Rule]] = {
     "eval-literal": Rule("other", "low", "A literal is executed as code."),
     "run-hidden": Rule(_EXCESSIVE, "critical", "A command that is decoded or fetched is run."),
     "remote-shell": Rule(_EXCESSIVE, "critical", "A shell is handed to a network connection."),
+    "delete-broad": Rule(_EXCESSIVE, "critical", "A whole system or home folder is deleted."),
     "shell-given": Rule(_EXCESSIVE, "medium", "A command line that is put together at run time goes through a shell."),
     "shell-fixed": Rule(_EXCESSIVE, "low", "A fixed command line goes through a shell."),
     "start-file": Rule(_EXCESSIVE, "high", "The code writes a file that makes programs start by themselves."),

@@ -5,17 +5,14 @@ import binascii
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from localnet.analysis.result import found
 from localnet.analysis.script import labels as lab
 from localnet.analysis.script import tables
+from localnet.analysis.script.commands import command_of, is_shell, through_shell
 from localnet.analysis.script.flow import Flow
 from localnet.analysis.script.holding import parts_of_call
 from localnet.analysis.script.rules import object_to
-from localnet.analysis.script.sources import program_of
-from localnet.analysis.script.strings import is_assembled, leading_text, literal, text_of
+from localnet.analysis.script.strings import is_assembled, leading_text, literal, text_of, unwrapped
 from localnet.analysis.script.syntax import Node
-from localnet.analysis.shell_parser import parse_script
-from localnet.analysis.shell_rules import hits_of
 from localnet.analysis.source import SourceFile
 from validator.protocol.sssa import Finding
 
@@ -24,7 +21,9 @@ _BLOB: Final = 200  # characters
 _LITERALS: Final = frozenset({"string", "template_string"})
 _UNVERIFIED: Final = "process.env.NODE_TLS_REJECT_UNAUTHORIZED"
 _REQUIRES: Final = frozenset({"require", "module.require", "process.mainModule.require", "import"})
-_MAX_COMMAND: Final = 4_096  # characters of a command line that is read as a script
+_HOMES: Final = frozenset({"process.env.HOME", "process.env.USERPROFILE"})
+_BROAD_FOLDERS: Final = frozenset({"/", "~", "~/", "/home", "/etc", "/usr", "/var", "/root", "/opt", "C:\\", "C:/"})
+_MAX_TEXT: Final = 4_096  # characters of an argument that are searched for a path
 
 
 def sinks_of(source: SourceFile, flow: Flow) -> Iterator[Finding]:
@@ -32,12 +31,10 @@ def sinks_of(source: SourceFile, flow: Flow) -> Iterator[Finding]:
     for node in flow.names.code.nodes:
         if node.kind in ("call_expression", "new_expression"):
             function, arguments = parts_of_call(node)
-            if function is not None:
-                name = flow.names.of(function)
-                for rule in _CALL_RULES:
-                    for objection in rule(flow, node, name, arguments):
-                        yield object_to(objection, source, node.line)
-                yield from _shell_script(source, flow, node, name, arguments)
+            name = flow.names.of(function)
+            for rule in _CALL_RULES:
+                for objection in rule(flow, node, name, arguments):
+                    yield object_to(objection, source, node.line)
         elif node.kind in ("pair", "assignment_expression"):
             if _unverified(flow, node):
                 yield object_to("unverified", source, node.line)
@@ -45,10 +42,13 @@ def sinks_of(source: SourceFile, flow: Flow) -> Iterator[Finding]:
             yield object_to("blob", source, node.line)
 
 
-def _evaluated(flow: Flow, _: Node, name: str, arguments: list[Node]) -> Iterator[str]:
-    if name in tables.TIMERS and arguments and arguments[0].kind in _LITERALS:
-        yield "eval-literal"
-    if not arguments or not (name in tables.EVALUATORS or name.endswith("._compile")):
+def _evaluated(flow: Flow, call: Node, name: str, arguments: list[Node]) -> Iterator[str]:
+    if name in tables.TIMERS and arguments:
+        if flow.of(arguments[0]) & _HIDDEN:
+            yield "eval-hidden"
+        elif arguments[0].kind in _LITERALS:
+            yield "eval-literal"
+    if not arguments or not (name in tables.EVALUATORS or flow.names.method_of(call) == "_compile"):
         return
     if flow.of_all(arguments) & _HIDDEN:
         yield "eval-hidden"
@@ -62,47 +62,14 @@ def _run(flow: Flow, _: Node, name: str, arguments: list[Node]) -> Iterator[str]
     if name not in tables.SPAWNERS or not arguments:
         return
     scopes, given = flow.names.scopes, flow.of(arguments[0])
-    if lab.CONNECTION in flow.of_all(arguments[1:]) and program_of(flow.names, arguments) in tables.SHELL_PROGRAMS:
+    if lab.CONNECTION in flow.of_all(arguments[1:]) and is_shell(flow, arguments):
         yield "remote-shell"  # as its standard streams
     if lab.REMOTE in given:
         yield "remote-shell"
     elif given & _HIDDEN and not leading_text(scopes, arguments[0]):
         yield "run-hidden"
-    elif name in tables.SHELLS or _through_shell(flow, arguments):
-        yield "shell-fixed" if _command_of(flow, name, arguments) is not None else "shell-given"
-
-
-def _through_shell(flow: Flow, arguments: list[Node]) -> bool:
-    """Whether the program is a shell that is given a command, or the options ask for one."""
-    if program_of(flow.names, arguments) in tables.SHELL_PROGRAMS and len(arguments) > 1:
-        flags = [text_of(flow.names.scopes, item) for item in arguments[1].children]
-        if any(flag in ("-c", "/c", "-Command") for flag in flags):
-            return True
-    return any(_option(flow, argument, "shell") == "true" for argument in arguments[1:])
-
-
-def _command_of(flow: Flow, name: str, arguments: list[Node]) -> str | None:
-    """Return the command line that goes through a shell, as far as the source spells it out whole."""
-    scopes = flow.names.scopes
-    first = text_of(scopes, arguments[0])
-    if name in tables.SHELLS or first is None or len(arguments) == 1:
-        return first
-    items = arguments[1].children if arguments[1].kind == "array" else []
-    words = [text_of(scopes, item) for item in items]
-    known = [word for word in words if word is not None]
-    if len(known) != len(words):
-        return None
-    return known[-1] if len(known) > 1 and known[0] in ("-c", "/c", "-Command") else " ".join((first, *known))
-
-
-def _shell_script(source: SourceFile, flow: Flow, call: Node, name: str, arguments: list[Node]) -> Iterator[Finding]:
-    """Yield what the rules for shell scripts object to in a command that is spelled out."""
-    if name not in tables.SPAWNERS or not arguments:
-        return
-    command = _command_of(flow, name, arguments) if name in tables.SHELLS or _through_shell(flow, arguments) else None
-    for pipeline in parse_script(command[:_MAX_COMMAND]).pipelines if command else ():
-        for hit in hits_of(pipeline):
-            yield found(hit.category, hit.severity, source.place(call.line), hit.text, hit.target or source.path)
+    elif name in tables.SHELLS or through_shell(flow, arguments):
+        yield "shell-fixed" if command_of(flow, name, arguments) is not None else "shell-given"
 
 
 def _remote_shell(flow: Flow, call: Node, _: str, arguments: list[Node]) -> Iterator[str]:
@@ -110,14 +77,34 @@ def _remote_shell(flow: Flow, call: Node, _: str, arguments: list[Node]) -> Iter
     function = call.child("function")
     if function is None or function.kind != "member_expression":
         return
-    key, owner = function.child("property"), flow.of(function.child("object"))
-    verb = flow.names.code.text(key) if key is not None else ""
-    given = flow.of_all(arguments)
+    verb, owner, given = flow.names.method_of(call), flow.of(function.child("object")), flow.of_all(arguments)
     piped = verb == "pipe" and owner | given >= lab.OBJECTS and not owner & given & lab.OBJECTS
     told = lab.SHELL in owner and lab.REMOTE in given
     answered = lab.CONNECTION in owner and lab.SHELL in given
     if piped or (verb in ("write", "send") and (told or answered)):
         yield "remote-shell"
+
+
+def _dropped(flow: Flow, _: Node, name: str, arguments: list[Node]) -> Iterator[str]:
+    """What was fetched is written to a file, and the file is run."""
+    if not arguments or name not in tables.SPAWNERS | _REQUIRES:
+        return
+    code = flow.names.code
+    run = [code.text(one)[:_MAX_TEXT] for one in arguments[:1]]
+    if any(path and path in text for text in run for path in flow.dropped):
+        yield "run-hidden"
+
+
+def _deleted(flow: Flow, _: Node, name: str, arguments: list[Node]) -> Iterator[str]:
+    if name not in tables.DELETERS or not arguments:
+        return
+    target = unwrapped(arguments[0])
+    found = flow.names.scopes.binding(target) if target.kind == "identifier" else None
+    value = unwrapped(found.value) if found is not None and found.value is not None else target
+    function, _given = parts_of_call(value)
+    home = function is not None and flow.names.of(function) == "os.homedir"
+    if home or flow.names.of(value) in _HOMES or (text_of(flow.names.scopes, value) or "") in _BROAD_FOLDERS:
+        yield "delete-broad"
 
 
 def _start_file(flow: Flow, _: Node, name: str, arguments: list[Node]) -> Iterator[str]:
@@ -156,15 +143,6 @@ def _unverified(flow: Flow, node: Node) -> bool:
     return off and flow.names.of(node.child("left")) == _UNVERIFIED
 
 
-def _option(flow: Flow, argument: Node, key: str) -> str:
-    """Return the source of an option of an object literal; empty if it has none."""
-    for pair in argument.children if argument.kind == "object" else ():
-        value = pair.child("value")
-        if value is not None and flow.names.code.key_of(pair) == key:
-            return flow.names.code.text(value)[:64]
-    return ""
-
-
 def _is_blob(value: str) -> bool:
     if len(value) < _BLOB or " " in value or not value.isascii() or value.startswith("data:"):
         return False
@@ -178,6 +156,8 @@ _CALL_RULES: Final[tuple[Callable[[Flow, Node, str, list[Node]], Iterator[str]],
     _evaluated,
     _run,
     _remote_shell,
+    _dropped,
+    _deleted,
     _start_file,
     _secret_file,
     _unserialized,

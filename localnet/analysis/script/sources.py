@@ -6,7 +6,7 @@ from localnet.analysis.script import labels as lab
 from localnet.analysis.script import tables
 from localnet.analysis.script.labels import NONE, Labels
 from localnet.analysis.script.names import Names
-from localnet.analysis.script.strings import literal, text_of
+from localnet.analysis.script.strings import literal, text_of, unwrapped
 from localnet.analysis.script.syntax import Node
 
 _ENVIRONMENT: Final = "process.env"
@@ -53,7 +53,7 @@ def of_call(names: Names, name: str, arguments: list[Node], given: Labels) -> La
         found.add(lab.CONNECTION)
     if name in tables.DECODERS or (name == "Buffer.from" and _coding(names, arguments) in _CODINGS):
         found.add(lab.DECODED)
-    if name in tables.SPAWNERS and program_of(names, arguments) in tables.SHELL_PROGRAMS:
+    if name in tables.SPAWNERS and not tables.SHELL_PROGRAMS.isdisjoint(programs_of(names, arguments)):
         found.add(lab.SHELL)
     if name in ("Deno.env.get", "Deno.env.toObject", "Bun.env"):
         variable = text_of(names.scopes, arguments[0]) if arguments else None
@@ -61,9 +61,21 @@ def of_call(names: Names, name: str, arguments: list[Node], given: Labels) -> La
     return frozenset(found)
 
 
-def program_of(names: Names, arguments: list[Node]) -> str:
-    """Return the program that a call starts, its folder dropped; empty if the source does not spell it out."""
-    words = (text_of(names.scopes, arguments[0]) or "").split() if arguments else []
+def programs_of(names: Names, arguments: list[Node]) -> list[str]:
+    """Return the programs that a call may start, without their folders; empty for one that is not spelled out."""
+    if not arguments:
+        return [""]
+    first = unwrapped(arguments[0])
+    choices = [first]
+    if first.kind == "ternary_expression":
+        choices = [child for child in first.children if child.field != "condition"]
+    elif first.kind == "binary_expression" and text_of(names.scopes, first) is None:
+        choices = [child for child in first.children if child.field in ("left", "right")]
+    return [_program(text_of(names.scopes, choice) or "") for choice in choices]
+
+
+def _program(command: str) -> str:
+    words = command.split()
     return words[0].replace("\\", "/").rpartition("/")[2].lower() if words else ""
 
 

@@ -8,7 +8,7 @@ from localnet.analysis.result import Use
 from localnet.analysis.script import tables
 from localnet.analysis.script.holding import parts_of_call
 from localnet.analysis.script.names import Names
-from localnet.analysis.script.sources import program_of
+from localnet.analysis.script.sources import programs_of
 from localnet.analysis.script.strings import literal, text_of
 from localnet.analysis.script.syntax import Node
 from localnet.analysis.source import SourceFile
@@ -63,7 +63,7 @@ def _call(place: str, names: Names, name: str, arguments: list[Node]) -> Iterato
     elif capability in _BY_NAME:
         yield Use(capability, place, name)
     elif capability == cap.SUBPROCESS:
-        yield Use(capability, place, program_of(names, arguments))
+        yield from [Use(capability, place, program) for program in programs_of(names, arguments)]
     elif capability == cap.NETWORK:
         text = next((text for one in arguments[:2] if (text := text_of(names.scopes, one)) and not text.isdigit()), "")
         hosts = hosts_in(text) if "://" in text else [text.lower()] if "." in text and "/" not in text else []

