@@ -36,6 +36,10 @@ class Flow:
         self.names = names
         self._labels: dict[int, Labels] = {}
         self.holding = Holding(names, self.of)
+        for node in names.code.nodes:
+            labels = of_literal(names, node) if node.kind in _LITERALS else lab.NONE
+            if labels:
+                self._labels[node.index] = labels
         self._nodes = [node for node in names.code.nodes if node.kind in _RULES or node.kind in _STATEMENTS]
         for _ in range(_PASSES):
             before = self.holding.size
@@ -79,10 +83,6 @@ class Flow:
         """Return what a name stands for or holds."""
         meaning = self.names.of(node) if node.kind == "identifier" else ""
         return of_name(meaning) | self.holding.identifier(node)
-
-    def literal(self, node: Node) -> Labels:
-        """Return what a literal names."""
-        return of_literal(self.names, node)
 
     def member(self, node: Node) -> Labels:
         """Return what a field holds."""
@@ -144,6 +144,7 @@ class Flow:
         return joined(parts)
 
 
+_LITERALS: Final = frozenset({"string", "string_fragment"})
 _STATEMENTS: Final = frozenset(
     {
         "variable_declarator",
@@ -165,7 +166,6 @@ _WHOLES: Final = (
 _RULES: Final[dict[str, Callable[[Flow, Node], Labels]]] = {
     **dict.fromkeys(_WHOLES.split(), Flow.whole),
     **dict.fromkeys(("identifier", "shorthand_property_identifier"), Flow.identifier),
-    **dict.fromkeys(("string", "string_fragment"), Flow.literal),
     **dict.fromkeys(("member_expression", "subscript_expression"), Flow.member),
     **dict.fromkeys(("call_expression", "new_expression"), Flow.call),
     **dict.fromkeys(("pair", "sequence_expression", "assignment_expression"), Flow.last),

@@ -52,6 +52,7 @@ class Names:
         self.scopes = scopes
         self.code: Code = scopes.code
         self.modules: dict[str, int] = {}
+        self._known: dict[int, str] | None = None  # by a node's index, once every name has its meaning
         for _ in range(_PASSES):
             for node in self.code.nodes:
                 if node.kind == "variable_declarator":
@@ -60,9 +61,20 @@ class Names:
                     self._assigned(node)
                 elif node.kind == "import_statement":
                     self._imported(node)
+        self._known = {}
 
-    def of(self, node: Node | None, hops: int = _MAX_HOPS) -> str:
+    def of(self, node: Node | None) -> str:
         """Return the dotted name that an expression refers to; empty for what is the file's own or unnamed."""
+        if node is None:
+            return ""
+        if self._known is None:
+            return self._of(node, _MAX_HOPS)
+        name = self._known.get(node.index)
+        if name is None:
+            name = self._known[node.index] = self._of(node, _MAX_HOPS)
+        return name
+
+    def _of(self, node: Node | None, hops: int) -> str:
         parts: list[str] = []
         while node is not None and len(parts) < MAX_DOTTED:
             node = unwrapped(node)
@@ -106,9 +118,9 @@ class Names:
         function, arguments = unwrapped(call.child("function") or call), call.child("arguments")
         first = arguments.children[0] if arguments is not None and arguments.children else None
         written = self.code.text(function) if function.kind == "identifier" else ""
-        name = self.of(function, hops) if function is not call else ""
+        name = self._of(function, hops) if function is not call else ""
         if written.rstrip("0123456789$") in _INTEROP or name in _ALIASING:
-            return self.of(first, hops)
+            return self._of(first, hops)
         if name in _REQUIRES:
             return self._module(text_of(self.scopes, first), call.line)
         return _INSTANCES.get(name) or (name.removesuffix(".bind") if name.endswith(".bind") else "")
