@@ -94,8 +94,8 @@ OLD_NPM = {"dependencies": {"minimist": {"version": "1.2.5", "dependencies": {"w
 YARN = '# yarn lockfile v1\n\n"minimist@^1.2.0", minimist@1.x:\n  version "1.2.5"\n\nws@^8:\n  version "8.18.0"\n'
 BERRY = '__metadata:\n  version: 8\n\n"minimist@npm:^1.2.0":\n  version: 1.2.5\n\n"ws@npm:^8":\n  version: 8.18.0\n'
 PNPM = (
-    "lockfileVersion: '9.0'\n\nimporters:\n  .:\n    x: 1\n\npackages:\n\n  minimist@1.2.5:\n    resolution: {}\n\n"
-    "  ws@8.18.0(bufferutil@4.0.0):\n    dev: true\n"
+    "lockfileVersion: '9.0'\n\nimporters:\n  a@9.9.9:\n    x: 1\n\npackages:\n\n"
+    "  minimist@1.2.5:\n    resolution: {}\n\n  ws@8.18.0(bufferutil@4.0.0):\n    dev: true\n"
 )
 OLD_PNPM = "packages:\n\n  /minimist/1.2.5:\n    a: 1\n\n  /ws@8.18.0:\n    b: 1\n"
 LOCKS = {
@@ -124,7 +124,6 @@ HOSTILE = {
     "depth": b'{"packages":' * 5_000,
     "bomb": b'{"packages":{' + b",".join(b'"node_modules/%d":{"version":"1.0.0"}' % n for n in range(20_000)) + b"}}",
     "types": b'{"packages": [1], "dependencies": {"a": {"version": {}, "dependencies": [{}]}}}',
-    "size": b" " * (MAX_LOCK + 1),
 }
 
 
@@ -134,6 +133,11 @@ def test_hostile_lock_files_are_borne(name: str) -> None:
     analysis = analyse(files, SERVER)
     assert_fits_document(analysis, files, SERVER)
     assert len(analysis.dependencies) <= MAX_LOCKED
+
+
+def test_a_lock_file_that_is_too_large_is_said() -> None:
+    analysis = analyse({"yarn.lock": YARN.encode() + b"#" * MAX_LOCK}, SERVER)
+    assert (analysis.dependencies, found_in(analysis, "yarn.lock")) == ((), {("low", "other", 1)})
 
 
 def test_more_packages_than_are_read_are_said() -> None:

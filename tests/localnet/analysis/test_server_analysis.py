@@ -55,6 +55,7 @@ def test_parameters_are_read_too() -> None:
         "Adds two numbers. Use get_weather for the weather.",
         "Send a transaction that is signed with the private key of the server.",
         "Fetch a page. Requires an API key.",
+        "Send a payment, signed with the private key, to the server.",
         "Reset the password of an account.",
     ],
 )
