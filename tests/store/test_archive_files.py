@@ -1,7 +1,6 @@
 """Archive files that are damaged, forged, cut, somebody else's or of other tables: refused by name, nothing is lost."""
 
 import asyncio
-import lzma
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import zstandard
 from old_rounds import ARCHIVED, archived, log_of, opened, put
 from sqlalchemy import select, update
 from world import VALIDATOR
@@ -18,6 +18,7 @@ from validator.protocol.signatures import Signer
 from validator.store.archive.file import open_archive
 from validator.store.archive.form import (
     MAGIC,
+    MAX_SECTION,
     TAIL,
     Manifest,
     as_archived,
@@ -184,10 +185,21 @@ def test_no_more_comes_out_of_a_section_than_its_manifest_says() -> None:
     short = msgspec.structs.replace(section, unpacked_bytes=1_000)
     with pytest.raises(ArchiveError, match="has a section that is not what its manifest says"):
         unpacked_section(data, short, 1)
-    greedy = lzma.compress(b"\x91\x90", preset=9 | lzma.PRESET_EXTREME, filters=None)
-    wide = msgspec.structs.replace(section, bytes=len(greedy), unpacked_bytes=2, rows=0, sha256=sha256_hex(greedy))
-    with pytest.raises(ArchiveError, match="has a section that cannot be read: Memory usage limit exceeded"):
-        unpacked_section(greedy, wide, 1)
+    endless = zstandard.ZstdCompressor().compressobj()
+    streamed = endless.compress(bytes(1 << 24)) + endless.flush()
+    said = {"bytes": len(streamed), "unpacked_bytes": 1 << 24, "sha256": sha256_hex(streamed)}
+    with pytest.raises(ArchiveError, match="has a section that is not what its manifest says"):
+        unpacked_section(streamed, msgspec.structs.replace(section, **said), 1)
+
+
+async def test_a_manifest_that_asks_for_too_much_memory_is_refused(own: Path) -> None:
+    manifest, sections = manifest_of(first(own).read_bytes())
+    block = manifest.blocks[0]
+    large = msgspec.structs.replace(block.sections[0], unpacked_bytes=MAX_SECTION + 1)
+    blocks = (msgspec.structs.replace(block, sections=(large, *block.sections[1:])), *manifest.blocks[1:])
+    written(first(own), sections, VALIDATOR.sign_document(msgspec.structs.replace(manifest, blocks=blocks)))
+    with pytest.raises(ArchiveError, match="its sections are not those of its tables"):
+        open_archive(first(own))
 
 
 def older(path: Path, revision: str, without: dict[str, set[str]]) -> str:
@@ -229,6 +241,17 @@ async def test_files_of_older_tables_go_through_the_migrations_since(own: Path, 
         assert (await tx.scores.of_round(1), await tx.groups.of_round(1)) == before
         assert await tx.dispatches.of_round(1) == sent
         assert await tx.rounds.get(1) is not None
+
+
+async def test_a_file_that_was_left_before_an_upgrade_is_taken_after_it(
+    own: Path, played: Path, tmp_path: Path
+) -> None:
+    url = put(played, f"sqlite:///{tmp_path}/store.sqlite")
+    log = await log_of(url)
+    older(first(own), "r0019", {})
+    files = await archived(url, own / "archive")
+    assert [one.removed_through for one in files] == [2, 3]
+    assert await log_of(url, own / "archive") == log
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,18 @@
 
     MAGIC | section | section | … | manifest (one JSON document) | its length, 8 bytes | MAGIC
 
-A section holds the rows that a table has of a few rounds, a column after the other, as MessagePack in an xz stream. A
-block is one section of each table: what is read together. Values are what the columns hold, whatever made them, with
-one exception: documents are unpacked, so that xz sees what documents have in common.
+A section holds the rows that a table has of a few rounds, a column after the other, as MessagePack in a Zstandard
+frame. A block is one section of each table: what is read together. Values are what the columns hold, whatever made
+them, with one exception: documents are unpacked, so that a frame has once what they have in common.
 """
 
-import lzma
 import zlib
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, Literal
 
 import msgspec
+import zstandard
 from msgspec.msgpack import Ext
 
 from validator.protocol.canonical import canonical_bytes, sha256_hex
@@ -24,9 +24,9 @@ from validator.store.errors import ArchiveError, DamagedError
 MAGIC: Final = b"SSSA archive 1\n\0"
 TAIL: Final = 8 + len(MAGIC)
 MAX_MANIFEST: Final = 64 * 1024 * 1024
-MAX_SECTION: Final = 512 * 1024 * 1024  # bytes of it unpacked; a line of a log has 128 MiB at most
-_XZ_MEMORY: Final = 64 * 1024 * 1024
-_PRESET: Final = 1  # higher ones gain a tenth and take ten times as long
+MAX_SECTION: Final = 256 * 1024 * 1024  # bytes of it unpacked; a line of a log has 128 MiB at most
+_LEVEL: Final = 12  # the next ones gain a thirtieth and take twice as long
+_WINDOW: Final = 25  # log2 bytes: a block's proofs repeat what its inputs say
 _UNPACKED: Final = 1  # a document: MessagePack's extension type
 
 Values = Sequence[Any]
@@ -131,7 +131,7 @@ def packed_section(columns: Sequence[Values]) -> tuple[bytes, Section]:
     plain = _ENCODER.encode(columns)
     if len(plain) > MAX_SECTION:
         raise ArchiveError(f"a block's rows of one table have {len(plain)} bytes, at most {MAX_SECTION} are taken")
-    data = lzma.compress(plain, preset=_PRESET)
+    data = zstandard.ZstdCompressor(compression_params=_PARAMETERS).compress(plain)
     return data, Section(len(columns[0]) if columns else 0, len(data), len(plain), sha256_hex(data))
 
 
@@ -143,12 +143,11 @@ def unpacked_section(data: bytes, section: Section, columns: int) -> list[list[A
     """
     if len(data) != section.bytes or sha256_hex(data) != section.sha256:
         raise ArchiveError("is damaged: a section does not have the digest that was signed")
-    expander = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
     try:
-        plain = expander.decompress(data, section.unpacked_bytes + 1)
-        whole = len(plain) == section.unpacked_bytes and expander.eof and not expander.unused_data
-        found = _DECODER.decode(plain) if whole else []
-    except (lzma.LZMAError, msgspec.MsgspecError) as error:
+        whole = zstandard.get_frame_parameters(data).content_size == section.unpacked_bytes
+        expander = zstandard.ZstdDecompressor()
+        found = _DECODER.decode(expander.decompress(data, allow_extra_data=False)) if whole else []
+    except (zstandard.ZstdError, MemoryError, msgspec.MsgspecError) as error:
         raise ArchiveError(f"has a section that cannot be read: {error}") from None
     if len(found) != columns or any(len(values) != section.rows for values in found):
         raise ArchiveError("has a section that is not what its manifest says")
@@ -185,5 +184,8 @@ def _extension(code: int, data: memoryview) -> Ext:
     return Ext(code, bytes(data))
 
 
+_PARAMETERS: Final = zstandard.ZstdCompressionParameters.from_level(
+    _LEVEL, window_log=_WINDOW, enable_ldm=True, write_checksum=True
+)
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODER: Final = msgspec.msgpack.Decoder(list[list[Any]], ext_hook=_extension)

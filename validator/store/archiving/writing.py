@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec.msgpack import Ext
 from sqlalchemy import Table
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.files import new_file
 from validator.protocol.signatures import Signer
@@ -22,6 +23,7 @@ from validator.store.archive.form import (
     manifest_bytes,
     packed_section,
 )
+from validator.store.archive.loading import load_block
 from validator.store.archive.rows import PRUNED, TABLES, columns_of, key_of, rows_of
 from validator.store.schema import revisions
 from validator.store.tables import scores
@@ -136,31 +138,28 @@ async def require_same(read: Reading, found: ArchiveFile, after: int, advance: A
         advance: called with each round that was held.
 
     Raises:
-        ArchiveError: the file is damaged, of another revision, or does not have what the store has.
+        ArchiveError: the file is damaged, of unknown tables, or does not have what the store has.
     """
-    manifest = found.manifest
-    tables = tuple(Columns(str(table.name), columns_of(table)) for table in TABLES)
-    if manifest.revision != revisions()[-1] or manifest.tables != tables:
-        raise refused(found.path, f"is of tables {manifest.revision}, the store's are {revisions()[-1]}")
-    for number, block in enumerate(manifest.blocks):
-        columns = found.read(number)
-        for round_id in range(block.first_round, block.last_round + 1):
-            if round_id > after:
-                await _require_round(read, found, columns, round_id)
-            advance()
+    for number, block in enumerate(found.manifest.blocks):
+        loaded = await load_block(found, number)
+        try:
+            for round_id in range(block.first_round, block.last_round + 1):
+                if round_id > after:
+                    await _require_round(read, found, loaded.connection, round_id)
+                advance()
+        finally:
+            await loaded.close()
 
 
-async def _require_round(read: Reading, found: ArchiveFile, block: list[list[list[Any]]], round_id: int) -> None:
+async def _require_round(read: Reading, found: ArchiveFile, block: AsyncConnection, round_id: int) -> None:
     async with read() as tx:
-        for place, table in enumerate(TABLES):
-            key, names = key_of(table), columns_of(table)
-            archived = {tuple(row[i] for i in key): row for row in zip(*block[place], strict=True)}
+        for table in TABLES:
             stored = await rows_of(tx.connection, table, round_id, round_id)
-            lost = any(archived.get(tuple(row[i] for i in key)) != row for row in stored)
-            if "round_id" in names and table.name != PRUNED:
-                column = names.index("round_id")
-                lost = lost or len(stored) != sum(row[column] == round_id for row in archived.values())
-            if lost:
+            archived = await rows_of(block, table, round_id, round_id)
+            key = key_of(table)
+            by_key = {tuple(row[i] for i in key): row for row in archived}
+            lost = any(by_key.get(tuple(row[i] for i in key)) != row for row in stored)
+            if lost or (table.name != PRUNED and len(stored) != len(archived)):
                 raise refused(
                     found.path, f"does not have what the store has of round {round_id} in {table.name}; move it away"
                 )
