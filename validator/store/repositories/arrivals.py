@@ -72,6 +72,8 @@ class Arrivals(Repository):
     async def _move(
         self, statement: Update, keys: Sequence[DispatchKey], rows: Sequence[Mapping[str, Any]], state: DispatchState
     ) -> None:
+        if not keys:  # of a round that found nobody
+            return
         result: CursorResult[Any] = await self._connection.execute(statement, rows)
         missing = len(keys) - result.rowcount
         if missing and len(keys) == 1:
