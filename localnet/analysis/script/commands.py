@@ -11,11 +11,13 @@ from localnet.analysis.script.holding import parts_of_call
 from localnet.analysis.script.sources import programs_of
 from localnet.analysis.script.strings import text_of
 from localnet.analysis.script.syntax import Node
+from localnet.analysis.shell_commands import Command, Pipeline
 from localnet.analysis.shell_parser import parse_script
 from localnet.analysis.shell_rules import hits_of
 from localnet.analysis.source import SourceFile
 from validator.protocol.sssa import Finding
 
+_MAX_WORDS: Final = 64
 _MAX_COMMAND: Final = 4_096  # characters of a command line that is read as a script
 
 
@@ -29,13 +31,28 @@ def commands_of(source: SourceFile, flow: Flow, budget: Budget) -> Iterator[Find
     """
     for node in flow.names.code.nodes:
         function, arguments = parts_of_call(node) if node.kind == "call_expression" else (None, [])
-        command = _script_of(flow, flow.names.of(function), arguments)
-        if not budget.take_shell(len(command)):
+        name = flow.names.of(function)
+        command = _script_of(flow, name, arguments)
+        words = [] if command else _words_of(flow, name, arguments)
+        if not budget.take_shell(len(command) + sum(map(len, words))):
             yield found("other", "medium", source.place(node.line), BEYOND, source.path)
             return
-        for pipeline in parse_script(command).pipelines if command else ():
+        pipelines = parse_script(command).pipelines if command else _pipelines_of(node, words)
+        for pipeline in pipelines:
             for hit in hits_of(pipeline):
                 yield found(hit.category, hit.severity, source.place(node.line), hit.text, hit.target or source.path)
+
+
+def _pipelines_of(call: Node, words: list[str]) -> list[Pipeline]:
+    return [(Command(call.line, tuple(words), literal=True, redirects=(), inner=()),)] if words else []
+
+
+def _words_of(flow: Flow, name: str, arguments: list[Node]) -> list[str]:
+    """Return the words of a call that starts a program by itself; one that is not spelled out is `?`."""
+    if name not in tables.SPAWNERS or name in tables.SHELLS or len(arguments) < 2:  # noqa: PLR2004 - program and words
+        return []
+    items = arguments[1].children[:_MAX_WORDS] if arguments[1].kind == "array" else []
+    return [text_of(flow.names.scopes, node) or "?" for node in (arguments[0], *items)]
 
 
 def _script_of(flow: Flow, name: str, arguments: list[Node]) -> str:

@@ -113,7 +113,7 @@ def _start_file(flow: Flow, _: Node, name: str, arguments: list[Node]) -> Iterat
 
 
 def _secret_file(flow: Flow, _: Node, name: str, arguments: list[Node]) -> Iterator[str]:
-    if name in tables.READERS and lab.SECRET_PATH in flow.of_all(arguments[:1]):
+    if name in tables.READERS | tables.COPIERS and lab.SECRET_PATH in flow.of_all(arguments[:1]):
         yield "secret-file"
 
 

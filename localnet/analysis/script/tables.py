@@ -31,6 +31,7 @@ READERS: Final = _names(_both("readFile createReadStream readdir open opendir re
 WRITERS: Final = _names(
     _both("writeFile appendFile mkdir mkdtemp rename copyFile cp chmod chown symlink link truncate createWriteStream")
 ) | _names("Deno: writeFile writeTextFile mkdir rename copyFile writeFileSync writeTextFileSync\nBun.write")
+COPIERS: Final = _names(_both("copyFile cp rename link symlink")) | _names("fs.copy fs.move fs.copySync fs.moveSync")
 DELETERS: Final = _names(_both("unlink rm rmdir")) | _names(
     "rimraf fs.remove fs.removeSync Deno.remove del.deleteAsync"
 )

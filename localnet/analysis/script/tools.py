@@ -30,7 +30,7 @@ def tools_of(names: Names) -> tuple[Tool, ...]:
         if definition is None or left <= 0 or len(tools) >= MAX_TOOLS:
             continue
         name, first, parts = definition
-        texts = [(text, one.line) for one in first if (text := _known_text(names, one))]
+        texts = [(text, _line_of(names, one)) for one in first if (text := _known_text(names, one))]
         for part in parts:
             nodes = _within(part)
             left -= len(nodes)
@@ -92,7 +92,13 @@ def _texts_in(names: Names, nodes: list[Node]) -> Iterator[tuple[str, int]]:
         value = _described(names, node)
         text = _known_text(names, value) if value is not None else ""
         if text and value is not None:
-            yield text, value.line
+            yield text, _line_of(names, value)
+
+
+def _line_of(names: Names, node: Node) -> int:
+    """Return the line of a text, where it is written: that of a constant's value."""
+    found = names.scopes.binding(node) if node.kind == "identifier" else None
+    return found.value.line if found is not None and found.value is not None else node.line
 
 
 def _described(names: Names, node: Node) -> Node | None:
