@@ -9,9 +9,12 @@ import pytest
 from world import World, prepared, tasks_of_all_types
 
 from validator.outgoing.body import Body
+from validator.protocol.reasons import Reason
+from validator.protocol.round import RawAnswer
 from validator.rounds import keeping
 from validator.rounds.keeping import Keeping, Received
 from validator.store import DispatchKey, Store, Transaction
+from validator.store.dispatch import Failure
 from validator.store.errors import WrongStateError
 from validator.tasks.memory import MemorySource
 
@@ -63,6 +66,21 @@ async def test_those_that_wait_are_stored_together(store: Store) -> None:
     async with store.read() as tx:
         found = await tx.dispatches.answer_bodies(keys)
     assert found == {key: key.hotkey.encode() for key in keys}
+
+
+async def test_failures_are_stored_with_the_answers_beside_them(store: Store) -> None:
+    keys, counting = await sent(store), Counting(store)
+    desk = Keeping(cast("Store", counting))
+    counting.go.set()
+    raw = RawAnswer("ab" * 32, 7, False)
+    failures = [Failure(key, Reason.DEADLINE_STATUS, 1.5, 503, "status 503", raw) for key in keys[:3]]
+    answers = [received(key) for key in keys[3:]]
+    await asyncio.gather(*(desk.keep(one) for one in failures), *(desk.keep(one) for one in answers))
+    assert counting.writes == 2
+    assert await kept(store, keys) == {key.hotkey for key in keys[3:]}
+    async with store.read() as tx:
+        found = [one for one in await tx.dispatches.of_round(0) if one.state == "failed"]
+    assert [(one.key, one.reason, one.seconds, one.http_status, one.detail, one.raw) for one in found] == failures
 
 
 async def test_bodies_of_one_transaction_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

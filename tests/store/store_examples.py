@@ -47,7 +47,7 @@ from validator.protocol.sssa import (
 from validator.protocol.task import Truth
 from validator.store import DispatchKey, Store
 from validator.store.codec import compressed
-from validator.store.dispatch import Arrival, JudgedAnswer
+from validator.store.dispatch import Arrival, Failure, JudgedAnswer
 from validator.store.records import RoundSummary
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -251,7 +251,7 @@ async def answer_all(store: Store, plan: RoundPlan, failing: frozenset[str] = fr
                 key = DispatchKey(round_id, group.task_id, hotkey)
                 await tx.arrivals.sent([key], at(round_id))
                 if hotkey in failing:
-                    await tx.dispatches.failed(key, Reason.DEADLINE_LATE, seconds=90.0)
+                    await tx.arrivals.failed([Failure(key, Reason.DEADLINE_LATE, seconds=90.0)])
                 else:
                     await tx.arrivals.keep(
                         [an_arrival(key, 12.0, 200, f"answer of {hotkey}".encode(), at(round_id + 12))]

@@ -9,7 +9,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import RawAnswer, RoundPlan
 from validator.store import DispatchKey, Store
 from validator.store.codec import compressed
-from validator.store.dispatch import Arrival
+from validator.store.dispatch import Arrival, Failure
 from validator.store.errors import AlreadySettledError, WrongStateError
 
 
@@ -83,3 +83,6 @@ async def test_nothing_is_sent_or_kept_in_a_round_that_has_ended(store: Store) -
     with pytest.raises(AlreadySettledError):
         async with store.begin() as tx:
             await tx.arrivals.keep([arrival(keys[0], b"a")])
+    with pytest.raises(AlreadySettledError):
+        async with store.begin() as tx:
+            await tx.arrivals.failed([Failure(key, Reason.DEADLINE_LATE) for key in keys])

@@ -11,7 +11,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import Rejection, RoundResults, VoidTask
 from validator.protocol.sssa import Sssa
 from validator.store import DispatchKey, Store
-from validator.store.dispatch import JudgedAnswer
+from validator.store.dispatch import Failure, JudgedAnswer
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
 from validator.store.packing import INLINE_LIMIT
 from validator.store.tables import answers, dispatches, sssas
@@ -76,7 +76,7 @@ async def test_a_dispatch_goes_forward_only(store: Store) -> None:
         with pytest.raises(WrongStateError, match="is answered, not sent"):
             await tx.arrivals.keep([an_arrival(key, 1.0, 200, b"{", at(2))])
         with pytest.raises(WrongStateError, match="is answered, not planned or sent"):
-            await tx.dispatches.failed(key, Reason.DEADLINE_LATE)
+            await tx.arrivals.failed([Failure(key, Reason.DEADLINE_LATE)])
         await tx.arrivals.judged([JudgedAnswer(key, Reason.PARSE_SCHEMA, detail="unexpected end")])
         with pytest.raises(WrongStateError, match="is failed, not answered"):
             await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED, a_submission(key))])
@@ -91,7 +91,7 @@ async def test_a_miner_without_an_axon_fails_unsent(store: Store) -> None:
     _, plan = await open_round(store)
     key = DispatchKey(0, plan.groups[0].task_id, HOTKEYS[0])
     async with store.begin() as tx:
-        await tx.dispatches.failed(key, Reason.DEADLINE_NO_AXON)
+        await tx.arrivals.failed([Failure(key, Reason.DEADLINE_NO_AXON)])
     async with store.read() as tx:
         record = (await tx.dispatches.of_round(0))[0]
     assert (record.state, record.seconds, record.sent_at, record.http_status) == ("failed", None, None, None)
@@ -103,7 +103,7 @@ async def test_reasons_and_submissions_must_fit(store: Store) -> None:
     async with store.begin() as tx:
         for reason in (Reason.ACCEPTED, Reason.SETTLED, Reason.BUG_CRASH):
             with pytest.raises(MismatchError, match="no gate's reason"):
-                await tx.dispatches.failed(key, reason)
+                await tx.arrivals.failed([Failure(key, reason)])
         await tx.arrivals.keep([an_arrival(key, 1.0, 200, b"{}", at(2))])
         with pytest.raises(MismatchError, match="no gate's reason"):
             await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED)])

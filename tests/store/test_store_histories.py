@@ -11,6 +11,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.store import DispatchKey, Store, open_store
+from validator.store.dispatch import Failure
 from validator.store.repositories.histories import MAX_ROLES
 
 LOOKBACK = 30
@@ -57,7 +58,7 @@ async def test_a_round_counts_once_and_as_primary_if_any_task_did(store: Store) 
         for group in groups.groups:
             for hotkey, _ in group.members:
                 key = DispatchKey(0, group.task_id, hotkey)
-                await tx.dispatches.failed(key, Reason.DEADLINE_CONNECT)
+                await tx.arrivals.failed([Failure(key, Reason.DEADLINE_CONNECT)])
     await settle(store, groups)
     async with store.read() as tx:
         history = await tx.histories.before(1, LOOKBACK)

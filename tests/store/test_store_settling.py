@@ -19,7 +19,7 @@ from store_examples import (
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan
 from validator.store import DispatchKey, Store, open_store
-from validator.store.dispatch import JudgedAnswer
+from validator.store.dispatch import Failure, JudgedAnswer
 from validator.store.errors import (
     AlreadySettledError,
     MismatchError,
@@ -83,9 +83,9 @@ async def test_a_void_task_takes_its_dispatches_with_it_and_the_others_settle(st
     lost, kept = (group.task_id for group in plan.groups)
     async with store.begin() as tx:
         await tx.arrivals.sent([DispatchKey(0, lost, HOTKEYS[0])], at(0))
-        await tx.dispatches.failed(DispatchKey(0, lost, HOTKEYS[1]), Reason.DEADLINE_NO_AXON)
+        await tx.arrivals.failed([Failure(DispatchKey(0, lost, HOTKEYS[1]), Reason.DEADLINE_NO_AXON)])
         for hotkey in HOTKEYS[:2]:
-            await tx.dispatches.failed(DispatchKey(0, kept, hotkey), Reason.DEADLINE_CONNECT)
+            await tx.arrivals.failed([Failure(DispatchKey(0, kept, hotkey), Reason.DEADLINE_CONNECT)])
     async with store.begin() as tx:
         await tx.dispatches.void_task(0, lost, Reason.BUG_CRASH)
         with pytest.raises(WrongStateError):
@@ -134,7 +134,7 @@ async def test_a_void_round_voids_everything_but_keeps_why_each_dispatch_failed(
     _, plan = await open_round(store, 0, {PYTHON: HOTKEYS[:2], RAG: ()})
     async with store.begin() as tx:
         key = DispatchKey(0, plan.groups[0].task_id, HOTKEYS[0])
-        await tx.dispatches.failed(key, Reason.DEADLINE_CONNECT, detail="refused")
+        await tx.arrivals.failed([Failure(key, Reason.DEADLINE_CONNECT, detail="refused")])
         await tx.rounds.settle(0, "void", Reason.VOID_OFFLINE, None, at(60))
     async with store.read() as tx:
         assert [(t.state, t.reason) for t in await tx.tasks.of_round(0)] == [
@@ -169,7 +169,7 @@ async def test_a_round_that_has_ended_does_not_change(store: Store) -> None:
         for change in (
             tx.arrivals.sent([key], at(99)),
             tx.arrivals.judged([JudgedAnswer(key, Reason.PARSE_SCHEMA)]),
-            tx.dispatches.failed(key, Reason.DEADLINE_LATE),
+            tx.arrivals.failed([Failure(key, Reason.DEADLINE_LATE)]),
             tx.arrivals.keep([an_arrival(key, 1.0, 200, b"late", at(99))]),
             tx.dispatches.void_task(0, key.task_id, Reason.BUG_CRASH),
         ):

@@ -11,6 +11,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AgreementSample, FlagRaised, ReputationEvent
 from validator.store import DispatchKey, Store
+from validator.store.dispatch import Failure
 from validator.store.errors import UnstorableError
 from validator.store.records import WindowEntry
 from validator.store.repositories.weights import PlannedWeights
@@ -207,7 +208,9 @@ async def test_messages_from_strangers_are_made_harmless(store: Store) -> None:
     _, plan = await open_round(store)
     key = DispatchKey(0, plan.groups[0].task_id, HOTKEYS[0])
     async with store.begin() as tx:
-        await tx.dispatches.failed(key, Reason.DEADLINE_TRANSPORT, detail="bad\0 \x1b[31m\nline \ud800" + "x" * 9000)
+        await tx.arrivals.failed(
+            [Failure(key, Reason.DEADLINE_TRANSPORT, detail="bad\0 \x1b[31m\nline \ud800" + "x" * 9000)]
+        )
     async with store.read() as tx:
         detail = (await tx.dispatches.of_round(0))[0].detail
     assert detail is not None

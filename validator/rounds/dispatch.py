@@ -23,7 +23,7 @@ from validator.rounds.sending import call_of, deadline_of, key_of, log_dispatch,
 from validator.rounds.settle import Returned
 from validator.sources import Clock
 from validator.store import PATIENCE_S, Store
-from validator.store.dispatch import DispatchKey, JudgedAnswer
+from validator.store.dispatch import DispatchKey, Failure, JudgedAnswer
 from validator.store.errors import StoreLostError
 from validator.store.repositories.stalls import StallRecord
 
@@ -169,15 +169,8 @@ class Dispatcher:
         if reply.reason is None:
             raise RuntimeError("an answer is judged by its gates")
         reason = reply.reason
-        await self.store.lasting(
-            lambda tx: tx.dispatches.failed(
-                key_of(frozen, expected),
-                reason,
-                seconds=reply.seconds,
-                status=reply.status,
-                detail=reply.detail,
-                raw=reply.raw,
-            )
+        await collected.keeping.keep(
+            Failure(key_of(frozen, expected), reason, reply.seconds, reply.status, reply.detail, reply.raw)
         )
         judged = reject(expected, reply.reason, reply.seconds, reply.detail)
         collected.judged[expected.task.task_id, expected.hotkey] = judged

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 from validator.outgoing.body import Body
 from validator.protocol.round import RawAnswer
-from validator.store import DispatchKey, Store
+from validator.store import DispatchKey, Store, Transaction
 from validator.store.codec import compressed
-from validator.store.dispatch import Arrival
+from validator.store.dispatch import Arrival, Failure
 from validator.store.errors import AlreadySettledError, WrongStateError
 
 _MOST: Final = 64
@@ -36,13 +36,13 @@ class Received(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    received: Received
+    one: Received | Failure
     kept: bool = False
 
 
 @dataclass(slots=True)
 class Keeping:
-    """Stores the answers of one round.
+    """Stores the answers of one round, and which of its dispatches got none.
 
     However many wait for the store, those of one transaction are in memory; of the others what `MEMORY_LIMIT` allows
     each, and the rest in temporary files.
@@ -52,13 +52,13 @@ class Keeping:
     _waiting: deque[_Waiting] = field(default_factory=deque)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def keep(self, received: Received) -> None:
-        """Return once the answer is stored.
+    async def keep(self, arrived: Received | Failure) -> None:
+        """Return once the answer is stored, or that there was none.
 
         Raises:
             StoreError: as `Store.lasting`; and where this answer, whatever the others are, cannot be stored.
         """
-        one = _Waiting(received)
+        one = _Waiting(arrived)
         self._waiting.append(one)
         try:
             async with self._turn:
@@ -71,7 +71,7 @@ class Keeping:
     async def _keep_some(self, first: _Waiting) -> None:
         """Store this answer, and with it those that wait behind it."""
         some = self._some(first)
-        rows = await asyncio.to_thread(_packed, [one.received for one in some])
+        rows = await asyncio.to_thread(_packed, [one.one for one in some])
         try:
             await self._store(rows)
         except (AlreadySettledError, WrongStateError):
@@ -83,32 +83,38 @@ class Keeping:
             one.kept = True
             self._waiting.remove(one)
 
-    async def _store(self, rows: Sequence[Arrival]) -> None:
-        await self.store.lasting(lambda tx: tx.arrivals.keep(rows))
+    async def _store(self, rows: Sequence[Arrival | Failure]) -> None:
+        answers = [row for row in rows if isinstance(row, Arrival)]
+        failures = [row for row in rows if isinstance(row, Failure)]
+
+        async def write(tx: Transaction) -> None:
+            if answers:
+                await tx.arrivals.keep(answers)
+            if failures:
+                await tx.arrivals.failed(failures)
+
+        await self.store.lasting(write)
 
     def _some(self, first: _Waiting) -> list[_Waiting]:
-        some, size = [first], first.received.body.size
+        some, size = [first], _size(first)
         for one in self._waiting:
             if one is first:
                 continue
-            size += one.received.body.size
+            size += _size(one)
             if len(some) == _MOST or size > _MOST_BYTES:
                 break
             some.append(one)
         return some
 
 
-def _packed(some: Sequence[Received]) -> list[Arrival]:
-    return [
-        Arrival(
-            one.key,
-            one.seconds,
-            one.status,
-            compressed(one.body.read()),
-            one.body.size,
-            one.received_at,
-            one.stalled,
-            one.raw,
-        )
-        for one in some
-    ]
+def _size(waiting: _Waiting) -> int:
+    return waiting.one.body.size if isinstance(waiting.one, Received) else 0
+
+
+def _packed(some: Sequence[Received | Failure]) -> list[Arrival | Failure]:
+    return [one if isinstance(one, Failure) else _arrival(one) for one in some]
+
+
+def _arrival(one: Received) -> Arrival:
+    packed = compressed(one.body.read())
+    return Arrival(one.key, one.seconds, one.status, packed, one.body.size, one.received_at, one.stalled, one.raw)

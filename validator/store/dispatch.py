@@ -38,6 +38,26 @@ class JudgedAnswer(NamedTuple):
     detail: str = ""
 
 
+class Failure(NamedTuple):
+    """That no usable response came: gate 1, or a body over its limit.
+
+    Attributes:
+        key: which dispatch.
+        reason: a gate's code.
+        seconds: how long it took; None where nothing was sent.
+        status: of the response, None without one.
+        detail: for people; made printable and cut.
+        raw: of what arrived of a body all the same (D-28).
+    """
+
+    key: DispatchKey
+    reason: Reason
+    seconds: float | None = None
+    status: int | None = None
+    detail: str = ""
+    raw: RawAnswer | None = None
+
+
 class Arrival(NamedTuple):
     """A whole response, to be kept before anything is read from it.
 

@@ -1,4 +1,4 @@
-"""Dispatches: planned -> sent -> answered (`Arrivals`) | failed, or void: alone (D-26), or with their task (D-6)."""
+"""Dispatches: planned -> sent -> answered | failed (`Arrivals`), or void: alone (D-26), or with their task (D-6)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -50,34 +50,6 @@ class Dispatches(Repository):
                 for task_id, skill_type, rank, (hotkey, role) in members
             ],
         )
-
-    async def failed(  # noqa: PLR0913 - what is known of a failure
-        self,
-        key: DispatchKey,
-        reason: Reason,
-        *,
-        seconds: float | None = None,
-        status: int | None = None,
-        detail: str = "",
-        raw: RawAnswer | None = None,
-    ) -> None:
-        """Note that no usable response came: gate 1, or a body over its limit.
-
-        Args:
-            key: which dispatch.
-            reason: a gate's code.
-            seconds: how long it took; None where nothing was sent.
-            status: of the response, None without one.
-            detail: for people; made printable and cut.
-            raw: of what arrived of a body all the same (D-28).
-
-        Raises:
-            MismatchError: `reason` is no gate's.
-            AlreadySettledError: its round has ended.
-            WrongStateError: it is not planned or sent.
-        """
-        values = {"state": "failed", "reason": gate_of(reason), "seconds": seconds, "http_status": status, "raw": raw}
-        await self._move(key, ("planned", "sent"), {**values, "detail": detail or None})
 
     async def void(  # noqa: PLR0913 - what is known of it
         self,
