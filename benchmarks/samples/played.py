@@ -35,7 +35,7 @@ async def play(url: str, rounds: int, *, each: int = 2, create: bool = False) ->
     """Play so many rounds more into a store, `each` tasks of a type in each; return the clock behind them."""
     structlog.configure(processors=[_drop])
     async with open_store(url, create=create) as store:
-        world = World(store, source=MemorySource(tasks_of_all_types(each=each)))
+        world = World(store, source=MemorySource(tasks_of_all_types(each=each)), folds=True)
         for _ in range(rounds):
             await on_virtual_time(world, world.service.one_round())
     return world.clock

@@ -110,7 +110,8 @@ def answer_to(signer: Signer, dispatch: Dispatch, image: SandboxImage = IMAGE) -
 class World:
     """Everything around the round service, in memory; `script` decides what miners answer.
 
-    Its source has one task of each type: most of what a round costs, it costs for each of its tasks.
+    Its source has one task of each type: most of what a round costs, it costs for each of its tasks. Rounds are not
+    folded unless asked for: tests look at rows, and alter them.
     """
 
     def __init__(  # noqa: PLR0913 - what tests vary
@@ -125,6 +126,7 @@ class World:
         crypto: str = "sr25519",
         tempo: int = 20,
         workers: Workers | None = None,
+        folds: bool = False,
     ) -> None:
         self.store = store
         self.clock = VirtualClock()
@@ -171,6 +173,7 @@ class World:
             standing=Standing(VALIDATOR.hotkey),
             readiness=Readiness((), self.board, lambda: None),
             board=self.board,
+            folds=folds,
         )
 
     def run_plans_on(self, services: StepClient) -> None:

@@ -12,15 +12,21 @@ from old_rounds import ARCHIVED, LATER, MINERS, archived, log_of, opened, put, p
 from sqlalchemy import func, select, update
 
 from validator.audit.replay import replay_rounds
+from validator.store import inputs
 from validator.store.archive.file import archives_in
+from validator.store.archiving import archiver as archiver_module
+from validator.store.archiving import choosing, removing
 from validator.store.archiving.choosing import KEPT_ROUNDS, choose
 from validator.store.checking import Check, checks
 from validator.store.copying import copy_store
 from validator.store.errors import ArchivedError, ArchiveError
+from validator.store.fold import fold_ended
+from validator.store.folding import memory
 from validator.store.records import ScoreRecord
 from validator.store.tables import (
     code_checks,
     dispatches,
+    folded_rounds,
     proofs,
     reputation_events,
     reruns,
@@ -253,3 +259,42 @@ async def test_two_at_once_take_no_round_twice(url: str, log: bytes, folder: Pat
     await archived(url, folder)
     assert await log_of(url, folder) == log
     assert [check.faults for check in (await looked_through(url, folder)).values()] == [[]] * 7
+
+
+@pytest.fixture
+def blocks_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (inputs, memory, choosing, removing, archiver_module):
+        monkeypatch.setattr(module, "BLOCK", 2)
+
+
+async def fold_all(url: str) -> int:
+    async with opened(url) as store:
+        return await fold_ended(store)
+
+
+async def test_folded_rounds_go_into_files_and_are_read_there(
+    played: Path, log: bytes, empty_store_url: str, folder: Path, blocks_of_two: None
+) -> None:
+    url = await put_into(played, empty_store_url)
+    before = await told(url)
+    await fold_all(url)
+    files = await archived(url, folder)
+    assert [(one.first_round, one.last_round, one.removed_through) for one in files] == [(0, 1, 1), (2, 3, 3)]
+    assert await counts(url, folded_rounds) == [3]
+    assert await told(url, folder) == before
+    assert await log_of(url, folder) == log
+    assert [check.faults for check in (await looked_through(url, folder)).values() if check.faults] == []
+
+
+async def test_rounds_that_are_stored_beside_others_stay_with_them(url: str, folder: Path, blocks_of_two: None) -> None:
+    await fold_all(url)
+    async with opened(url) as store, store.read() as tx:
+        choice = await choose(tx, LATER, keep=2)
+    assert (choice.first, choice.last) == (0, 3)
+    assert "stored beside each other" in str(choice.held)
+    assert [one.last_round for one in await archived(url, folder, keep=2)] == [1, 3]
+
+
+async def test_a_block_of_64_rounds_goes_whole_or_not_at_all(url: str, folder: Path) -> None:
+    await fold_all(url)
+    assert await archived(url, folder) == []

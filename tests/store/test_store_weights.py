@@ -1,4 +1,5 @@
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -47,9 +48,10 @@ async def test_a_task_enters_a_window_once(store: Store) -> None:
     entry = WindowEntry(A, PYTHON, 0, "t", 0.3)
     async with store.begin() as tx:
         await tx.windows.add([entry])
-    with pytest.raises(IntegrityError):
-        async with store.begin() as tx:
-            await tx.windows.add([entry])
+    for again in ([entry], [replace(entry, task_id="u")] * 2):
+        with pytest.raises(MismatchError, match="twice"):
+            async with store.begin() as tx:
+                await tx.windows.add(again)
     async with store.read() as tx:
         assert (await tx.windows.all(MOST))[A] == {PYTHON: [0.3]}
 

@@ -17,6 +17,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.store.columns import Moment, Real
 from validator.store.copying import plain
+from validator.store.folding.reading import whole_rows
 from validator.store.tables import metadata
 
 _ROWS: Final = 20_000  # at a time, and in a row group
@@ -95,8 +96,7 @@ async def _export(
         statement = statement.where(raw.c.round_id >= since)
     rows = 0
     with new_file(file) as stream, pq.ParquetWriter(stream, schema, compression="zstd") as writer:
-        result = await connection.stream(statement)
-        async for batch in result.partitions(_ROWS):
+        async for batch in whole_rows(connection, table, statement, _ROWS):
             arrays = [pa.array([_value(row[i]) for row in batch], type=field.type) for i, field in enumerate(schema)]
             writer.write_batch(pa.record_batch(arrays, schema=schema))
             rows += len(batch)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -25,6 +26,7 @@ from validator.rounds.standing import RoundsPausedError, Standing
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
+from validator.store.fold import fold_round
 from validator.store.unbroken import unbroken
 from validator.tasks.source import TaskSource
 from validator.telemetry import Event
@@ -74,6 +76,7 @@ class RoundService:
     unpaid: Callable[[], int | None] = lambda: None
     most_reruns: int = 0
     listeners: Sequence[RoundListener] = ()
+    folds: bool = True
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     in_hand: bool = field(init=False, default=False)
     _refreshed: float | None = None
@@ -181,7 +184,16 @@ class RoundService:
         reason, outcome = await self._settle(prepared, returned, offline=offline)
         self.in_hand = False
         end = EndedRound(prepared.frozen.round_id, reason, self._since(started), outcome, returned)
-        return self._end(end, prepared)
+        ended = self._end(end, prepared)
+        await self._fold(prepared.frozen.index)
+        return ended
+
+    async def _fold(self, round_id: int) -> None:
+        """Make the round's rows one record; where the store takes no write now, retention does it later."""
+        if self.folds:
+            with suppress(StoreAwayError):
+                async with self.store.begin() as tx:
+                    await fold_round(tx, round_id)
 
     async def _settle(
         self, prepared: Prepared, returned: Returned, *, offline: bool

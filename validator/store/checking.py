@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 from alembic.autogenerate import compare_metadata
@@ -22,18 +22,16 @@ from validator.store.archive.checking import archive_faults, archived_rounds
 from validator.store.codec import expanded
 from validator.store.errors import ArchivedError, ArchiveError, DamagedError
 from validator.store.packing import Packing
-from validator.store.repositories.base import place_of
 from validator.store.schema import VERSION_TABLE
 from validator.store.tables import (
     bundles,
     declarations,
+    folded_rounds,
     metadata,
-    proofs,
     receipts,
     rounds,
     salts,
     sssas,
-    tasks,
     weight_links,
     workflow_runs,
 )
@@ -83,7 +81,6 @@ def _as_stored(blob: bytes) -> bytes:
 
 
 _DIGESTED: Final[Sequence[_Digested]] = (
-    _Digested(rounds.c.input, rounds.c.input_sha256, rounds.c.round_id, expanded),
     _Digested(rounds.c.outcome, rounds.c.outcome_sha256, rounds.c.round_id, expanded),
     _Digested(sssas.c.document, sssas.c.sha256, sssas.c.sha256, expanded),
     _Digested(workflow_runs.c.document, workflow_runs.c.sha256, workflow_runs.c.sha256, expanded),
@@ -166,6 +163,34 @@ async def _digests(connection: AsyncConnection, check: Check) -> None:
             check.looked += len(rows)
             for key in await asyncio.to_thread(list, _unlike(rows, one.read)):
                 check.fault(f"{one.blob.table.name}.{one.blob.name} of {key} is not what {one.sha256.name} names")
+    await _of_rounds(connection, check)
+
+
+async def _of_rounds(connection: AsyncConnection, check: Check) -> None:
+    """Look at inputs, which may refer to others, and at the records of folded rounds."""
+    tx = Transaction(connection, Packing(threads=False))
+    r = rounds.c
+    statement = select(r.round_id, r.input_sha256, r.outcome_sha256, folded_rounds.c.round_id.label("folded"))
+    found = statement.outerjoin(folded_rounds, folded_rounds.c.round_id == r.round_id).where(r.input.is_not(None))
+    try:
+        for row in (await connection.execute(found.order_by(r.round_id))).all():
+            check.looked += 1 if row.folded is None else 2
+            names: dict[Literal["input", "outcome"], str | None] = {"input": row.input_sha256}
+            if row.folded is not None:
+                names["outcome"] = row.outcome_sha256
+            for which, sha256 in names.items():
+                if not await _names(tx, row.round_id, which, sha256):
+                    check.fault(f"rounds.{which} of {row.round_id} is not what {which}_sha256 names")
+    finally:
+        await tx.packing.folded.close()
+
+
+async def _names(tx: Transaction, round_id: int, which: Literal["input", "outcome"], sha256: str | None) -> bool:
+    try:
+        data = await tx.rounds.document_bytes(round_id, which)
+    except DamagedError:
+        return False
+    return (None if data is None else _sha256(data)) == sha256
 
 
 def _unlike(rows: Sequence[Row[Any]], read: Callable[[bytes], bytes]) -> Iterator[str]:
@@ -213,6 +238,7 @@ async def _receipts(connection: AsyncConnection, check: Check) -> None:
     statement = select(receipts.c.sequence, receipts.c.round_id, receipts.c.line, receipts.c.sha256, vector)
     statement = statement.select_from(found)
     before: str | None = None
+    tx = Transaction(connection, Packing(threads=False))
     async for rows in _partitions(connection, statement.order_by(receipts.c.sequence)):
         for row in rows:
             name = f"receipt {row.sequence}"
@@ -226,12 +252,13 @@ async def _receipts(connection: AsyncConnection, check: Check) -> None:
                     check.fault(f"{name} is not what sha256 names")
                 if (link.sequence, link.previous) != (row.sequence, before) or row.sequence != check.looked:
                     check.fault(f"{name} does not follow the one before")
-                if link.round is not None and not await _held(connection, row.round_id, link.round):
+                if link.round is not None and not await _held(tx, row.round_id, link.round):
                     check.fault(f"{name} names another outcome or other proofs than round {row.round_id} has")
                 if link.weights is not None and row.vector != link.weights.sha256:
                     check.fault(f"{name} names another vector than is stored for it")
             before = row.sha256
             check.looked += 1
+    await tx.packing.folded.close()
 
 
 async def _kept(connection: AsyncConnection, check: Check) -> None:
@@ -257,32 +284,28 @@ async def _archives(archive: Path | None, connection: AsyncConnection, check: Ch
         check.fault(fault)
 
 
-async def _held(connection: AsyncConnection, round_id: int, end: _End) -> bool:
+async def _held(tx: Transaction, round_id: int, end: _End) -> bool:
     """Whether a round has the lines that its receipt names, as far as they can be read from here."""
     try:
-        return await _lines(await place_of(connection, round_id), round_id) == end.lines
+        return await _lines(tx, round_id) == end.lines
     except (ArchivedError, ArchiveError):
         return True  # what is wrong with a file is told of the archives
 
 
-async def _lines(connection: AsyncConnection, round_id: int) -> _Lines | None:
+async def _lines(tx: Transaction, round_id: int) -> _Lines | None:
     """Return the lines that a round has now; None where they cannot be read."""
-    outcome = await connection.scalar(select(rounds.c.outcome).where(rounds.c.round_id == round_id))
-    statement = (
-        select(proofs.c.task_id, proofs.c.document)
-        .join(tasks, and_(tasks.c.round_id == proofs.c.round_id, tasks.c.task_id == proofs.c.task_id))
-        .where(proofs.c.round_id == round_id)
-        .order_by(tasks.c.position)
-    )
     try:
+        outcome = await tx.rounds.document_bytes(round_id, "outcome")
+        task_ids = [task.task_id for task in await tx.tasks.of_round(round_id)]
+        packed = await tx.proofs.packed(round_id, *task_ids)
         notes = [
-            _Note(row.task_id, _sha256(wrapped("proof", expanded(row.document))))
-            for row in await connection.execute(statement)
+            _Note(task_id, _sha256(wrapped("proof", (await tx.proofs.unpacked(packed[task_id])).document)))
+            for task_id in task_ids
+            if task_id in packed
         ]
-        ended = None if outcome is None else _sha256(wrapped("outcome", expanded(outcome)))
     except DamagedError:
         return None
-    return _Lines(ended, tuple(notes))
+    return _Lines(None if outcome is None else _sha256(wrapped("outcome", outcome)), tuple(notes))
 
 
 def _sha256(data: bytes) -> str:

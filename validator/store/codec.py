@@ -4,6 +4,7 @@
 |---|---|
 | `78` | zlib: what programs up to 0.3.0 stored |
 | `28 b5 2f fd` | a Zstandard frame, which names its dictionary (`dictionaries/NUMBER.zdict`; 0: none) and its length |
+| `44` | eight bytes with the number of a round, and a frame of what differs from that round's document |
 
 A dictionary that was released never changes; a better one is a file with the next number.
 """
@@ -12,7 +13,7 @@ import threading
 import zlib
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import zstandard
 
@@ -25,6 +26,8 @@ MOST: Final = 256 * 1024 * 1024  # bytes of one document; damage may claim any n
 _FOLDER: Final = Path(__file__).parent / "dictionaries"
 _FRAME: Final = zstandard.FRAME_HEADER  # how every frame begins
 _SMALL_WINDOW: Final = 10  # log2 bytes: the least that Zstandard takes
+_AFTER: Final = b"D"
+_NUMBER: Final = 8  # bytes
 _mine = threading.local()  # a compressor serves one thread at a time
 
 
@@ -72,11 +75,41 @@ def stands_alone(blob: bytes) -> bool:
         return False
 
 
+class Base(NamedTuple):
+    """A document that others are stored as the difference from: the round whose it is, and its bytes."""
+
+    round_id: int
+    data: bytes
+
+
+def stored_after(data: bytes, base: Base | None, level: int) -> bytes:
+    """Return `data` as it is stored beside an earlier document, alone where there is none."""
+    if base is None:
+        return compressed(data, level)
+    return _AFTER + base.round_id.to_bytes(_NUMBER) + compressed_after(data, base.data, level)
+
+
+def base_of(blob: bytes) -> int | None:
+    """Return the round whose document `expanded_beside` needs, None where it needs none."""
+    return int.from_bytes(blob[len(_AFTER) :][:_NUMBER]) if blob.startswith(_AFTER) else None
+
+
+def expanded_beside(blob: bytes, base: bytes, most: int = MOST) -> bytes:
+    """Return what `stored_after` was given with the same `base`.
+
+    Raises:
+        DamagedError: as `expanded_after`.
+    """
+    return expanded_after(blob[len(_AFTER) + _NUMBER :], base, most)
+
+
 def compressed_after(data: bytes, base: bytes, level: int) -> bytes:
     """Return `data` as what differs from `base`: `expanded_after` needs the same."""
     prefix = zstandard.ZstdCompressionDict(base, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
     window = max(_SMALL_WINDOW, (len(base) + len(data)).bit_length())
-    options = zstandard.ZstdCompressionParameters.from_level(level, window_log=window, write_checksum=True)
+    options = zstandard.ZstdCompressionParameters.from_level(
+        level, source_size=len(base) + len(data), window_log=window, write_checksum=True
+    )
     return zstandard.ZstdCompressor(dict_data=prefix, compression_params=options).compress(data)
 
 

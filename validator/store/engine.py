@@ -195,6 +195,7 @@ class Store:
         """Close all connections, then give up the writer lock."""
         try:
             await self._shelf.close()
+            await self._packing.folded.close()
             await self._engine.dispose()
         finally:
             await self._lock.release()

@@ -4,9 +4,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Final, ParamSpec, TypeVar
 
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
 from validator.store.codec import compressed, expanded
 from validator.store.errors import DamagedError, UnstorableError
+from validator.store.folding.memory import FoldedRounds
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -14,7 +17,7 @@ INLINE_LIMIT: Final = 64 * 1024  # bytes; below this a thread costs more than it
 
 
 class Packing:
-    """Compresses, expands and canonicalises.
+    """Compresses, expands and canonicalises; knows the rounds that were folded.
 
     Args:
         threads: whether large documents may go to a worker thread. A store on virtual time must not: work in a
@@ -23,6 +26,7 @@ class Packing:
 
     def __init__(self, *, threads: bool) -> None:
         self._threads = threads
+        self.folded = FoldedRounds()
 
     async def pack(self, data: bytes) -> bytes:
         """Return `data` compressed, see `codec`."""
@@ -57,9 +61,17 @@ class Packing:
         """
         return await self._run(True, _documents, values)
 
+    async def input_document(self, round_id: int, blob: bytes, store: AsyncConnection) -> bytes:
+        """Return the canonical bytes of a round's input, see `Inputs.document`."""
+        return await self.folded.inputs.document(round_id, blob, store)
+
     async def digest(self, data: bytes) -> str:
         """Return the hex sha256 of `data`."""
         return await self._run(len(data) > INLINE_LIMIT, sha256_hex, data)
+
+    async def aside(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what a heavy function does, away from the event loop where that may be."""
+        return await self._run(True, function, *args, **kwargs)
 
     async def _run(self, heavy: bool, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if heavy and self._threads:

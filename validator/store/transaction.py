@@ -51,6 +51,7 @@ class Transaction:
 
     def __init__(self, connection: AsyncConnection, packing: Packing) -> None:
         self.connection = connection
+        self.packing = packing
         self.chain = Chains(connection, packing)
         self.drains = Drains(connection, packing)
         self.miners = Miners(connection, packing)

@@ -12,6 +12,7 @@ from validator.store.copying import plain
 from validator.store.tables import (
     answers,
     dispatches,
+    folded_rounds,
     groups,
     proofs,
     reputation_events,
@@ -28,7 +29,9 @@ LEAVING: Final[Sequence[Table]] = (groups, dispatches, answers, scores, proofs, 
 # By content: a row goes with the last dispatch that names it.
 NAMED: Final[Sequence[Table]] = (sssas, workflow_runs)
 TABLES: Final = (*STAYING, *LEAVING, *NAMED)
-ARCHIVED: Final = frozenset(str(table.name) for table in (*LEAVING, *NAMED, rounds))  # a line of `rounds` stays
+ARCHIVED: Final = frozenset(
+    str(table.name) for table in (*LEAVING, *NAMED, folded_rounds, rounds)
+)  # a line of `rounds` stays
 PRUNED: Final = answers.name  # may have lost rows since a file was written
 
 

@@ -4,8 +4,8 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.store.archive.form import packed_section
-from validator.store.archive.rows import TABLES, rows_of
-from validator.store.archiving.writing import by_column
+from validator.store.archive.rows import TABLES
+from validator.store.archiving.writing import by_column, rows_of_round
 from validator.store.growth import Files
 from validator.store.packing import Packing
 from validator.store.tables import answers, rounds
@@ -21,7 +21,8 @@ async def files_of(connection: AsyncConnection, *, raw: bool) -> Files:
         connection: a read transaction.
         raw: whether rounds are archived before their raw answers are removed.
     """
-    spans = await Transaction(connection, Packing(threads=False)).archives.spans()
+    tx = Transaction(connection, Packing(threads=False))
+    spans = await tx.archives.spans()
     if spans:
         size = sum(span.bytes for span in spans)
         many = spans[-1].last_round + 1
@@ -32,6 +33,7 @@ async def files_of(connection: AsyncConnection, *, raw: bool) -> Files:
         return Files(0, 0, None)
     size = 0
     for table in TABLES if raw else (one for one in TABLES if one is not answers):
-        rows = [row for round_id in newest for row in await rows_of(connection, table, round_id, round_id)]
+        rows = [row for round_id in newest for row in await rows_of_round(tx, table, round_id)]
         size += packed_section(by_column(table, rows))[1].bytes
+    await tx.packing.folded.close()
     return Files(0, 0, size / len(newest))

@@ -8,11 +8,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.store.archive.rows import LEAVING, runs_by_round, runs_of
 from validator.store.archived import ArchivedSpan
-from validator.store.archiving.choosing import waiting
+from validator.store.archiving.choosing import folded_in, waiting
 from validator.store.archiving.writing import Advance
 from validator.store.engine import Store
 from validator.store.errors import ArchiveError
-from validator.store.tables import dispatches, reputation_events, rounds, sssas, workflow_runs
+from validator.store.inputs import BLOCK
+from validator.store.tables import dispatches, folded_rounds, reputation_events, rounds, sssas, workflow_runs
 
 _ROUNDS: Final = 8  # in a transaction: some thousand rows
 
@@ -32,17 +33,25 @@ async def remove(store: Store, span: ArchivedSpan, advance: Advance) -> None:
     after = span.removed_through
     runs = await _Runs.look(store, after)
     while after < span.last_round:
-        through = min(after + _ROUNDS, span.last_round)
         async with store.begin() as tx:
+            through = min(await _step(tx.connection, after), span.last_round)
             for why, round_id in (await waiting(tx.connection, after + 1, through)).items():
                 if round_id is not None:
                     raise ArchiveError(f"round {round_id} {why}; run the command again when it is")
+            if await folded_in(tx.connection, through + 1, through - through % BLOCK + BLOCK - 1):
+                raise ArchiveError(f"round {through + 1} is stored beside round {through}, which goes without it")
             await tx.histories.archive(after + 1, through)
             await _delete(tx.connection, after + 1, through, runs)
             await tx.archives.advance(span.first_round, after, through)
         for _ in range(after, through):
             advance()
         after = through
+
+
+async def _step(connection: AsyncConnection, after: int) -> int:
+    """Return the last round of the next transaction: folded rounds of a block refer to each other and go together."""
+    end = (after + 1) // BLOCK * BLOCK + BLOCK - 1
+    return end if await folded_in(connection, after + 1, end) else after + _ROUNDS
 
 
 class _Runs:
@@ -86,6 +95,7 @@ async def _delete(connection: AsyncConnection, first: int, through: int, runs: _
             # The newest event stays, after whose number the next one's comes.
             last = [table.c.sequence < newest] if table is reputation_events else []
             await connection.execute(delete(table).where(table.c.round_id.between(first, through), *last))
+    await connection.execute(delete(folded_rounds).where(folded_rounds.c.round_id.between(first, through)))
     await connection.execute(delete(dispatches).where(d.round_id.between(first, through)))
     unnamed = ~select(d.round_id).where(d.signed_sha256 == sssas.c.sha256).exists()
     await connection.execute(delete(sssas).where(sssas.c.sha256.in_(signed), unnamed))

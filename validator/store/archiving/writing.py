@@ -26,7 +26,7 @@ from validator.store.archive.form import (
 from validator.store.archive.loading import load_block
 from validator.store.archive.rows import PRUNED, TABLES, columns_of, key_of, rows_of
 from validator.store.schema import revisions
-from validator.store.tables import scores
+from validator.store.tables import answers, scores
 from validator.store.transaction import Transaction
 
 BLOCK_ROUNDS: Final = 16  # read together by whoever asks for one of them
@@ -97,7 +97,7 @@ async def _block(read: Reading, left: Rounds, advance: Advance) -> tuple[Block, 
     for round_id in range(left.first, min(left.last, left.first + BLOCK_ROUNDS - 1) + 1):
         async with read() as tx:
             for place, table in enumerate(TABLES):
-                found = await rows_of(tx.connection, table, round_id, round_id)
+                found = await rows_of_round(tx, table, round_id)
                 rows[place] += found
                 size += sum(_size(row) for row in found)
         advance()
@@ -113,6 +113,12 @@ async def _block(read: Reading, left: Rounds, advance: Advance) -> tuple[Block, 
 def by_column(table: Table, rows: Sequence[Row]) -> list[list[Any]]:
     """Return rows as the values of each column."""
     return [list(values) for values in zip(*rows, strict=True)] or [[] for _ in table.columns]
+
+
+async def rows_of_round(tx: Transaction, table: Table, round_id: int) -> list[Row]:
+    """Return a table's rows of a round, of a folded one as they were before."""
+    place = tx.connection if table is answers else await tx.packing.folded.of_round(round_id, tx.connection)
+    return await rows_of(place, table, round_id, round_id)
 
 
 def _once(rows: list[Row]) -> list[Row]:
@@ -154,7 +160,7 @@ async def require_same(read: Reading, found: ArchiveFile, after: int, advance: A
 async def _require_round(read: Reading, found: ArchiveFile, block: AsyncConnection, round_id: int) -> None:
     async with read() as tx:
         for table in TABLES:
-            stored = await rows_of(tx.connection, table, round_id, round_id)
+            stored = await rows_of_round(tx, table, round_id)
             archived = await rows_of(block, table, round_id, round_id)
             key = key_of(table)
             by_key = {tuple(row[i] for i in key): row for row in archived}

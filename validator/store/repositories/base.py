@@ -75,8 +75,9 @@ class Repository:
         return _places_of(self._connection)
 
     async def _of(self, round_id: int) -> AsyncConnection:
-        """Return what to read the rows of a round from that an archive may hold."""
-        return await place_of(self._connection, round_id)
+        """Return what to read the rows of a round from that an archive may hold, or that is folded."""
+        place = await place_of(self._connection, round_id)
+        return await self._packing.folded.of_round(round_id, place) if place is self._connection else place
 
     async def _all(self, statement: Executable, parameters: Mapping[str, Any] | None = None) -> Sequence[Row[Any]]:
         return (await self._connection.execute(statement, parameters)).all()

@@ -12,7 +12,7 @@ from validator.protocol.round import RawAnswer, RoundInput, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.store.dispatch import Dispatch, DispatchKey, DispatchState
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
-from validator.store.repositories.base import ROUND, Repository
+from validator.store.repositories.base import ROUND, Repository, place_of
 from validator.store.repositories.scores import Scores
 from validator.store.repositories.tasks import Tasks
 from validator.store.tables import answers, dispatches, rounds, tasks
@@ -124,7 +124,8 @@ class Dispatches(Repository):
         Raises:
             DamagedError: what is stored is not what was stored.
         """
-        blob = await self._scalar_of(key.round_id, select(answers.c.body).where(_at(answers, key)))
+        place = await place_of(self._connection, key.round_id)
+        blob = await place.scalar(select(answers.c.body).where(_at(answers, key)))
         return None if blob is None else await self._packing.unpack(blob)
 
     async def answer_bodies(self, keys: Sequence[DispatchKey]) -> dict[DispatchKey, bytes | DamagedError]:
@@ -133,9 +134,10 @@ class Dispatches(Repository):
             return {}
         names = tuple_(answers.c.task_id, answers.c.hotkey).in_([(key.task_id, key.hotkey) for key in keys])
         statement = select(answers).where(answers.c.round_id == keys[0].round_id, names)
+        place = await place_of(self._connection, keys[0].round_id)
         return {
             DispatchKey(row.round_id, row.task_id, row.hotkey): await self._body(row.body)
-            for row in await self._rows_of(keys[0].round_id, statement)
+            for row in await place.execute(statement)
         }
 
     async def _body(self, blob: bytes) -> bytes | DamagedError:

@@ -219,7 +219,8 @@ class Rounds(Repository):
         if row is None:
             return None
         try:
-            named = typed.decode(await self._packing.unpack(row.input), _Named)
+            data = await self._packing.input_document(row.round_id, row.input, self._connection)
+            named = typed.decode(data, _Named)
         except msgspec.MsgspecError as error:
             raise DamagedError(f"the input of round {row.round_id}: {printable(str(error), 200)}") from None
         return NewestFrozen(row.round_id, named.snapshot.netuid, row.epoch, row.block, named.scoring_version)

@@ -13,7 +13,7 @@ from validator.protocol.skill_types import SkillType
 from validator.store.errors import DamagedError
 from validator.store.records import ScoreRecord
 from validator.store.repositories.base import ROUND, Repository
-from validator.store.tables import dispatches, scores, tasks
+from validator.store.tables import dispatches, folded_rounds, scores, tasks
 
 _COMPONENTS: Final = Components.__struct_fields__
 
@@ -41,6 +41,12 @@ class Scores(Repository):
             .order_by(scores.c.round_id.desc(), tasks.c.position.desc())
         )
         found = [*await self._all(statement.limit(limit))]
+        for round_id in await self._folded_rounds_of(hotkey):
+            later = sum(row.round_id > round_id for row in found)
+            if later >= limit:
+                break
+            rows = await self._rows_of(round_id, statement.where(scores.c.round_id == round_id))
+            found = [*found[:later], *rows, *found[later:]][:limit]
         if len(found) < limit and self._places is not None:
             async for connection, last in self._places.of_miner(hotkey, self._connection):
                 older = statement.where(scores.c.round_id <= last).limit(limit - len(found))
@@ -48,6 +54,12 @@ class Scores(Repository):
                 if len(found) >= limit:
                     break
         return tuple(ScoreRecord(row.round_id, SkillType(row.skill_type), _outcome(row)) for row in found)
+
+    async def _folded_rounds_of(self, hotkey: str) -> Sequence[int]:
+        """Return the folded rounds that a miner had a dispatch in, newest first."""
+        d = dispatches.c
+        its = select(d.round_id).where(d.hotkey == hotkey, d.round_id.in_(select(folded_rounds.c.round_id)))
+        return tuple(row.round_id for row in await self._all(its.distinct().order_by(d.round_id.desc())))
 
 
 _ITS_TASK: Final = and_(tasks.c.round_id == scores.c.round_id, tasks.c.task_id == scores.c.task_id)

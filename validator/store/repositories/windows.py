@@ -5,6 +5,7 @@ from typing import Final
 
 from sqlalchemy import func, select, true
 
+from validator.store.errors import MismatchError
 from validator.store.records import WindowEntry
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.newest import newest_of_each
@@ -22,7 +23,16 @@ class Windows(Repository):
     """Window entries in the order in which they were added."""
 
     async def add(self, entries: Sequence[WindowEntry]) -> None:
-        """Append entries; their order is that of the sequence (a round's: plan order)."""
+        """Append entries; their order is that of the sequence (a round's: plan order).
+
+        Raises:
+            MismatchError: a round enters a miner's task twice.
+        """
+        entered = [_entered(entry) for entry in entries]
+        for round_id in {entry.round_id for entry in entries}:
+            entered += [_entered(entry) for entry in await self.of_round(round_id)]
+        if len(set(entered)) != len(entered):
+            raise MismatchError("a round enters a miner's task into a window twice")
         first = await self._next(window_entries, "sequence")
         await self._insert(
             window_entries,
@@ -84,3 +94,7 @@ class Windows(Repository):
         w = window_entries.c
         later = select(func.count()).where(w.hotkey == hotkey, w.skill_type == skill_type, w.sequence > sequence)
         return int(await self._scalar(later))
+
+
+def _entered(entry: WindowEntry) -> tuple[int, str, str, str]:
+    return entry.round_id, entry.task_id, entry.hotkey, entry.skill_type

@@ -10,6 +10,7 @@ from validator.store.tables.base import metadata
 from validator.store.tables.chain import store_chain
 from validator.store.tables.conduct import agreements, flags, reputation_events, reputations
 from validator.store.tables.drains import drains
+from validator.store.tables.folded import folded_rounds
 from validator.store.tables.kept import agreement_windows, histories
 from validator.store.tables.log import proofs, receipts, weight_links
 from validator.store.tables.reruns import code_checks, reruns
@@ -42,6 +43,7 @@ __all__ = [
     "drains",
     "exclusions",
     "flags",
+    "folded_rounds",
     "given_tasks",
     "groups",
     "histories",

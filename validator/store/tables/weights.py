@@ -12,11 +12,12 @@ WEIGHT_STATES: Final = ("prepared", "submitted", "confirmed", "rejected", "unkno
 window_entries = Table(
     "window_entries",
     metadata,
-    Column("hotkey", Name, ForeignKey("miners.hotkey"), primary_key=True),
-    Column("skill_type", Name, primary_key=True),  # free text: `workflow` joins later
-    Column("round_id", BigInteger, ForeignKey("rounds.round_id"), primary_key=True, autoincrement=False),
-    Column("task_id", Name, primary_key=True),
-    Column("sequence", BigInteger, nullable=False, unique=True),  # order of insertion, over all miners
+    Column("hotkey", Name, ForeignKey("miners.hotkey"), nullable=False),
+    Column("skill_type", Name, nullable=False),  # free text: `workflow` joins later
+    Column("round_id", BigInteger, ForeignKey("rounds.round_id"), nullable=False),
+    Column("task_id", Name, nullable=False),
+    # Order of insertion, over all miners. SQLite has no index beside the table for a key of type INTEGER.
+    Column("sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
     Column("value", Real, nullable=False),
     # Windows are read from the index alone.
     Index(None, "hotkey", "skill_type", "sequence", "value"),

@@ -1,0 +1,36 @@
+"""What a round adds to a SQLite store, by table and in all, and what a year of rounds comes to."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+from harness import Case
+from samples.sized import sizes
+
+_KB: Final = 1_000
+_GB: Final = 1_000_000_000
+_YEAR: Final = 365 * 24 * 6  # rounds, one per ten minutes
+_PASSING: Final = ("answers", "bundles")  # go when their retention ends
+_LEAST: Final = 0.3 * _KB
+
+
+def cases() -> Iterator[Case]:
+    """Yield the bytes of each table that grows, and their sum beside that of the bare documents."""
+    found = sizes()
+    staying = {name: size for name, size in found.tables.items() if name not in _PASSING}
+    for name, size in sorted(found.tables.items(), key=lambda one: -one[1]):
+        if size >= _LEAST:
+            kept = "until its retention ends" if name in _PASSING else "for good"
+            yield _size(f"a round of 60 answers, 64 miners: {name}, {kept}", "KB", size / _KB)
+    kept_kb, floor_kb = sum(staying.values()) / _KB, found.floor / _KB
+    what = "its documents, zstd -19 over all rounds"
+    yield _size("a round of 60 answers, 64 miners: all that is kept for good", "KB", kept_kb, floor_kb, what, "≤ 110")
+    year = _YEAR * _KB / _GB
+    yield _size("a year at a round per ten minutes", "GB", kept_kb * year, floor_kb * year, what, "≤ 6")
+
+
+def _size(  # noqa: PLR0913, PLR0917 - a case and its floor
+    case: str, unit: str, value: float, floor: float | None = None, floor_is: str = "", demand: str = ""
+) -> Case:
+    said = None if floor is None else partial(float, floor)
+    return Case(case, unit, partial(float, value), said, floor_is, demand, runs=1, warm_up=0)

@@ -1,0 +1,177 @@
+"""What a round leaves in a store: twelve tasks for five of 64 miners each, answers of four findings, and weights.
+
+Weights come with every seventh round: an epoch has 360 blocks of twelve seconds, a round takes ten minutes.
+"""
+
+import asyncio
+import random
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+import structlog
+import zstandard
+from world import VALIDATOR, World, answer_to, on_virtual_time, tasks_of_all_types
+
+from validator.miners.scripted import ScriptedReply
+from validator.protocol.answer import Dispatch
+from validator.protocol.signatures import Signer
+from validator.protocol.sssa import Finding
+from validator.settings import WeightsSettings
+from validator.store import Store, open_store
+from validator.store.computed import VectorRecord
+from validator.store.repositories.weights import PlannedWeights
+from validator.store.sizes import table_sizes
+from validator.store.standing import basis_of
+from validator.tasks.memory import MemorySource
+from validator.weights.plan import mechanisms, plan_vector
+from validator.weights.told import WeightsLog
+
+MINERS: Final = 64
+FINDINGS: Final = 4
+EPOCH: Final = 7  # rounds
+BEFORE: Final = 7  # rounds that are not counted: tables that hold one row per miner fill
+ROUNDS: Final = 21  # that are
+_WORDS: Final = [
+    "a",
+    "command",
+    "is",
+    "built",
+    "from",
+    "what",
+    "the",
+    "caller",
+    "sends",
+    "and",
+    "run",
+    "in",
+    "a",
+    "shell",
+    "of",
+    "the",
+    "host,",
+    "which",
+    "nobody",
+    "asks",
+    "for;",
+    "the",
+    "result",
+    "is",
+    "written",
+    "to",
+    "a",
+    "file",
+    "that",
+    "everybody",
+    "can",
+    "read,",
+    "a",
+    "token",
+    "stands",
+    "in",
+    "the",
+    "source",
+    "and",
+    "is",
+    "sent",
+    "along",
+    "with",
+    "each",
+    "request",
+]
+
+
+class Sizes(NamedTuple):
+    """Bytes that a round adds: by table, and of all its documents in one stream of zstd -19 over all rounds."""
+
+    tables: Mapping[str, float]
+    floor: float
+
+
+@cache
+def sizes() -> Sizes:
+    """Play the rounds and measure."""
+    structlog.configure(processors=[_drop])
+    with tempfile.TemporaryDirectory(prefix="sized") as folder:
+        return asyncio.run(_measured(f"sqlite:///{Path(folder) / 'store.sqlite'}"))
+
+
+async def _measured(url: str) -> Sizes:
+    async with open_store(url, create=True) as store:
+        source = MemorySource(tasks_of_all_types(each=2))
+        world = World(store, miners=MINERS, source=source, script=with_findings, folds=True)
+        await _play(world, BEFORE)
+        before = await _tables(store)
+        await _play(world, ROUNDS)
+        after = await _tables(store)
+        floor = len(zstandard.ZstdCompressor(compression_params=_floor()).compress(await _documents(store)))
+    return Sizes({name: (after[name] - before[name]) / ROUNDS for name in after}, floor / (BEFORE + ROUNDS))
+
+
+def with_findings(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+    """An honest answer: findings of the group's own, of which each miner has most, in words of its own."""
+    group, own = random.Random(dispatch.bundle_sha256), random.Random(dispatch.nonce + signer.hotkey)
+    lines = [f"src/part_{group.randrange(20)}.py#L{group.randrange(1, 400)}" for _ in range(FINDINGS + 1)]
+    findings = tuple(
+        Finding(f"f{n}", "other", "low", " ".join(own.choices(_WORDS, k=12)), line, (), line.partition("#")[0])
+        for n, line in enumerate(lines)
+        if own.random() < FINDINGS / (FINDINGS + 1)
+    )
+    answer = answer_to(signer, dispatch)
+    analysis = msgspec.structs.replace(answer.sssa.analysis, findings=findings, risk_score=round(own.random() / 3, 2))
+    signed = signer.sign_document(msgspec.structs.replace(answer.sssa, analysis=analysis))
+    return ScriptedReply(msgspec.json.encode(msgspec.structs.replace(answer, sssa=signed)), seconds=1 + own.random())
+
+
+async def _play(world: World, rounds: int) -> None:
+    for number in range(rounds):
+        await on_virtual_time(world, world.service.one_round())
+        if number % EPOCH == 0:
+            await _weights(world)
+
+
+async def _weights(world: World) -> None:
+    kinds = mechanisms(WeightsSettings())[0]
+    telling = WeightsLog(VALIDATOR, world.clock, world.preparer.random, 1, 0, kinds)
+    snapshot = await world.chain.snapshot()
+    async with world.store.begin() as tx:
+        basis = await basis_of(tx, 1, 0, snapshot.epoch, snapshot.block)
+        vector = plan_vector(basis, snapshot, VALIDATOR.hotkey, kinds)
+        link = await telling.vector(tx, snapshot, basis, vector, None)
+        now, round_id = world.clock.now(), basis.round_id
+        record = VectorRecord(1, 0, snapshot.epoch, round_id, snapshot.block, "1.1.0", True, vector.unpaid, now, link)
+        await tx.vectors.put(record)
+        sent = {uid: round(65_535 * share) for uid, share in vector.uids.items()}
+        planned = PlannedWeights(vector.weights, vector.scores, vector.unallocated, sent)
+        await tx.weights.prepare(1, 0, snapshot.epoch, planned, now)
+        await telling.fate(tx, link, "confirmed", snapshot.block, "0x" + "ab" * 32)
+
+
+async def _tables(store: Store) -> Mapping[str, int]:
+    async with store.read() as tx:
+        return {one.name: one.bytes for one in await table_sizes(tx.connection)}
+
+
+async def _documents(store: Store) -> bytes:
+    """Return every document of every round, one after the other."""
+    found: list[bytes] = []
+    async with store.read() as tx:
+        for round_id in await tx.rounds.ids():
+            found += [await tx.rounds.document_bytes(round_id, which) or b"" for which in ("input", "outcome")]
+            found += [msgspec.json.encode(answer) for answer in (await tx.submissions.results(round_id)).passed]
+            packed = await tx.proofs.packed(round_id, *await tx.proofs.tasks_of(round_id))
+            found += [(await tx.proofs.unpacked(row)).document for row in packed.values()]
+            receipt = await tx.receipts.of_round(round_id)
+            found += [] if receipt is None else [receipt.line]
+    return b"".join(found)
+
+
+def _floor() -> zstandard.ZstdCompressionParameters:
+    return zstandard.ZstdCompressionParameters.from_level(19, window_log=27, enable_ldm=True)
+
+
+def _drop(*_: object) -> dict[str, object]:
+    raise structlog.DropEvent

@@ -1,0 +1,167 @@
+"""Rounds that are folded: whoever reads them sees no difference, and their rows are gone."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from old_store import explained, unpacked
+from planned import planned
+from replays import replayed
+from sqlalchemy import Table, func, select, update
+from world import VALIDATOR, World, on_virtual_time
+
+from validator.audit.log.export import audit_lines
+from validator.rounds.receipts import close_epoch
+from validator.store import Store, fold, open_store, upgrade
+from validator.store.checking import checks
+from validator.store.copying import copy_store
+from validator.store.errors import DamagedError
+from validator.store.fold import fold_ended, fold_round
+from validator.store.folding.record import LEAVING, NAMED
+from validator.store.tables import folded_rounds, groups, proofs, reputation_events, rounds, scores
+
+
+async def everything(url: str) -> list[Any]:
+    """What every reader of rounds returns, from a store that was opened anew."""
+    found: list[Any] = []
+    async with open_store(url) as store, store.read() as tx:
+        ids = await tx.rounds.ids()
+        for round_id in ids:
+            found += [
+                await tx.rounds.get(round_id),
+                await tx.rounds.document_bytes(round_id, "input"),
+                await tx.rounds.document_bytes(round_id, "outcome"),
+                await tx.tasks.of_round(round_id),
+                await tx.groups.of_round(round_id),
+                scored := await tx.dispatches.scored(round_id),
+                [await tx.dispatches.get(one.key) for one in scored],
+                [await tx.dispatches.answer_body(one.key) for one in scored],
+                await tx.submissions.results(round_id),
+                await tx.submissions.judgements(round_id),
+                await tx.raw_answers.of_round(round_id),
+                await tx.scores.of_round(round_id),
+                await tx.agreements.of_round(round_id),
+                await tx.reputations.of_round(round_id),
+                await tx.windows.of_round(round_id),
+                [await tx.proofs.of_task(task_id) for task_id in await tx.proofs.tasks_of(round_id)],
+            ]
+        hotkeys = sorted({one.key.hotkey for one in scored})
+        found += [await tx.scores.of_miner(hotkey, most) for hotkey in hotkeys for most in (1, 7, 1000)]
+        found += [await tx.rounds.newest_frozen(), await tx.histories.computed()]
+        numbers = range(await tx.receipts.count())
+        found += [line for number in numbers async for line in audit_lines(tx, number)]
+    return found
+
+
+async def rows_left(store: Store, table: Table) -> int:
+    async with store.read() as tx:
+        return int(await tx.connection.scalar(select(func.count()).select_from(table)) or 0)
+
+
+@pytest.fixture
+async def used(store: Store) -> Store:
+    world = World(store)
+    for _ in range(2):
+        await on_virtual_time(world, world.service.one_round())
+    await close_epoch(store, VALIDATOR, world.clock)
+    return store
+
+
+async def test_readers_see_no_difference(store: Store, store_url: str) -> None:
+    await planned(store)
+    before = await everything(store_url)
+    async with store.read() as tx:
+        ids = await tx.rounds.ids()
+    assert await fold_ended(store) == len(ids) > 1
+    assert await everything(store_url) == before
+    for table in (*LEAVING, *NAMED):
+        assert await rows_left(store, table) == (table is reputation_events), table.name
+    for round_id in ids:
+        assert (await replayed(store, round_id)).verdict == "equal"
+    async with store.read() as tx:
+        found = [check async for check in checks(tx.connection)]
+    assert [check.faults for check in found] == [[]] * len(found)
+
+
+async def test_half_of_the_rounds_folded_is_as_good(used: Store, store_url: str) -> None:
+    before = await everything(store_url)
+    async with used.begin() as tx:
+        assert await fold_round(tx, 1)
+        assert not await fold_round(tx, 1)
+    assert await everything(store_url) == before
+    assert await fold_ended(used) == 1
+    assert await everything(store_url) == before
+
+
+async def test_a_copy_on_the_other_database_reads_the_same(
+    used: Store, store_url: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    before = await everything(store_url)
+    await fold_ended(used)
+    other = f"sqlite:///{tmp_path}/copy.sqlite"
+    if store_url.startswith("sqlite"):
+        other = request.getfixturevalue("empty_postgres_url")
+    await copy_store(store_url, other, lambda _name, _rows: None)
+    assert await everything(other) == before
+
+
+async def test_a_round_that_a_service_ends_is_folded_by_it(store: Store) -> None:
+    world = World(store, folds=True)
+    await on_virtual_time(world, world.service.one_round())
+    assert await rows_left(store, folded_rounds) == 1
+    assert await rows_left(store, scores) == 0
+    await on_virtual_time(world, world.service.one_round())
+    assert (await replayed(store, 1)).verdict == "equal"
+
+
+async def test_an_open_round_stays_as_it_is(used: Store) -> None:
+    async with used.begin() as tx:
+        await tx.connection.execute(update(rounds).where(rounds.c.round_id == 1).values(state="open"))
+        assert not await fold_round(tx, 1)
+        assert not await fold_round(tx, 7)
+
+
+async def test_a_round_that_is_too_large_stays_as_it_is(used: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fold, "MOST", 10_000)
+    assert await fold_ended(used) == 0
+    assert await rows_left(used, groups) == 12
+
+
+async def test_what_cannot_be_read_is_not_folded_and_keeps_its_fault(used: Store) -> None:
+    async with used.begin() as tx:
+        await tx.connection.execute(update(proofs).values(document=b"damaged"))
+    assert await fold_ended(used) == 0
+    assert (await replayed(used, 0)).verdict == "different"
+
+
+async def test_a_damaged_record_is_named(used: Store, store_url: str) -> None:
+    await fold_ended(used)
+    async with used.begin() as tx:
+        its = folded_rounds.c.round_id == 1
+        blob = await tx.connection.scalar(select(folded_rounds.c.record).where(its))
+        assert blob is not None
+        await tx.connection.execute(update(folded_rounds).where(its).values(record=blob[:-1] + b"\x00\x01"))
+    async with open_store(store_url) as store:
+        async with store.read() as tx:
+            with pytest.raises(DamagedError):
+                await tx.submissions.results(1)
+            found = {check.name: check.faults async for check in checks(tx.connection)}
+        assert (await replayed(store, 0)).verdict == "equal"
+        assert (await replayed(store, 1)).verdict == "different"
+    assert any("of 1 is not what" in fault for fault in found["digests"])
+    assert not any("of 0 is not what" in fault for fault in found["digests"])
+
+
+@pytest.mark.parametrize("version", ["1.0.0", "1.1.0"])
+async def test_stores_of_released_versions_replay_and_explain_alike(tmp_path: Path, version: str) -> None:
+    url = f"sqlite:///{unpacked('store.sqlite', tmp_path, version)}"
+    await upgrade(url)
+    before = await everything(url)
+    async with open_store(url) as store:
+        numbers = [await explained(store, round_id) for round_id in (0, 1)]
+        assert await fold_ended(store, most=2) == 2
+        assert await fold_ended(store) > 0
+    assert await everything(url) == before
+    async with open_store(url) as store:
+        assert [await explained(store, round_id) for round_id in (0, 1)] == numbers
+        assert (await replayed(store, 0)).verdict == "equal"

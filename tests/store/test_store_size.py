@@ -1,0 +1,30 @@
+"""How much a round adds to a store: on SQLite, which says how many pages a table has; Postgres does after a vacuum."""
+
+from world import World, on_virtual_time
+
+from validator.store import open_store
+from validator.store.sizes import TableSize, table_sizes
+
+DEMAND = 110_000  # bytes for good, of a round of 60 answers; `make bench ONLY=store` plays such, of 64 miners
+PASSING = {"answers", "bundles"}
+ANSWERS = 30  # of a round here
+BEFORE, ROUNDS = 2, 6
+
+
+async def test_a_round_adds_no_more_than_is_demanded(sqlite_url: str) -> None:
+    async with open_store(sqlite_url) as store:
+        world = World(store, folds=True)
+
+        async def after(rounds: int) -> list[TableSize]:
+            for _ in range(rounds):
+                await on_virtual_time(world, world.service.one_round())
+            async with store.read() as tx:
+                return [one for one in await table_sizes(tx.connection) if one.name not in PASSING]
+
+        before, now = await after(BEFORE), await after(ROUNDS)
+    growth = (sum(one.bytes for one in now) - sum(one.bytes for one in before)) / ROUNDS
+    assert 0.3 * DEMAND < (growth * 60 / ANSWERS) < DEMAND
+    left = {one.name: one.rows for one in now}
+    assert left["folded_rounds"] == BEFORE + ROUNDS
+    assert left["sssas"] == left["scores"] == left["groups"] == 0
+    assert left["reputation_events"] == 1  # the newest, whose number the next one's follows

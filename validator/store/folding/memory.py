@@ -1,0 +1,162 @@
+"""Folded rounds in memory, in tables like the store's: whoever reads a round's rows reads these."""
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from typing import Any, Final
+
+from sqlalchemy import Connection, Select, Table, bindparam, delete, select
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import StaticPool
+from sqlalchemy.schema import CreateTable
+
+from validator.store.codec import Base, base_of, expanded, expanded_beside
+from validator.store.copying import plain
+from validator.store.errors import DamagedError
+from validator.store.folding.record import DOCUMENTS, EMPTIED, LEAVING, MOST, NAMED, FoldedRows, unfolded
+from validator.store.inline import connect
+from validator.store.inputs import BLOCK, Inputs
+from validator.store.tables import dispatches, folded_rounds, proofs, rounds, tasks
+
+_HELD: Final = 8
+_STAYING: Final = (rounds, tasks, dispatches, proofs)
+_TABLES: Final = (*_STAYING, *LEAVING, *NAMED)
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(slots=True)
+class FoldedRounds:
+    """The newest few that somebody asked for. Use it from one event loop."""
+
+    inputs: Inputs = field(init=False, default_factory=Inputs)
+    _base: Base | None = field(init=False, default=None)
+    _engine: AsyncEngine | None = field(init=False, default=None)
+    _connection: AsyncConnection | None = field(init=False, default=None)
+    _held: set[int] = field(init=False, default_factory=set)
+
+    async def of_round(self, round_id: int, store: AsyncConnection) -> AsyncConnection:
+        """Return what to read a round's rows from: `store`, or a connection to those of a folded round.
+
+        Raises:
+            DamagedError: its record cannot be read.
+        """
+        if round_id in self._held and self._connection is not None:
+            return self._connection
+        record = await store.scalar(select(folded_rounds.c.record).where(folded_rounds.c.round_id == round_id))
+        if record is None:
+            return store
+        rows = await self._rows(round_id, unfolded(await self._record(round_id, record, store)), store)
+        connection = await self._opened()
+        if len(self._held) >= _HELD:
+            self._held.clear()
+            await connection.run_sync(_forget_all)
+        await connection.run_sync(_remember, rows)
+        self._held.add(round_id)
+        return connection
+
+    async def base(self, round_id: int, store: AsyncConnection) -> Base | None:
+        """Return the record that a round's is stored beside: that of the first folded round of its block."""
+        its = folded_rounds.c.round_id.between(round_id - round_id % BLOCK, round_id - 1)
+        first = select(folded_rounds).where(its).order_by(folded_rounds.c.round_id).limit(1)
+        row = (await store.execute(first)).first()
+        if row is None:
+            return None
+        if self._base is None or self._base.round_id != row.round_id:
+            self._base = Base(row.round_id, await self._record(row.round_id, row.record, store))
+        return self._base
+
+    async def _record(self, round_id: int, blob: bytes, store: AsyncConnection) -> bytes:
+        base_id = base_of(blob)
+        if base_id is None:
+            return expanded(blob, MOST)
+        base = await self.base(round_id, store)
+        if base is None or base.round_id != base_id:
+            raise DamagedError(
+                f"the record of round {round_id} lies beside that of round {base_id}, which is not there"
+            )
+        return expanded_beside(blob, base.data, MOST)
+
+    async def close(self) -> None:
+        """Let go of the memory."""
+        connection, engine, self._connection, self._engine = self._connection, self._engine, None, None
+        self._held.clear()
+        if connection is not None and engine is not None:
+            await connection.close()
+            await engine.dispose()
+
+    async def _opened(self) -> AsyncConnection:
+        if self._connection is None:
+            self._engine = create_async_engine(
+                "sqlite+aiosqlite://",
+                poolclass=StaticPool,
+                connect_args={"async_creator_fn": connect},
+                hide_parameters=True,
+            )
+            self._connection = await self._engine.connect()
+            for table in _TABLES:
+                await self._connection.execute(CreateTable(table))
+        return self._connection
+
+    async def _rows(self, round_id: int, record: FoldedRows, store: AsyncConnection) -> dict[Table, Rows]:
+        """Return a folded round's rows as they were before."""
+        rows = {table: record.of(table) for table in (*LEAVING, *NAMED)}
+        for table in _STAYING:
+            rows[table] = await rows_in(store, table, round_id)
+            if table in EMPTIED:
+                rows[table] = _whole(table, rows[table], record.of(table))
+        for row in rows[rounds]:
+            row["input"] = await self.inputs.document(round_id, row["input"], store)
+        for found in rows.values():
+            for row in found:
+                row |= {name: zlib.compress(row[name], 0) for name in DOCUMENTS if row.get(name) is not None}
+        return rows
+
+
+async def rows_in(store: AsyncConnection, table: Table, round_id: int) -> Rows:
+    """Return the rows that a table has of a round, dispatches in the order of the plan."""
+    found = await store.execute(_of_round(table), {"of_round": round_id})
+    return [dict(row) for row in found.mappings()]
+
+
+@cache
+def _of_round(table: Table) -> Select[Any]:
+    raw = plain(table)
+    statement = select(raw).where(raw.c.round_id == bindparam("of_round"))
+    if table is not dispatches:
+        return statement.order_by(*(raw.c[column.name] for column in table.primary_key))
+    its = (tasks.c.round_id == raw.c.round_id) & (tasks.c.task_id == raw.c.task_id)
+    return statement.join(tasks, its).order_by(tasks.c.position, raw.c.rank, raw.c.hotkey)
+
+
+def _whole(table: Table, rows: Rows, left: Rows) -> Rows:
+    if len(rows) != len(left):
+        raise DamagedError(f"{table.name} has {len(rows)} rows of a folded round, its record {len(left)}")
+    return [{**row, **more} for row, more in zip(rows, left, strict=True)]
+
+
+def _remember(connection: Connection, rows: Mapping[Table, Rows]) -> None:
+    """Insert rows past SQLAlchemy's types: each value goes in as SQLite has it, which takes a third of the time."""
+    for table, found in rows.items():
+        if found:
+            names = tuple(map(str, found[0]))
+            values = [tuple(map(_as_sqlite, row.values())) for row in found]
+            into = f"INSERT OR IGNORE INTO {table.name} ({', '.join(names)})"  # two rounds may name one document
+            connection.exec_driver_sql(f"{into} VALUES ({', '.join('?' * len(names))})", values)
+
+
+def _as_sqlite(value: Any) -> Any:
+    match value:
+        case str():
+            return str(value)  # an enum's member as its plain value
+        case datetime():
+            return value.replace(tzinfo=None).isoformat(" ", "microseconds")
+        case _:
+            return value
+
+
+def _forget_all(connection: Connection) -> None:
+    for table in _TABLES:
+        connection.execute(delete(table))
