@@ -1,7 +1,6 @@
 """RFC 8785 bytes (JSON canonicalisation) and digests over them."""
 
 import hashlib
-import re
 from enum import StrEnum
 from math import isfinite
 from typing import Any
@@ -17,9 +16,6 @@ _MOST_KEYS = 64  # msgspec sorts in quadratic time what is in order already
 _SORTED = msgspec.json.Encoder(order="sorted")
 # msgspec writes floats from 1e-5 to 1e16 without an exponent, ECMAScript those from 1e-6 to 1e21.
 _EXPONENT_BELOW, _FIXED_FROM, _FIXED_BELOW, _EXPONENT_FROM = 1e-6, 1e-5, 1e16, 1e21
-
-_FRACTION = re.compile(rb"\.0(?=[,\]}]|\Z)")
-_ZERO = re.compile(rb"-0(?=[,\]}]|\Z)")
 
 
 class NotCanonicalError(ValidatorError):
@@ -131,7 +127,10 @@ def _without_fractions_of_zero(data: bytes) -> bytes:
     if escaped:  # no byte of UTF-8 is one of these two
         data = data.replace(b"\\\\", b"\xff").replace(b'\\"', b"\xfe")
     parts = data.split(b'"')
-    parts[::2] = _ZERO.sub(b"0", _FRACTION.sub(b"", b'"'.join(parts[::2]))).split(b'"')
+    outside = b'"'.join(parts[::2]) + b","
+    for end in (b",", b"]", b"}"):
+        outside = outside.replace(b".0" + end, end).replace(b"-0" + end, b"0" + end)
+    parts[::2] = outside[:-1].split(b'"')
     data = b'"'.join(parts)
     return data.replace(b"\xfe", b'\\"').replace(b"\xff", b"\\\\") if escaped else data
 

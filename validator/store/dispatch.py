@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS, Reason
@@ -143,3 +143,24 @@ class Dispatch:
     def window_entry(self) -> float | None:
         """What entered the score window: 0 for a failed gate, None where nothing did (D-7)."""
         return self.score.window_entry if self.score else None
+
+
+def dispatch_of(row: Any) -> Dispatch:
+    """Return the dispatch of a row of its table."""
+    return Dispatch(
+        key=DispatchKey(row.round_id, row.task_id, row.hotkey),
+        skill_type=SkillType(row.skill_type),
+        role=row.role,
+        rank=row.rank,
+        state=row.state,
+        sent_at=row.sent_at,
+        received_at=row.received_at,
+        seconds=row.seconds,
+        http_status=row.http_status,
+        reason=row.reason,
+        detail=row.detail,
+        body_bytes=row.body_bytes,
+        stalled=row.stalled,
+        raw=row.raw,
+        signed_sha256=row.signed_sha256,
+    )

@@ -158,16 +158,16 @@ class _Replay:
     async def _results(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan) -> RoundResults | None:
         """Return what came back, None if some of it is not there any more."""
         tasks = await self._read("tasks", self._rows_of.tasks())
-        records = await self._read("dispatches", self._rows_of.dispatches())
-        answers = await self._read("answers", self.tx.submissions.judgements(self.round_id))
-        if tasks is None or records is None or answers is None:
+        answers = await self._read("answers", self._rows_of.answers())
+        if tasks is None or answers is None:
             return None
+        records = tuple(dispatch for dispatch, _ in answers)
         void = tuple(VoidTask(task.task_id, task.reason) for task in tasks if task.state == "void" and task.reason)
         alone = _alone(records, {task.task_id for task in void})
         self._note(_void_fault(records, alone))
         expected = _counted(self.round_id, plan, {task.task_id for task in void}) - alone.keys()
         counted = tuple(record for record in records if record.key in expected)
-        found = {key: judgement for key, judgement in answers if key in expected}
+        found = {dispatch.key: judgement for dispatch, judgement in answers if dispatch.key in expected}
         self.found.extend(answer_differences(scored_by, frozen, counted, found))
         judged: dict[DispatchKey, Judgement] = {
             key: judgement
@@ -198,7 +198,7 @@ class _Replay:
         self, scored_by: Version, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome
     ) -> tuple[QueuedRerun, ...]:
         """Return what the round had run again: everything that follows from it, or nothing at all."""
-        stored = await self._read("reruns", self.tx.reruns.of_round(self.round_id))
+        stored = await self._read("reruns", self._rows_of.reruns())
         again = self._computed("reruns", lambda: queued_reruns(scored_by, frozen, plan, outcome))
         if not stored or again is None:
             return ()

@@ -7,11 +7,15 @@ import msgspec
 
 from validator.audit.replay.derived import Rows, plain
 from validator.audit.replay.entered import as_added
+from validator.protocol.round import Judgement
 from validator.store import Transaction
 from validator.store.dispatch import Dispatch
+from validator.store.errors import DamagedError
 from validator.store.outcome_rows import TaskEnd
 from validator.store.records import GroupRecord, RoundRecord, TaskRecord
+from validator.store.rerun import Rerun
 
+Answers = tuple[tuple[Dispatch, Judgement | DamagedError | None], ...]
 _TASK_COLUMNS = (
     "position",
     "skill_type",
@@ -37,7 +41,8 @@ class StoredRows:
     record: RoundRecord
     _tasks: tuple[TaskRecord, ...] | None = None
     _groups: tuple[GroupRecord, ...] | None = None
-    _dispatches: tuple[Dispatch, ...] | None = None
+    _answers: Answers | None = None
+    _reruns: tuple[Rerun, ...] | None = None
 
     async def tasks(self) -> tuple[TaskRecord, ...]:
         """Return the round's tasks, in the order of the plan."""
@@ -51,11 +56,21 @@ class StoredRows:
             self._groups = await self.tx.groups.of_round(self.record.round_id)
         return self._groups
 
+    async def answers(self) -> Answers:
+        """Return its dispatches, in the order of the plan, each with what was judged of its answer."""
+        if self._answers is None:
+            self._answers = await self.tx.submissions.judgements(self.record.round_id)
+        return self._answers
+
     async def dispatches(self) -> tuple[Dispatch, ...]:
         """Return its dispatches, in the order of the plan."""
-        if self._dispatches is None:
-            self._dispatches = await self.tx.dispatches.of_round(self.record.round_id)
-        return self._dispatches
+        return tuple(dispatch for dispatch, _ in await self.answers())
+
+    async def reruns(self) -> tuple[Rerun, ...]:
+        """Return the reruns of its answers."""
+        if self._reruns is None:
+            self._reruns = await self.tx.reruns.of_round(self.record.round_id)
+        return self._reruns
 
     async def plan(self) -> Rows:
         """Return tasks, groups and dispatches as opening the round stored them."""
@@ -109,9 +124,7 @@ async def _reputation_events(rows: StoredRows) -> Any:
 
 
 async def _window_entries(rows: StoredRows) -> Any:
-    return as_added(
-        await rows.tx.windows.of_round(rows.record.round_id), await rows.tx.reruns.of_round(rows.record.round_id)
-    )
+    return as_added(await rows.tx.windows.of_round(rows.record.round_id), await rows.reruns())
 
 
 _PARTS = {

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NoReturn
 
-from sqlalchemy import ColumnElement, Row, Table, and_, func, select, tuple_, update
+from sqlalchemy import ColumnElement, Table, and_, func, select, tuple_, update
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS, Reason
 from validator.protocol.round import RawAnswer, RoundInput, RoundPlan
 from validator.protocol.skill_types import SkillType
-from validator.store.dispatch import Dispatch, DispatchKey, DispatchState
+from validator.store.dispatch import Dispatch, DispatchKey, DispatchState, dispatch_of
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
 from validator.store.repositories.base import ROUND, Repository, place_of
 from validator.store.repositories.scores import Scores
@@ -102,7 +102,7 @@ class Dispatches(Repository):
 
     async def of_round(self, round_id: int) -> tuple[Dispatch, ...]:
         """Return a round's dispatches, without scores, in plan order: primaries by rank, then auditors by draw."""
-        return tuple(_dispatch(row) for row in await self._rows_of(round_id, _OF_ROUND))
+        return tuple(dispatch_of(row) for row in await self._rows_of(round_id, _OF_ROUND))
 
     async def scored(self, round_id: int) -> tuple[Dispatch, ...]:
         """Return `of_round` with what each came to, as far as that is stored."""
@@ -116,7 +116,7 @@ class Dispatches(Repository):
     async def get(self, key: DispatchKey) -> Dispatch | None:
         """Return one dispatch, None if it was never planned."""
         row = next(iter(await self._rows_of(key.round_id, select(dispatches).where(_at(dispatches, key)))), None)
-        return None if row is None else _dispatch(row)
+        return None if row is None else dispatch_of(row)
 
     async def answer_body(self, key: DispatchKey) -> bytes | None:
         """Return the raw body as received; None when there is none or its retention has ended.
@@ -183,23 +183,3 @@ def gate_of(reason: Reason) -> Reason:
     if not reason.gate:
         raise MismatchError(f"`{reason}` is no gate's reason")
     return reason
-
-
-def _dispatch(row: Row[Any]) -> Dispatch:
-    return Dispatch(
-        key=DispatchKey(row.round_id, row.task_id, row.hotkey),
-        skill_type=SkillType(row.skill_type),
-        role=row.role,
-        rank=row.rank,
-        state=row.state,
-        sent_at=row.sent_at,
-        received_at=row.received_at,
-        seconds=row.seconds,
-        http_status=row.http_status,
-        reason=row.reason,
-        detail=row.detail,
-        body_bytes=row.body_bytes,
-        stalled=row.stalled,
-        raw=row.raw,
-        signed_sha256=row.signed_sha256,
-    )

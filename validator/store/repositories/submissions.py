@@ -20,7 +20,7 @@ from validator.protocol.round import (
 )
 from validator.protocol.sssa import Sssa
 from validator.protocol.workflow_plan import WorkflowPlan
-from validator.store.dispatch import DispatchKey
+from validator.store.dispatch import Dispatch, dispatch_of
 from validator.store.errors import DamagedError
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.raw_answers import RawDigests
@@ -64,12 +64,10 @@ class Submissions(Repository):
         raw = UNSET if only is not None else await RawDigests(self._connection, self._packing).of_round(round_id)
         return RoundResults.of(judgements, void_tasks, _alone(found, void_tasks), raw)
 
-    async def judgements(self, round_id: int) -> tuple[tuple[DispatchKey, Judgement | DamagedError | None], ...]:
+    async def judgements(self, round_id: int) -> tuple[tuple[Dispatch, Judgement | DamagedError | None], ...]:
         """Return what `results` does one by one, damage included; None for what was never judged, or is void."""
         found = await self._rows_of(round_id, _OF_ROUND)
-        return tuple(
-            [(DispatchKey(row.round_id, row.task_id, row.hotkey), await self._judgement(row)) for row in found]
-        )
+        return tuple([(dispatch_of(row), await self._judgement(row)) for row in found])
 
     async def _judgement(self, row: Row[Any]) -> Judgement | DamagedError | None:
         if not _ended(row):
