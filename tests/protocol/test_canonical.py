@@ -63,6 +63,23 @@ def test_floats_of_the_fast_path_are_written_as_ecmascript_does(value: float) ->
 
 @pytest.mark.parametrize(
     "value",
+    [
+        1.0,
+        -0.0,
+        [1.0, "1.0,"],
+        ["1.0,", "1.0]"],
+        [1.0, -0.0, '"-0.0}'],
+        {"a.0": 1.0, "b": ".0}", "c": [2.0], "d": {"e": 3.0}},
+        [-0.05, 10.0, 100.0, "\\", '\\".0,'],
+        [1.0, "-0.0", -1.0],
+    ],
+)
+def test_texts_that_look_like_numbers_stay_as_they_are(value: object) -> None:
+    assert canonical_bytes(value) == rfc8785.dumps(value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "value",
     [2**53, -(2**53), [float("nan")], {"a": float("inf")}, "\ud800", {"\ud800": 1}, {1: 2}, [{"a": 1, None: 2}]],
 )
 def test_what_has_no_canonical_form_is_refused(value: object) -> None:

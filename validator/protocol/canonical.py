@@ -17,6 +17,9 @@ _SORTED = msgspec.json.Encoder(order="sorted")
 # msgspec writes floats from 1e-5 to 1e16 without an exponent, ECMAScript those from 1e-6 to 1e21.
 _EXPONENT_BELOW, _FIXED_FROM, _FIXED_BELOW, _EXPONENT_FROM = 1e-6, 1e-5, 1e16, 1e21
 
+_ENDS = (b",", b"]", b"}")  # what may follow a number
+_FRACTIONS = tuple(b".0" + end for end in _ENDS)
+
 
 class NotCanonicalError(ValidatorError):
     """A value has no RFC 8785 form."""
@@ -34,7 +37,7 @@ def canonical_bytes(value: Any) -> bytes:
             string.
     """
     try:
-        return _written(value, _has_fractions_of_zero(value))
+        return _written(value, _fractions_of_zero(value))
     except (UnicodeEncodeError, RecursionError) as error:
         raise NotCanonicalError(str(error)) from error
     except _OtherwiseError:
@@ -49,7 +52,7 @@ def canonical_with(document: Struct, field: str, instead: dict[str, str]) -> byt
     """
     fields = shallow(document) | {field: instead}
     try:
-        return _written(fields, _has_fractions_of_zero(document))
+        return _written(fields, _fractions_of_zero(document) - _fractions_of_zero(getattr(document, field)))
     except (UnicodeEncodeError, RecursionError) as error:
         raise NotCanonicalError(str(error)) from error
     except _OtherwiseError:
@@ -60,7 +63,7 @@ def canonical_plain(plain: Any) -> bytes:
     """Return the RFC 8785 bytes of plain JSON data; see `canonical_bytes`, which takes structs as well."""
     try:
         try:
-            return _written(plain, _has_fractions_of_zero(plain))
+            return _written(plain, _fractions_of_zero(plain))
         except _OtherwiseError:
             return msgspec.json.encode(_prepared(plain))
     except (UnicodeEncodeError, RecursionError) as error:
@@ -77,15 +80,15 @@ def digest(value: Any) -> str:
     return sha256_hex(canonical_bytes(value))
 
 
-def _has_fractions_of_zero(value: Any) -> bool:
-    """Whether msgspec's sorted encoding is RFC 8785's only once fractions of zero are dropped (property tests hold it).
+def _fractions_of_zero(value: Any) -> int:
+    """Return how many numbers msgspec's sorted encoding writes with a fraction of zero, which RFC 8785 does not.
 
-    Texts they always write alike.
+    Texts they always write alike (property tests hold it).
 
     Raises:
-        _OtherwiseError: it is another one beyond that.
+        _OtherwiseError: the encoding is another one beyond that.
     """
-    found = False
+    found = 0
     containers: list[Any] = [(value,)]
     for container in containers:  # grows on the way
         if type(container) is dict and not _sorts_alike(container):
@@ -95,7 +98,7 @@ def _has_fractions_of_zero(value: Any) -> bool:
             if kind is str or one is None or kind is bool or one is UNSET:
                 continue
             if kind is float or kind is int:
-                found |= _has_fraction_of_zero(one)
+                found += _has_fraction_of_zero(one)
             elif kind is dict or kind is list or kind is tuple:
                 containers.append(one)
             elif isinstance(one, Struct) and is_plain(kind):
@@ -116,23 +119,34 @@ def _has_fraction_of_zero(value: float) -> bool:
     return False
 
 
-def _written(value: Any, fractions_of_zero: bool) -> bytes:
+def _written(value: Any, fractions_of_zero: int) -> bytes:
+    """Return the bytes with numbers like `1.0` and `-0.0` as ECMAScript writes them; there are so many of them."""
     data = _SORTED.encode(value)
-    return _without_fractions_of_zero(data) if fractions_of_zero else data
+    if not fractions_of_zero:
+        return data
+    if b"-0.0" not in data and sum(map(data.count, _FRACTIONS), data.endswith(b".0")) == fractions_of_zero:
+        return _whole_numbers(data)
+    return _outside_texts(data)
 
 
-def _without_fractions_of_zero(data: bytes) -> bytes:
-    """Return JSON with its numbers like `1.0` and `-0.0` as ECMAScript writes them; texts stay as they are."""
+def _outside_texts(data: bytes) -> bytes:
+    """Return `_whole_numbers` of JSON with texts that look like numbers, which stay as they are."""
     escaped = b"\\" in data
     if escaped:  # no byte of UTF-8 is one of these two
         data = data.replace(b"\\\\", b"\xff").replace(b'\\"', b"\xfe")
     parts = data.split(b'"')
-    outside = b'"'.join(parts[::2]) + b","
-    for end in (b",", b"]", b"}"):
-        outside = outside.replace(b".0" + end, end).replace(b"-0" + end, b"0" + end)
+    outside = _whole_numbers(b'"'.join(parts[::2])) + b","
+    for end in _ENDS:
+        outside = outside.replace(b"-0" + end, b"0" + end)
     parts[::2] = outside[:-1].split(b'"')
     data = b'"'.join(parts)
     return data.replace(b"\xfe", b'\\"').replace(b"\xff", b"\\\\") if escaped else data
+
+
+def _whole_numbers(data: bytes) -> bytes:
+    for fraction, end in zip(_FRACTIONS, _ENDS, strict=True):
+        data = data.replace(fraction, end)
+    return data.removesuffix(b".0")
 
 
 def _sorts_alike(keys: dict[Any, Any]) -> bool:
