@@ -12,7 +12,7 @@ from samples.processes import cpu_s
 from validator.audit.replay import replay_rounds
 from validator.audit.replay.many import Replayer
 
-_TIMES: Final = 24
+_TIMES: Final = 12
 
 
 def cases() -> Iterator[Case]:
