@@ -1,9 +1,10 @@
 """Old rounds in files: every reader finds them as they were, and what was stopped at any moment goes on."""
 
 import asyncio
+import sqlite3
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +152,9 @@ async def test_killed_at_any_step_a_round_is_somewhere_and_the_next_run_goes_on(
         assert await log_of(url, folder) == log
         assert await scored() == before
         async with opened(url) as store, store.read() as tx:
-            removed.add(await tx.archives.removed_through())
+            through = await tx.archives.removed_through()
+            removed.add(through)
+            assert await tx.dispatches.of_round(through + 1)  # in both places: no folder is needed
     assert removed == {-1, 0, 1, 2, 3}
     assert len(archives_in(folder)) == 2
     assert await archived(url, folder) == []
@@ -250,6 +253,30 @@ async def test_a_round_that_is_needed_again_meanwhile_stays(url: str, log: bytes
         await tx.connection.execute(check.values(state="pending", ended_at=None, report=None, score=None))
     with pytest.raises(ArchiveError, match="goes to round 2, which may not go yet; move it away"):
         await archived(url, folder)
+    assert await log_of(url, folder) == log
+
+
+@pytest.mark.usefixtures("round_by_round")
+async def test_a_round_that_is_needed_again_while_others_are_removed_stays(url: str, log: bytes, folder: Path) -> None:
+    steps = 0
+
+    def reopened() -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 3 * 2 + 1:  # of three rounds all are written and held, one is removed
+            with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+                connection.execute(
+                    "UPDATE code_checks SET state = 'pending', ended_at = NULL, report = NULL, score = NULL,"
+                    " entered_in = NULL WHERE round_id = 2"
+                )
+                connection.commit()
+
+    with pytest.raises(
+        ArchiveError, match=r"round 2 has a code check that is not over.*; run the command again when it is"
+    ):
+        await archived(url, folder, advance=reopened)
+    async with opened(url, folder) as store, store.read() as tx:
+        assert await tx.archives.removed_through() == 1
     assert await log_of(url, folder) == log
 
 
