@@ -17,6 +17,7 @@ from validator.store.checking import checks
 from validator.store.copying import copy_store
 from validator.store.errors import DamagedError
 from validator.store.fold import fold_ended, fold_round
+from validator.store.folding import memory
 from validator.store.folding.record import LEAVING, NAMED
 from validator.store.tables import folded_rounds, groups, proofs, reputation_events, rounds, scores
 
@@ -91,6 +92,17 @@ async def test_half_of_the_rounds_folded_is_as_good(used: Store, store_url: str)
     assert await everything(store_url) == before
     assert await fold_ended(used) == 1
     assert await everything(store_url) == before
+
+
+async def test_what_is_kept_in_memory_is_bounded(used: Store, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = await everything(store_url)
+    await fold_ended(used)
+    monkeypatch.setattr(memory, "_HELD_BYTES", 10_000)
+    assert await everything(store_url) == before
+    async with used.read() as tx:
+        for round_id in (0, 1):
+            await tx.scores.of_round(round_id)
+            assert list(tx.packing.folded._held) == [round_id]
 
 
 async def test_a_copy_on_the_other_database_reads_the_same(

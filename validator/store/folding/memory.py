@@ -20,7 +20,8 @@ from validator.store.inline import connect
 from validator.store.inputs import BLOCK, Inputs
 from validator.store.tables import dispatches, folded_rounds, proofs, rounds, tasks
 
-_HELD: Final = 8
+_HELD: Final = 8  # rounds
+_HELD_BYTES: Final = 32 * 1024 * 1024  # of their records, but for that of the newest
 _STAYING: Final = (rounds, tasks, dispatches, proofs)
 _TABLES: Final = (*_STAYING, *LEAVING, *NAMED)
 
@@ -35,7 +36,7 @@ class FoldedRounds:
     _base: Base | None = field(init=False, default=None)
     _engine: AsyncEngine | None = field(init=False, default=None)
     _connection: AsyncConnection | None = field(init=False, default=None)
-    _held: set[int] = field(init=False, default_factory=set)
+    _held: dict[int, int] = field(init=False, default_factory=dict)  # round to bytes
 
     async def of_round(self, round_id: int, store: AsyncConnection) -> AsyncConnection:
         """Return what to read a round's rows from: `store`, or a connection to those of a folded round.
@@ -48,13 +49,14 @@ class FoldedRounds:
         record = await store.scalar(select(folded_rounds.c.record).where(folded_rounds.c.round_id == round_id))
         if record is None:
             return store
-        rows = await self._rows(round_id, unfolded(await self._record(round_id, record, store)), store)
+        plain_record = await self._record(round_id, record, store)
+        rows = await self._rows(round_id, unfolded(plain_record), store)
         connection = await self._opened()
-        if len(self._held) >= _HELD:
+        if len(self._held) >= _HELD or sum(self._held.values()) + len(plain_record) > _HELD_BYTES:
             self._held.clear()
             await connection.run_sync(_forget_all)
         await connection.run_sync(_remember, rows)
-        self._held.add(round_id)
+        self._held[round_id] = len(plain_record)
         return connection
 
     async def base(self, round_id: int, store: AsyncConnection) -> Base | None:
