@@ -137,7 +137,7 @@ def seeded(document: dict[str, Any]) -> None:
 
 
 def retitled(document: dict[str, Any]) -> None:
-    document["tasks"][2]["slot"] = 1 - document["tasks"][2]["slot"]
+    document["tasks"][1]["slot"] = 1 - document["tasks"][1]["slot"]
 
 
 A_FLAG = {
@@ -173,7 +173,7 @@ TAMPERINGS: dict[str, tuple[Tamper, str]] = {
         r"input\.scoring_version: No code here scores this version: `0\.9\.0`; this program scores 1\.0\.0, 1\.1\.0",
     ),
     "seed": (altered("input", seeded, honest_digest=True), r"input\.seed: does not follow from the stored salt"),
-    "slot": (altered("input", retitled, honest_digest=True), r"input\.tasks\[2\]\.task_id: stored"),
+    "slot": (altered("input", retitled, honest_digest=True), r"input\.tasks\[1\]\.task_id: stored"),
     "salt": (executed(update(salts).values(salt=b"x" * 32)), r"input\.salt_commitment: the stored salt"),
     "block": (executed(update(rounds).values(block=1)), r"round\.block: stored 1, recomputed"),
     "task": (executed(update(tasks).values(nonce="00")), r'tasks\.?.*nonce: stored "00", recomputed'),

@@ -62,6 +62,7 @@ from validator.workers.interface import Here, Workers
 T = TypeVar("T")
 VALIDATOR = Signer.from_uri("//Validator")
 WINDOWS = Windows((0, 6), (0, 3))
+_FEW = (SkillType.DECLARATIVE, SkillType.MCP_SERVER)
 Script = Callable[[Signer, Dispatch], ScriptedReply]
 Planner = Callable[[Signer, WorkflowDispatch], ScriptedReply]
 
@@ -75,6 +76,11 @@ def tasks_of_all_types(windows: Windows = WINDOWS, each: int = 2) -> list[Source
             task = Task("1.0", skill_type, windows, sha256_hex(bundle), "none", None, None)
             sourced.append(SourcedTask(task, bundle))
     return sourced
+
+
+def few_tasks() -> list[SourcedTask]:
+    """One task of a type that runs and one of a type that does not."""
+    return [one for one in tasks_of_all_types(each=1) if one.task.skill_type in _FEW]
 
 
 def miner_signer(number: int, crypto: str = "sr25519") -> Signer:
@@ -110,8 +116,8 @@ def answer_to(signer: Signer, dispatch: Dispatch, image: SandboxImage = IMAGE) -
 class World:
     """Everything around the round service, in memory; `script` decides what miners answer.
 
-    Its source has one task of each type: most of what a round costs, it costs for each of its tasks. Rounds are not
-    folded unless asked for: tests look at rows, and alter them.
+    Its source has `few_tasks`: most of what a round costs, it costs for each of its tasks. Rounds are not folded
+    unless asked for: tests look at rows, and alter them.
     """
 
     def __init__(  # noqa: PLR0913 - what tests vary
@@ -144,7 +150,7 @@ class World:
             self.signers[signer.hotkey] = signer
             self.subnet.register(signer.hotkey, axon=Axon("127.0.0.1", 9000 + number))
         self.chain = SimulatedChain(self.subnet, VALIDATOR.hotkey)
-        self.source = source or MemorySource(tasks_of_all_types(each=1))
+        self.source = source or MemorySource(few_tasks())
         self.gates = Gatekeeper(workers or Here(), store)
         self.client = ScriptedMinerClient(self._reply, self.clock)
         random = SeededRandom("world")

@@ -11,7 +11,7 @@ import aiohttp
 import structlog
 from subtensor_node import Node
 from virtual_time import all_wait_for_time, in_the_store, in_threads
-from world import VALIDATOR, tasks_of_all_types
+from world import VALIDATOR, few_tasks
 
 from validator.chain.base import Chain
 from validator.chain.bittensor import BittensorChain
@@ -170,7 +170,7 @@ async def _running(  # noqa: PLR0913, PLR0917 - what tests vary
 ) -> AsyncIterator[Running]:
     world = World(
         chain=chain,
-        source=MemorySource(tasks_of_all_types(each=1)),
+        source=MemorySource(few_tasks()),
         goals=MemoryGoals(),
         signer=VALIDATOR,
         clock=own or clock,

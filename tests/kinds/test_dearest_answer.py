@@ -2,12 +2,15 @@
 
 import base64
 import time
+from typing import Any
 
+import pytest
 from structlog.testing import capture_logs
 
 from validator.daemon.upkeep import BudgetService
 from validator.kinds.assessment.dearest import SHARE, dearest_answer, dearest_cost
 from validator.kinds.assessment.judge import judge
+from validator.kinds.judging import Expected
 from validator.protocol import limits
 from validator.protocol.answer import parse_answer
 from validator.protocol.archives import unpack
@@ -16,9 +19,16 @@ from validator.workers.budget import Budget
 from validator.workers.interface import Here
 from validator.workers.pool import WorkerPool
 
+Whole = tuple[Expected[Any], bytes]
 
-def test_the_whole_answer_is_legal_and_at_the_limits() -> None:
-    expected, body = dearest_answer(1)
+
+@pytest.fixture(scope="module")
+def whole() -> Whole:
+    return dearest_answer(1)
+
+
+def test_the_whole_answer_is_legal_and_at_the_limits(whole: Whole) -> None:
+    expected, body = whole
     assert judge(expected, body, 1.0).reason == Reason.ACCEPTED
     answer = parse_answer(body, limit=limits.MAX_BODY_RUNTIME_PRIMARY)
     analysis = answer.sssa.analysis
@@ -38,8 +48,8 @@ def test_the_whole_answer_is_legal_and_at_the_limits() -> None:
     assert sum(map(len, files.values())) > 0.95 * limits.MAX_TRACES_EXPANDED
 
 
-def test_a_share_of_it_tells_what_the_whole_costs() -> None:
-    expected, body = dearest_answer(1)
+def test_a_share_of_it_tells_what_the_whole_costs(whole: Whole) -> None:
+    expected, body = whole
     told = min(dearest_cost() for _ in range(2))
     began = time.process_time()
     judge(expected, body, 1.0)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from old_store import unpacked
 from sqlalchemy import delete, text, update
-from world import World, on_virtual_time
+from world import World, on_virtual_time, tasks_of_all_types
 
 from validator.protocol.canonical import sha256_hex
 from validator.store import Store, open_store, upgrade
@@ -23,6 +23,7 @@ from validator.store.tables import (
     salts,
     sssas,
 )
+from validator.tasks.memory import MemorySource
 
 
 class UndoError(Exception):
@@ -31,7 +32,7 @@ class UndoError(Exception):
 
 @pytest.fixture
 async def used(store: Store) -> Store:
-    world = World(store)
+    world = World(store, source=MemorySource(tasks_of_all_types(each=1)))
     for _ in range(2):
         await on_virtual_time(world, world.service.one_round())
     return store

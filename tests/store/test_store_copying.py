@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Text, cast, func, select, update
-from world import World, on_virtual_time
+from world import World, on_virtual_time, tasks_of_all_types
 
 from validator.audit.replay import replay_round
 from validator.protocol.round import FlagRaised
@@ -21,6 +21,7 @@ from validator.store.errors import (
     UnstorableError,
 )
 from validator.store.tables import dispatches, flags, metadata
+from validator.tasks.memory import MemorySource
 
 
 @pytest.fixture(params=["sqlite to postgres", "postgres to sqlite"])
@@ -32,7 +33,7 @@ async def urls(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str
         f"sqlite:///{tmp_path}/copy.sqlite" if kinds[1] == "sqlite" else request.getfixturevalue("empty_postgres_url")
     )
     async with open_store(source, create=True) as store:
-        world = World(store)
+        world = World(store, source=MemorySource(tasks_of_all_types(each=1)))
         await on_virtual_time(world, world.service.one_round())
         async with store.begin() as tx:
             flag = FlagRaised(next(iter(world.signers)), SkillType.MCP_SERVER, 0.1 + 0.2 + 0.65, 1 / 3, 5)

@@ -136,7 +136,7 @@ async def test_an_open_round_stays_as_it_is(used: Store) -> None:
 async def test_a_round_that_is_too_large_stays_as_it_is(used: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fold, "MOST", 10_000)
     assert await fold_ended(used) == 0
-    assert await rows_left(used, groups) == 12
+    assert await rows_left(used, groups) == 4
 
 
 async def test_what_cannot_be_read_is_not_folded_and_keeps_its_fault(used: Store) -> None:

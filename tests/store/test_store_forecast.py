@@ -37,7 +37,7 @@ def test_a_table_grows_with_the_rounds_until_its_rows_are_removed(
 
 
 async def test_every_table_has_its_size_and_they_are_the_stores(store: Store) -> None:
-    world = World(store)
+    world = World(store, source=MemorySource(tasks_of_all_types(each=1)))
     for _ in range(2):
         await on_virtual_time(world, world.service.one_round())
     async with store.begin() as tx:  # a day between the two

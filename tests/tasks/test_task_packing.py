@@ -268,7 +268,8 @@ def test_a_bundle_of_zeros_is_cut_down_to_its_ratio(tmp_path: Path) -> None:
     assert any("zeros.bin" in note for note in packed.notes)
 
 
-def test_more_files_than_a_bundle_takes_are_left_out(tmp_path: Path) -> None:
+def test_more_files_than_a_bundle_takes_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_BUNDLE_ENTRIES", 100)
     folder = written(tmp_path, {f"f{i:05}.md": b"%d" % i * 40 for i in range(limits.MAX_BUNDLE_ENTRIES + 3)})
     packed = pack_task(folder)
     assert packed.files == limits.MAX_BUNDLE_ENTRIES
