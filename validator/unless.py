@@ -1,8 +1,10 @@
 """Work that a request to stop ends."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
-from typing import Any
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 async def unless_set(event: asyncio.Event, work: Callable[[], Awaitable[None]]) -> bool:
@@ -35,3 +37,19 @@ async def ended(tasks: Collection[asyncio.Task[Any]], again_s: float = 1.0) -> N
             task.cancel()
         _, pending = await asyncio.wait(pending, timeout=again_s)
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def run_whole(work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` in a loop of its own, and end what it leaves running there; return what it returns.
+
+    `asyncio.run` cancels that once. The SDK dials a chain that is away for ever, and its task can lose a cancellation:
+    then a process that has done its work would not end.
+    """
+
+    async def whole() -> T:
+        try:
+            return await work
+        finally:
+            await ended(asyncio.all_tasks() - {asyncio.current_task()})
+
+    return asyncio.run(whole())

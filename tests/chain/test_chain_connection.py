@@ -18,6 +18,7 @@ from validator.chain.bittensor import BittensorChain
 from validator.chain.connection import Connection
 from validator.chain.submission import Limits
 from validator.sources import SystemClock, VirtualClock
+from validator.unless import ended
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -70,9 +71,7 @@ async def leave(chain: BittensorChain) -> None:
     await chain.close()
     others = asyncio.all_tasks() - {asyncio.current_task()}
     left = [task for task in others if task.get_name() == "rpc-session"]
-    for task in left:
-        task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
+    await ended(left)  # at the moment at which dialling fails it loses a cancellation
 
 
 def chain_at(*endpoints: str) -> BittensorChain:

@@ -2,7 +2,9 @@
 
 import asyncio
 
-from validator.unless import ended
+import pytest
+
+from validator.unless import ended, run_whole
 
 
 async def test_a_task_that_loses_a_cancellation_is_cancelled_again() -> None:
@@ -32,3 +34,31 @@ async def test_a_task_that_loses_a_cancellation_is_cancelled_again() -> None:
     assert tasks[0].cancelled()
     assert isinstance(tasks[1].exception(), ValueError)
     await ended([])
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_loop_ends_although_what_is_left_in_it_loses_a_cancellation(fails: bool) -> None:
+    lost: list[int] = []
+
+    async def losing() -> None:
+        while True:
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                if lost:
+                    raise
+                lost.append(1)
+
+    async def work() -> int:
+        left = asyncio.create_task(losing())
+        await asyncio.sleep(0)
+        if fails:
+            raise ValueError(left.get_name())
+        return 7
+
+    if fails:
+        with pytest.raises(ValueError, match="Task"):
+            run_whole(work())
+    else:
+        assert run_whole(work()) == 7
+    assert lost

@@ -1,5 +1,8 @@
 """What rounds leave behind in memory: nothing that grows with them."""
 
+import logging
+from collections.abc import Iterator
+
 import pytest
 from alive import blocks_alive
 from world import World, one_round, tasks_of_all_types
@@ -9,6 +12,14 @@ from validator.tasks.memory import MemorySource
 
 WARM, MORE = 4, 6
 MOST = 100  # blocks; one object kept of each dispatch would be a hundred and eighty, every time
+
+
+@pytest.fixture(autouse=True)
+def unlogged() -> Iterator[None]:
+    """Pytest keeps every record of a log, where an earlier test has led it through the standard library's."""
+    logging.disable()
+    yield
+    logging.disable(logging.NOTSET)
 
 
 async def after(world: World, many: int) -> int:

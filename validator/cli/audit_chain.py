@@ -1,6 +1,5 @@
 """What stands on chain of a log's owner, asked for once: its anchor, and its rows of weights (SPEC 16, D-28)."""
 
-import asyncio
 from typing import NamedTuple
 
 from validator.audit.log import Verified
@@ -10,6 +9,7 @@ from validator.cli.audit_rows import HeldRow, held_rows
 from validator.daemon.chains import reading_chain
 from validator.settings import Settings
 from validator.sources import SystemClock
+from validator.unless import run_whole
 
 
 class OnChain(NamedTuple):
@@ -25,7 +25,7 @@ def ask_chain(settings: Settings, found: Verified) -> OnChain:
     Raises:
         ChainError: the chain does not answer, or cannot be used.
     """
-    return asyncio.run(_asked(reading_chain(settings, SystemClock()), found, settings.validator.netuid))
+    return run_whole(_asked(reading_chain(settings, SystemClock()), found, settings.validator.netuid))
 
 
 async def _asked(chain: Chain, found: Verified, netuid: int) -> OnChain:

@@ -1,6 +1,5 @@
 """One transaction, for commands that ask the store something."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +13,7 @@ from validator.store.inline import inline_creator
 from validator.store.known import require_known_version
 from validator.store.schema import unreachable
 from validator.store.urls import parse_url
+from validator.unless import run_whole
 
 T = TypeVar("T")
 
@@ -50,6 +50,6 @@ def _in_store(config: Path | None, work: Callable[[Transaction, Settings], Await
             return await work(tx, settings)
 
     try:
-        return asyncio.run(run())
+        return run_whole(run())
     except DBAPIError as error:
         raise unreachable(parse_url(url), error) from None

@@ -19,6 +19,7 @@ from validator.protocol.errors import ValidatorError
 from validator.settings import Settings
 from validator.sources import SystemClock
 from validator.telemetry import Event, Metrics, configure_logging
+from validator.unless import run_whole
 
 _log = structlog.get_logger()
 
@@ -56,7 +57,7 @@ def run_daemon(settings: Settings, signals: Signals, build: Callable[[Settings],
     metrics = Metrics(SystemClock(), __version__)
     configure_logging(settings.log.level, settings.log.format, observe=metrics.observe, rooms=settings.log.rooms)
     world = build(settings)
-    return asyncio.run(_run(settings, world, metrics, signals))
+    return run_whole(_run(settings, world, metrics, signals))
 
 
 async def _run(settings: Settings, world: World, metrics: Metrics, signals: Signals) -> int:

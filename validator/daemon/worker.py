@@ -39,7 +39,7 @@ from validator.sources import Clock, SystemClock
 from validator.store import Store, open_store
 from validator.store.known import require_known_version
 from validator.telemetry import Event, configure_logging
-from validator.unless import ended
+from validator.unless import ended, run_whole
 from validator.workers.interface import Workers
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def run_worker(settings: Settings, kinds: Collection[str], concurrency: int, sig
         raise QueueSettingsError(f"{CODE} needs the image that judges it: name it in sandbox.runner")
     store = settings.store
     outfit = Outfit(name, store.url.reveal(), kinds, concurrency, sandbox, code=code, archive=store.archive)
-    return asyncio.run(serve(outfit, signals))
+    return run_whole(serve(outfit, signals))
 
 
 def usual_kinds(settings: Settings) -> Sequence[str]:

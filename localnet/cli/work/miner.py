@@ -1,6 +1,5 @@
 """What `validator miner …` does: one reference miner, for local networks on a real node."""
 
-import asyncio
 from pathlib import Path
 
 from localnet.alone import Conduct, MinerOptions, address_to_announce, chain_for, run_miner
@@ -9,6 +8,7 @@ from validator.cli.configured import settings_of
 from validator.daemon.stop import Stop
 from validator.sources import SystemClock
 from validator.telemetry import configure_logging
+from validator.unless import run_whole
 
 
 def run(  # noqa: PLR0913, PLR0917 - each is an option
@@ -39,4 +39,4 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option
             if chain is not None:
                 await chain.close()
 
-    asyncio.run(serve())
+    run_whole(serve())

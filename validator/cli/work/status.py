@@ -17,6 +17,7 @@ from validator.cli.status_text import screen
 from validator.daemon.exits import Exit
 from validator.protocol.errors import ValidatorError
 from validator.status import Observer, OnChain, Overview, Stored
+from validator.unless import run_whole
 
 
 class NoTerminalError(ValidatorError):
@@ -37,9 +38,9 @@ def show(config: Path | None, *, watch: bool, every_s: float, with_chain: bool, 
     if watch:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts it behind it has it ignored
         with suppress(KeyboardInterrupt):
-            asyncio.run(_watch(observer, every_s, None if as_json else console))
+            run_whole(_watch(observer, every_s, None if as_json else console))
         return Exit.FINE
-    seen = asyncio.run(_once(observer))
+    seen = run_whole(_once(observer))
     if as_json:
         print_json(document(seen))
     else:

@@ -16,6 +16,7 @@ import msgspec
 import zstandard
 from msgspec.msgpack import Ext
 
+from validator.protocol import typed
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.sssa import Document, Signature
 from validator.store.codec import expanded, stands_alone
@@ -101,7 +102,7 @@ def read_manifest(data: bytes) -> Manifest:
         ArchiveError: it has another version's form, or contradicts itself.
     """
     try:
-        manifest = msgspec.json.decode(data, type=Manifest)
+        manifest = typed.decode(data, Manifest)
     except msgspec.MsgspecError as error:
         raise ArchiveError(f"its manifest cannot be read: {error}") from None
     following = manifest.first_round
