@@ -30,6 +30,7 @@ _LOOK_S: Final = 30.0
 _AGAIN_S: Final = 5.0
 _ALIVE_S: Final = 60.0
 _START_S: Final = 0.05
+_END_S: Final = 2.0
 _log = structlog.get_logger()
 
 
@@ -133,28 +134,32 @@ class QueueWorker:
             update_heartbeat_interval=self.heartbeat_s,
             stalled_worker_timeout=STALLED_S,
         )
-        beside = [asyncio.create_task(self._show(worker)), asyncio.create_task(self._watch(worker, stop))]
+        over = asyncio.Event()
+        showing = asyncio.create_task(self._show(worker, over))
+        watching = asyncio.create_task(self._watch(worker, stop))
         try:
             await worker.run()
         finally:
             self._worker = None
-            await ended(beside)
+            over.set()
+            await asyncio.wait({showing}, timeout=_END_S)  # a statement that is cancelled costs its connection
+            await ended({showing, watching})
 
     async def _watch(self, worker: Worker, stop: asyncio.Event) -> None:
         await stop.wait()
         worker.stop()
 
-    async def _show(self, worker: Worker) -> None:
+    async def _show(self, worker: Worker, over: asyncio.Event) -> None:
         """Give signs of life, beside the library's own also while it stops and while the database was away."""
-        while True:
+        while not over.is_set():
             if worker.worker_id is None:
-                await asyncio.sleep(_START_S)
+                await unless_set(over, lambda: asyncio.sleep(_START_S))
                 continue
             with suppress(QueueAwayError):
                 shown = LiveWorker(self.name, self.queues, self.concurrency, len(self._in_hand), self.done, 0.0)
                 if not await self.jobs.present(worker.worker_id, shown):
                     worker.stop()  # taken for lost: it begins anew
-            await asyncio.sleep(self.heartbeat_s)
+            await unless_set(over, lambda: asyncio.sleep(self.heartbeat_s))
 
     def _take_on(self, kind: str, do: Callable[..., Coroutine[Any, Any, None]]) -> None:
         async def make(**arguments: Any) -> None:
