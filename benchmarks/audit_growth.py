@@ -18,9 +18,9 @@ from typing import Any, Final
 
 sys.path += [str(Path(__file__).parents[1] / "tests" / "core")]
 
-import structlog
 from audit_file import export, lines_of
 from pay_world import PayWorld
+from samples.unlogged import drop_log
 from world import VALIDATOR
 
 from validator.protocol.canonical import canonical_bytes
@@ -54,7 +54,7 @@ print(json.dumps({"rounds": sum(found.rounds.values()), "seconds": seconds, "pea
 def main() -> None:
     """Make the logs, verify them and print what it took."""
     rounds = int(os.environ.get("LOG_ROUNDS", "1600"))
-    structlog.configure(processors=[_drop])
+    drop_log()
     with tempfile.TemporaryDirectory(prefix="log") as name:
         folder = Path(name)
         whole, stored = asyncio.run(_played(folder, rounds))
@@ -67,10 +67,6 @@ def main() -> None:
         slope = (peak_many - peak_few) / (many - few)
         print(f"memory grows by {slope:.0f} bytes a round: {slope * YEAR / MIB:.0f} MiB a year")
         _print_going_on(folder, lines, ends)
-
-
-def _drop(*_: object) -> dict[str, object]:
-    raise structlog.DropEvent
 
 
 async def _played(folder: Path, rounds: int) -> tuple[bytes, int]:

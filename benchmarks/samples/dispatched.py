@@ -7,15 +7,14 @@ benchmark, and done by other processes.
 import itertools
 import random
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Final
 
-import structlog
 from msgspec.structs import replace
 from random_rounds import crowded
 
 from samples.calls import PATIENCE_S, SIGNER, Turn, axons, timed
+from samples.unlogged import unlogged
 from validator.kinds.judging import Judged
 from validator.miners.calls import Call, Reply
 from validator.miners.client import HttpMinerClient
@@ -62,7 +61,7 @@ class _Timing(HttpMinerClient):
 
 async def dispatched(many: int, url: str | None = None) -> Turn:
     """Send a round with so many dispatches, in steps of five, over a store of its own or the one at `url`."""
-    with _unlogged(), tempfile.TemporaryDirectory(prefix="dispatched") as folder:
+    with unlogged(), tempfile.TemporaryDirectory(prefix="dispatched") as folder:
         async with open_store(url or f"sqlite:///{folder}/store.sqlite", create=True, writer=True) as store:
             prepared = await _opened(store, many)
             client = _Timing(SIGNER, max_open=many, connect_timeout_s=PATIENCE_S, allow_private=True)
@@ -118,17 +117,3 @@ async def _require_stored(store: Store, prepared: Prepared, many: int) -> None:
         last = await tx.dispatches.answer_body(stored[-1].key)
     if sum(one.state == "answered" and one.body_bytes is not None for one in stored) != many or not last:
         raise RuntimeError("not every answer is stored")
-
-
-@contextmanager
-def _unlogged() -> Iterator[None]:
-    before = structlog.get_config()
-    structlog.configure(processors=[_drop])
-    try:
-        yield
-    finally:
-        structlog.configure(**before)
-
-
-def _drop(*_: object) -> dict[str, object]:
-    raise structlog.DropEvent

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-import structlog
 from world import VALIDATOR, World, on_virtual_time, tasks_of_all_types
 
+from samples.unlogged import drop_log
 from validator.audit.log.export import audit_lines
 from validator.rounds.receipts import close_epoch
 from validator.sources import Clock
@@ -33,7 +33,7 @@ def played() -> str:
 
 async def play(url: str, rounds: int, *, each: int = 2, create: bool = False) -> Clock:
     """Play so many rounds more into a store, `each` tasks of a type in each; return the clock behind them."""
-    structlog.configure(processors=[_drop])
+    drop_log()
     async with open_store(url, create=create) as store:
         world = World(store, source=MemorySource(tasks_of_all_types(each=each)), folds=True)
         for _ in range(rounds):
@@ -56,7 +56,3 @@ async def _export(url: str) -> bytes:
     async with open_store(url, async_creator_fn=inline_creator(parse_url(url))) as store, store.read() as tx:
         numbers = range(await tx.receipts.count())
         return b"".join([data + b"\n" for number in numbers async for data in audit_lines(tx, number)])
-
-
-def _drop(*_: object) -> dict[str, object]:
-    raise structlog.DropEvent

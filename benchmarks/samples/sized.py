@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
-import structlog
 import zstandard
 from world import VALIDATOR, World, answer_to, on_virtual_time, tasks_of_all_types
 
+from samples.unlogged import drop_log
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer
@@ -94,7 +94,7 @@ class Sizes(NamedTuple):
 @cache
 def sizes() -> Sizes:
     """Play the rounds and measure."""
-    structlog.configure(processors=[_drop])
+    drop_log()
     with tempfile.TemporaryDirectory(prefix="sized") as folder:
         return asyncio.run(_measured(f"sqlite:///{Path(folder) / 'store.sqlite'}"))
 
@@ -171,7 +171,3 @@ async def _documents(store: Store) -> bytes:
 
 def _floor() -> zstandard.ZstdCompressionParameters:
     return zstandard.ZstdCompressionParameters.from_level(19, window_log=27, enable_ldm=True)
-
-
-def _drop(*_: object) -> dict[str, object]:
-    raise structlog.DropEvent
