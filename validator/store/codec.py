@@ -41,6 +41,11 @@ def compressed(data: bytes, level: int = LEVEL) -> bytes:
     return known[level].compress(data)
 
 
+def uncompressed(data: bytes) -> bytes:
+    """Return `data` in a form that `expanded` reads and that costs next to nothing; for what is kept in memory."""
+    return zlib.compress(data, 0)
+
+
 def expanded(blob: bytes, most: int = MOST) -> bytes:
     """Return what was compressed, by this program or an older one.
 

@@ -7,9 +7,7 @@ frame. A block is one section of each table: what is read together. Values are w
 them, with one exception: documents are unpacked, so that a frame has once what they have in common.
 """
 
-import zlib
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, Final, Literal
 
 import msgspec
@@ -19,8 +17,9 @@ from msgspec.msgpack import Ext
 from validator.protocol import typed
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.sssa import Document, Signature
-from validator.store.codec import expanded, stands_alone
+from validator.store.codec import expanded, stands_alone, uncompressed
 from validator.store.errors import ArchiveError, DamagedError
+from validator.store.memory import as_sqlite
 
 MAGIC: Final = b"SSSA archive 1\n\0"
 TAIL: Final = 8 + len(MAGIC)
@@ -172,13 +171,11 @@ def as_stored(value: Any) -> Any:
     """Return a file's value as a column of SQLite holds it; documents are not made small again."""
     match value:
         case Ext():
-            return zlib.compress(value.data, 0)
+            return uncompressed(bytes(value.data))
         case bool():
             return int(value)
-        case datetime():
-            return value.replace(tzinfo=None).isoformat(" ", "microseconds")
         case _:
-            return value
+            return as_sqlite(value)
 
 
 def _extension(code: int, data: memoryview) -> Ext:

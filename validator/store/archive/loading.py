@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import Connection
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
 
 from validator.protocol.text import printable
@@ -14,32 +13,17 @@ from validator.store.archive.file import ArchiveFile, refused
 from validator.store.archive.form import as_stored
 from validator.store.archive.rows import TABLES
 from validator.store.inline import InlineConnection
+from validator.store.memory import Memory, insert_plain
 from validator.store.schema import MIGRATIONS, revisions
 from validator.store.tables import metadata
 
 _NAMES: Final = frozenset(table.name for table in metadata.sorted_tables)
 
 
-class LoadedBlock:
-    """Rows of a few rounds in tables of this version; close it.
+async def load_block(found: ArchiveFile, number: int) -> Memory:
+    """Return a block of a file in tables of this version; close it.
 
-    Args:
-        engine: of a database that nobody else has.
-        connection: to it.
-    """
-
-    def __init__(self, engine: AsyncEngine, connection: AsyncConnection) -> None:
-        self._engine = engine
-        self.connection = connection
-
-    async def close(self) -> None:
-        """Let go of the memory."""
-        await self.connection.close()
-        await self._engine.dispose()
-
-
-async def load_block(found: ArchiveFile, number: int) -> LoadedBlock:
-    """Return a block of a file. Rows of older tables go through the migrations that came after them, as a store's do.
+    Rows of older tables go through the migrations that came after them, as a store's do.
 
     Raises:
         ArchiveError: the file is damaged, or of tables that this program does not know.
@@ -58,19 +42,16 @@ async def load_block(found: ArchiveFile, number: int) -> LoadedBlock:
     async def there(*_: Any, **__: Any) -> InlineConnection:
         return InlineConnection(memory)
 
-    engine = create_async_engine(
-        "sqlite+aiosqlite://", poolclass=StaticPool, connect_args={"async_creator_fn": there}, hide_parameters=True
-    )
-    connection = await engine.connect()
+    block = await Memory.opened(there)
     try:
-        await connection.run_sync(_fill, found, tables)
+        await block.connection.run_sync(_fill, found, tables)
     except sqlite3.Error as error:
+        await block.close()
         raise refused(found.path, f"has rows that its tables do not take: {printable(str(error))}") from None
     except BaseException:
-        await connection.close()
-        await engine.dispose()
+        await block.close()
         raise
-    return LoadedBlock(engine, connection)
+    return block
 
 
 def _fill(connection: Connection, found: ArchiveFile, tables: list[list[list[Any]]]) -> None:
@@ -92,10 +73,7 @@ def _insert(
     known = {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table})")} if table in _NAMES else set()
     if not known.issuperset(names):
         raise refused(found.path, f"has a table or a column that its tables have not: {printable(table, 40)}")
-    rows = list(zip(*(map(as_stored, column) for column in values), strict=True))
-    if rows:
-        statement = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608 - ours
-        connection.exec_driver_sql(statement, rows)
+    insert_plain(connection, table, names, list(zip(*(map(as_stored, column) for column in values), strict=True)))
 
 
 @cache

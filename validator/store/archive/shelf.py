@@ -9,9 +9,10 @@ from typing import Final
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.store.archive.file import ArchiveFile, open_known
-from validator.store.archive.loading import LoadedBlock, load_block
+from validator.store.archive.loading import load_block
 from validator.store.archived import ArchivedSpan
 from validator.store.errors import ArchivedError
+from validator.store.memory import Memory
 from validator.store.packing import Packing
 from validator.store.repositories.archives import Archives
 
@@ -23,7 +24,7 @@ _BLOCKS: Final = 2  # kept in memory beside those that are being read
 class _Held:
     """A block in memory, and how many transactions read it."""
 
-    block: LoadedBlock
+    block: Memory
     readers: int = 0
     let_go: bool = False
 

@@ -1,23 +1,21 @@
 """Folded rounds in memory, in tables like the store's: whoever reads a round's rows reads these."""
 
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import Connection, Select, Table, bindparam, delete, select
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import StaticPool
+from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.schema import CreateTable
 
-from validator.store.codec import Base, base_of, expanded, expanded_beside
+from validator.store.codec import Base, base_of, expanded, expanded_beside, uncompressed
 from validator.store.copying import plain
 from validator.store.errors import DamagedError
 from validator.store.folding.record import DOCUMENTS, EMPTIED, LEAVING, MOST, NAMED, FoldedRows, unfolded
 from validator.store.inline import connect
 from validator.store.inputs import BLOCK, Inputs
+from validator.store.memory import Memory, as_sqlite, insert_plain
 from validator.store.tables import dispatches, folded_rounds, proofs, rounds, tasks
 
 _HELD: Final = 8  # rounds
@@ -34,8 +32,7 @@ class FoldedRounds:
 
     inputs: Inputs = field(init=False, default_factory=Inputs)
     _base: Base | None = field(init=False, default=None)
-    _engine: AsyncEngine | None = field(init=False, default=None)
-    _connection: AsyncConnection | None = field(init=False, default=None)
+    _memory: Memory | None = field(init=False, default=None)
     _held: dict[int, int] = field(init=False, default_factory=dict)  # round to bytes
 
     async def of_round(self, round_id: int, store: AsyncConnection) -> AsyncConnection:
@@ -44,8 +41,8 @@ class FoldedRounds:
         Raises:
             DamagedError: its record cannot be read.
         """
-        if round_id in self._held and self._connection is not None:
-            return self._connection
+        if round_id in self._held and self._memory is not None:
+            return self._memory.connection
         record = await store.scalar(select(folded_rounds.c.record).where(folded_rounds.c.round_id == round_id))
         if record is None:
             return store
@@ -83,24 +80,17 @@ class FoldedRounds:
 
     async def close(self) -> None:
         """Let go of the memory."""
-        connection, engine, self._connection, self._engine = self._connection, self._engine, None, None
+        memory, self._memory = self._memory, None
         self._held.clear()
-        if connection is not None and engine is not None:
-            await connection.close()
-            await engine.dispose()
+        if memory is not None:
+            await memory.close()
 
     async def _opened(self) -> AsyncConnection:
-        if self._connection is None:
-            self._engine = create_async_engine(
-                "sqlite+aiosqlite://",
-                poolclass=StaticPool,
-                connect_args={"async_creator_fn": connect},
-                hide_parameters=True,
-            )
-            self._connection = await self._engine.connect()
+        if self._memory is None:
+            self._memory = await Memory.opened(connect)
             for table in _TABLES:
-                await self._connection.execute(CreateTable(table))
-        return self._connection
+                await self._memory.connection.execute(CreateTable(table))
+        return self._memory.connection
 
     async def _rows(self, round_id: int, record: FoldedRows, store: AsyncConnection) -> dict[Table, Rows]:
         """Return a folded round's rows as they were before."""
@@ -113,7 +103,7 @@ class FoldedRounds:
             row["input"] = await self.inputs.document(round_id, row["input"], store)
         for found in rows.values():
             for row in found:
-                row |= {name: zlib.compress(row[name], 0) for name in DOCUMENTS if row.get(name) is not None}
+                row |= {name: uncompressed(row[name]) for name in DOCUMENTS if row.get(name) is not None}
         return rows
 
 
@@ -140,23 +130,10 @@ def _whole(table: Table, rows: Rows, left: Rows) -> Rows:
 
 
 def _remember(connection: Connection, rows: Mapping[Table, Rows]) -> None:
-    """Insert rows past SQLAlchemy's types: each value goes in as SQLite has it, which takes a third of the time."""
     for table, found in rows.items():
         if found:
-            names = tuple(map(str, found[0]))
-            values = [tuple(map(_as_sqlite, row.values())) for row in found]
-            into = f"INSERT OR IGNORE INTO {table.name} ({', '.join(names)})"  # two rounds may name one document
-            connection.exec_driver_sql(f"{into} VALUES ({', '.join('?' * len(names))})", values)
-
-
-def _as_sqlite(value: Any) -> Any:
-    match value:
-        case str():
-            return str(value)  # an enum's member as its plain value
-        case datetime():
-            return value.replace(tzinfo=None).isoformat(" ", "microseconds")
-        case _:
-            return value
+            values = [tuple(map(as_sqlite, row.values())) for row in found]
+            insert_plain(connection, table.name, [*map(str, found[0])], values, known=True)  # two may name one document
 
 
 def _forget_all(connection: Connection) -> None:
