@@ -7,6 +7,7 @@ this program: whoever studies them can guess that a bundle is a canary, but has 
 from collections.abc import Mapping
 from typing import Final
 
+from validator.planting.draws import Draws
 from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
@@ -15,7 +16,6 @@ from validator.protocol.task import Task, Truth, Windows
 from validator.sources import RandomBytes
 from validator.tasks.canary_servers import draw_server
 from validator.tasks.canary_skills import draw_skill
-from validator.tasks.draws import Draws
 from validator.tasks.source import SourcedTask, TaskError
 
 CANARY_TYPES: Final = (SkillType.DECLARATIVE, SkillType.MCP_SERVER)

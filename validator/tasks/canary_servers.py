@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from validator.planting.draws import Draws, json_file
 from validator.tasks.canary_skeletons import SKELETONS
 from validator.tasks.canary_skills import history
 from validator.tasks.canary_tools import TOOLS, Tool
-from validator.tasks.draws import Draws, json_file
 
 _FIRST = (
     "pocket",

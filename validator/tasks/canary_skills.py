@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
+from validator.planting.draws import Draws, json_file
 from validator.tasks.canary_phrases import CITIES, COMMON_RULES, NAMES, TOPICS, Topic
-from validator.tasks.draws import Draws, json_file
 
 
 def draw_skill(draws: Draws) -> tuple[Mapping[str, bytes], str]:

@@ -8,6 +8,7 @@ from typing import BinaryIO
 import msgspec
 
 from validator.files import made_folders, new_file, settle, why
+from validator.planting.draws import json_file
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec
 from validator.protocol.canonical import sha256_hex
@@ -17,7 +18,6 @@ from validator.protocol.task import Provenance, Task, Truth, Windows
 from validator.tasks.admission import admit, squeeze
 from validator.tasks.checks import sourced_task
 from validator.tasks.collecting import Collection, collected
-from validator.tasks.draws import json_file
 from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, label, read_bounded
 from validator.tasks.layout import MANIFEST, REQUIREMENTS, completed, guess_skill_type, marker_file, requirements
 from validator.tasks.source import SourcedTask, TaskError

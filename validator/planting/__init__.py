@@ -1,0 +1,1 @@
+"""Truth by construction: faults planted in benign bundles by a draw are known because they were (SPEC 16, D-33)."""
