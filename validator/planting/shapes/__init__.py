@@ -3,5 +3,6 @@
 from typing import Final
 
 from validator.planting.shape import Shape
+from validator.planting.shapes.text import TEXT_SHAPES
 
-SHAPES: Final[tuple[Shape, ...]] = ()
+SHAPES: Final[tuple[Shape, ...]] = (*TEXT_SHAPES,)

@@ -1,0 +1,100 @@
+import difflib
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from validator.planting.draws import Draws
+from validator.planting.shape import Files, Plant, Shape
+from validator.planting.shapes.text import TEXT_SHAPES
+from validator.protocol.bundles import count_lines
+from validator.protocol.skill_types import SkillType
+from validator.sources import SeededRandom
+
+BUNDLES = Path(__file__).parents[2] / "localnet" / "bundles"
+CATEGORIES = {
+    "injection": "prompt_injection",
+    "poisoned_description": "tool_poisoning",
+    "secret": "secrets_exposure",
+    "capability": "excessive_capability",
+    "vulnerable_pin": "dependency_cve",
+    "transitive_risk": "transitive_risk",
+}
+Benign = tuple[SkillType, Files]
+
+
+@cache
+def benign() -> list[Benign]:
+    """The bundles of the local network that are meant to be harmless."""
+    found: list[Benign] = []
+    for folder in sorted(path.parent for path in BUNDLES.glob("*/truth.json")):
+        if json.loads((folder / "truth.json").read_bytes())["verdict"] == "ALLOW":
+            kind = SkillType(json.loads((folder / "meta.json").read_bytes())["skill_type"])
+            root = folder / "bundle"
+            files = {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+            found.append((kind, files))
+    return found
+
+
+def plants(shape: Shape, seed: str, bundles: list[Benign]) -> list[tuple[Files, Plant]]:
+    """What the shape plants in those of the bundles that have a place for it."""
+    found = []
+    for kind, files in bundles:
+        if kind in shape.types:
+            plant = shape.plant(Draws(SeededRandom(seed)), dict(files), kind)
+            assert plant == shape.plant(Draws(SeededRandom(seed)), dict(files), kind)
+            found += [(files, plant)] if plant else []
+    return found
+
+
+def lines(content: bytes) -> list[str]:
+    return content.decode().removesuffix("\n").split("\n")
+
+
+def fresh(before: bytes, after: bytes) -> set[int]:
+    """Numbers of the lines that are new or changed, from 1 on; at most one line of old may have gone."""
+    old, new = lines(before), lines(after)
+    steps = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    assert sum(end - start for tag, start, end, _, _ in steps if tag != "equal") <= 1
+    return {line + 1 for tag, _, _, start, end in steps if tag != "equal" for line in range(start, end)}
+
+
+def check(shape: Shape, files: Files, plant: Plant) -> None:
+    after: Mapping[str, bytes] = {**files, **plant.changed}
+    assert all(after[path] != files.get(path) for path in plant.changed)
+    assert plant.path in plant.changed
+    assert plant.category == CATEGORIES[shape.family]
+    assert bool(plant.cve_ids) == (shape.family == "vulnerable_pin")
+    assert all(re.fullmatch(r"CVE-\d{4}-\d{4,}", name) for name in plant.cve_ids)
+    assert bool(plant.poisoned_tool) == (shape.family == "poisoned_description")
+    assert plant.target_pattern
+    assert plant.line is not None
+    assert 1 <= plant.line <= count_lines(after[plant.path])
+    for path, content in plant.changed.items():
+        if path in files:
+            new = fresh(files[path], content)
+            assert path != plant.path or plant.line in new
+            assert (b"\r\n" in content) == (b"\r\n" in files[path])
+        if path.endswith(".json"):
+            json.loads(content)
+        if path.endswith(".jsonl"):
+            assert all(json.loads(line) for line in lines(content))
+
+
+@pytest.mark.parametrize("shape", TEXT_SHAPES, ids=lambda shape: shape.name)
+@settings(max_examples=4)
+@given(seed=st.text(max_size=6))
+def test_a_fault_is_planted_at_its_line_and_nothing_else_changes(shape: Shape, seed: str) -> None:
+    for files, plant in plants(shape, seed, benign()):
+        check(shape, files, plant)
+
+
+@pytest.mark.parametrize("shape", TEXT_SHAPES, ids=lambda shape: shape.name)
+def test_a_shape_finds_places_and_varies(shape: Shape) -> None:
+    found = [str(plant) for n in range(8) for _, plant in plants(shape, f"vary {n}", benign())]
+    assert len(set(found)) >= 4
