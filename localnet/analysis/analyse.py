@@ -16,15 +16,15 @@ from localnet.analysis.npm.read import read_packages
 from localnet.analysis.policy import rules_for
 from localnet.analysis.python_code import read_python
 from localnet.analysis.requirements import declares_dependencies, read_dependencies
-from localnet.analysis.result import Analysis, Report, found, merged
+from localnet.analysis.result import UNREAD_RISK, Analysis, Report, found, merged
 from localnet.analysis.script.read import read_scripts
 from localnet.analysis.secret_scan import read_settings
 from localnet.analysis.shell_code import is_shell, read_shell
 from localnet.analysis.source import SourceFile, addressable
 from localnet.analysis.unread import name_unread
-from localnet.analysis.verdict import SEVERITIES, UNREAD_RISK, VERDICTS, risk_of, verdict_of
 from validator.protocol import limits
 from validator.protocol.canonical import sha256_hex
+from validator.protocol.risk import SEVERITIES, VERDICTS, risk_of, verdict_of
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.sssa import Dependency, Finding
 

@@ -9,8 +9,8 @@ from localnet.analysis.bounds import MAX_CHILDREN, MAX_DEPTH
 from localnet.analysis.json_file import line_of, objects, read_object, string
 from localnet.analysis.result import Analysis, Report, Use, found
 from localnet.analysis.source import SourceFile
-from localnet.analysis.verdict import VERDICTS
 from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
+from validator.protocol.risk import VERDICTS
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, Severity, Verdict
 from validator.protocol.text import printable

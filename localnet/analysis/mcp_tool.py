@@ -6,7 +6,7 @@ from localnet.analysis.json_file import line_of
 from localnet.analysis.result import found
 from localnet.analysis.source import SourceFile
 from localnet.analysis.tool_text import faults_of
-from localnet.analysis.verdict import SEVERITIES
+from validator.protocol.risk import SEVERITIES
 from validator.protocol.sssa import Finding
 from validator.protocol.text import printable
 

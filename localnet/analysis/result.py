@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from validator.protocol.limits import MAX_DESCRIPTION, MAX_STRING
 from validator.protocol.sssa import Category, Dependency, Finding, Rule, Severity, Verdict
 
+UNREAD_RISK: Final = 0.35  # at least, of a bundle with code that no analyser reads
 BEYOND: Final = "More than is read of one bundle: what is left can hide anything."
 
 

@@ -225,7 +225,7 @@ def assorted_tasks() -> list[SourcedTask]:
 
 
 def _truth(verdict: Verdict, **known: Any) -> Truth:
-    nothing = dict.fromkeys(Truth.__struct_fields__)
+    nothing = dict.fromkeys(set(Truth.__struct_fields__) - {"findings"})
     return Truth(**{**nothing, **known, "verdict": verdict})
 
 

@@ -13,14 +13,14 @@ from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Task, Truth
+from validator.protocol.task import Task, Truth, version_for
 from validator.tasks.source import SourcedTask
 
 SKILL = {"SKILL.md": b"# Greet\n\nSay hello.\n", "manifest.json": b"{}\n"}
 
 
 def make_truth(**fields: Any) -> Truth:
-    empty = dict.fromkeys(Truth.__struct_fields__)
+    empty = dict.fromkeys(set(Truth.__struct_fields__) - {"findings"})
     return Truth(**{**empty, "verdict": "ALLOW", **fields})
 
 
@@ -34,7 +34,7 @@ def make_task(
 ) -> SourcedTask:
     bundle = pack(SKILL if files is None else files)
     task = Task(
-        task_version="1.0",
+        task_version=version_for(truth),
         skill_type=skill_type,
         windows=None,
         bundle_sha256=sha256_hex(bundle),

@@ -5,9 +5,10 @@ from typing import get_args
 from doc_pages import DOCS, prose, table
 
 from localnet.analysis import bounds
+from localnet.analysis.result import UNREAD_RISK
 from localnet.analysis.script.rules import RULES
 from localnet.analysis.unread import LANGUAGES
-from localnet.analysis.verdict import REVIEW_FROM, UNREAD_RISK
+from validator.protocol.risk import BLOCK_FROM, REVIEW_FROM, WEIGHT_AND_CAP
 from validator.protocol.sssa import Category
 from validator.protocol.vocabulary import ACTIONS, CAPABILITIES, CATEGORIES, POWERFUL, RESOURCES
 
@@ -43,6 +44,14 @@ def test_the_rules_are_told_as_they_are() -> None:
         row["rule"]: (row["category"].strip("`"), row["severity"], row["what it says"]) for row in table(PAGE, "rules")
     }
     assert told == {name: tuple(rule) for name, rule in RULES.items()}
+
+
+def test_risk_and_verdict_are_told_as_they_are() -> None:
+    told = {row["severity"].strip("`"): (float(row["weight"]), float(row["cap"])) for row in table(PAGE, "severities")}
+    assert told == WEIGHT_AND_CAP
+    assert f"BLOCK from a risk of {BLOCK_FROM:.2f} on, REVIEW from {REVIEW_FROM:.2f} on" in " ".join(
+        prose(PAGE).split()
+    )
 
 
 def test_what_is_not_read_is_told() -> None:

@@ -154,6 +154,53 @@ def test_a_task_that_contradicts_itself_is_refused(changes: dict[str, Any], fiel
         parse_task(task(**changes))
 
 
+FINDING = {
+    "category": "prompt_injection",
+    "severity": "high",
+    "evidence_ref": "docs/a.md#L7",
+    "cve_ids": [],
+    "target_pattern": "docs/a.md",
+    "kind": "injection/hidden-comment",
+}
+
+
+def task_with(findings: Any, version: str = "1.1") -> bytes:
+    truth = json.loads(task())["truth"]
+    return task(task_version=version, truth=truth if findings is msgspec.UNSET else truth | {"findings": findings})
+
+
+@pytest.mark.parametrize("findings", [None, [], [FINDING], [FINDING | {"cve_ids": ["CVE-2024-1234"], "kind": "hand"}]])
+def test_a_task_of_1_1_names_what_is_to_be_found(findings: Any) -> None:
+    document = task_with(findings)
+    assert json.loads(msgspec.json.encode(parse_task(document))) == json.loads(document)
+
+
+def test_a_task_of_1_0_is_written_as_it_was_read() -> None:
+    assert json.loads(msgspec.json.encode(parse_task(task()))) == json.loads(task())
+
+
+@pytest.mark.parametrize(
+    ("document", "field"),
+    [
+        (task_with([], "1.0"), "truth.findings"),
+        (task_with(msgspec.UNSET), "truth.findings"),
+        (task_with([FINDING | {"category": "canary_match"}]), r"truth.findings\[0\].category"),
+        (task_with([FINDING | {"category": "novel"}]), r"findings\[0\].category"),
+        (task_with([FINDING | {"severity": "none"}]), "severity"),
+        (task_with([FINDING, FINDING | {"evidence_ref": "/abs"}]), r"truth.findings\[1\].evidence_ref"),
+        (task_with([FINDING | {"cve_ids": ["CVE-1"]}]), r"truth.findings\[0\].cve_ids\[0\]"),
+        (task_with([FINDING | {"target_pattern": "x" * 4_097}]), "target_pattern"),
+        (task_with([FINDING | {"kind": "a/b/c"}]), "kind"),
+        (task_with([{**FINDING, "kind": "Secret"}]), "kind"),
+        (task_with([FINDING | {"extra": 1}]), "extra"),
+        (task_with([FINDING] * 513), "findings"),
+    ],
+)
+def test_what_is_to_be_found_is_checked_field_by_field(document: bytes, field: str) -> None:
+    with pytest.raises(JsonError, match=field):
+        parse_task(document)
+
+
 @pytest.mark.parametrize("text", ["2026-02-30T00:00:00Z", "2026-01-01T00:00:00+00:00", "٢٠٢٦-01-01T00:00:00Z", ""])
 def test_times_have_one_form(text: str) -> None:
     with pytest.raises(SchemaError, match="when"):

@@ -56,7 +56,7 @@ from validator.protocol.round.forms import (
     task_of,
 )
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.task import Truth, Windows
+from validator.protocol.task import KnownFinding, Truth, Windows
 from validator.protocol.workflow_plan import goal_sha256
 from validator.protocol.workflow_score import WorkflowRun, WorkflowScore
 from validator.protocol.workflow_task import task_sha256
@@ -71,13 +71,21 @@ COMMON: dict[str, Any] = {
     "nonce": WORDS,
     "windows": st.builds(Windows, st.just((1, 10)), st.just((0, 5))),
 }
+FINDINGS = st.builds(KnownFinding, st.just("other"), st.just("low"), WORDS, st.just(()), WORDS, st.just("secret/key"))
 TASKS: st.SearchStrategy[RoundTask] = st.one_of(
     st.builds(
         AssessmentTask,
         **COMMON,
         skill_type=st.sampled_from(ASSESSED_TYPES),
         provenance=st.sampled_from(["curated", "canary", "none"]),
-        truth=st.none() | st.builds(Truth, st.just("BLOCK"), *(st.none() for _ in range(6)), st.none() | NUMBERS),
+        truth=st.none()
+        | st.builds(
+            Truth,
+            st.just("BLOCK"),
+            *(st.none() for _ in range(6)),
+            st.none() | NUMBERS,
+            st.none() | st.just(msgspec.UNSET) | st.lists(FINDINGS, max_size=2).map(tuple),
+        ),
         canary=st.none() | st.builds(CanarySpec, WORDS),
         index=st.lists(st.builds(IndexEntry, WORDS, st.integers(0, 9), st.integers(0, 9)), max_size=2).map(tuple),
     ),
@@ -121,7 +129,10 @@ MEMBERS: st.SearchStrategy[MemberOutcome] = st.one_of(
 
 @given(TASKS)
 def test_a_task_comes_back_from_its_form(task: RoundTask) -> None:
-    assert task_of(msgspec.json.decode(canonical_bytes(task_form(task)), type=TaskForm)) == task
+    written = canonical_bytes(task_form(task))
+    assert task_of(msgspec.json.decode(written, type=TaskForm)) == task
+    named = isinstance(task, AssessmentTask) and task.truth is not None and task.truth.findings is not msgspec.UNSET
+    assert (b'"findings"' in written) == named  # a truth from before them is written as it was
 
 
 @given(MEMBERS)

@@ -8,6 +8,7 @@ from task_builders import make_task, make_truth, numbered, write_task
 from workflow_builders import task_document
 
 from validator.protocol.skill_types import SkillType
+from validator.protocol.task import KnownFinding
 from validator.tasks.check import CheckedTask, check_folder, check_tasks
 
 
@@ -19,12 +20,19 @@ def test_sound_tasks_have_no_problems(tmp_path: Path) -> None:
 
 
 def test_all_problems_of_a_task_are_told_at_once(tmp_path: Path) -> None:
-    truth = make_truth(injections=("x.md", "SKILL.md#L9"))
+    finding = KnownFinding("other", "low", "SKILL.md#L9", (), "", "secret/key")
+    truth = make_truth(injections=("x.md", "SKILL.md#L9"), findings=(finding,))
     write_task(tmp_path / "bad", make_task(truth=truth, canary="y.md", bundle_sha256="0" * 64))
     problems = check_folder(tmp_path)
     assert {problem.task for problem in problems} == {"bad"}
     fields = [problem.fault.rpartition(" - at ")[2] for problem in problems]
-    assert fields == ["`bundle_sha256`", "`truth.injections[0]`", "`truth.injections[1]`", "`canary.file`"]
+    assert fields == [
+        "`bundle_sha256`",
+        "`truth.injections[0]`",
+        "`truth.injections[1]`",
+        "`truth.findings[0].evidence_ref`",
+        "`canary.file`",
+    ]
 
 
 def test_unreadable_parts_and_documents_are_problems(tmp_path: Path) -> None:

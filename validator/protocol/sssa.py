@@ -154,7 +154,7 @@ def check_sssa(sssa: Sssa) -> None:
             total += check_finding(finding, f"analysis.findings[{i}]")
     for i, dependency in enumerate(analysis.dependencies):
         if dependency.cves:
-            total += _check_cves(dependency.cves, f"analysis.dependencies[{i}].cves")
+            total += check_cves(dependency.cves, f"analysis.dependencies[{i}].cves")
     if total > limits.MAX_CVES:
         raise SchemaError(f"{total} CVEs in the document, at most {limits.MAX_CVES}")
 
@@ -170,10 +170,15 @@ def check_finding(finding: Finding, where: str) -> int:
             parse_evidence_ref(finding.evidence_ref)
         except EvidenceRefError as error:
             raise SchemaError(f"{error} - at `{where}.evidence_ref`") from None
-    return _check_cves(finding.cve_ids, f"{where}.cve_ids")
+    return check_cves(finding.cve_ids, f"{where}.cve_ids")
 
 
-def _check_cves(cves: tuple[str, ...], where: str) -> int:
+def check_cves(cves: tuple[str, ...], where: str) -> int:
+    """Check the form of CVE ids; return how many there are.
+
+    Raises:
+        SchemaError: naming the item below `where`.
+    """
     for i, cve in enumerate(cves):
         if not _CVE_ID.fullmatch(cve):
             raise SchemaError(f"not a CVE or GHSA id - at `{where}[{i}]`")

@@ -1,15 +1,26 @@
-"""A task: a bundle to be assessed, its windows and what is known to be true of it (SPEC 13)."""
+"""A task: a bundle to be assessed, its windows and what is known to be true of it (SPEC 13; SPEC 16, D-33)."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal, NamedTuple
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
 from validator.protocol.skill_types import SkillType, is_runtime, require_assessed
-from validator.protocol.sssa import Document, Hex32, Rule, Text, Unit, Verdict
+from validator.protocol.sssa import (
+    Category,
+    Cves,
+    Document,
+    Hex32,
+    Rule,
+    Severity,
+    Text,
+    Unit,
+    Verdict,
+    check_cves,
+)
 from validator.protocol.strict_json import SchemaError, decode
 
 Seconds = Annotated[float, Meta(ge=0, le=86_400)]
@@ -39,8 +50,28 @@ class Windows(Document, frozen=True):
         return Window(*(self.primary if role == "primary" else self.auditor))
 
 
+class KnownFinding(Document, frozen=True):
+    """One finding that a correct analysis reports (SPEC 16, D-33); the fields are those of an SSSA's (SPEC 2).
+
+    Attributes:
+        kind: what kind of fault it is, `family/shape` where it was planted; what is counted by, in listings.
+    """
+
+    category: Category
+    severity: Severity
+    evidence_ref: Text
+    cve_ids: Cves
+    target_pattern: Text
+    kind: Annotated[str, Meta(pattern=r"\A[a-z0-9_-]{1,64}(/[a-z0-9_-]{1,64})?\Z")]
+
+
 class Truth(Document, frozen=True):
-    """What is known of a bundle; a null field makes its axis not apply (SPEC 6)."""
+    """What is known of a bundle; a null field makes its axis not apply (SPEC 6).
+
+    Attributes:
+        findings: all that is to be found, where that is known; unset in truths of task_version 1.0, which have no such
+            field. No scoring version reads it (D-33).
+    """
 
     verdict: Verdict
     policy_rules: Annotated[tuple[Rule, ...], Meta(max_length=limits.MAX_RULES)] | None
@@ -50,12 +81,13 @@ class Truth(Document, frozen=True):
     manifest_sha256: Hex32 | None
     poisoned_tools: Texts | None
     transitive_risk: Unit | None
+    findings: Annotated[tuple[KnownFinding, ...], Meta(max_length=limits.MAX_FINDINGS)] | UnsetType | None = UNSET
 
 
 class Task(Document, frozen=True):
-    """`task.json`."""
+    """`task.json`. A truth of version 1.1 says `findings`, one of 1.0 does not."""
 
-    task_version: Literal["1.0"]
+    task_version: Literal["1.0", "1.1"]
     skill_type: SkillType
     windows: Windows | None
     bundle_sha256: Hex32
@@ -79,7 +111,7 @@ def parse_task(data: bytes) -> Task:
 
 
 def check_task(task: Task) -> None:
-    """Refuse windows, provenance, injections or canaries that cannot be meant.
+    """Refuse windows, provenance, injections, findings or canaries that cannot be meant.
 
     Raises:
         SchemaError: naming the field.
@@ -91,7 +123,14 @@ def check_task(task: Task) -> None:
         if is_runtime(task.skill_type):
             raise SchemaError("only rag_knowledge and declarative carry a marker - at `canary`")
         _check_ref(task.canary.file, "canary.file")
-    check_injections((task.truth.injections if task.truth else None) or (), "truth.injections")
+    if task.truth is not None:
+        check_injections(task.truth.injections or (), "truth.injections")
+        _check_findings(task.task_version, task.truth.findings)
+
+
+def version_for(truth: Truth | None) -> Literal["1.0", "1.1"]:
+    """Return the task_version that a truth needs: the oldest, so that older validators read the task."""
+    return "1.0" if truth is None or truth.findings is UNSET else "1.1"
 
 
 def check_injections(refs: Sequence[str], where: str) -> None:
@@ -117,6 +156,20 @@ def check_windows(windows: Windows | None) -> None:
             raise SchemaError(f"the deadline must exceed t_min - at `windows.{name}`")
     if windows.of("auditor").deadline > windows.of("primary").deadline:
         raise SchemaError("an auditor's deadline must not be later than the primaries' - at `windows.auditor`")
+
+
+def _check_findings(version: str, findings: tuple[KnownFinding, ...] | UnsetType | None) -> None:
+    if findings is UNSET:
+        if version != "1.0":
+            raise SchemaError("is missing: null where they are not known - at `truth.findings`")
+        return
+    if version == "1.0":
+        raise SchemaError("needs task_version 1.1 - at `truth.findings`")
+    for i, finding in enumerate(findings or ()):
+        if finding.category == "canary_match":
+            raise SchemaError(f"the marker is no part of a truth - at `truth.findings[{i}].category`")
+        _check_ref(finding.evidence_ref, f"truth.findings[{i}].evidence_ref")
+        check_cves(finding.cve_ids, f"truth.findings[{i}].cve_ids")
 
 
 def _check_ref(text: str, where: str) -> None:

@@ -43,17 +43,20 @@ def faults(task: Task, bundle: bytes) -> Iterator[str]:
         return
     if not files:
         yield "the bundle holds no file - at `bundle`"
-    yield from _injection_faults(task, files)
+    yield from _unresolved(task, files)
     if task.canary is not None:
         yield from _canary_faults(task.canary.file, files)
 
 
-def _injection_faults(task: Task, files: Mapping[str, bytes]) -> Iterator[str]:
-    injections = (task.truth.injections if task.truth else None) or ()
-    lines = {path: count_lines(content) for path, content in files.items()} if injections else {}
-    for i, text in enumerate(injections):
+def _unresolved(task: Task, files: Mapping[str, bytes]) -> Iterator[str]:
+    if task.truth is None:
+        return
+    places = [(f"injections[{i}]", ref) for i, ref in enumerate(task.truth.injections or ())]
+    places += [(f"findings[{i}].evidence_ref", one.evidence_ref) for i, one in enumerate(task.truth.findings or ())]
+    lines = {path: count_lines(content) for path, content in files.items()} if places else {}
+    for where, text in places:
         if not evidence_resolves(parse_evidence_ref(text), lines):
-            yield f"`{printable(text)}` does not resolve in the bundle - at `truth.injections[{i}]`"
+            yield f"`{printable(text)}` does not resolve in the bundle - at `truth.{where}`"
 
 
 def _canary_faults(path: str, files: Mapping[str, bytes]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from validator.protocol.answer import CanarySpec
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
 from validator.protocol.strict_json import JsonError, decode
-from validator.protocol.task import Provenance, Task, Truth, Windows
+from validator.protocol.task import Provenance, Task, Truth, Windows, version_for
 from validator.tasks.admission import admit, squeeze
 from validator.tasks.checks import sourced_task
 from validator.tasks.collecting import Collection, collected
@@ -95,7 +95,7 @@ def pack_task(what: str | Path, options: PackOptions | None = None) -> Packed:
     marked = chosen.canary or marker_file(files, skill_type)
     provenance: Provenance = "none" if truth is None else "curated"
     task = Task(
-        task_version="1.0",
+        task_version=version_for(truth),
         skill_type=skill_type,
         windows=chosen.windows,
         bundle_sha256=sha256_hex(bundle),

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from localnet.analysis.policy import host_of, rules_for
 from localnet.analysis.result import Use, found
-from localnet.analysis.verdict import SEVERITIES, risk_of, verdict_of
+from validator.protocol.risk import SEVERITIES, risk_of, verdict_of
 from validator.protocol.sssa import Category, Finding, Severity
 
 CATEGORIES: tuple[Category, ...] = ("other", "dependency_cve", "tool_poisoning", "canary_match", "transitive_risk")

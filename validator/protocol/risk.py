@@ -1,4 +1,4 @@
-"""Risk and verdict from findings.
+"""Risk and verdict from findings, as the reference miner says them and planted truths have them; nothing scores by it.
 
 Every severity has a weight w (what one finding adds) and a cap c (what any number of them can add together). With n
 findings of a severity it contributes `c · (1 − (1 − w/c)^n)`; the risk is one minus the product of (1 − contribution)
@@ -7,11 +7,11 @@ canary, and what compositions repeat of their children, count nothing.
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Protocol
 
-from validator.protocol.sssa import Category, Finding, Severity, Verdict
+from validator.protocol.sssa import Category, Severity, Verdict
 
-_WEIGHT_AND_CAP: Final[dict[Severity, tuple[float, float]]] = {
+WEIGHT_AND_CAP: Final[dict[Severity, tuple[float, float]]] = {
     "low": (0.02, 0.10),
     "medium": (0.18, 0.45),
     "high": (0.50, 0.75),
@@ -20,18 +20,29 @@ _WEIGHT_AND_CAP: Final[dict[Severity, tuple[float, float]]] = {
 _SHARE: Final[dict[Category, float]] = {"dependency_cve": 0.5, "canary_match": 0.0, "transitive_risk": 0.0}
 REVIEW_FROM: Final = 0.30
 BLOCK_FROM: Final = 0.70
-UNREAD_RISK: Final = 0.35  # at least, of a bundle with code that no analyser reads
 VERDICTS: Final[tuple[Verdict, ...]] = ("ALLOW", "REVIEW", "BLOCK")  # by severity
 SEVERITIES: Final[tuple[Severity, ...]] = ("critical", "high", "medium", "low")
 
 
-def risk_of(findings: Iterable[Finding]) -> float:
+class Weighed(Protocol):
+    """What counts of a finding."""
+
+    @property
+    def category(self) -> Category:
+        """Of what it is."""
+
+    @property
+    def severity(self) -> Severity:
+        """How much it counts."""
+
+
+def risk_of(findings: Iterable[Weighed]) -> float:
     """Return the risk in [0, 1], four decimals: never less for one finding more."""
-    counts = dict.fromkeys(_WEIGHT_AND_CAP, 0.0)
+    counts = dict.fromkeys(WEIGHT_AND_CAP, 0.0)
     for finding in findings:
         counts[finding.severity] += _SHARE.get(finding.category, 1.0)
     safe = 1.0
-    for severity, (weight, cap) in _WEIGHT_AND_CAP.items():
+    for severity, (weight, cap) in WEIGHT_AND_CAP.items():
         safe *= 1.0 - cap * (1.0 - (1.0 - weight / cap) ** counts[severity])
     return round(1.0 - safe, 4)
 

@@ -1,0 +1,33 @@
+"""Shapes of faults for the tests of planting: each puts one line somewhere."""
+
+from typing import Any
+
+from validator.planting.draws import Draws
+from validator.planting.shape import Files, Plant, Planter, Shape
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+
+
+def appending(name: str, path: str, **said: Any) -> Planter:
+    """Return what puts the line `name` at a drawn place of `path`."""
+
+    def planted(draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
+        if path not in files:
+            return None
+        lines = files[path].decode().splitlines()
+        at = draws.number(0, len(lines))
+        content = "\n".join([*lines[:at], name, *lines[at:]]) + "\n"
+        about: dict[str, Any] = {"category": "secrets_exposure", "severity": "high"} | said
+        return Plant({path: content.encode()}, path, at + 1, **about)
+
+    return planted
+
+
+def changing(*changed: tuple[str, bytes], path: str | None = None, line: int | None = 1) -> Planter:
+    """Return what gives files this content."""
+    return lambda draws, files, skill_type: Plant(dict(changed), path or changed[0][0], line, "other", "low")
+
+
+def shape(name: str, plant: Planter, **said: Any) -> Shape:
+    """Return a shape for every type, an easy secret unless something else is said."""
+    about: dict[str, Any] = {"family": "secret", "difficulty": "easy", "types": frozenset(ASSESSED_TYPES)} | said
+    return Shape(name=name, plant=plant, **about)
