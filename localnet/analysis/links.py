@@ -41,6 +41,12 @@ def hosts_in(text: str) -> frozenset[str]:
     return frozenset(host for url in urls_in(text) if (host := host_of(url)))
 
 
+def without_port(text: str) -> str:
+    """Return the host of `host:port`, or of a host alone, lower case."""
+    host, _, port = text.lower().rpartition(":")
+    return host if port.isdigit() and ":" not in host else text.lower()
+
+
 def suspicious_links(source: SourceFile) -> Iterator[Finding]:
     """Yield images that send text along when they are shown, links that run code, and embedded payloads."""
     for number, line in enumerate(source.lines, start=1):

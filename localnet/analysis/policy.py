@@ -2,15 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Final
 from urllib.parse import urlsplit
 
 from localnet.analysis.bounds import MAX_PATTERNS
 from localnet.analysis.result import Use
 from validator.protocol import vocabulary as cap
+from validator.protocol.patterns import ANY, pattern_fault
 from validator.protocol.sssa import Finding, Rule
-
-_MAX_PATTERN: Final = 256  # characters; what is longer is no pattern that anyone could enforce
 
 
 def rules_for(uses: Iterable[Use], findings: Iterable[Finding]) -> tuple[Rule, ...]:
@@ -29,7 +27,7 @@ def rules_for(uses: Iterable[Use], findings: Iterable[Finding]) -> tuple[Rule, .
     resource_of = {capability: name for name, one in cap.RESOURCES.items() for capability in one.capabilities}
     for use in uses:
         resource = resource_of[use.capability]
-        if not 0 < len(use.pattern) <= _MAX_PATTERN:
+        if use.pattern == ANY or pattern_fault(resource, use.pattern):
             open_ended.add(resource)
             continue
         leaked = leaking and resource == "environment"

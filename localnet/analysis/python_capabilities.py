@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from localnet.analysis.links import hosts_in
+from localnet.analysis.links import hosts_in, without_port
 from localnet.analysis.python_parse import Names, keyword, text_of
 from localnet.analysis.result import Use
 from localnet.analysis.source import SourceFile
@@ -123,7 +123,7 @@ def _program(node: ast.expr | None) -> str:
 def _host(node: ast.expr | None) -> str:
     if isinstance(node, ast.Tuple) and node.elts:
         node = node.elts[0]
-    return (text_of(node) or "").lower()
+    return without_port(text_of(node) or "")
 
 
 def _path_literal(node: ast.expr, names: Names) -> str:

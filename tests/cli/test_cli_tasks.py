@@ -52,7 +52,10 @@ def test_a_folder_becomes_a_task_that_checks(skill: Path, tmp_path: Path) -> Non
     assert task.task.skill_type is SkillType.DECLARATIVE
     assert f"bundle {task.task.bundle_sha256}, provenance none" in done.stdout
     checked = validator("tasks", "check", "tasks", cwd=tmp_path)
-    assert (checked.returncode, checked.stdout, checked.stderr) == (0, "1 tasks, 0 problems\n", "")
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert checked.stdout == (
+        "tasks/greeter: note: none: answers are scored against their group (D-7) - at `truth`\n1 tasks, 0 problems\n"
+    )
 
 
 def test_everything_about_a_task_can_be_said(skill: Path, tmp_path: Path) -> None:
@@ -96,9 +99,9 @@ def test_everything_about_a_task_can_be_said(skill: Path, tmp_path: Path) -> Non
 def test_an_installed_distribution_becomes_a_task(tmp_path: Path) -> None:
     found = answered("tasks", "pack", "structlog", "--type", "executable_python", cwd=tmp_path)
     assert found["path"] == "tasks/structlog"
-    assert answered("tasks", "check", "tasks", cwd=tmp_path) == {
-        "tasks": [{"path": "tasks/structlog", "problems": [], "notes": []}]
-    }
+    (task,) = answered("tasks", "check", "tasks", cwd=tmp_path)["tasks"]
+    assert (task["path"], task["problems"]) == ("tasks/structlog", [])
+    assert [note["field"] for note in task["notes"]] == ["truth", "skill_type"]
 
 
 @pytest.mark.parametrize(
@@ -137,10 +140,12 @@ def test_every_problem_gets_a_line(skill: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "")
     *problems, total = done.stdout.splitlines()
     assert total == "3 tasks, 4 problems"
-    assert [re.sub(r": .*", "", line) for line in problems] == ["all/bad"] * 3 + [r"all/worse\u001b[31m"]
+    lines = [re.sub(r": .*", "", line) for line in problems if ": note: " not in line]
+    assert lines == ["all/bad"] * 3 + [r"all/worse\u001b[31m"]
     as_json = called("tasks", "check", "all", "--json", cwd=tmp_path)
     assert as_json.returncode == 1
-    assert [len(task["problems"]) for task in json.loads(as_json.stdout)["tasks"]] == [3, 0, 1]
+    found = [[problem["field"] for problem in task["problems"]] for task in json.loads(as_json.stdout)["tasks"]]
+    assert found == [["bundle_sha256", "truth.injections[0]", "truth.injections[1]"], [], [None]]
 
 
 def test_a_folder_without_tasks_is_a_problem_and_one_that_is_not_there_bad_input(tmp_path: Path) -> None:

@@ -72,5 +72,8 @@ def check(
     ],
     as_json: Json = False,
 ) -> None:
-    """Check tasks: one line per problem. Exit 1 if there is any. A note names each that needs a container engine."""
+    """Check tasks: one line per problem. Exit 1 if there is any.
+
+    Notes say what a truth leaves out, and what needs a container engine.
+    """
     work.tasks.check(directories, as_json=as_json)

@@ -3,19 +3,19 @@
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from validator.protocol.archives import ArchiveError
 from validator.protocol.bundles import read_bundle
-from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
 from validator.protocol.strict_json import JsonError
-from validator.protocol.task import Task, parse_task
+from validator.protocol.task import parse_task
 from validator.protocol.text import printable
 from validator.protocol.workflow_task import task_sha256
 from validator.tasks.checks import faults
 from validator.tasks.folder import TASK_NAME, WORKFLOW_NAME, find_tasks, label, read_parts
 from validator.tasks.goals import find_goals, read_goal
 from validator.tasks.source import TaskError
+from validator.tasks.truth_check import remarks, unmeetable
 
+_AT: Final = " - at `"
 _NEEDS_SANDBOX: Final = (
     "its plans' code is judged by running its tests: a validator needs a container engine for it (`sandbox`), "
     "and lets the plans wait without one"
@@ -23,11 +23,24 @@ _NEEDS_SANDBOX: Final = (
 
 
 class CheckedTask(NamedTuple):
-    """A task folder or archive: what is wrong with it, one text per fault, with its field; and what it asks for."""
+    """A task folder or archive, or a `workflow.json`.
+
+    Attributes:
+        path: where it is.
+        problems: what is wrong with it, one text per fault, with its field.
+        notes: what it leaves out or asks for; it is used all the same.
+    """
 
     path: Path
     problems: tuple[str, ...]
     notes: tuple[str, ...] = ()
+
+
+class Located(NamedTuple):
+    """A problem or a note in two parts: the path of its field (`truth.policy_rules[3].pattern`), None for the whole."""
+
+    field: str | None
+    text: str
 
 
 class Problem(NamedTuple):
@@ -35,6 +48,12 @@ class Problem(NamedTuple):
 
     task: str
     fault: str
+
+
+def located(text: str) -> Located:
+    """Return a problem or a note with its field apart."""
+    said, _, field = text.rpartition(_AT)
+    return Located(field.removesuffix("`").removeprefix("$.") or None, said) if said else Located(None, text)
 
 
 def check_folder(path: Path) -> list[Problem]:
@@ -51,7 +70,8 @@ def check_tasks(root: Path) -> list[CheckedTask]:
 
     Reported is what makes a task refused (of a `workflow.json` its first fault, else all at once), and besides: no task
     at all (then `root` itself stands in the list), the same task twice (of a type with the same bundle, or the same
-    workflow: only the first is served), and a manifest hash that no answer could meet.
+    workflow: only the first is served), and truth that no answer can agree with (`truth_check.py`). Notes say what is
+    missing, and what needs a container engine.
 
     Raises:
         TaskError: `root` cannot be listed.
@@ -74,13 +94,14 @@ def _check_task(path: Path, name: str, seen: dict[tuple[str, str], str]) -> Chec
         return CheckedTask(path, (error.detail,))
     except JsonError as error:
         return CheckedTask(path, (f"{TASK_NAME}: {error.detail}",))
-    found = list(faults(task, bundle))
+    found, notes = list(faults(task, bundle)), list[str]()
     if not found:
-        found = _unmeetable(task, bundle)
+        files = read_bundle(bundle)
+        found, notes = list(unmeetable(task, files)), list(remarks(task, files))
     first = seen.setdefault((task.skill_type, task.bundle_sha256.lower()), name)
     if first != name:
         found.append(f"the same bundle as `{first}`: it is never served - at `bundle_sha256`")
-    return CheckedTask(path, tuple(found))
+    return CheckedTask(path, tuple(found), tuple(notes))
 
 
 def _check_goal(path: Path, name: str, seen: dict[tuple[str, str], str]) -> CheckedTask:
@@ -91,14 +112,3 @@ def _check_goal(path: Path, name: str, seen: dict[tuple[str, str], str]) -> Chec
     first = seen.setdefault((SkillType.WORKFLOW, task_sha256(task)), name)
     problems = () if first == name else (f"the same task as `{first}`: it is never served",)
     return CheckedTask(path, problems, (_NEEDS_SANDBOX,) if task.type == "code" else ())
-
-
-def _unmeetable(task: Task, bundle: bytes) -> list[str]:
-    wanted = task.truth.manifest_sha256 if task.truth else None
-    try:
-        hashes = {sha256_hex(content) for content in read_bundle(bundle).values()}
-    except ArchiveError as error:
-        return [error.detail]
-    if wanted is not None and wanted.lower() not in hashes:
-        return ["no file of the bundle has this hash - at `truth.manifest_sha256`"]
-    return []

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from localnet.analysis.links import hosts_in
+from localnet.analysis.links import hosts_in, without_port
 from localnet.analysis.result import Use
 from localnet.analysis.script import tables
 from localnet.analysis.script.holding import parts_of_call
@@ -66,7 +66,7 @@ def _call(place: str, names: Names, name: str, arguments: list[Node]) -> Iterato
         yield from [Use(capability, place, program) for program in programs_of(names, arguments)]
     elif capability == cap.NETWORK:
         text = next((text for one in arguments[:2] if (text := text_of(names.scopes, one)) and not text.isdigit()), "")
-        hosts = hosts_in(text) if "://" in text else [text.lower()] if "." in text and "/" not in text else []
+        hosts = hosts_in(text) if "://" in text else [without_port(text)] if "." in text and "/" not in text else []
         yield from [Use(cap.NETWORK, place, host) for host in sorted(hosts)] or [Use(cap.NETWORK, place)]
     elif capability:
         yield Use(capability, place, (text_of(names.scopes, arguments[0]) or "") if arguments else "")

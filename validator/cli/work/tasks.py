@@ -1,6 +1,7 @@
 """What `validator tasks …` does: making, checking and serving tasks (SPEC 13)."""
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -8,7 +9,7 @@ from validator.cli.errors import EXIT_NO
 from validator.cli.output import print_json, print_line
 from validator.cli.task_text import packed_document, parse_windows, print_packed, task_folder
 from validator.protocol.skill_types import SkillType
-from validator.tasks.check import check_tasks
+from validator.tasks.check import CheckedTask, check_tasks, located
 from validator.tasks.packing import PackOptions, pack_path
 
 
@@ -33,13 +34,11 @@ def pack(  # noqa: PLR0913, PLR0917 - each is an option
 
 
 def check(directories: list[Path], *, as_json: bool) -> None:
-    """Check tasks: one line per problem. Exit 1 if there is any. A note names each that needs a container engine."""
+    """Check tasks: one line per problem, and notes. Exit 1 if there is a problem."""
     checked = [task for root in directories for task in check_tasks(root)]
     problems = sum(len(task.problems) for task in checked)
     if as_json:
-        print_json(
-            {"tasks": [{"path": str(one.path), "problems": one.problems, "notes": one.notes} for one in checked]}
-        )
+        print_json({"tasks": [_document(task) for task in checked]})
     else:
         for task in checked:
             for problem in task.problems:
@@ -49,3 +48,11 @@ def check(directories: list[Path], *, as_json: bool) -> None:
         print_line(f"{len(checked)} tasks, {problems} problems")
     if problems:
         raise typer.Exit(EXIT_NO)
+
+
+def _document(task: CheckedTask) -> dict[str, Any]:
+    return {
+        "path": str(task.path),
+        "problems": [located(text)._asdict() for text in task.problems],
+        "notes": [located(text)._asdict() for text in task.notes],
+    }

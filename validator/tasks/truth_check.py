@@ -1,0 +1,133 @@
+"""Truth held against its bundle and against the words of analyses: what no answer can agree with, what is missing."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.evidence import EvidenceRef, parse_evidence_ref
+from validator.protocol.skill_types import is_runtime
+from validator.protocol.task import Task, Truth
+from validator.protocol.text import printable
+from validator.scoring import CURRENT, version
+from validator.tasks.policy_check import unmeetable_rules, without_rest
+
+Files = Mapping[str, bytes]
+
+MCP_MANIFEST: Final = "mcp.json"
+TRUTH_OF_AXIS: Final = {
+    "pi": "policy_rules",
+    "rho": "injections",
+    "mu": "reference_risk",
+    "sigma": "shell_commands",
+    "psi": "manifest_sha256",
+    "tau": "poisoned_tools",
+    "chi": "transitive_risk",
+}
+_NEEDS_ENGINE: Final = (
+    "answers of this type are run again only where the validator has a container engine (`sandbox`) - at `skill_type`"
+)
+_TAKES_MARKER: Final = (".md", ".markdown", ".txt", ".rst", ".html", ".prompt")
+_LOOKED_FOR: Final = 64  # names of tools: each goes through the whole bundle
+
+
+def unmeetable(task: Task, files: Files) -> Iterator[str]:
+    """Yield what no answer can agree with, each with its field; for a task that has no other fault."""
+    truth = task.truth
+    if truth is None:
+        return
+    yield from unmeetable_rules(truth.policy_rules or (), "truth.policy_rules")
+    yield from _unmeetable_injections(truth, files)
+    yield from _unmeetable_commands(truth)
+    yield from _repeated(truth.poisoned_tools or (), "truth.poisoned_tools")
+    wanted = truth.manifest_sha256
+    if wanted is not None and wanted.lower() not in map(sha256_hex, files.values()):
+        yield "no file of the bundle has this hash - at `truth.manifest_sha256`"
+
+
+def remarks(task: Task, files: Files) -> Iterator[str]:
+    """Yield what the task leaves out or asks for, each with its field: it is used all the same."""
+    if task.truth is None:
+        yield "none: answers are scored against their group (D-7) - at `truth`"
+    else:
+        yield from _missing_axes(task, task.truth)
+        yield from _remarks_on_truth(task.truth, files)
+    yield from _remarks_on_marker(task, files)
+    if is_runtime(task.skill_type):
+        yield _NEEDS_ENGINE
+
+
+def _unmeetable_injections(truth: Truth, files: Files) -> Iterator[str]:
+    known: dict[EvidenceRef, int] = {}
+    lines: dict[str, list[bytes]] = {}
+    for i, text in enumerate(truth.injections or ()):
+        ref, where = parse_evidence_ref(text), f"truth.injections[{i}]"
+        first = known.setdefault(ref, i)
+        if first != i:
+            yield f"the same place as `truth.injections[{first}]` - at `{where}`"
+        elif ref.first is not None and ref.last is not None:
+            if ref.path not in lines:
+                lines[ref.path] = files[ref.path].split(b"\n")
+            if not any(map(bytes.strip, lines[ref.path][ref.first - 1 : ref.last])):
+                yield f"`{printable(text)}` holds nothing but blanks - at `{where}`"
+
+
+def _unmeetable_commands(truth: Truth) -> Iterator[str]:
+    commands = truth.shell_commands or ()
+    for i, command in enumerate(commands):
+        if not command.strip() or command != command.strip():
+            text = "blank" if not command.strip() else "begins or ends with a blank, as no traced command does"
+            yield f"{text} - at `truth.shell_commands[{i}]`"
+    yield from _repeated(commands, "truth.shell_commands")
+
+
+def _repeated(texts: tuple[str, ...], where: str) -> Iterator[str]:
+    first: dict[str, int] = {}
+    for i, text in enumerate(texts):
+        if first.setdefault(text, i) != i:
+            yield f"the same as `{where}[{first[text]}]` - at `{where}[{i}]`"
+
+
+def _missing_axes(task: Task, truth: Truth) -> Iterator[str]:
+    for axis, weight in version(CURRENT).rules.types[task.skill_type].axes:
+        field = TRUTH_OF_AXIS.get(axis)
+        if field is not None and getattr(truth, field) is None:
+            yield f"missing: {axis}, {weight:g} of the quality of {task.skill_type}, is left out - at `truth.{field}`"
+
+
+def _remarks_on_truth(truth: Truth, files: Files) -> Iterator[str]:
+    open_ended = without_rest(truth.policy_rules) if truth.policy_rules else []
+    if open_ended:
+        text = f"no rule for `*` of {', '.join(open_ended)}: an analysis has one for every resource"
+        yield f"{text} - at `truth.policy_rules`"
+    for i, text in enumerate(truth.injections or ()):
+        if parse_evidence_ref(text).first is None:
+            yield f"the whole file: analyses that name lines of it are not agreed with - at `truth.injections[{i}]`"
+    for i, name in enumerate((truth.poisoned_tools or ())[:_LOOKED_FOR]):
+        if not any(name.encode() in content for content in files.values()):
+            yield f"no file of the bundle spells `{printable(name, 60)}` - at `truth.poisoned_tools[{i}]`"
+    wanted = truth.manifest_sha256
+    if wanted is not None and MCP_MANIFEST in files and sha256_hex(files[MCP_MANIFEST]) != wanted.lower():
+        yield f"the hash of another file than {MCP_MANIFEST} - at `truth.manifest_sha256`"
+    if truth.verdict == "ALLOW" and (truth.injections or truth.poisoned_tools):
+        yield "ALLOW, and yet injections or poisoned tools are known - at `truth.verdict`"
+
+
+def _remarks_on_marker(task: Task, files: Files) -> Iterator[str]:
+    if task.canary is None:
+        if not is_runtime(task.skill_type):
+            yield "none: a bundle of this type can carry a marker of its dispatch - at `canary`"
+        return
+    file = task.canary.file
+    if not file.lower().endswith(_TAKES_MARKER):
+        text = "gets the marker as a last line, and may then be no longer what its name says"
+        yield f"`{printable(file)}` {text} - at `canary.file`"
+    elif not _is_text(files[file]):
+        yield f"`{printable(file)}` is no text in UTF-8: a reader may not see the marker in it - at `canary.file`"
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\x00" not in content
