@@ -4,7 +4,8 @@ import json
 import threading
 import tomllib
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Final
 
@@ -24,9 +25,16 @@ def _text(content: bytes) -> None:
     content.decode()
 
 
-def _python(content: bytes) -> None:
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Let Python's compiler read what strangers wrote without a warning."""
     with _compiling, warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        yield
+
+
+def _python(content: bytes) -> None:
+    with quietly():
         compile(content, "planted", "exec", dont_inherit=True)
 
 

@@ -1,0 +1,4 @@
+# No function, no import.
+words = ["one", "two"]
+for word in words:
+    print(word)

@@ -1,0 +1,199 @@
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import tree_sitter_bash
+import tree_sitter_javascript
+import tree_sitter_typescript
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tree_sitter import Language, Parser
+
+from localnet.bundles.written import written_bundles
+from validator.planting.draws import Draws
+from validator.planting.shape import Files, Plant, Shape
+from validator.planting.shapes.code import CODE_SHAPES
+from validator.planting.shapes.code.planter import CODE_TYPES
+from validator.protocol.bundles import count_lines
+from validator.protocol.skill_types import SkillType
+from validator.sources import SeededRandom
+
+STYLES = Path(__file__).parent / "styles"
+BASES: dict[str, tuple[SkillType, Files]] = {
+    one.name: (one.skill_type, one.files) for one in written_bundles() if one.skill_type in CODE_TYPES
+} | {
+    folder.name: (SkillType.MCP_SERVER, {path.name: path.read_bytes() for path in sorted(folder.iterdir())})
+    for folder in sorted(STYLES.iterdir())
+}
+GRAMMARS = {
+    ".js": Language(tree_sitter_javascript.language()),
+    ".mjs": Language(tree_sitter_javascript.language()),
+    ".ts": Language(tree_sitter_typescript.language_typescript()),
+    ".sh": Language(tree_sitter_bash.language()),
+    "": Language(tree_sitter_bash.language()),
+}
+# What the line that is pointed at must hold: said here once more, beside the shapes.
+SINKS = {
+    "whole-environment": r"post|urlopen|fetch|request\.end|curl|wget",
+    "environment-in-telemetry": r"urlopen|fetch|curl|wget",
+    "environment-in-names": r"gethostbyname|lookup|\$label",
+    "token-constant": r"=.*[A-Za-z0-9_/+.-]{16}",
+    "token-as-default": r"[A-Za-z0-9_/+.-]{16}",
+    "fetched-text-run": r"exec\(|eval|Function|\| *(ba)?sh|sh -c",
+    "decoded-text-run": r"exec\(|eval|Function|\| *sh|bash -c",
+}
+SHAPES = pytest.mark.parametrize("shape", CODE_SHAPES, ids=[shape.name for shape in CODE_SHAPES])
+
+
+def planted(shape: Shape, seed: str, skill_type: SkillType, files: Files) -> Plant | None:
+    return shape.plant(Draws(SeededRandom(seed)), files, skill_type)
+
+
+def parse(path: str, content: bytes) -> None:
+    if path.endswith(".py"):
+        ast.parse(content)
+    else:
+        tree = Parser(GRAMMARS[Path(path).suffix]).parse(content)
+        assert not tree.root_node.has_error, content.decode()
+
+
+def keeps(old: bytes, new: bytes) -> bool:
+    """Whether the old lines are among the new ones, in their order."""
+    rest = iter(new.split(b"\n"))
+    return all(line in rest for line in old.split(b"\n"))
+
+
+def everywhere(shape: Shape, seed: str) -> dict[str, Plant]:
+    found = {name: planted(shape, seed + name, kind, files) for name, (kind, files) in BASES.items()}
+    return {name: plant for name, plant in found.items() if plant}
+
+
+@SHAPES
+def test_a_plant_parses_keeps_every_line_and_points_at_its_sink(shape: Shape) -> None:
+    plants = everywhere(shape, "first")
+    assert len(plants) >= 3
+    for name, plant in plants.items():
+        for path, content in plant.changed.items():
+            parse(path, content)
+            assert keeps(BASES[name][1].get(path, b""), content)
+        content = plant.changed[plant.path]
+        assert plant.line
+        assert plant.line <= count_lines(content)
+        line = content.decode().splitlines()[plant.line - 1]
+        assert re.search(SINKS[shape.name], line), line
+        assert content.count(b"\r\n") in {0, content.count(b"\n")}
+        assert not re.search(rb"<!>|<doc>|<guard>|<:|:>|@[a-z_]+@\W", content)
+
+
+@SHAPES
+def test_the_same_draws_plant_the_same_bytes(shape: Shape) -> None:
+    assert everywhere(shape, "again") == everywhere(shape, "again")
+    assert everywhere(shape, "again") != everywhere(shape, "other")
+
+
+def all_in(seed: str, skill_type: SkillType, files: Files) -> Files:
+    """Every shape, one upon the other."""
+    for shape in CODE_SHAPES:
+        plant = planted(shape, f"{seed}|{shape.name}", skill_type, files)
+        files = {**files, **plant.changed} if plant else files
+    return files
+
+
+def run(folder: Path, files: Files) -> list[tuple[int, str, str]]:
+    """Start what can be started in a bundle, without arguments, and return how each ended."""
+    for path, content in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    return [
+        ended(command, (folder / path).parent)
+        for path, content in sorted(files.items())
+        if (command := start(path, content))
+    ]
+
+
+def start(path: str, content: bytes) -> list[str] | None:
+    name = Path(path).name
+    entries = re.findall(rb"^def (main|run|count)\(\) -> int", content, re.MULTILINE)
+    if name.endswith(".py"):
+        entry = f"\nraise SystemExit(it.{entries[0].decode()}())" if entries else ""
+        return [sys.executable, "-B", "-c", f"import {name[:-3]} as it{entry}"] if entry else [sys.executable, name]
+    if name.endswith((".js", ".mjs")):
+        return ["node", name] if shutil.which("node") else None
+    return ["bash", name] if name.endswith(".sh") or name == "run" else None
+
+
+def ended(command: list[str], folder: Path) -> tuple[int, str, str]:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(folder), "LC_ALL": "C.UTF-8"}
+    message = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}\n'
+    done = subprocess.run(command, cwd=folder, env=environment, input=message, capture_output=True, check=False)
+    return done.returncode, done.stdout.decode(), re.sub(r"line \d+", "line", done.stderr.decode())
+
+
+@pytest.mark.parametrize("name", [name for name in BASES if name not in {"script-dev-setup", "typescript"}])
+def test_a_bundle_with_every_fault_runs_as_before(name: str, tmp_path: Path) -> None:
+    skill_type, files = BASES[name]
+    full = all_in(name, skill_type, files)
+    assert sum(map(len, full.values())) > sum(map(len, files.values())) + 200 * len(CODE_SHAPES) // 2
+    before, after = run(tmp_path / "before", files), run(tmp_path / "after", full)
+    assert before
+    assert [(code, out) for code, out, _ in before] == [(code, out) for code, out, _ in after], after
+
+
+@settings(max_examples=60)
+@given(
+    shape=st.sampled_from(CODE_SHAPES),
+    name=st.sampled_from(sorted(BASES)),
+    seed=st.text("abc", max_size=8),
+    cut=st.integers(0, 4000),
+)
+def test_a_file_that_ends_anywhere_is_planted_well_or_not_at_all(shape: Shape, name: str, seed: str, cut: int) -> None:
+    skill_type, files = BASES[name]
+    short = {path: content[:cut] for path, content in files.items()}
+    plant = planted(shape, seed, skill_type, short)
+    for path, content in (plant.changed if plant else {}).items():
+        assert keeps(short.get(path, b""), content)
+        if path.endswith(".py"):
+            parse(path, content)
+
+
+NO_PLACE: Mapping[str, bytes] = {
+    "empty": b"",
+    "blank": b"\n\n",
+    "binary": b"\x00\xff\xfe" * 100,
+    "not-utf-8": b"def main():\n    return '\xff'\n",
+    "huge": b"def main():\n    return 1\n" * 10_000,
+    "minified": b"function a(){" + b"b();" * 1000 + b"}\n",
+    "broken": b"def main(:\n  ((\nfunction ( {\n",
+    "nul": b"echo one\n\0\n",
+    "comments": b"# nothing\n",
+}
+
+
+@pytest.mark.parametrize("content", NO_PLACE.values(), ids=list(NO_PLACE))
+def test_a_file_without_a_place_gets_nothing(content: bytes) -> None:
+    suffixes = (".py", ".js") if b"def main(:" in content or content.startswith(b"#") else (".py", ".js", ".sh")
+    for shape in CODE_SHAPES:
+        for suffix in suffixes:
+            assert planted(shape, "x", SkillType.MCP_SERVER, {f"main{suffix}": content}) is None
+
+
+def test_code_of_others_and_other_files_get_nothing() -> None:
+    files = dict.fromkeys(
+        ("tests/a.py", "node_modules/b/c.py", "a.txt", "test_a.py"), b"x = 1\n\n\ndef f():\n    return x\n"
+    )
+    for shape in CODE_SHAPES:
+        assert planted(shape, "x", SkillType.EXECUTABLE_PYTHON, files) is None
+        assert planted(shape, "x", SkillType.RAG_KNOWLEDGE, {"main.py": b"print(1)\n"}) is None
+
+
+def test_names_are_unique_and_severities_sober() -> None:
+    names = [shape.name for shape in CODE_SHAPES]
+    assert len(set(names)) == len(names)
+    assert set(SINKS) == set(names)

@@ -1,0 +1,159 @@
+"""Places for a fault in a shell script, found line by line."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from validator.planting.draws import Draws
+from validator.planting.shapes.code.markup import GUARD, STEP, Block, Fault, Style, blocks
+from validator.planting.shapes.code.source import Put, Source, alone
+from validator.planting.shapes.code.words import Words
+
+_HEREDOC: Final = re.compile(r"(?<!<)<<(?!<)(-?)\s*([\"']?)\\?(\w+)\2")
+_HEAD: Final = re.compile(r"\s*(?:#.*|set\s+[-+].*|shopt\s.*|)")
+_WORD: Final = re.compile(r"[^\s;&|()]+")
+_OPENERS: Final = frozenset({"if", "case", "for", "while", "until", "select", "{"})
+_CLOSERS: Final = frozenset({"fi", "esac", "done", "}"})
+_BEFORE_COMMAND: Final = frozenset({"then", "do", "else", "elif", "!", "time", *_OPENERS, *_CLOSERS})
+_GOES_ON: Final = ("\\", "|", "&&")
+_FUNCTION: Final = re.compile(r"^\s*(?:function\s+[\w:-]+(?:\s*\(\s*\))?|[\w:-]+\s*\(\s*\))")
+_INDENTED: Final = re.compile(r"^(\t| {1,8})\S")
+
+
+class _Line(NamedTuple):
+    """A line that was read: how deep it begins and ends, and whether in the middle of something."""
+
+    depth: int
+    inside: bool
+
+
+class _Reader:
+    """Follows quotes, here-documents and compound commands over lines."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.cases = 0
+        self.quote = ""
+        self.heredocs: list[tuple[bool, str]] = []
+        self.continued = False
+
+    def lines(self, lines: Sequence[str]) -> Iterator[_Line]:
+        """Yield the state in front of each line."""
+        for line in lines:
+            yield _Line(self.depth, bool(self.quote or self.heredocs or self.continued))
+            self._read(line)
+
+    def _read(self, line: str) -> None:
+        if self.heredocs:
+            tabs, word = self.heredocs[0]
+            if (line.lstrip("\t") if tabs else line) == word:
+                self.heredocs.pop(0)
+            return
+        bare = self._bare(line)
+        self.heredocs = [(match[1] == "-", match[3]) for match in _HEREDOC.finditer(line)] if "<<" in bare else []
+        self.continued = not self.quote and bare.rstrip().endswith(_GOES_ON)
+        self._count(bare)
+
+    def _bare(self, line: str) -> str:
+        """Return the line without what is quoted or commented; remembers a quote that stays open."""
+        out = []
+        at = 0
+        while at < len(line):
+            char = line[at]
+            if self.quote:
+                if char == "\\" and self.quote == '"':
+                    at += 1
+                elif char == self.quote:
+                    self.quote = ""
+                    out.append("Q")
+            elif char == "\\":
+                out.append("\\" if at + 1 == len(line) else "Q")
+                at += 1
+            elif char in "\"'":
+                self.quote = char
+            elif char == "#" and (at == 0 or line[at - 1] in " \t;"):
+                break
+            else:
+                out.append(char)
+            at += 1
+        return "".join(out)
+
+    def _count(self, bare: str) -> None:
+        bare = _FUNCTION.sub("", bare)
+        for part in re.split(r"[;&|]+|(?<=\))\s", bare):
+            for word in _WORD.findall(part):
+                self.depth += (word in _OPENERS) - (word in _CLOSERS)
+                self.cases += (word == "case") - (word == "esac")
+                if word not in _BEFORE_COMMAND:
+                    break
+        if not self.cases:
+            self.depth += bare.count("(") - bare.count(")")
+
+
+def _places(source: Source) -> list[int]:
+    """Return the lines before which commands may stand, at the top of the script; the first is behind its head."""
+    reader = _Reader()
+    states = list(reader.lines(source.lines))
+    if reader.depth or reader.quote or reader.heredocs or any(state.depth < 0 for state in states):
+        states = []
+    head = next((at for at, line in enumerate(source.lines) if not _HEAD.fullmatch(line)), len(source.lines))
+    while head and not source.lines[head - 1].strip():
+        head -= 1
+    if head and source.lines[head - 1].lstrip().startswith("#") and not source.lines[head - 1].startswith("#!"):
+        head = _above_comment(source, head)
+    found = [head]
+    for at, state in enumerate(states):
+        blank = not source.lines[at].strip()
+        if at > head and blank and state == _Line(0, inside=False) and at + 1 < len(source.lines):
+            follows = next((line for line in source.lines[at:] if line.strip()), "")
+            if "$?" not in follows and not follows.lstrip().startswith(("|", "&", "{", "(")):
+                found.append(at)
+    return found
+
+
+def _above_comment(source: Source, at: int) -> int:
+    """Return the line behind the shebang and settings, above the comment of the first command."""
+    start = at
+    while start and source.lines[start - 1].startswith("#") and not source.lines[start - 1].startswith("#!"):
+        start -= 1
+    return start if start and source.lines[start - 1].strip() == "" else at
+
+
+def _style(source: Source) -> Style:
+    steps = [match[1] for line in source.lines if (match := _INDENTED.match(line))]
+    indent = Counter(steps).most_common(1)[0][0] if steps else STEP
+    comments = sum(line.lstrip().startswith("#") and not line.startswith("#!") for line in source.lines)
+    return Style(indent=indent, documented=comments > 0)
+
+
+def put(draws: Draws, source: Source, fault: Fault, words: Words) -> tuple[bytes, int] | None:
+    """Return a shell script with `fault` in it, and the line of its sink from 1 on.
+
+    None where it has no command.
+    """
+    if all(_HEAD.fullmatch(line) for line in source.lines):
+        return None
+    guard = words.guard()
+    style = _style(source)
+    body, call = fault.body, fault.call
+    inside = GUARD in body and "{1" not in guard.fails and draws.number(0, 1) == 1
+    if inside:
+        body = body.replace(GUARD, f"if {guard.fails}; then\n{STEP * 2}return 0\n{STEP}fi")
+    elif call:
+        lines = "\n".join(STEP + line for line in call.strip("\n").split("\n"))
+        call = f"if {guard.holds}; then\n{lines}\nfi"
+    body = "\n".join(line for line in body.split("\n") if line.strip() != GUARD)
+    places = _places(source)
+    at = draws.number(0, len(places) - 1)
+    later = draws.number(at, len(places) - 1)
+    puts = [_at(source, places[at], part) for part in blocks(body, style)]
+    puts.extend(_at(source, places[later], part) for part in blocks(call, style))
+    return source.with_lines(puts)
+
+
+def _at(source: Source, at: int, part: Block) -> Put:
+    blank_below = at < len(source.lines) and not source.lines[at].strip()
+    return Put(
+        at, alone(part, 1 if blank_below or (at and source.lines[at - 1].strip()) else 0, 0 if blank_below else 1)
+    )
