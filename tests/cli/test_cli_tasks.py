@@ -76,6 +76,7 @@ def test_everything_about_a_task_can_be_said(skill: Path, tmp_path: Path) -> Non
     assert found == {
         "path": str(tmp_path / "out"),
         "skill_type": "rag_knowledge",
+        "skill_type_reason": "it was named",
         "bundle_sha256": task.bundle_sha256,
         "bundle_bytes": (tmp_path / "out" / "bundle.tar.gz").stat().st_size,
         "files": 2,

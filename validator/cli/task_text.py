@@ -15,7 +15,7 @@ from validator.protocol.text import printable
 from validator.tasks.packing import Packed
 
 _WINDOW: Final = re.compile(r"(primary|auditor)=([0-9]{1,5}(?:\.[0-9]{1,3})?):([0-9]{1,5}(?:\.[0-9]{1,3})?)", re.ASCII)
-_ENDINGS: Final = (".tar.gz", ".tgz", ".whl", ".zip")
+_ENDINGS: Final = (".tar.gz", ".tgz", ".tar", ".whl", ".zip")
 
 
 def parse_windows(texts: Sequence[str] | None) -> Windows | None:
@@ -54,6 +54,7 @@ def packed_document(packed: Packed, out: Path) -> dict[str, Any]:
     return {
         "path": str(out),
         "skill_type": task.skill_type,
+        "skill_type_reason": packed.reason,
         "bundle_sha256": task.bundle_sha256,
         "bundle_bytes": len(packed.task.bundle),
         "files": packed.files,
@@ -71,4 +72,5 @@ def print_packed(packed: Packed, out: Path) -> None:
         print_line(note)
     marker = f", marker in {task.canary.file}" if task.canary else ""
     print_line(f"{out}: {task.skill_type}, {packed.files} files, {len(packed.task.bundle)} bytes{marker}")
+    print_line(f"{task.skill_type}: {packed.reason}")
     print_line(f"bundle {task.bundle_sha256}, provenance {task.provenance}")

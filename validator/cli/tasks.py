@@ -21,7 +21,7 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
         str,
         typer.Argument(
             metavar="PATH|DIST",
-            help="A folder, wheel or sdist, or the name of an installed distribution.",
+            help="A folder, zip, wheel, tar, sdist or npm package, or the name of an installed distribution.",
             show_default=False,
         ),
     ],
@@ -30,7 +30,7 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
         typer.Option(
             "--type",
             callback=_assessed,
-            help="Skill type; else the manifest's, else guessed.",
+            help="Skill type; else the manifest's, else guessed from what is inside.",
             show_default=False,
         ),
     ] = None,

@@ -61,14 +61,14 @@ def unpack(data: bytes, *, expanded: int, file_size: int, entries: int) -> Itera
         ArchiveTooLargeError: over a bound.
         ArchiveError: damaged, or holding anything but files and folders with plain relative names.
     """
-    raw = _Tar(entries * _TAR_OVERHEAD + _TAR_SLACK)
+    raw = BoundedTar(entries * _TAR_OVERHEAD + _TAR_SLACK)
     _inflate(data, raw, tar_bound(expanded, entries))
     yield from _files(raw, expanded, file_size, entries)
 
 
 def unpack_tar(data: bytes, *, expanded: int, file_size: int, entries: int) -> Iterator[tuple[str, bytes]]:
     """Yield the files of the tar `data`, which is not compressed, as `unpack` does."""
-    raw = _Tar(entries * _TAR_OVERHEAD + _TAR_SLACK)
+    raw = BoundedTar(entries * _TAR_OVERHEAD + _TAR_SLACK)
     raw.write(data)
     raw.seek(0)
     yield from _files(raw, expanded, file_size, entries)
@@ -79,7 +79,7 @@ def tar_bound(expanded: int, entries: int) -> int:
     return expanded + entries * _TAR_OVERHEAD + _TAR_SLACK
 
 
-def _files(raw: "_Tar", expanded: int, file_size: int, entries: int) -> Iterator[tuple[str, bytes]]:
+def _files(raw: "BoundedTar", expanded: int, file_size: int, entries: int) -> Iterator[tuple[str, bytes]]:
     seen: set[str] = set()
     folders: set[str] = set()
     total = 0
@@ -109,7 +109,7 @@ def _files(raw: "_Tar", expanded: int, file_size: int, entries: int) -> Iterator
         raise ArchiveError(f"`{printable(min(both))}` is both a file and a folder")
 
 
-class _Tar(io.BytesIO):
+class BoundedTar(io.BytesIO):
     """A tar in memory whose headers are read only so far: what stands between files is dear for its size.
 
     Args:
@@ -144,7 +144,7 @@ class _Tar(io.BytesIO):
         return found
 
 
-def _members(raw: _Tar, entries: int) -> Iterator[Entry]:
+def _members(raw: BoundedTar, entries: int) -> Iterator[Entry]:
     plain = plain_files(raw.getvalue(), entries)
     for count, entry in enumerate(_entries(raw) if plain is None else plain, start=1):
         if count > entries:
@@ -152,7 +152,7 @@ def _members(raw: _Tar, entries: int) -> Iterator[Entry]:
         yield entry
 
 
-def _entries(raw: _Tar) -> Iterator[Entry]:
+def _entries(raw: BoundedTar) -> Iterator[Entry]:
     with tarfile.open(fileobj=raw, mode="r:") as tar:
         for member in tar:
             if len(tar.pax_headers) > limits.MAX_TAR_GLOBALS:

@@ -95,7 +95,16 @@ def _named(collection: Collection) -> dict[str, Candidate]:
             named[name] = candidate
             if name != candidate.name:
                 collection.notes.append(f"one name was normalised: `{printable(name)}`")
+    _note_cases(collection, named)
     return named
+
+
+def _note_cases(collection: Collection, named: Iterable[str]) -> None:
+    """Note names that are one where a file system does not tell upper from lower case: both stay."""
+    first: dict[str, str] = {}
+    for name in named:
+        if (other := first.setdefault(name.casefold(), name)) != name:
+            collection.notes.append(f"`{printable(other)}` and `{printable(name)}` differ in case only")
 
 
 def _without_clashes(collection: Collection, named: Mapping[str, Candidate]) -> list[str]:

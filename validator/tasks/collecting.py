@@ -1,4 +1,4 @@
-"""What can be packed: a folder, a wheel, an sdist, an installed distribution. Each is read without trusting it."""
+"""What can be packed that is here: a folder, an archive, an installed distribution. None of it is trusted."""
 
 import importlib.metadata
 import os
@@ -15,14 +15,28 @@ from typing import Final, NamedTuple
 from validator.protocol import limits
 from validator.protocol.text import printable
 from validator.tasks.folder import label, read_bounded
-from validator.tasks.sdists import read_sdist
+from validator.tasks.sdists import common_folder, read_sdist
 from validator.tasks.source import TaskError
 
 MAX_CANDIDATES: Final = 200_000
 MAX_WHEEL: Final = 1024 * limits.MIB  # bytes on disk; it is never read whole
 _WHEELS = (".whl", ".zip")
-_SDISTS = (".tar.gz", ".tgz")
-_LEFT_OUT_FOLDERS = frozenset({"__pycache__", ".git", ".hg", ".svn"})
+_TARS = (".tar.gz", ".tgz", ".tar")
+# What a tool put there, or another distribution: package.json and pyproject.toml name what a skill needs.
+_LEFT_OUT_FOLDERS = frozenset(
+    [
+        "__pycache__",
+        ".git",
+        ".hg",
+        ".svn",
+        "node_modules",
+        ".venv",
+        ".tox",
+        ".mypy_cache",
+        ".ruff_cache",
+        ".pytest_cache",
+    ]
+)
 # A task's own parts, truth among them, and what is secret by its name must never travel to miners.
 _SECRET_NAMES = frozenset({"task.json", "bundle.tar.gz", "truth.json", ".env", "id_rsa", "id_ed25519"})
 _LEFT_OUT_ENDINGS = (".pyc", ".pyo")
@@ -76,8 +90,9 @@ def collected(what: str | Path) -> Iterator[Collection]:
     """Give what is to be packed; its files can be read inside the `with` only.
 
     Args:
-        what: a folder, a wheel (or other zip), an sdist (or other .tar.gz), or the name of an installed distribution. A
-            path that exists wins over a distribution of that name.
+        what: a folder, a wheel or other zip, an sdist, npm package or other tar (`.tar`, `.tar.gz`, `.tgz`), or the
+            name of an installed distribution. A path that exists wins over a distribution of that name. A folder that
+            holds everything in an archive is left off, but for wheels.
 
     Raises:
         TaskError: there is no such thing, or it is damaged or larger than anything that could be packed.
@@ -88,14 +103,14 @@ def collected(what: str | Path) -> Iterator[Collection]:
     if path.is_dir():
         yield _from_folder(path)
     elif path.is_file() and path.name.endswith(_WHEELS):
-        with _opened_wheel(path) as collection:
+        with _opened_zip(path) as collection:
             yield collection
-    elif path.is_file() and path.name.endswith(_SDISTS):
-        yield _from_sdist(path)
+    elif path.is_file() and path.name.endswith(_TARS):
+        yield _from_tar(path)
     elif isinstance(what, str) and not path.exists():
         yield _from_distribution(what)
     else:
-        raise TaskError(f"`{label(path)}` is no folder, wheel, sdist or installed distribution")
+        raise TaskError(f"`{label(path)}` is no folder, zip, wheel, tar, sdist or installed distribution")
 
 
 def _from_folder(root: Path) -> Collection:
@@ -135,7 +150,7 @@ def _take(collection: Collection, waiting: list[PurePosixPath], folder: PurePosi
 
 
 @contextmanager
-def _opened_wheel(path: Path) -> Iterator[Collection]:
+def _opened_zip(path: Path) -> Iterator[Collection]:
     size = path.stat().st_size
     if size > MAX_WHEEL:
         raise TaskError(f"`{label(path)}` is larger than {MAX_WHEEL} bytes")
@@ -147,6 +162,9 @@ def _opened_wheel(path: Path) -> Iterator[Collection]:
             collection = Collection(printable(path.name))
             for member in members:
                 _take_member(collection, archive, member)
+            if not path.name.endswith(".whl"):
+                top = len(common_folder(candidate.name for candidate in collection.files))
+                collection.files = [candidate._replace(name=candidate.name[top:]) for candidate in collection.files]
             yield collection
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise TaskError(f"`{label(path)}` is no zip that can be read: {printable(str(error))}") from None
@@ -177,7 +195,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
         raise TaskError(f"`{printable(member.filename)}` cannot be read: {printable(str(error))}") from None
 
 
-def _from_sdist(path: Path) -> Collection:
+def _from_tar(path: Path) -> Collection:
     collection = Collection(printable(path.name))
     for name, content in read_sdist(path, collection.leave_out):
         if name.endswith(_LEFT_OUT_ENDINGS):

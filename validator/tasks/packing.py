@@ -1,5 +1,6 @@
 """Making a task from what is there: a folder, a wheel, an sdist, an installed distribution (`validator tasks pack`)."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,11 @@ from validator.tasks.admission import admit, squeeze
 from validator.tasks.checks import sourced_task
 from validator.tasks.collecting import Collection, collected
 from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, label, read_bounded
-from validator.tasks.layout import MANIFEST, REQUIREMENTS, completed, guess_skill_type, marker_file, requirements
+from validator.tasks.guessing import Guess, guess_skill_type
+from validator.tasks.layout import MANIFEST, REQUIREMENTS, completed, marker_file, requirements
 from validator.tasks.source import SourcedTask, TaskError
+
+_WITH_REQUIREMENTS = frozenset({SkillType.EXECUTABLE_PYTHON, SkillType.MCP_SERVER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +53,13 @@ class Packed:
     Attributes:
         task: checked like any other.
         files: number of files in its bundle.
+        reason: what says that it is of its skill type, in one line.
         notes: one line for everything that was left out or added.
     """
 
     task: SourcedTask
     files: int
+    reason: str
     notes: tuple[str, ...]
 
 
@@ -87,9 +93,7 @@ def pack_task(what: str | Path, options: PackOptions | None = None) -> Packed:
         files = admit(collection)
     if not files:
         raise TaskError(f"`{collection.name}` holds nothing that can be packed")
-    skill_type = chosen.skill_type or guess_skill_type(files)
-    if skill_type is None:
-        raise TaskError(f"`{collection.name}` could be anything: name its skill type")
+    skill_type, reason = _skill_type(files, chosen, collection)
     added = _complete(files, skill_type, collection)
     files, bundle = squeeze(files, added, collection)
     marked = chosen.canary or marker_file(files, skill_type)
@@ -103,7 +107,7 @@ def pack_task(what: str | Path, options: PackOptions | None = None) -> Packed:
         truth=truth,
         canary=None if marked is None else CanarySpec(marked),
     )
-    return Packed(sourced_task(task, bundle), len(files), tuple(collection.notes))
+    return Packed(sourced_task(task, bundle), len(files), reason, tuple(collection.notes))
 
 
 def write_task(task: SourcedTask, out: Path) -> None:
@@ -130,9 +134,18 @@ def _new(file: Path) -> AbstractContextManager[BinaryIO]:
     return new_file(file, mode=None, replace=True)
 
 
+def _skill_type(files: Mapping[str, bytes], options: PackOptions, collection: Collection) -> Guess:
+    if options.skill_type is not None:
+        return Guess(options.skill_type, "it was named")
+    guess = guess_skill_type(files)
+    if guess is None:
+        raise TaskError(f"`{collection.name}` could be anything: name its skill type (--type)")
+    return guess
+
+
 def _complete(files: dict[str, bytes], skill_type: SkillType, collection: Collection) -> list[str]:
     """Add the files that the layout asks for and that can be made; return their names."""
-    wanted = requirements(files) if skill_type is SkillType.EXECUTABLE_PYTHON else None
+    wanted = requirements(files) if skill_type in _WITH_REQUIREMENTS else None
     if wanted is not None and REQUIREMENTS not in files:
         files[REQUIREMENTS] = wanted
         collection.notes.append(f"added {REQUIREMENTS} from the distribution's metadata")
