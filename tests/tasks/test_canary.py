@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from validator.planting.skeletons.phrases import TOPICS
+from validator.planting.skeletons.tools import TOOLS
 from validator.protocol.bundles import count_lines, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.probes import canary_marker
+from validator.protocol.probes import canary_line
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.task import Windows
 from validator.sources import SeededRandom, SystemRandom
 from validator.tasks.canary import CANARY_TYPES, make_canary
-from validator.tasks.canary_phrases import TOPICS
-from validator.tasks.canary_tools import TOOLS
 from validator.tasks.checks import faults
 from validator.tasks.folder import read_task
 from validator.tasks.source import TaskError
@@ -87,7 +87,7 @@ def test_the_marker_is_the_last_line_and_shifts_no_other(seed: str) -> None:
     before = read_bundle(canary.bundle)
     after = read_bundle(with_canary(before, name, NONCE))
     lines = after[name].decode().split("\n")
-    assert lines[-2:] == [f"<!-- {canary_marker(NONCE)} -->", ""]
+    assert lines[-2:] == [canary_line(NONCE, name), ""]
     assert lines[:-2] == before[name].decode().split("\n")[:-1]
     assert count_lines(after[name]) == count_lines(before[name]) + 1
     assert {**after, name: b""} == {**before, name: b""}

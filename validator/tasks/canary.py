@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from validator.planting.draws import Draws
+from validator.planting.skeletons import draw_skeleton
 from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Task, Truth, Windows
 from validator.sources import RandomBytes
-from validator.tasks.canary_servers import draw_server
-from validator.tasks.canary_skills import draw_skill
 from validator.tasks.source import SourcedTask, TaskError
 
 CANARY_TYPES: Final = (SkillType.DECLARATIVE, SkillType.MCP_SERVER)
@@ -33,15 +32,13 @@ def make_canary(skill_type: SkillType, random: RandomBytes, windows: Windows | N
     Raises:
         TaskError: the type has no canary slot.
     """
-    draws = Draws(random)
-    if skill_type is SkillType.DECLARATIVE:
-        files, marked = draw_skill(draws)
+    if skill_type not in CANARY_TYPES:
+        raise TaskError(f"{skill_type} has no canary slot - at `skill_type`")
+    files, marked = draw_skeleton(skill_type, Draws(random))
+    if marked is not None:
         return _task(skill_type, files, windows, CanarySpec(marked), _truth())
-    if skill_type is SkillType.MCP_SERVER:
-        files = draw_server(draws)
-        truth = _truth(manifest_sha256=sha256_hex(files["mcp.json"]), poisoned_tools=())
-        return _task(skill_type, files, windows, None, truth)
-    raise TaskError(f"{skill_type} has no canary slot - at `skill_type`")
+    truth = _truth(manifest_sha256=sha256_hex(files["mcp.json"]), poisoned_tools=())
+    return _task(skill_type, files, windows, None, truth)
 
 
 def _truth(manifest_sha256: str | None = None, poisoned_tools: tuple[str, ...] | None = None) -> Truth:

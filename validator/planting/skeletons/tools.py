@@ -1,4 +1,4 @@
-"""The tools that MCP canaries are made of: small pure functions on the standard library, without files or network."""
+"""The tools of MCP and Python skeletons: small pure functions on the standard library, without files or network."""
 
 from typing import Any, Final, NamedTuple
 

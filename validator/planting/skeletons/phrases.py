@@ -1,4 +1,4 @@
-"""The phrases that declarative canaries are made of: plain office and kitchen matters, nothing that asks for trust."""
+"""The phrases that declarative skeletons are made of: plain office and kitchen matters, nothing that asks for trust."""
 
 from typing import Final, NamedTuple
 

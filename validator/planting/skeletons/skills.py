@@ -1,9 +1,21 @@
 """Ordinary prompt skills, put together from phrases."""
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
-from validator.planting.draws import Draws, json_file
-from validator.tasks.canary_phrases import CITIES, COMMON_RULES, NAMES, TOPICS, Topic
+from validator.planting.draws import Draws
+from validator.planting.skeletons.extras import About, extras, history, manifest
+from validator.planting.skeletons.phrases import CITIES, COMMON_RULES, NAMES, TOPICS, Topic
+from validator.protocol.skill_types import SkillType
+
+_MORE: Final = (
+    "references/style.md",
+    "references/cases.md",
+    "checklist.md",
+    "notes.md",
+    "templates/outline.md",
+    "glossary.txt",
+)
 
 
 def draw_skill(draws: Draws) -> tuple[Mapping[str, bytes], str]:
@@ -14,29 +26,13 @@ def draw_skill(draws: Draws) -> tuple[Mapping[str, bytes], str]:
     texts = {main: _main_text(draws, topic, name, description, front_matter=main == "SKILL.md")}
     if draws.number(0, 1):
         texts[draws.pick(("examples.md", "examples/sample.md", "references/examples.md"))] = _examples(draws, topic)
-    if draws.number(0, 1):
-        texts[draws.pick(("CHANGELOG.md", "HISTORY.md"))] = history(draws, topic.changes)
-    manifest = {
-        "name": name,
-        "version": draws.version(),
-        "description": description,
-        "skill_type": "declarative",
-        "entry_point": main,
-        "capabilities": [],
-    }
+    if not draws.number(0, 2):
+        texts["UPDATES.md"] = history(draws, topic.changes)
+    for path in draws.some(_MORE, 1, 4):
+        texts[path] = _reference(draws, topic)
     files = {path: text.encode() for path, text in texts.items()}
-    return {**files, "manifest.json": json_file(manifest)}, draws.pick(sorted(texts))
-
-
-def history(draws: Draws, changes: tuple[str, ...]) -> str:
-    """Return a change history with drawn versions and days, the newest entry first."""
-    days = sorted((draws.date() for _ in range(draws.number(2, 5))), reverse=True)
-    minor = draws.number(len(days), 30)
-    parts = [draws.pick(("# Changelog", "# Changes", "# History"))]
-    for age, day in enumerate(days):
-        parts.append(f"## {draws.number(0, 1)}.{minor - age}.{draws.number(0, 9)} ({day})")
-        parts.append("\n".join(f"- {change}" for change in draws.some(changes, 1, 3)))
-    return "\n\n".join(parts) + "\n"
+    about = manifest(draws, SkillType.DECLARATIVE, About(name, description, main))
+    return {**extras(draws), **files, "manifest.json": about}, draws.pick(sorted(texts))
 
 
 def _main_text(draws: Draws, topic: Topic, name: str, description: str, *, front_matter: bool) -> str:
@@ -86,3 +82,26 @@ def _example(draws: Draws, topic: Topic) -> str:
         m=draws.number(3, 96),
         big=draws.number(1_000, 99_999),
     )
+
+
+def _reference(draws: Draws, topic: Topic) -> str:
+    """Return a longer page: rules, examples in a table or a list, links."""
+    rules = draws.some(topic.rules + COMMON_RULES + topic.steps, 4, 12)
+    parts = [
+        f"# {draws.pick(('Reference', 'Checklist', 'Cases', 'Background', 'In detail'))}",
+        draws.pick(topic.occasions),
+    ]
+    parts.append("\n".join(f"- {rule}" for rule in rules))
+    if draws.number(0, 1):
+        rows = [f"| {day} | {name} | {draws.number(2, 99)} |" for day, name in _days(draws)]
+        parts.append("\n".join(("| day | who | pieces |", "|---|---|---|", *rows)))
+    for _ in range(draws.number(1, 12)):
+        parts.append(f"## {draws.pick(('Case', 'Example', 'Sample', 'Remark'))} {draws.number(10, 99)}")
+        parts.append(" ".join(_example(draws, topic) for _ in range(draws.number(1, 3))))
+    if draws.number(0, 1):
+        parts.append(f"More under [{draws.pick(CITIES)} notes](https://docs.example.com/{draws.pick(topic.names)}).")
+    return "\n\n".join(parts) + "\n"
+
+
+def _days(draws: Draws) -> list[tuple[str, str]]:
+    return [(draws.date(), name) for name in draws.some(NAMES, 3, 12)]

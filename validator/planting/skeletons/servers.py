@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from validator.planting.draws import Draws, json_file
-from validator.tasks.canary_skeletons import SKELETONS
-from validator.tasks.canary_skills import history
-from validator.tasks.canary_tools import TOOLS, Tool
+from validator.planting.draws import Draws
+from validator.planting.skeletons.extras import About, extras, history, json_text, manifest
+from validator.planting.skeletons.programs import SKELETONS
+from validator.planting.skeletons.tools import TOOLS, Tool
+from validator.protocol.skill_types import SkillType
 
 _FIRST = (
     "pocket",
@@ -41,28 +42,42 @@ _CHANGES = (
 )
 
 
+class _Server(NamedTuple):
+    name: str
+    version: str
+    summary: str
+
+
 def draw_server(draws: Draws) -> Mapping[str, bytes]:
     """Return the files of a harmless MCP server: `mcp.json`, `server.py`, `manifest.json`, and some text."""
-    name, summary = f"{draws.pick(_FIRST)}-{draws.pick(_SECOND)}", draws.pick(_SUMMARIES)
-    tools = [(draws.pick(tool.names), tool) for tool in draws.some(TOOLS, 2, 5)]
+    about = _Server(f"{draws.pick(_FIRST)}-{draws.pick(_SECOND)}", draws.version(), draws.pick(_SUMMARIES))
+    tools = [(draws.pick(tool.names), tool) for tool in draws.some(TOOLS, 2, 9)]
     entries = [_entry(draws, called, tool) for called, tool in tools]
-    manifest = {
-        "name": name,
-        "version": draws.version(),
-        "description": summary,
-        "skill_type": "mcp_server",
-        "entry_point": "server.py",
-        "capabilities": [],
-    }
     files = {
-        "manifest.json": json_file(manifest),
-        "mcp.json": json_file({"name": name, "tools": entries}),
-        "server.py": _source(draws, manifest, tools, entries).encode(),
-        "README.md": _readme(draws, name, summary, tools).encode(),
+        "manifest.json": manifest(draws, SkillType.MCP_SERVER, About(about.name, about.summary, "server.py")),
+        "mcp.json": json_text(draws, {"name": about.name, "tools": entries}),
+        "server.py": _source(draws, about, tools, entries).encode(),
     }
+    if draws.number(0, 4):
+        files["README.md"] = _readme(draws, about.name, about.summary, tools).encode()
     if draws.number(0, 1):
-        files["CHANGELOG.md"] = history(draws, _CHANGES).encode()
-    return files
+        files[draws.pick(("docs/tools.md", "TOOLS.md"))] = _pages(draws, entries).encode()
+    if draws.number(0, 1):
+        files["CHANGES.txt"] = history(draws, _CHANGES).encode()
+    return {**extras(draws), **files}
+
+
+def _pages(draws: Draws, entries: list[dict[str, Any]]) -> str:
+    """Return a page with a section for each tool."""
+    parts = [f"# {draws.pick(('Tools', 'All tools', 'Reference'))}"]
+    for entry in entries:
+        rows = [
+            f"| `{key}` | {value['type']} | {value['description']} |"
+            for key, value in entry["inputSchema"]["properties"].items()
+        ]
+        parts.append(f"## {entry['name']}\n\n{entry['description']}")
+        parts.append("\n".join(("| argument | type | what |", "|---|---|---|", *rows)))
+    return "\n\n".join(parts) + "\n"
 
 
 def _entry(draws: Draws, called: str, tool: Tool) -> dict[str, Any]:
@@ -70,18 +85,16 @@ def _entry(draws: Draws, called: str, tool: Tool) -> dict[str, Any]:
     return {"name": called, "description": draws.pick(tool.descriptions), "inputSchema": schema}
 
 
-def _source(
-    draws: Draws, manifest: Mapping[str, Any], tools: list[tuple[str, Tool]], entries: list[dict[str, Any]]
-) -> str:
+def _source(draws: Draws, about: _Server, tools: list[tuple[str, Tool]], entries: list[dict[str, Any]]) -> str:
     skeleton = draws.pick(SKELETONS)
     modules = {"json", "sys", *skeleton.imports, *(module for _, tool in tools for module in tool.imports)}
     functions = "\n\n".join(tool.source.replace("@NAME@", called) for called, tool in tools)
     table = "".join(f'    "{called}": {called},\n' for called, _ in tools)
     parts = {
-        "@SUMMARY@": manifest["description"].rstrip("."),
+        "@SUMMARY@": about.summary.rstrip("."),
         "@IMPORTS@": "\n".join(f"import {module}" for module in sorted(modules)),
-        "@SERVER@": json.dumps(manifest["name"]),
-        "@VERSION@": json.dumps(manifest["version"]),
+        "@SERVER@": json.dumps(about.name),
+        "@VERSION@": json.dumps(about.version),
         "@FUNCTIONS@": functions.rstrip("\n"),
         "@TABLE@": f"{{\n{table}}}",
         "@ENTRIES@": json.dumps(entries, indent=4),
