@@ -118,6 +118,11 @@ TASKS: Final = Group(
     "Tasks: bundles with what is known of them, and workflows.",
     [
         Lazy("pack", "Make a task from files that are there: task.json and bundle.tar.gz.", "validator.cli.tasks:pack"),
+        Lazy(
+            "seed",
+            "Plant known faults in benign bundles, and write tasks whose truth names all of them.",
+            "validator.cli.task_seed:seed",
+        ),
         Lazy("check", "Check tasks: one line per problem.", "validator.cli.tasks:check"),
         Lazy(
             "retire",

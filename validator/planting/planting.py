@@ -28,6 +28,11 @@ class Fault(NamedTuple):
     plant: Plant
 
     @property
+    def kind(self) -> str:
+        """What it is called in a truth."""
+        return f"{self.shape.family}/{self.shape.name}"
+
+    @property
     def place(self) -> str:
         """The evidence of it."""
         return self.plant.path if self.plant.line is None else f"{self.plant.path}#L{self.plant.line}"
@@ -84,7 +89,7 @@ def plant(
         if planted is not None:
             bed.take(shape, planted)
     faults = tuple(sorted(bed.faults, key=lambda fault: (fault.plant.path, fault.plant.line or 0)))
-    known = [(f"{fault.shape.family}/{fault.shape.name}", fault.place, fault.plant) for fault in faults]
+    known = [(fault.kind, fault.place, fault.plant) for fault in faults]
     return Planted(bed.files, faults, number, truth_of(bed.files, skill_type, known))
 
 

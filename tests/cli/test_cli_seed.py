@@ -1,0 +1,177 @@
+"""`validator tasks seed`, as a user would, on good and on hostile input."""
+
+import gzip
+import json
+import os
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_store import answered, called, validator
+
+from validator.planting.shapes import SHAPES
+from validator.protocol.archives import pack
+from validator.tasks.folder import read_task
+
+TEXT = "# Greet\n\nSay hello.\n\nThen say it again, in a friendly voice.\n\nDo it well.\n\nThat is all.\n"
+KINDS = {f"{shape.family}/{shape.name}" for shape in SHAPES}
+
+
+def skill(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "SKILL.md").write_text(TEXT)
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes | None]:
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+def test_seeded_tasks_check_and_are_told(tmp_path: Path) -> None:
+    skill(tmp_path / "greeter")
+    done = validator("tasks", "seed", "greeter", "--output", "out", "--seed", "word", "--count", "3", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    checked = called("tasks", "check", "out", cwd=tmp_path)
+    assert (checked.returncode, checked.stdout) == (0, "3 tasks, 0 problems\n")
+    for folder in sorted((tmp_path / "out").iterdir()):
+        task = read_task(folder).task
+        assert task.truth is not None
+        assert task.truth.findings is not None
+        assert f"{Path('out') / folder.name}: declarative, " in done.stdout
+        for finding in task.truth.findings or ():
+            assert finding.kind in KINDS
+            assert f"{folder.name}  {finding.kind}" in done.stdout
+            assert f"{finding.severity}  " in done.stdout
+
+
+def test_the_same_word_gives_the_same_bytes_and_nothing_is_written_over(tmp_path: Path) -> None:
+    skill(tmp_path / "greeter")
+    line = ["tasks", "seed", "greeter", "--seed", "word", "--count", "2"]
+    first = answered(*line, "--output", "a", "--json", cwd=tmp_path)
+    second = answered(*line, "--output", "b", "--json", cwd=tmp_path)
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+    assert [task | {"path": ""} for task in first["tasks"]] == [task | {"path": ""} for task in second["tasks"]]
+    assert first["notes"] == {"greeter": ["added manifest.json"]}
+    told = json.loads((tmp_path / first["tasks"][0]["path"] / "task.json").read_text())["truth"]
+    for said, known in zip(first["tasks"][0]["findings"], told["findings"], strict=True):
+        assert {key: said[key] for key in ("kind", "category", "severity", "evidence_ref")} == {
+            key: known[key] for key in ("kind", "category", "severity", "evidence_ref")
+        }
+    before = contents(tmp_path)
+    again = called(*line, "--output", "a", cwd=tmp_path)
+    assert again.returncode == 2
+    assert "is there already" in again.stderr
+    assert contents(tmp_path) == before
+
+
+def test_a_word_is_drawn_where_none_is_given(tmp_path: Path) -> None:
+    skill(tmp_path / "greeter")
+    words = [answered("tasks", "seed", "greeter", "--output", out, "--json", cwd=tmp_path)["seed"] for out in "ab"]
+    assert len({*words}) == 2
+    assert all(len(word) == 32 for word in words)
+
+
+def empty(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
+def empty_bundle(path: Path) -> Path:
+    path = path.with_suffix(".tar.gz")
+    path.write_bytes(pack({}))
+    return path
+
+
+def huge(path: Path) -> Path:
+    path = path.with_suffix(".tar.gz")
+    with path.open("wb") as file:
+        file.truncate(200 * 1024 * 1024)
+    return path
+
+
+def bomb(path: Path) -> Path:
+    path = path.with_suffix(".tar.gz")
+    path.write_bytes(gzip.compress(bytes(64 * 1024 * 1024)))
+    return path
+
+
+def binary(path: Path) -> Path:
+    path.mkdir()
+    (path / "SKILL.md").write_bytes(bytes(range(256)) * 20)
+    return path
+
+
+def not_utf8(path: Path) -> Path:
+    path.mkdir()
+    (path / "SKILL.md").write_bytes("# Grüße\n\nSag hallo.\n".encode("latin-1"))
+    return path
+
+
+def badly_named(path: Path) -> Path:
+    path.mkdir()
+    (Path(os.fsdecode(os.fsencode(path) + b"/\xff\xfe.md"))).write_text(TEXT)
+    return path
+
+
+def linked(path: Path) -> Path:
+    path.mkdir()
+    (path / "SKILL.md").symlink_to("/etc/passwd")
+    (path / "more").symlink_to("/etc")
+    return path
+
+
+def linked_bundle(path: Path) -> Path:
+    path = path.with_suffix(".tar.gz")
+    with tarfile.open(path, "w:gz") as tar:
+        link = tarfile.TarInfo("SKILL.md")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(link)
+    return path
+
+
+def cut_short(path: Path) -> Path:
+    path = path.with_suffix(".tar.gz")
+    path.write_bytes(pack({"SKILL.md": TEXT.encode()})[:-20])
+    return path
+
+
+def device(path: Path) -> Path:
+    os.mkfifo(path)
+    return path
+
+
+def broken_task(path: Path) -> Path:
+    skill(path)
+    (path / "task.json").write_text("{}")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        (lambda path: path, "no folder, wheel"),
+        (empty, "holds nothing"),
+        (empty_bundle, "holds no file"),
+        (huge, "is larger than"),
+        (bomb, "expands beyond"),
+        (binary, "no place for any fault"),
+        (not_utf8, "no place for any fault"),
+        (badly_named, "holds nothing"),
+        (linked, "holds nothing"),
+        (linked_bundle, "neither a regular file"),
+        (cut_short, "cut short"),
+        (device, "no folder, wheel"),
+        (broken_task, "`bundle.tar.gz` cannot be read"),
+    ],
+)
+def test_bad_input_gets_one_line_and_leaves_nothing(tmp_path: Path, made: Callable[[Path], Path], why: str) -> None:
+    skill(tmp_path / "good")
+    bad = made(tmp_path / "bad")
+    before = sorted(tmp_path.iterdir())
+    done = called("tasks", "seed", "good", bad.name, "--output", "deep/out", "--seed", "x", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert why in done.stderr
+    assert "`bad" in done.stderr or "bundle.tar.gz" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == before

@@ -1,0 +1,147 @@
+"""Tasks with planted faults, from bases of every form."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from task_builders import SKILL, make_task, make_truth, write_task
+from toy_shapes import appending, shape
+
+from validator.planting.draws import Draws
+from validator.planting.shape import Family
+from validator.protocol.archives import pack
+from validator.protocol.bundles import read_bundle
+from validator.protocol.skill_types import SkillType
+from validator.protocol.sssa import Rule
+from validator.protocol.task import KnownFinding, Windows
+from validator.sources import SeededRandom
+from validator.tasks.bases import Base, base_of, read_bases
+from validator.tasks.check import check_folder
+from validator.tasks.folder import read_task
+from validator.tasks.seeding import Seeded, planted_task, seeded, write_seeded
+from validator.tasks.source import TaskError
+
+FAMILIES: tuple[Family, ...] = get_args(Family)
+SHAPES = [shape(f"{family}-shape", appending(family, "SKILL.md"), family=family) for family in FAMILIES]
+WINDOWS = Windows(primary=(0, 6), auditor=(0, 4))
+BASE = base_of(make_task(SKILL, canary="SKILL.md", windows=WINDOWS), "greet")
+
+
+def drawn(seed: str) -> Draws:
+    return Draws(SeededRandom(seed))
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_seeded_task_differs_from_its_base_by_its_faults_alone() -> None:
+    task, planted = planted_task(BASE, drawn("a"), SHAPES, "curated", wanted=5)
+    assert (task.task.task_version, task.task.windows, task.task.provenance) == ("1.1", WINDOWS, "curated")
+    assert task.task.canary is not None
+    assert task.task.canary.file == "SKILL.md"
+    assert task.task.truth == planted.truth
+    assert len(planted.truth.findings or ()) == 5
+    files = read_bundle(task.bundle)
+    assert [line for line in files["SKILL.md"].decode().splitlines() if line not in FAMILIES] == SKILL[
+        "SKILL.md"
+    ].decode().splitlines()
+
+
+def test_a_twin_without_a_fault_keeps_what_is_known_of_its_base() -> None:
+    rule = Rule("network", "deny", "*")
+    known = base_of(make_task(truth=make_truth(policy_rules=(rule,), shell_commands=("ls",))), "known")
+    task, _ = planted_task(known, drawn("a"), SHAPES, "curated", wanted=0)
+    truth = task.task.truth
+    assert truth is not None
+    assert (truth.verdict, truth.policy_rules, truth.shell_commands) == ("ALLOW", (rule,), ("ls",))
+    assert task.bundle == make_task().bundle
+    faulty, _ = planted_task(known, drawn("a"), SHAPES, "curated", wanted=1)
+    assert faulty.task.truth is not None
+    assert faulty.task.truth.policy_rules is None
+
+
+def test_the_same_seed_gives_the_same_tasks_and_no_bundle_twice() -> None:
+    made = list(seeded(BASE, "word", 20, SHAPES))
+    assert made == list(seeded(BASE, "word", 20, SHAPES))
+    assert len({one.task.task.bundle_sha256 for one in made}) == 20
+    assert len({one.name for one in made}) == 20
+    assert sum(not one.planted.faults for one in made) == 1
+    assert list(seeded(BASE, "other", 2, SHAPES)) != made[:2]
+
+
+def test_a_base_with_few_places_gives_few_tasks() -> None:
+    made = list(seeded(BASE, "word", 12, [shape("only", appending("x", "SKILL.md"))]))
+    assert 3 <= len(made) < 12
+
+
+def test_a_base_without_a_place_is_refused() -> None:
+    with pytest.raises(TaskError, match="`greet` has no place"):
+        planted_task(BASE, drawn("a"), [shape("nowhere", appending("x", "absent.md"))], "curated", wanted=8)
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [
+        make_truth(verdict="REVIEW"),
+        make_truth(injections=("SKILL.md",)),
+        make_truth(poisoned_tools=("x",)),
+        make_truth(findings=(KnownFinding("other", "low", "SKILL.md", (), "", "by/hand"),)),
+    ],
+)
+def test_what_is_known_to_be_at_fault_is_no_base(truth: object) -> None:
+    with pytest.raises(TaskError, match="`bad` is no benign task"):
+        base_of(make_task(truth=truth), "bad")  # type: ignore[arg-type]
+
+
+def bases(tmp_path: Path) -> Iterator[tuple[Path, int]]:
+    """Yield everything that bases are read from, and how many each holds."""
+    task = make_task(canary="SKILL.md")
+    yield write_task(tmp_path / "one", task), 1
+    yield write_task(tmp_path / "many" / "a" / "b", task).parent.parent, 1
+    archive = tmp_path / "task.tgz"
+    archive.write_bytes(pack(everything(tmp_path / "one")))
+    yield archive, 1
+    bundle = tmp_path / "bundles" / "greet.tar.gz"
+    bundle.parent.mkdir()
+    bundle.write_bytes(task.bundle)
+    yield bundle, 1
+    skill = tmp_path / "skill"
+    skill.mkdir()
+    for name, content in SKILL.items():
+        (skill / name).write_bytes(content)
+    yield skill, 1
+
+
+def test_bases_are_read_from_tasks_bundles_and_skills(tmp_path: Path) -> None:
+    for path, count in bases(tmp_path):
+        found = list(read_bases(path))
+        assert len(found) == count
+        assert [(one.files, one.skill_type, one.marked) for one in found] == [
+            (SKILL, SkillType.DECLARATIVE, "SKILL.md")
+        ] * count, path
+
+
+def test_tasks_are_written_and_check(tmp_path: Path) -> None:
+    made = list(write_seeded(seeded(BASE, "word", 3, SHAPES), tmp_path / "new" / "tasks"))
+    assert check_folder(tmp_path / "new") == []
+    assert [read_task(tmp_path / "new" / "tasks" / one.name) for one in made] == [one.task for one in made]
+    before = everything(tmp_path)
+    with pytest.raises(TaskError, match="is there already"):
+        list(write_seeded(seeded(BASE, "word", 3, SHAPES), tmp_path / "new" / "tasks"))
+    assert everything(tmp_path) == before
+
+
+def test_what_fails_on_the_way_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "mine.txt").write_text("mine")
+
+    def failing(base: Base) -> Iterator[Seeded]:
+        yield from seeded(base, "word", 3, SHAPES)
+        raise TaskError("no more")
+
+    for out in (tmp_path / "deep" / "er", tmp_path / "kept"):
+        with pytest.raises(TaskError, match="no more"):
+            list(write_seeded(failing(BASE), out))
+    assert [path.name for path in sorted(tmp_path.rglob("*"))] == ["kept", "mine.txt"]

@@ -1,0 +1,143 @@
+"""Tasks with planted faults, and with the truth about them, from benign bundles (SPEC 16, D-33)."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from validator.planting.draws import Draws
+from validator.planting.planting import Planted, plant
+from validator.planting.shape import Shape
+from validator.protocol.answer import CanarySpec
+from validator.protocol.archives import pack
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.skill_types import is_runtime
+from validator.protocol.task import Provenance, Task
+from validator.sources import SeededRandom
+from validator.tasks.bases import Base
+from validator.tasks.checks import sourced_task
+from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, label
+from validator.tasks.layout import marker_file
+from validator.tasks.packing import write_task
+from validator.tasks.source import SourcedTask, TaskError
+
+_MOST_TRIES: Final = 4  # for each task that is wanted: a bundle with few places gives the same one twice
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class Seeded(NamedTuple):
+    """A task that was made: its name, the task, and what was planted in it."""
+
+    name: str
+    base: str
+    task: SourcedTask
+    planted: Planted
+
+
+def planted_task(
+    base: Base, draws: Draws, shapes: Sequence[Shape], provenance: Provenance, wanted: int | None = None
+) -> tuple[SourcedTask, Planted]:
+    """Return a task of the base with planted faults; it differs from others of the base by the faults alone.
+
+    Args:
+        base: the benign bundle; windows and marker file are its own.
+        draws: decides how many faults, which and where.
+        shapes: those to plant of.
+        provenance: of the task.
+        wanted: how many faults; None to draw that as well.
+
+    Raises:
+        TaskError: what came out is no task that could be dispatched, or faults were drawn and none has a place.
+    """
+    planted = plant(base.files, base.skill_type, draws, shapes, wanted)
+    if planted.wanted and not planted.faults:
+        raise TaskError(f"`{base.name}` has no place for any fault of {base.skill_type}")
+    truth = planted.truth
+    if base.truth is not None and not planted.faults:
+        truth = msgspec.structs.replace(
+            truth, policy_rules=base.truth.policy_rules, shell_commands=base.truth.shell_commands
+        )
+    bundle = pack(planted.files)
+    marked = base.marked or (None if is_runtime(base.skill_type) else marker_file(planted.files, base.skill_type))
+    task = Task(
+        task_version="1.1",
+        skill_type=base.skill_type,
+        windows=base.windows,
+        bundle_sha256=sha256_hex(bundle),
+        provenance=provenance,
+        truth=truth,
+        canary=None if marked is None else CanarySpec(marked),
+    )
+    try:
+        return sourced_task(task, bundle), planted
+    except TaskError as error:
+        raise TaskError(f"`{base.name}`: {error.detail}") from None
+
+
+def seeded(base: Base, seed: str, count: int, shapes: Sequence[Shape]) -> Iterator[Seeded]:
+    """Yield up to `count` different tasks of a base, at most one of them without a fault: the same for the same seed.
+
+    There are fewer where the base has too few places for so many different ones.
+
+    Args:
+        base: the benign bundle.
+        seed: any text. Whoever knows it and the base can make the tasks again, and knows their truth.
+        count: how many tasks are wanted.
+        shapes: those to plant of.
+
+    Raises:
+        TaskError: see `planted_task`.
+    """
+    made: set[str] = set()
+    plain = _UNSAFE.sub("-", base.name)[:60].strip("-.") or "skill"
+    for attempt in range(_MOST_TRIES * count):
+        draws = Draws(SeededRandom(f"seed|{seed}|{base.skill_type}|{base.sha256}|{attempt}"))
+        task, planted = planted_task(base, draws, shapes, "curated")
+        if task.task.bundle_sha256 in made:
+            continue
+        made.add(task.task.bundle_sha256)
+        yield Seeded(f"{plain}-{base.sha256[:8]}-{len(made):03}", base.name, task, planted)
+        if len(made) == count:
+            return
+
+
+def write_seeded(tasks: Iterator[Seeded], out: Path) -> Iterator[Seeded]:
+    """Write each task to a folder of its own in `out`, and yield it; what ends it early takes all of them away again.
+
+    Raises:
+        TaskError: a folder is there already, or cannot be written.
+    """
+    with ExitStack() as undo:
+        _made(out, undo)
+        for task in tasks:
+            folder = out / task.name
+            if folder.exists() or folder.is_symlink():
+                raise TaskError(f"`{label(out)}/{task.name}` is there already: name another folder or another seed")
+            _made(folder, undo)
+            undo.callback(_remove, folder)
+            write_task(task.task, folder)
+            yield task
+        undo.pop_all()
+
+
+def _made(folder: Path, undo: ExitStack) -> None:
+    """Make a folder and note that it goes, once it is empty, where the whole fails."""
+    for missing in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
+        try:
+            missing.mkdir()
+        except OSError as error:
+            raise TaskError(f"`{label(missing)}` cannot be made: {error.strerror}") from None
+        undo.callback(_rmdir, missing)
+
+
+def _rmdir(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def _remove(folder: Path) -> None:
+    for name in (TASK_NAME, BUNDLE_NAME):
+        (folder / name).unlink(missing_ok=True)
