@@ -14,7 +14,8 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Truth, Windows
 from validator.protocol.text import printable
 from validator.tasks.folder import ARCHIVE_ENDINGS, BUNDLE_NAME, TASK_NAME, folders, label, read_bounded, read_task
-from validator.tasks.layout import guess_skill_type, marker_file
+from validator.tasks.guessing import guess_skill_type
+from validator.tasks.layout import marker_file
 from validator.tasks.packing import PackOptions, pack_task
 from validator.tasks.source import SourcedTask, TaskError
 
@@ -77,7 +78,7 @@ def read_bases(what: Path, skill_type: SkillType | None = None) -> Iterator[Base
         if not tasks:
             yield _packed(what, skill_type)
         return
-    if not what.name.endswith(ARCHIVE_ENDINGS):
+    if not (what.is_file() and what.name.endswith(ARCHIVE_ENDINGS)):
         yield _packed(what, skill_type)
         return
     data = read_bounded(what, _LARGEST_ARCHIVE)
@@ -95,12 +96,13 @@ def read_bases(what: Path, skill_type: SkillType | None = None) -> Iterator[Base
 
 
 def _packed(what: Path, skill_type: SkillType | None) -> Base:
-    packed = pack_task(what, PackOptions(skill_type=skill_type))
+    packed = pack_task(str(what), PackOptions(skill_type=skill_type))
     return base_of(packed.task, _name(what))._replace(notes=packed.notes)
 
 
 def _unpacked(name: str, data: bytes, files: Files, skill_type: SkillType | None) -> Base:
-    found = skill_type or guess_skill_type(files)
+    guess = guess_skill_type(files) if skill_type is None else None
+    found = guess.skill_type if guess is not None else skill_type
     if not files:
         raise TaskError(f"`{name}` holds no file")
     if found is None:
