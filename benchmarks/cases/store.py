@@ -5,6 +5,7 @@ from functools import partial
 from typing import Final
 
 from harness import Case
+from samples.marked import marked
 from samples.sized import sizes
 
 _KB: Final = 1_000
@@ -27,6 +28,10 @@ def cases() -> Iterator[Case]:
     yield _size("a round of 60 answers, 64 miners: all that is kept for good", "KB", kept_kb, floor_kb, what, "≤ 110")
     year = _YEAR * _KB / _GB
     yield _size("a year at a round per ten minutes", "GB", kept_kb * year, floor_kb * year, what, "≤ 6")
+    table, sent = marked().table / _KB, marked().sent / _KB
+    yield _size(
+        "a round of six real bundles, four with a marker: bundles", "KB", table, sent, "all that were sent", "≤ 2"
+    )
 
 
 def _size(  # noqa: PLR0913, PLR0917 - a case and its floor

@@ -30,22 +30,43 @@ class ArchiveTooLargeError(ArchiveError):
     """The archive is over a bound."""
 
 
-def pack(files: Mapping[str, bytes]) -> bytes:
-    """Return a gzip tar of `files`: names sorted, all times 0, so that equal content gives equal bytes."""
+def pack(files: Mapping[str, bytes], anew: tuple[str, int] | None = None) -> bytes:
+    """Return a gzip tar of `files`: names sorted, all times 0, so that equal content gives equal bytes.
+
+    Args:
+        files: contents by name.
+        anew: a file's name and a place in it: compression begins anew there, and again behind the file. Bundles that
+            differ in nothing but what stands in between have the same bytes around it, checksum excepted.
+    """
+    raw, begins = _tar_of(files)
     squeeze = zlib.compressobj(9, zlib.DEFLATED, _GZIP)
-    return squeeze.compress(pack_tar(files)) + squeeze.flush()
+    if anew is None:
+        return squeeze.compress(raw) + squeeze.flush()
+    name, place = anew
+    end = begins[name] + len(files[name])
+    end += -end % tarfile.BLOCKSIZE
+    pieces = (raw[: begins[name] + place], raw[begins[name] + place : end], raw[end:])
+    modes = (zlib.Z_FULL_FLUSH, zlib.Z_FULL_FLUSH, zlib.Z_FINISH)
+    return b"".join(squeeze.compress(piece) + squeeze.flush(mode) for piece, mode in zip(pieces, modes, strict=True))
 
 
 def pack_tar(files: Mapping[str, bytes]) -> bytes:
     """Return a tar of `files`: names sorted, all times 0, everything root's with mode 0644."""
+    return _tar_of(files)[0]
+
+
+def _tar_of(files: Mapping[str, bytes]) -> tuple[bytes, dict[str, int]]:
+    """Return the tar, and at which byte each file's content begins."""
     raw = io.BytesIO()
+    begins = {}
     with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for name in sorted(files):
             info = tarfile.TarInfo(name)
             info.size = len(files[name])
             info.mode = 0o644
             tar.addfile(info, io.BytesIO(files[name]))
-    return raw.getvalue()
+            begins[name] = raw.tell() - info.size - -info.size % tarfile.BLOCKSIZE
+    return raw.getvalue(), begins
 
 
 def unpack(data: bytes, *, expanded: int, file_size: int, entries: int) -> Iterator[tuple[str, bytes]]:

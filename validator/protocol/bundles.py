@@ -55,6 +55,8 @@ def evidence_resolves(ref: EvidenceRef, line_counts: Mapping[str, int]) -> bool:
 def with_canary(files: Mapping[str, bytes], path: str, nonce: str) -> bytes:
     """Return the bundle packed again with the nonce's marker as the last line of `path` (SPEC 5).
 
+    Compression begins anew at the marker and behind it, so that bundles with other markers have all other bytes alike.
+
     Raises:
         ArchiveError: the bundle has no such file.
     """
@@ -62,4 +64,5 @@ def with_canary(files: Mapping[str, bytes], path: str, nonce: str) -> bytes:
         raise ArchiveError(f"the canary's file `{path}` is not in the bundle")
     content = files[path]
     gap = b"" if not content or content.endswith(b"\n") else b"\n"
-    return pack({**files, path: content + gap + canary_line(nonce, path).encode() + b"\n"})
+    marked = content + gap + canary_line(nonce, path).encode() + b"\n"
+    return pack({**files, path: marked}, anew=(path, len(content)))

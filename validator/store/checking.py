@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import msgspec
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Column, Connection, Row, and_, func, or_, select
+from sqlalchemy import Column, ColumnElement, Connection, Row, and_, func, or_, select, true
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -68,12 +68,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class _Digested:
-    """A column of bytes and the column that names their sha256."""
+    """A column of bytes and the column that names their sha256; of some rows, where they are not all alike."""
 
     blob: Column[Any]
     sha256: Column[Any]
     key: Column[Any]
     read: Callable[[bytes], bytes]
+    rows: ColumnElement[bool] = field(default_factory=true)
 
 
 def _as_stored(blob: bytes) -> bytes:
@@ -86,7 +87,7 @@ _DIGESTED: Final[Sequence[_Digested]] = (
     _Digested(workflow_runs.c.document, workflow_runs.c.sha256, workflow_runs.c.sha256, expanded),
     _Digested(declarations.c.document, declarations.c.sha256, declarations.c.sha256, expanded),
     _Digested(weight_links.c.line, weight_links.c.sha256, weight_links.c.sequence, expanded),
-    _Digested(bundles.c.data, bundles.c.sha256, bundles.c.sha256, _as_stored),
+    _Digested(bundles.c.data, bundles.c.sha256, bundles.c.sha256, _as_stored, bundles.c.base_sha256.is_(None)),
     _Digested(salts.c.salt, salts.c.commitment, salts.c.id, _as_stored),
 )
 
@@ -159,11 +160,20 @@ async def _references(connection: AsyncConnection, check: Check) -> None:
 async def _digests(connection: AsyncConnection, check: Check) -> None:
     for one in _DIGESTED:
         statement = select(one.key.label("key"), one.blob.label("blob"), one.sha256.label("sha256"))
-        async for rows in _partitions(connection, statement.where(one.blob.is_not(None)).order_by(one.key)):
+        async for rows in _partitions(connection, statement.where(one.blob.is_not(None), one.rows).order_by(one.key)):
             check.looked += len(rows)
             for key in await asyncio.to_thread(list, _unlike(rows, one.read)):
                 check.fault(f"{one.blob.table.name}.{one.blob.name} of {key} is not what {one.sha256.name} names")
+    await _of_bundles(connection, check)
     await _of_rounds(connection, check)
+
+
+async def _of_bundles(connection: AsyncConnection, check: Check) -> None:
+    """Look at bundles that are stored as what differs from another."""
+    async for sha256, sound in Transaction(connection, Packing(threads=True)).bundles.beside_others():
+        check.looked += 1
+        if not sound:
+            check.fault(f"bundles.data of {sha256} is not what sha256 names beside its base")
 
 
 async def _of_rounds(connection: AsyncConnection, check: Check) -> None:

@@ -10,6 +10,7 @@ from validator.store.repositories.base import Repository
 from validator.store.tables import answers, bundles, reruns, rounds, tasks
 
 _UNENDED: Final = reruns.c.state.in_(("pending", "running"))
+_BASES: Final = select(bundles.c.base_sha256).where(bundles.c.base_sha256.is_not(None))
 _RUN_AGAIN: Final = select(reruns.c.round_id, reruns.c.task_id, reruns.c.hotkey).where(_UNENDED)
 
 
@@ -56,10 +57,10 @@ class Retention(Repository):
             .join(rounds, rounds.c.round_id == tasks.c.round_id)
             .where(or_(rounds.c.state == "open", of_answers))
         )
-        old = (
-            select(bundles.c.sha256)
-            .where(bundles.c.stored_at < before, bundles.c.sha256.not_in(in_use))
-            .order_by(bundles.c.stored_at)
-            .limit(limit)
-        )
-        return await self._changed(delete(bundles).where(bundles.c.sha256.in_(old)))
+        old = select(bundles.c.sha256).where(bundles.c.stored_at < before, bundles.c.sha256.not_in(in_use))
+        removed = 0
+        # One that others are stored beside goes after them.
+        for whole in (bundles.c.base_sha256.is_not(None), bundles.c.sha256.not_in(_BASES)):
+            some = old.where(whole).order_by(bundles.c.stored_at).limit(limit - removed)
+            removed += await self._changed(delete(bundles).where(bundles.c.sha256.in_(some)))
+        return removed
