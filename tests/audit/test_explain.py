@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
@@ -20,6 +21,7 @@ from validator.audit.explain import (
 )
 from validator.audit.explain.who import AmbiguousMinerError, NotAMinerError, find_hotkey
 from validator.audit.paid import UNMIXED, paid_now
+from validator.audit.views import FaultShare, fault_list
 from validator.kinds.assessment.explain.page import AssessmentExplanation
 from validator.kinds.workflow.explain.page import WorkflowExplanation
 from validator.protocol.reasons import Reason
@@ -46,11 +48,41 @@ async def test_every_number_is_the_one_that_was_scored(store: Store) -> None:
         await check_weights(tx, [one for one in explained if one.weights])
         with pytest.raises(NothingToExplainError, match="nobody known"):
             await explain_round(tx, LAST, HOTKEYS[12])
+        await check_faults(tx)
         validator = await explain_round(tx, LAST, "0")
     assert validator.miner.is_validator
     assert (validator.tasks, validator.weights) == ((), ())
     assert {other.why for other in validator.not_candidate} == {"it is the validator that ran the round"}
     assert world.posts > 0
+
+
+async def check_faults(tx: Transaction) -> None:
+    """What is listed of known faults is what the rounds tell one by one."""
+    listed = await fault_list(tx, 100)
+    found, known, answers, beside = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    for round_id in range(ASSORTED_ROUNDS):
+        for hotkey in HOTKEYS[:9]:
+            for task in (await explain_round(tx, round_id, hotkey)).tasks:
+                if isinstance(task, AssessmentExplanation) and task.faults is not None:
+                    assert task.skill_type == SkillType.EXECUTABLE_PYTHON
+                    answers[hotkey] += 1
+                    beside[hotkey] += task.faults.beside
+                    known.update(fault.kind for fault in task.faults.faults)
+                    found.update(fault.kind for fault in task.faults.faults if fault.found_at is not None)
+    assert {one.hotkey: (one.answers, one.beside) for one in listed.miners} == {
+        hotkey: (answers[hotkey], beside[hotkey]) for hotkey in answers
+    }
+    assert {kind: (share.found, share.known) for kind, share in listed.kinds.items()} == {
+        kind: (found[kind], known[kind]) for kind in known
+    }
+    assert (listed.rounds, listed.tasks) == (ASSORTED_ROUNDS, 2 * ASSORTED_ROUNDS)
+    by_hotkey = {one.hotkey: one for one in listed.miners}
+    first, third = by_hotkey[HOTKEYS[0]], by_hotkey[HOTKEYS[2]]
+    assert (first.total.found, first.beside) == (3 * first.answers, 0), "it finds three of the four"
+    assert first.families["secret"] == FaultShare(0, first.answers)
+    assert first.kinds["secret/token"] == FaultShare(0, first.answers)
+    assert (third.total.found, third.beside) == (2 * third.answers, third.answers), "it finds two, and says a rumour"
+    assert (await fault_list(tx, 1)).tasks == 2, "only the newest rounds"
 
 
 def check_numbers(outcome: RoundOutcome, explained: Iterable[RoundExplanation]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from cli_store import called, validator
-from explained import ASSORTED_ROUNDS, HOTKEYS
+from explained import ASSORTED_ROUNDS, FAULTS, HOTKEYS
 from explained_pages import EXAMPLES, GOLDEN, IN_JSON, MINERS, golden_json, make_store, with_example
 
 from validator.protocol.signatures import Signer
@@ -122,3 +122,16 @@ def test_the_command_as_users_start_it(configs: Configs, tmp_path: Path) -> None
     done = validator("explain", LAST, HOTKEYS[7], cwd=tmp_path, VALIDATOR_CONFIG=configs("assorted"), NO_COLOR="1")
     assert done.returncode == 0
     assert done.stdout == (GOLDEN / "excluded.txt").read_text(encoding="utf-8")
+
+
+def test_the_listing_says_who_found_which_known_faults(configs: Configs) -> None:
+    done = called("miners", "faults", "--config", configs("assorted"), COLUMNS="140")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(rf"{HOTKEYS[0]} +(\d+) +(\d+)/(\d+) +75% +\1/\1 +\1/\1 +0/\1 +\1/\1 +0\n", done.stdout)
+    assert "of 10 tasks in 5 settled rounds" in done.stdout
+    kinds = called("miners", "faults", "--kinds", "--rounds", "1", "--config", configs("assorted")).stdout
+    assert re.search(r"\nsecret/token +0 +(\d+) +0% +0\n(.*\n)*vulnerable_pin/python ", kinds), "hardest first"
+    listed = json.loads(called("miners", "faults", "--json", "--config", configs("assorted")).stdout)
+    assert set(listed["kinds"]) == {fault.kind for fault in FAULTS}
+    none = called("miners", "faults", "--config", configs("cohort")).stdout
+    assert none.startswith("no task of the last 6 settled rounds says what there is to find")

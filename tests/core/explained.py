@@ -25,7 +25,7 @@ from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.sssa import Analysis, Dependency, Finding, Policy, Rule, Signature, Verdict
 from validator.protocol.stalls import Stall
-from validator.protocol.task import Task, Truth, Windows
+from validator.protocol.task import KnownFinding, Task, Truth, Windows, version_for
 from validator.protocol.times import format_time
 from validator.rounds.prepare import Prepared
 from validator.rounds.settle import settle_round
@@ -51,6 +51,13 @@ RUMOUR = Finding("f4", "other", "low", "A \x1b[31mfeeling\u202e.", "a.py#L2", ()
 REQUESTS = Dependency("requests", "2.19.0", ("CVE-2018-18074",))
 URLLIB = Dependency("urllib3", "1.24", ())
 NET, RUN = Rule("network", "deny", "*"), Rule("process", "review", "/bin/sh")
+
+FAULTS: Final = (
+    KnownFinding("prompt_injection", "high", "docs/readme.md#L2", (), "", "injection/hidden-orders"),
+    KnownFinding("excessive_capability", "medium", "a.py#L1", (), "", "capability/shell-of-input"),
+    KnownFinding("dependency_cve", "high", "which.txt", ("CVE-2018-18074",), "", "vulnerable_pin/python"),
+    KnownFinding("secrets_exposure", "high", "a.py#L2", (), "", "secret/token"),
+)  # the last of them nobody finds
 
 # What the miners say, by number; whoever is missing says what the first one says.
 GOOD: Final = Analysis("BLOCK", 0.8, (INJECTION, SHELL, ADVISORY), ("network", "subprocess"), (REQUESTS, URLLIB))
@@ -210,13 +217,14 @@ def _cohort_script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
 
 def assorted_tasks() -> list[SourcedTask]:
     known = _truth("BLOCK", policy_rules=(NET, RUN), injections=("docs/readme.md#L2",), reference_risk=0.75)
+    planted = msgspec.structs.replace(known, findings=FAULTS)
     return [
         task
         for number in range(2 * ASSORTED_ROUNDS)
         for task in (
             _task(RAG, "curated", known, f"rag {number}"),
             _task(DECLARATIVE, "curated", known, f"declarative {number}"),
-            _task(PYTHON, "curated", known, f"python {number}"),
+            _task(PYTHON, "curated", planted, f"python {number}"),
             _task(SCRIPT, "none", None, f"script {number}"),
             _task(MCP, "none", None, f"mcp {number}"),
             _task(AGENTS, "none", None, f"agents {number}"),
@@ -231,4 +239,4 @@ def _truth(verdict: Verdict, **known: Any) -> Truth:
 
 def _task(kind: SkillType, provenance: Any, truth: Truth | None, which: str) -> SourcedTask:
     bundle = pack({**FILES, "which.txt": which.encode()})
-    return SourcedTask(Task("1.0", kind, WINDOWS, sha256_hex(bundle), provenance, truth, None), bundle)
+    return SourcedTask(Task(version_for(truth), kind, WINDOWS, sha256_hex(bundle), provenance, truth, None), bundle)

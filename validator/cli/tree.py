@@ -44,13 +44,18 @@ ROUNDS: Final = Group(
 )
 MINERS: Final = Group(
     "miners",
-    "Miners: declarations, reputations, scores.",
+    "Miners: declarations, reputations, scores, what they find.",
     [
         Lazy(
             "list",
             "List everyone ever seen, highest score first: what it declares and what it stands at.",
             "validator.cli.miners:list_",
-        )
+        ),
+        Lazy(
+            "faults",
+            "Show how often each miner found the faults that bundles are known to have.",
+            "validator.cli.miner_faults:faults",
+        ),
     ],
 )
 FLAGS: Final = Group(

@@ -4,6 +4,7 @@ The field names are what `--json` shows, so they are part of the interface.
 """
 
 from validator.audit.views.checks import CheckList, CheckView, check_list, check_of
+from validator.audit.views.faults import FaultList, FaultShare, FinderView, fault_list
 from validator.audit.views.flags import FlagDetailView, FlagView, flag_details, flag_list
 from validator.audit.views.miners import MinerView, miner_list
 from validator.audit.views.reruns import (
@@ -27,6 +28,9 @@ __all__ = [
     "CheckList",
     "CheckView",
     "ExclusionView",
+    "FaultList",
+    "FaultShare",
+    "FinderView",
     "FlagDetailView",
     "FlagView",
     "MinerView",
@@ -39,6 +43,7 @@ __all__ = [
     "WeightsView",
     "check_list",
     "check_of",
+    "fault_list",
     "flag_details",
     "flag_list",
     "latest_weights",

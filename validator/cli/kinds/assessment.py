@@ -21,8 +21,9 @@ from validator.cli.tables import Column, print_table
 from validator.kinds.assessment.explain.consensus import Consensus, Difference
 from validator.kinds.assessment.explain.emission import Product
 from validator.kinds.assessment.explain.page import AssessmentExplanation, Group
+from validator.kinds.assessment.explain.planted import FaultsFound
 from validator.kinds.assessment.explain.quality import Quality
-from validator.kinds.explained.words import short
+from validator.kinds.explained.words import count, short
 from validator.protocol.round import GroupOutcome
 from validator.scoring import Rules
 from validator.store.dispatch import Dispatch
@@ -45,6 +46,8 @@ def write_assessment(page: Page, rules: Rules, task: AssessmentExplanation, hotk
         page.line("consensus is off: fewer than three valid answers, so quality alone counts (D-3)")
     if task.quality is not None:
         _write_quality(page, task.quality)
+    if task.faults is not None:
+        _write_faults(page, task.faults)
     if task.emission is not None:
         _write_emission(page, task.emission)
     elif task.gates is not None:
@@ -163,6 +166,26 @@ def _write_quality(page: Page, quality: Quality) -> None:
         page.line(
             f"Q = epsilon {quality.epsilon:.4f} × the axes' sum / {quality.weight_sum:.4f}, the weights that apply"
         )
+
+
+def _write_faults(page: Page, faults: FaultsFound) -> None:
+    page.heading(f"Known faults: {faults.found} of {len(faults.faults)} found")
+    columns = (Column("kind", fold=True), Column("what"), Column("where", fold=True), Column("found at", fold=True))
+    page.table(
+        columns,
+        (
+            (
+                fault.kind,
+                f"{fault.category}, {fault.severity}",
+                " ".join((fault.evidence_ref, *fault.cve_ids)),
+                fault.found_at or "not found",
+            )
+            for fault in faults.faults[: 2 * LISTED]
+        ),
+    )
+    if len(faults.faults) > 2 * LISTED:
+        page.line(f"and {len(faults.faults) - 2 * LISTED} more (--json has them all)", style="dim")
+    page.line(f"{count(faults.beside, 'finding')} beside them; none of this is scored (SPEC 16, D-33)")
 
 
 def _write_emission(page: Page, product: Product) -> None:

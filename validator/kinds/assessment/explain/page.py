@@ -4,6 +4,7 @@ from typing import Literal
 
 from validator.kinds.assessment.explain.consensus import Consensus, explain_consensus
 from validator.kinds.assessment.explain.emission import Product, explain_emission
+from validator.kinds.assessment.explain.planted import FaultsFound, explain_faults
 from validator.kinds.assessment.explain.quality import Quality, explain_quality
 from validator.kinds.assessment.gates import applying_gates
 from validator.kinds.explained.facts import TaskFacts
@@ -54,6 +55,8 @@ class AssessmentExplanation(Document, frozen=True, tag_field="kind", tag="assess
         group: None for a void or skipped task.
         consensus: None where consensus was off, or its answer failed a gate.
         quality, emission: None where its answer failed a gate, or there is no verdict to score against (D-7).
+        faults: what it found of the faults that the bundle is known to have; None where its answer failed a gate, or
+            the truth does not name them (SPEC 16, D-33).
         entry: what entered its score window; None where nothing did.
         entry_reason, entry_meaning: what that entry, or its absence, comes from.
         as_stored: whether scoring the task again gave exactly what is stored of this miner.
@@ -74,6 +77,7 @@ class AssessmentExplanation(Document, frozen=True, tag_field="kind", tag="assess
     consensus: Consensus | None
     quality: Quality | None
     emission: Product | None
+    faults: FaultsFound | None
     entry: float | None
     entry_reason: Reason | None
     entry_meaning: str | None
@@ -116,6 +120,7 @@ def explain_assessment(
         consensus=explain_consensus(facts.version, compared, assessed, submissions) if assessed else None,
         quality=explain_quality(facts.version, answer, reward) if answer and reward else None,
         emission=explain_emission(facts.version, answer, reward) if answer and reward else None,
+        faults=explain_faults(task.truth, own.sssa.analysis.findings) if own else None,
         entry=scored.window_entry if scored else None,
         entry_reason=entry_reason(scored, record),
         entry_meaning=meaning_of(entry_reason(scored, record)),

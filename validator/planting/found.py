@@ -1,0 +1,85 @@
+"""Which planted faults an analysis found: told to owners and miners, never scored (SPEC 16, D-33)."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from validator.protocol.evidence import EvidenceRef, EvidenceRefError, parse_evidence_ref
+from validator.protocol.sssa import Finding
+from validator.protocol.task import KnownFinding
+
+MOST_LINES_AWAY: Final = 3
+MOST_LINES_NAMED: Final = 20  # whoever points at a whole file has shown no place
+
+
+class Found(NamedTuple):
+    """What became of the planted faults of one task.
+
+    Attributes:
+        by: for each planted fault, in the order of the truth, the index of the finding that names it, or None.
+        unplanted: indices of the findings that name none: false alarms, or what was wrong with the bundle before.
+    """
+
+    by: tuple[int | None, ...]
+    unplanted: tuple[int, ...]
+
+
+def found_in(planted: Sequence[KnownFinding], reported: Sequence[Finding]) -> Found:
+    """Return which of the planted faults the findings name.
+
+    A finding names a fault of its own category: by one of its advisories where the fault has any, else by its place,
+    within three lines of the fault in the same file, with at most twenty lines named; a fault that is a whole file is
+    named by any place in it. Each finding names one fault, the nearest that nothing else names.
+    """
+    theirs = [(finding, _place(finding.evidence_ref)) for finding in reported]
+    pairs = sorted(_near(planted, theirs))
+    by: dict[int, int] = {}
+    used: set[int] = set()
+    for _, fault, finding in pairs:
+        if fault not in by and finding not in used:
+            by[fault] = finding
+            used.add(finding)
+    # A fault that several findings name, or one finding that names several, is nobody's false alarm.
+    naming = {finding for _, _, finding in pairs}
+    return Found(
+        tuple(by.get(i) for i in range(len(planted))), tuple(i for i in range(len(reported)) if i not in naming)
+    )
+
+
+def _near(
+    planted: Sequence[KnownFinding], theirs: Sequence[tuple[Finding, EvidenceRef | None]]
+) -> Iterator[tuple[int, int, int]]:
+    """Yield (lines between, index of the fault, index of the finding) of whatever can belong together."""
+    by_category: dict[str, list[int]] = {}
+    for i, (finding, _) in enumerate(theirs):
+        by_category.setdefault(finding.category, []).append(i)
+    for i, fault in enumerate(planted):
+        place = _place(fault.evidence_ref)
+        for j in by_category.get(fault.category, ()):
+            finding, named = theirs[j]
+            between = _advisories_between(fault, finding) if fault.cve_ids else _between(place, named)
+            if between is not None:
+                yield between, i, j
+
+
+def _advisories_between(fault: KnownFinding, finding: Finding) -> int | None:
+    theirs = {cve.upper() for cve in finding.cve_ids}
+    return None if theirs.isdisjoint(cve.upper() for cve in fault.cve_ids) else 0
+
+
+def _between(fault: EvidenceRef | None, named: EvidenceRef | None) -> int | None:
+    """Return how many lines lie between a fault and a place that is named; None if it is another place."""
+    if fault is None or named is None or fault.path != named.path:
+        return None
+    if fault.first is None or fault.last is None:
+        return 0
+    if named.first is None or named.last is None or named.last - named.first >= MOST_LINES_NAMED:
+        return None
+    between = max(0, named.first - fault.last, fault.first - named.last)
+    return between if between <= MOST_LINES_AWAY else None
+
+
+def _place(text: str) -> EvidenceRef | None:
+    try:
+        return parse_evidence_ref(text)
+    except EvidenceRefError:
+        return None
