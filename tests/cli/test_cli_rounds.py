@@ -237,3 +237,11 @@ def test_json_is_one_document_on_one_line(example: Example) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert [one["round_id"] for one in json.loads(done.stdout)["rounds"]] == [1, 0]
     assert done.stdout.count("\n") == 1
+
+
+def test_faults_are_looked_for_in_settled_rounds_alone(example: Example) -> None:
+    done = called("miners", "faults", "--config", str(example.config))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("no task of the last 1 settled rounds says what there is to find"), (
+        "the other is open"
+    )
