@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from validator.planting.draws import Draws
+from validator.planting.planting import fault_of
 from validator.planting.shape import Files, Plant, Shape
 from validator.planting.shapes.text import TEXT_SHAPES
+from validator.planting.skeletons import draw_skeleton
 from validator.protocol.bundles import count_lines
-from validator.protocol.skill_types import SkillType
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.sources import SeededRandom
 
 BUNDLES = Path(__file__).parents[2] / "localnet" / "bundles"
@@ -39,6 +41,30 @@ def benign() -> list[Benign]:
             files = {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
             found.append((kind, files))
     return found
+
+
+@cache
+def sources() -> list[Benign]:
+    """Benign bundles of all types: those, drawn ones, and each once more as Windows writes its documents."""
+    drawn = [
+        (kind, draw_skeleton(kind, Draws(SeededRandom(f"{kind} {n}")))[0]) for kind in ASSESSED_TYPES for n in range(3)
+    ]
+    found = [*benign(), *drawn]
+    windows = [
+        (
+            kind,
+            {
+                name: crlf(content) if name.endswith((".md", ".json", ".jsonl", ".txt")) else content
+                for name, content in files.items()
+            },
+        )
+        for kind, files in found[::2]
+    ]
+    return [*found, *windows]
+
+
+def crlf(content: bytes) -> bytes:
+    return content.replace(b"\n", b"\r\n")
 
 
 def plants(shape: Shape, seed: str, bundles: list[Benign]) -> list[tuple[Files, Plant]]:
@@ -67,7 +93,7 @@ def fresh(before: bytes, after: bytes) -> set[int]:
 def check(shape: Shape, files: Files, plant: Plant) -> None:
     after: Mapping[str, bytes] = {**files, **plant.changed}
     assert all(after[path] != files.get(path) for path in plant.changed)
-    assert plant.path in plant.changed
+    assert fault_of(files, plant) is None
     assert plant.category == CATEGORIES[shape.family]
     assert bool(plant.cve_ids) == (shape.family == "vulnerable_pin")
     assert all(re.fullmatch(r"CVE-\d{4}-\d{4,}", name) for name in plant.cve_ids)
@@ -90,11 +116,11 @@ def check(shape: Shape, files: Files, plant: Plant) -> None:
 @settings(max_examples=4)
 @given(seed=st.text(max_size=6))
 def test_a_fault_is_planted_at_its_line_and_nothing_else_changes(shape: Shape, seed: str) -> None:
-    for files, plant in plants(shape, seed, benign()):
+    for files, plant in plants(shape, seed, sources()):
         check(shape, files, plant)
 
 
 @pytest.mark.parametrize("shape", TEXT_SHAPES, ids=lambda shape: shape.name)
 def test_a_shape_finds_places_and_varies(shape: Shape) -> None:
-    found = [str(plant) for n in range(8) for _, plant in plants(shape, f"vary {n}", benign())]
+    found = [str(plant) for n in range(8) for _, plant in plants(shape, f"vary {n}", sources())]
     assert len(set(found)) >= 4

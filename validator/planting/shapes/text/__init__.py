@@ -3,6 +3,9 @@
 from typing import Final
 
 from validator.planting.shape import Shape
+from validator.planting.shapes.text.hidden import HIDDEN
 from validator.planting.shapes.text.injections import INJECTIONS
+from validator.planting.shapes.text.poisoned import POISONED
+from validator.planting.shapes.text.records import RECORDS
 
-TEXT_SHAPES: Final[tuple[Shape, ...]] = INJECTIONS
+TEXT_SHAPES: Final[tuple[Shape, ...]] = (*INJECTIONS, *HIDDEN, *RECORDS, *POISONED)

@@ -28,15 +28,22 @@ class Document(NamedTuple):
     gaps: tuple[int, ...]
 
 
-def documents(files: Files, skill_type: SkillType, suffixes: frozenset[str] = _SUFFIXES) -> list[Document]:
-    """Return the documents that a model gets to read, by path; of a composition those of its children."""
+def texts_read(files: Files, skill_type: SkillType, suffixes: frozenset[str]) -> list[tuple[str, str]]:
+    """Return path and content of what a model gets to read, by path; of a composition that of its children."""
     found = []
     for path in sorted(files):
         name = PurePosixPath(path)
-        if name.suffix.lower() not in suffixes or _ASIDE.match(name.name) or not _is_read(files, skill_type, name):
-            continue
-        text = text_of(files[path])
-        if text is not None and (gaps := _gaps(lines_of(text), markdown=name.suffix.lower() != ".txt")):
+        if name.suffix.lower() in suffixes and not _ASIDE.match(name.name) and _is_read(files, skill_type, name):
+            text = text_of(files[path])
+            found += [(path, text)] if text else []
+    return found
+
+
+def documents(files: Files, skill_type: SkillType, suffixes: frozenset[str] = _SUFFIXES) -> list[Document]:
+    """Return the documents among those texts that have a gap."""
+    found = []
+    for path, text in texts_read(files, skill_type, suffixes):
+        if gaps := _gaps(lines_of(text), markdown=not path.lower().endswith(".txt")):
             found.append(Document(path, text, gaps))
     return found
 

@@ -6,6 +6,7 @@ from validator.planting.draws import Draws
 from validator.planting.shape import Files, Plant, Shape
 from validator.planting.shapes.text.documents import READ_TYPES, Document, draw_document, paragraph, wrapped
 from validator.planting.shapes.text.hosts import draw_host
+from validator.planting.shapes.text.lines import Placed
 from validator.planting.shapes.text.orders import Aim, blunt, draw_aim, draw_sending, draw_silence, sentence
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Severity
@@ -13,11 +14,13 @@ from validator.protocol.sssa import Severity
 
 def order_in(draws: Draws, document: Document, block: list[str], severity: Severity, offset: int = 0) -> Plant:
     """Return the document with the block in a drawn gap; `offset` is which of its lines, from 0 on, holds the order."""
-    placed = paragraph(draws, document, block)
-    changed = {document.path: placed.content}
-    return Plant(
-        changed, document.path, placed.line + offset, "prompt_injection", severity, target_pattern=document.path
-    )
+    return order_at(document.path, paragraph(draws, document, block), severity, offset)
+
+
+def order_at(path: str, placed: Placed, severity: Severity, offset: int = 0) -> Plant:
+    """Return the fault of a text that has a new part; `offset` is which of its lines, from 0 on, holds the order."""
+    changed = {path: placed.content}
+    return Plant(changed, path, placed.line + offset, "prompt_injection", severity, target_pattern=path)
 
 
 def _plain(draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
