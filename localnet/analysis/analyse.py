@@ -42,13 +42,23 @@ def analyse(
         canary_marker: the marker of this dispatch (SPEC 13); None without a canary.
         depth: how many compositions the bundle stands in.
     """
-    named = {path: SourceFile(path, files[path]) for path in sorted(files) if addressable(path)}
+    named = sources_of(files)
     unnamed = len(files) - len(named)
     extra = (*_unnamed(named, unnamed), *find_canary(named.values(), canary_marker).findings)
     analysis = _conclude(named, skill_type, Budget(), depth, extra).analysis
     if unnamed and not named:
         return replace(analysis, verdict=verdict_of(_UNNAMED_RISK), risk_score=_UNNAMED_RISK)
     return analysis
+
+
+def sources_of(files: Mapping[str, bytes]) -> dict[str, SourceFile]:
+    """Return the files that evidence can name, by path."""
+    return {path: SourceFile(path, files[path]) for path in sorted(files) if addressable(path)}
+
+
+def conclude(sources: dict[str, SourceFile], skill_type: SkillType) -> Conclusion:
+    """Return the analysis of the files with the uses behind it, for whoever shows where they are."""
+    return _conclude(sources, skill_type, Budget(), 0)
 
 
 def _conclude(

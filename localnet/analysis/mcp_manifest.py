@@ -27,8 +27,8 @@ def read_server(sources: dict[str, SourceFile], scripts: Sequence[Offer] = ()) -
     """
     manifest, server = sources.get(MANIFEST), sources.get(SERVER)
     findings: list[Finding] = []
-    declared = _declared(manifest) if manifest else None
-    of_server = [Offer(server, tool) for tool in _offered(server)] if server else []
+    declared = tools_of_manifest(manifest) if manifest else None
+    of_server = [Offer(server, tool) for tool in tools_of_python(server)] if server else []
     offered = [*of_server, *scripts]
     if manifest is not None and declared is None:
         findings.append(found("other", "medium", manifest.place(), "The manifest is not readable JSON.", MANIFEST))
@@ -40,7 +40,8 @@ def read_server(sources: dict[str, SourceFile], scripts: Sequence[Offer] = ()) -
     return Report(findings=tuple(findings))
 
 
-def _declared(source: SourceFile) -> tuple[Tool, ...] | None:
+def tools_of_manifest(source: SourceFile) -> tuple[Tool, ...] | None:
+    """Return the tools that mcp.json declares; None if it cannot be read."""
     document = read_object(source)
     if document is None:
         return None
@@ -68,7 +69,7 @@ def _schema_texts(schema: Any) -> list[str]:
     return texts[:_MAX_SCHEMA_TEXTS]
 
 
-def _offered(source: SourceFile) -> tuple[Tool, ...]:
+def tools_of_python(source: SourceFile) -> tuple[Tool, ...]:
     """Return the tools that the source spells out: in literals, as decorated functions, in tables of functions."""
     try:
         tree = parse(source.content)

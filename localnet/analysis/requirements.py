@@ -49,7 +49,7 @@ def read_dependencies(sources: Iterable[SourceFile]) -> Report:
     findings: list[Finding] = []
     known: dict[tuple[str, str], tuple[str, ...]] = {}
     for source in sources:
-        for pin in _pins(source):
+        for pin in pins_of(source):
             if not pin.version:
                 text = f"{pin.package} is not pinned: another version may be installed than was looked at."
                 findings.append(found("other", "low", source.place(pin.line), text, pin.package))
@@ -65,7 +65,8 @@ def read_dependencies(sources: Iterable[SourceFile]) -> Report:
     return Report(findings=tuple(findings), dependencies=dependencies)
 
 
-def _pins(source: SourceFile) -> list[Pin]:
+def pins_of(source: SourceFile) -> list[Pin]:
+    """Return the packages that the file names, the first ones; of requirements files those without a version, too."""
     if len(source.content) > MAX_JSON:
         return []
     if source.name == "pyproject.toml":

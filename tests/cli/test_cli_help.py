@@ -12,7 +12,7 @@ from cli_store import called
 from validator import __version__
 from validator.cli.lazy import JOINED, Lazy, loaded
 from validator.cli.reference import pages
-from validator.cli.tree import TREE
+from validator.cli.tree import TASKS, TREE
 from validator.protocol.reasons import Reason
 from validator.settings import reference
 from validator.telemetry import Event
@@ -63,8 +63,10 @@ def test_the_tree_lists_a_command_as_the_command_itself_would(path: tuple[str, .
 
 
 def test_the_local_network_joins() -> None:
-    joined = {name for name, command in TREE.commands.items() if isinstance(command, Lazy) and command.place is None}
-    assert joined == {entry.name for entry in entry_points(group=JOINED)} == {"devnet", "localnet", "miner"}
+    listed = [*TREE.commands.values(), *TASKS.commands.values()]
+    joined = {command.entry for command in listed if isinstance(command, Lazy) and command.place is None}
+    entries = {entry.name for entry in entry_points(group=JOINED)}
+    assert joined == entries == {"devnet", "localnet", "miner", "tasks.draft"}
 
 
 def test_an_unknown_command_is_bad_usage() -> None:

@@ -107,6 +107,8 @@ def prepare(folder: Path, store: Path, settings: str) -> None:
     (folder / "docs").symlink_to(DOCS)
     (folder / "tasks").mkdir()
     (folder / "backup").mkdir()
+    (folder / "osv").mkdir()
+    (folder / "osv" / "one.json").write_text('{"id": "PYSEC-2018-28", "affected": []}')
     skill = ROOT / "localnet" / "bundles" / "declarative-invoice-helper"
     shutil.copytree(skill / "bundle", folder / "my-skill")
     shutil.copy(skill / "truth.json", folder / "truth.json")

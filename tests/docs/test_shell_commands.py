@@ -64,6 +64,7 @@ STANDS_FOR = (
 )
 ENVIRONMENT = {r"validator db restore": {"VALIDATOR_STORE__URL": "sqlite:///restored.sqlite"}}
 ENDS = {
+    r"validator tasks check tasks/my-skill$": {1},  # somebody has yet to decide what is true of it
     r"validator doctor": {0, 1, 6},  # it says how this machine is
     r"validator audit verify log.jsonl --against": {1},  # the page's digest is of another log
     r"validator audit verify log.jsonl --chain": {2},  # no chain stands beside the page

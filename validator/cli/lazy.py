@@ -27,11 +27,13 @@ class Lazy(TyperCommand):
         name: what calls it.
         text: its help, as far as a list of commands shows it.
         place: `module:function`; without one it belongs to another distribution, which joins by entry point.
+        entry: the entry point's name, `tasks.draft` for a command of a group; None if that is the command's own.
     """
 
-    def __init__(self, name: str, text: str, place: str | None = None) -> None:
+    def __init__(self, name: str, text: str, place: str | None = None, *, entry: str | None = None) -> None:
         super().__init__(name, help=text, rich_markup_mode=None)
         self.place = place
+        self.entry = entry or name
 
     def load(self) -> Any:
         """Import the command and return it.
@@ -39,7 +41,7 @@ class Lazy(TyperCommand):
         Raises:
             NotInstalledError: with advice.
         """
-        return _command(str(self.name), _joined(str(self.name)) if self.place is None else _found(self.place))
+        return _command(str(self.name), _joined(self.entry) if self.place is None else _found(self.place))
 
 
 class Group(TyperGroup):
@@ -119,8 +121,8 @@ def _joined(name: str) -> Any:
         with _uncollected():
             return entry.load()
     raise NotInstalledError(
-        f"`validator {name}` comes with {DISTRIBUTION}: run `make setup` in a clone, or install requirements/"
-        "localnet.txt and localnet/ beside the validator"
+        f"`validator {name.replace('.', ' ')}` comes with {DISTRIBUTION}: run `make setup` in a clone, or install "
+        "requirements/localnet.txt and localnet/ beside the validator"
     )
 
 

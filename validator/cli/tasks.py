@@ -10,7 +10,12 @@ from validator.cli.options import Json
 from validator.protocol.skill_types import SkillType
 
 
-def _assessed(skill_type: SkillType | None) -> SkillType | None:
+def assessed(skill_type: SkillType | None) -> SkillType | None:
+    """Return the type that an option names.
+
+    Raises:
+        typer.BadParameter: it has no bundles.
+    """
     if skill_type is SkillType.WORKFLOW:
         raise typer.BadParameter("a workflow has no bundle: write its workflow.json (docs/workflows.md)")
     return skill_type
@@ -29,7 +34,7 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
         SkillType | None,
         typer.Option(
             "--type",
-            callback=_assessed,
+            callback=assessed,
             help="Skill type; else the manifest's, else guessed from what is inside.",
             show_default=False,
         ),

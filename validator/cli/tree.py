@@ -124,6 +124,11 @@ TASKS: Final = Group(
     [
         Lazy("pack", "Make a task from files that are there: task.json and bundle.tar.gz.", "validator.cli.tasks:pack"),
         Lazy(
+            "draft",
+            "Draft the truth of a packed task: what can be read, and TODO where a person decides.",
+            entry="tasks.draft",
+        ),
+        Lazy(
             "seed",
             "Plant known faults in benign bundles, and write tasks whose truth names all of them.",
             "validator.cli.task_seed:seed",

@@ -3,19 +3,30 @@
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from validator.protocol import limits
 from validator.protocol.bundles import read_bundle
 from validator.protocol.skill_types import SkillType
 from validator.protocol.strict_json import JsonError
-from validator.protocol.task import parse_task
+from validator.protocol.task import Task, parse_task
 from validator.protocol.text import printable
 from validator.protocol.workflow_task import task_sha256
 from validator.tasks.checks import faults
-from validator.tasks.folder import TASK_NAME, WORKFLOW_NAME, find_tasks, label, read_parts
+from validator.tasks.drafts import find_drafts, undecided
+from validator.tasks.folder import (
+    BUNDLE_NAME,
+    TASK_NAME,
+    WORKFLOW_NAME,
+    find_tasks,
+    label,
+    read_bounded,
+    read_parts,
+)
 from validator.tasks.goals import find_goals, read_goal
 from validator.tasks.source import TaskError
 from validator.tasks.truth_check import remarks, unmeetable
 
 _AT: Final = " - at `"
+_DECIDED: Final = f"nothing is left to decide: renamed to {TASK_NAME} it is the task"
 _NEEDS_SANDBOX: Final = (
     "its plans' code is judged by running its tests: a validator needs a container engine for it (`sandbox`), "
     "and lets the plans wait without one"
@@ -66,7 +77,7 @@ def check_folder(path: Path) -> list[Problem]:
 
 
 def check_tasks(root: Path) -> list[CheckedTask]:
-    """Return every task folder, archive and `workflow.json` at or below `root` with its problems. Blocks.
+    """Return every task folder, archive, draft and `workflow.json` at or below `root` with its problems. Blocks.
 
     Reported is what makes a task refused (of a `workflow.json` its first fault, else all at once), and besides: no task
     at all (then `root` itself stands in the list), the same task twice (of a type with the same bundle, or the same
@@ -79,6 +90,7 @@ def check_tasks(root: Path) -> list[CheckedTask]:
     seen: dict[tuple[str, str], str] = {}
     checks = dict.fromkeys(find_tasks(root), _check_task) | dict.fromkeys(find_goals(root), _check_goal)
     checked = [checks[path](path, _shown(path, root), seen) for path in sorted(checks)]
+    checked = sorted([*checked, *map(_check_draft, find_drafts(root))], key=lambda one: one.path)
     return checked or [CheckedTask(root, (f"holds no {TASK_NAME}, no task archive and no {WORKFLOW_NAME}",))]
 
 
@@ -93,15 +105,40 @@ def _check_task(path: Path, name: str, seen: dict[tuple[str, str], str]) -> Chec
     except TaskError as error:
         return CheckedTask(path, (error.detail,))
     except JsonError as error:
-        return CheckedTask(path, (f"{TASK_NAME}: {error.detail}",))
-    found, notes = list(faults(task, bundle)), list[str]()
-    if not found:
-        files = read_bundle(bundle)
-        found, notes = list(unmeetable(task, files)), list(remarks(task, files))
+        return CheckedTask(path, _undecided(data) or (f"{TASK_NAME}: {error.detail}",))
+    found, notes = _looked_over(task, bundle)
     first = seen.setdefault((task.skill_type, task.bundle_sha256.lower()), name)
     if first != name:
         found.append(f"the same bundle as `{first}`: it is never served - at `bundle_sha256`")
     return CheckedTask(path, tuple(found), tuple(notes))
+
+
+def _check_draft(path: Path) -> CheckedTask:
+    try:
+        data = read_bounded(path, limits.MAX_TASK_BODY)
+        bundle = read_bounded(path.with_name(BUNDLE_NAME), limits.MAX_BUNDLE_COMPRESSED)
+        if todo := _undecided(data):
+            return CheckedTask(path, todo)
+        found, notes = _looked_over(parse_task(data), bundle)
+    except (TaskError, JsonError) as error:
+        return CheckedTask(path, (error.detail,))
+    return CheckedTask(path, tuple(found), (*notes, _DECIDED))
+
+
+def _undecided(data: bytes) -> tuple[str, ...]:
+    try:
+        return tuple(undecided(data))
+    except JsonError:
+        return ()
+
+
+def _looked_over(task: Task, bundle: bytes) -> tuple[list[str], list[str]]:
+    """Return the problems and the notes of a task."""
+    found = list(faults(task, bundle))
+    if found:
+        return found, []
+    files = read_bundle(bundle)
+    return list(unmeetable(task, files)), list(remarks(task, files))
 
 
 def _check_goal(path: Path, name: str, seen: dict[tuple[str, str], str]) -> CheckedTask:

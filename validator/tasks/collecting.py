@@ -38,7 +38,9 @@ _LEFT_OUT_FOLDERS = frozenset(
     ]
 )
 # A task's own parts, truth among them, and what is secret by its name must never travel to miners.
-_SECRET_NAMES = frozenset({"task.json", "bundle.tar.gz", "truth.json", ".env", "id_rsa", "id_ed25519"})
+_SECRET_NAMES = frozenset(
+    {"task.json", "task.draft.json", "task.draft.txt", "bundle.tar.gz", "truth.json", ".env", "id_rsa", "id_ed25519"}
+)
 _LEFT_OUT_ENDINGS = (".pyc", ".pyo")
 # What an installer writes beside a distribution differs from machine to machine.
 _INSTALLER_FILES = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", "uv_build.json"})

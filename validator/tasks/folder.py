@@ -17,6 +17,7 @@ from validator.tasks.source import SourcedTask, TaskError
 TASK_NAME: Final = "task.json"
 BUNDLE_NAME: Final = "bundle.tar.gz"
 WORKFLOW_NAME: Final = "workflow.json"
+DRAFT_NAME: Final = "task.draft.json"
 ARCHIVE_ENDINGS: Final = (".tar.gz", ".tgz")
 _ARCHIVE_BYTES = limits.MAX_TASK_BODY + limits.MAX_BUNDLE_COMPRESSED + limits.MIB
 _ARCHIVE_ENTRIES = 16
@@ -106,14 +107,14 @@ def _archived(data: bytes) -> tuple[bytes, bytes]:
 def find_tasks(root: Path) -> list[Path]:
     """Return every task folder and archive at or below `root`, sorted by path. Blocks: call it in a thread.
 
-    A folder with a `task.json` is one task and is not looked into further. Hidden names are left out, and links to
-    folders are not followed (they could lead in circles).
+    A folder with a `task.json` is one task and is not looked into further; the bundle beside a draft is none. Hidden
+    names are left out, and links to folders are not followed (they could lead in circles).
 
     Raises:
         TaskError: `root` cannot be listed.
     """
     if root.is_file():
-        return [] if root.name == WORKFLOW_NAME else [root]
+        return [] if root.name in {WORKFLOW_NAME, DRAFT_NAME} else [root]
     found: list[Path] = []
     try:
         with os.scandir(root):
@@ -123,13 +124,16 @@ def find_tasks(root: Path) -> list[Path]:
                 found.append(Path(folder))
                 names.clear()
                 continue
-            found += [
-                Path(folder, name) for name in files if name.endswith(ARCHIVE_ENDINGS) and not name.startswith(".")
-            ]
+            no_task = {BUNDLE_NAME} if DRAFT_NAME in files else set()
+            found += [Path(folder, name) for name in files if _is_archive(name) and name not in no_task]
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "bad name"
         raise TaskError(f"`{label(root)}` cannot be listed: {reason}") from None
     return sorted(found, key=lambda path: path.relative_to(root).as_posix())
+
+
+def _is_archive(name: str) -> bool:
+    return name.endswith(ARCHIVE_ENDINGS) and not name.startswith(".")
 
 
 def folders(root: Path) -> Iterator[tuple[str, list[str], list[str]]]:

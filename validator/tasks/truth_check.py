@@ -37,6 +37,7 @@ def unmeetable(task: Task, files: Files) -> Iterator[str]:
         return
     yield from unmeetable_rules(truth.policy_rules or (), "truth.policy_rules")
     yield from _unmeetable_injections(truth, files)
+    yield from _unmeetable_findings(truth, files)
     yield from _unmeetable_commands(truth)
     yield from _repeated(truth.poisoned_tools or (), "truth.poisoned_tools")
     wanted = truth.manifest_sha256
@@ -58,17 +59,44 @@ def remarks(task: Task, files: Files) -> Iterator[str]:
 
 def _unmeetable_injections(truth: Truth, files: Files) -> Iterator[str]:
     known: dict[EvidenceRef, int] = {}
-    lines: dict[str, list[bytes]] = {}
+    blank = _Blanks(files)
     for i, text in enumerate(truth.injections or ()):
         ref, where = parse_evidence_ref(text), f"truth.injections[{i}]"
         first = known.setdefault(ref, i)
         if first != i:
             yield f"the same place as `truth.injections[{first}]` - at `{where}`"
-        elif ref.first is not None and ref.last is not None:
-            if ref.path not in lines:
-                lines[ref.path] = files[ref.path].split(b"\n")
-            if not any(map(bytes.strip, lines[ref.path][ref.first - 1 : ref.last])):
-                yield f"`{printable(text)}` holds nothing but blanks - at `{where}`"
+        elif blank.at(ref):
+            yield f"`{printable(text)}` holds nothing but blanks - at `{where}`"
+
+
+def _unmeetable_findings(truth: Truth, files: Files) -> Iterator[str]:
+    known: dict[tuple[object, ...], int] = {}
+    blank = _Blanks(files)
+    for i, finding in enumerate(truth.findings or ()):
+        ref, where = parse_evidence_ref(finding.evidence_ref), f"truth.findings[{i}]"
+        first = known.setdefault((finding.category, ref, finding.cve_ids, finding.target_pattern), i)
+        if first != i:
+            yield f"the same finding as `truth.findings[{first}]` - at `{where}`"
+        elif blank.at(ref):
+            yield f"`{printable(finding.evidence_ref)}` holds nothing but blanks - at `{where}.evidence_ref`"
+        elif finding.category == "dependency_cve" and not finding.cve_ids:
+            yield f"a known advisory has an id - at `{where}.cve_ids`"
+
+
+class _Blanks:
+    """Which lines of a bundle hold nothing."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._lines: dict[str, list[bytes]] = {}
+
+    def at(self, ref: EvidenceRef) -> bool:
+        """Whether the reference names lines, all of them blank."""
+        if ref.first is None or ref.last is None:
+            return False
+        if ref.path not in self._lines:
+            self._lines[ref.path] = self._files[ref.path].split(b"\n")
+        return not any(map(bytes.strip, self._lines[ref.path][ref.first - 1 : ref.last]))
 
 
 def _unmeetable_commands(truth: Truth) -> Iterator[str]:

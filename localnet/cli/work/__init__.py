@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from validator.cli.lazy import when_named
 
 if TYPE_CHECKING:
-    from localnet.cli.work import devnet, localnet, miner, miner_check, miner_new
+    from localnet.cli.work import devnet, localnet, miner, miner_check, miner_new, task_draft
 else:
     __getattr__ = when_named(__name__)
 
-__all__ = ["devnet", "localnet", "miner", "miner_check", "miner_new"]
+__all__ = ["devnet", "localnet", "miner", "miner_check", "miner_new", "task_draft"]

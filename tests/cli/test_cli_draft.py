@@ -1,0 +1,242 @@
+"""`validator tasks draft`: from a packed bundle to a task, with a person in between, as a user would."""
+
+import gzip
+import io
+import json
+import shutil
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_store import answered, called, validator
+
+from localnet.bundles.written import written_bundles
+from validator.protocol.archives import pack
+from validator.protocol.limits import MAX_BUNDLE_COMPRESSED
+from validator.protocol.skill_types import SkillType
+from validator.tasks.folder import find_tasks, read_task
+from validator.tasks.packing import pack_task
+from validator.tasks.source import TaskError
+
+BUNDLE = next(bundle for bundle in written_bundles() if bundle.name == "mcp-tickets")
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Path:
+    """A packed task without truth."""
+    skill = tmp_path / "tickets"
+    for name, content in BUNDLE.files.items():
+        (skill / name).parent.mkdir(parents=True, exist_ok=True)
+        (skill / name).write_bytes(content)
+    assert called("tasks", "pack", str(skill), cwd=tmp_path).returncode == 0
+    return tmp_path / "tasks" / "tickets"
+
+
+def fields_of(path: Path) -> list[str]:
+    (draft,) = json.loads(called("tasks", "check", str(path / "task.draft.json"), "--json").stdout)["tasks"]
+    return [problem["field"] for problem in draft["problems"]]
+
+
+def decide(draft: Path, **said: Any) -> None:
+    """Remove the entries TODO, and say the rest."""
+    document = json.loads(draft.read_text())
+    truth = document["truth"]
+    for name, value in truth.items():
+        if isinstance(value, list):
+            truth[name] = [one for one in value if not (isinstance(one, dict) and "TODO" in one)]
+    truth.update(said)
+    draft.write_text(json.dumps(document))
+
+
+def test_a_draft_becomes_a_task_once_a_person_has_decided(task: Path) -> None:
+    made = validator("tasks", "draft", "tasks/tickets", cwd=task.parents[1])
+    assert (made.returncode, made.stderr) == (0, "")
+    open_fields = ["truth.verdict", "truth.policy_rules", "truth.poisoned_tools", "truth.findings"]
+    told = made.stdout.splitlines()
+    assert [line.rpartition(" - at ")[2].strip("`") for line in told[:-2]] == open_fields
+    assert told[-2:] == [
+        "tasks/tickets/task.draft.json: mcp_server, 4 fields to decide",
+        "tasks/tickets/task.draft.txt: where everything was found",
+    ]
+    refused = called("tasks", "check", "tasks", cwd=task.parents[1])
+    todo = [line for line in refused.stdout.splitlines() if line.startswith("tasks/tickets/task.draft.json: TODO: ")]
+    assert (refused.returncode, len(todo), refused.stdout.splitlines()[-1]) == (1, 4, "2 tasks, 4 problems")
+
+    decide(task / "task.draft.json")
+    assert fields_of(task) == ["truth.verdict"]
+    decide(task / "task.draft.json", verdict="BLOCK")
+    sound = called("tasks", "check", str(task / "task.draft.json"))
+    assert (
+        sound.returncode,
+        "note: nothing is left to decide: renamed to task.json it is the task" in sound.stdout,
+    ) == (
+        0,
+        True,
+    )
+    assert read_task(task).task.truth is None  # until somebody renames it
+    (task / "task.draft.json").rename(task / "task.json")
+    truth = read_task(task).task.truth
+    assert truth is not None
+    assert (truth.verdict, truth.manifest_sha256) == ("BLOCK", BUNDLE.truth.manifest_sha256)
+    assert set(truth.poisoned_tools or ()) == set(BUNDLE.truth.poisoned_tools or ())
+    assert set(truth.policy_rules or ()) == set(BUNDLE.truth.policy_rules or ())
+
+
+def test_a_draft_that_is_renamed_too_early_is_never_served(task: Path) -> None:
+    assert called("tasks", "draft", str(task)).returncode == 0
+    whole = json.loads((task / "task.draft.json").read_text())
+    (task / "task.draft.json").rename(task / "task.json")
+    for name, value in whole["truth"].items():  # each open field alone keeps it from being a task
+        if value == "TODO" or isinstance(value, list):
+            (task / "task.json").write_text(json.dumps(whole))
+            said = {other: None for other in whole["truth"] if other != name} | {name: value}
+            said["verdict"] = said["verdict"] or "ALLOW"
+            (task / "task.json").write_text(json.dumps(whole | {"truth": said}))
+            with pytest.raises(TaskError):
+                read_task(task)
+            problems = json.loads(called("tasks", "check", str(task), "--json").stdout)["tasks"][0]["problems"]
+            assert [problem["field"] for problem in problems] == [f"truth.{name}"]
+
+
+def test_what_somebody_decided_is_never_overwritten(task: Path) -> None:
+    assert called("tasks", "draft", str(task)).returncode == 0
+    decide(task / "task.draft.json", verdict="BLOCK")
+    decided = (task / "task.draft.json").read_bytes()
+    again = called("tasks", "draft", str(task))
+    assert (again.returncode, again.stdout, len(again.stderr.splitlines())) == (2, "", 1)
+    assert "holds a draft already" in again.stderr
+    assert (task / "task.draft.json").read_bytes() == decided
+    (task / "task.draft.json").rename(task / "task.json")
+    again = called("tasks", "draft", str(task))
+    assert (again.returncode, len(again.stderr.splitlines())) == (2, 1)
+    assert "has a truth, which somebody decided" in again.stderr
+    assert not (task / "task.draft.json").exists()
+    assert answered("tasks", "draft", str(task), "--replace")["todo"][0] == "truth.verdict"
+    assert (task / "task.json").read_bytes() == decided
+
+
+def test_a_bundle_from_elsewhere_gets_a_folder_of_its_own(task: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "kept.tar.gz"
+    shutil.copy(task / "bundle.tar.gz", elsewhere)
+    export = tmp_path / "PyPI"
+    export.mkdir()
+    (export / "one.json").write_text('{"id": "PYSEC-1", "affected": []}')
+    found = answered("tasks", "draft", str(elsewhere), "--out", str(tmp_path / "out"), "--advisories", str(export))
+    assert found["draft"]["skill_type"] == "mcp_server"
+    assert found["against"] == "1 advisories, 0 of them unread"
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "bundle.tar.gz",
+        "task.draft.json",
+        "task.draft.txt",
+    ]
+    assert find_tasks(tmp_path / "out") == []  # no source takes the bundle for a task
+    assert len(fields_of(tmp_path / "out")) == 4
+
+
+def test_drafts_never_travel_to_miners(tmp_path: Path) -> None:
+    skill = tmp_path / "skill"
+    skill.mkdir()
+    for name in ("SKILL.md", "task.draft.json", "task.draft.txt"):
+        (skill / name).write_text("# Skill\n")
+    assert {note.partition(":")[0] for note in pack_task(skill).notes} >= {
+        "left out `task.draft.json`",
+        "left out `task.draft.txt`",
+    }
+
+
+def linked_tar() -> bytes:
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w:gz") as tar:
+        link = tarfile.TarInfo("SKILL.md")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(link)
+    return raw.getvalue()
+
+
+def bomb() -> bytes:
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w") as tar:
+        info = tarfile.TarInfo("zeros.md")
+        info.size = 8 * 1024 * 1024
+        tar.addfile(info, io.BytesIO(bytes(info.size)))
+    return gzip.compress(raw.getvalue(), 9)
+
+
+def a_link(folder: Path) -> None:
+    (folder.parent / "real.tar.gz").write_bytes(pack({"SKILL.md": b"# Skill\n"}))
+    (folder / "bundle.tar.gz").symlink_to(folder.parent / "real.tar.gz")
+
+
+def sized(folder: Path, size: int) -> None:
+    with (folder / "bundle.tar.gz").open("wb") as file:
+        file.truncate(size)
+
+
+def holding(data: bytes) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        (folder / "bundle.tar.gz").write_bytes(data)
+
+    return make
+
+
+def with_task(document: bytes) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        (folder / "bundle.tar.gz").write_bytes(pack({"SKILL.md": b"# Skill\n"}))
+        (folder / "task.json").write_bytes(document)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda _: None, "`bundle.tar.gz` cannot be read: No such file"),
+        (lambda folder: sized(folder, 0), "at `bundle`"),
+        (holding(pack({})), "the bundle holds no file"),
+        (lambda folder: sized(folder, MAX_BUNDLE_COMPRESSED + 1), "is larger than 8388608 bytes"),
+        (holding(pack({"a.bin": b"\x7fELF\x00\x01", "manifest.json": b"{}"})), "nothing in the bundle is text"),
+        (holding(pack({"a.md": "Grüße".encode("latin-1")})), "nothing in the bundle is text"),
+        (with_task(b"\xff\xfe{}"), "task.json: "),
+        (with_task(b"[" * 100_000), "task.json: "),
+        (a_link, "`bundle.tar.gz` is a link"),
+        (holding(linked_tar()), "at `bundle`"),
+        (holding(bomb()), "at `bundle`"),
+        (holding(b"\x1f\x8b" + bytes(100)), "at `bundle`"),
+    ],
+    ids=["missing", "empty", "none", "huge", "binary", "latin", "task", "deep", "link", "linked", "bomb", "torn"],
+)
+def test_what_cannot_be_drafted_gets_one_line_and_leaves_nothing(
+    make: Callable[[Path], None], said: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "task"
+    folder.mkdir()
+    make(folder)
+    before = sorted(folder.iterdir())
+    done = called("tasks", "draft", str(folder), "--type", SkillType.DECLARATIVE)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert said in done.stderr
+    assert sorted(folder.iterdir()) == before
+    if (folder / "bundle.tar.gz").exists() and not (folder / "task.json").exists():
+        shutil.move(folder / "bundle.tar.gz", tmp_path / "other.tar.gz")
+        done = called("tasks", "draft", str(tmp_path / "other.tar.gz"), "--out", str(tmp_path / "new" / "out"))
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+        assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--type", "rag_knowledge"], "task.json says mcp_server - at `--type`"),
+        (["--type", "workflow"], "a workflow has no bundle"),
+        (["--out", "elsewhere"], "its draft goes there - at `--output`"),
+        (["--advisories", "absent.zip"], "`absent.zip` is not there"),
+        (["--advisories", "."], "holds no advisory in the form of OSV"),
+    ],
+)
+def test_options_that_cannot_be_meant(words: list[str], said: str, task: Path) -> None:
+    done = called("tasks", "draft", str(task), *words, cwd=task)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert sorted(path.name for path in task.iterdir()) == ["bundle.tar.gz", "task.json"]
