@@ -48,6 +48,11 @@ def documents(files: Files, skill_type: SkillType, suffixes: frozenset[str] = _S
     return found
 
 
+def all_documents(files: Files) -> list[Document]:
+    """Return the bundle's Markdown, whoever reads it; plain texts may be data that a program of the bundle reads."""
+    return documents(files, SkillType.RAG_KNOWLEDGE, _SUFFIXES - {".txt"})
+
+
 def draw_document(draws: Draws, files: Files, skill_type: SkillType, *, markdown: bool = False) -> Document | None:
     """Return one of the documents; None where there is none. With `markdown` plain texts are left out."""
     found = documents(files, skill_type, _SUFFIXES - {".txt"} if markdown else _SUFFIXES)

@@ -113,3 +113,28 @@ def _skip(text: str, position: int) -> int:
     while position < len(text) and text[position] in _SPACE:
         position += 1
     return position
+
+
+class Member(NamedTuple):
+    """What is added to an object; `shown` is the part of it that a reviewer would point at."""
+
+    key: str
+    value: Any
+    shown: str
+
+
+def with_member(
+    draws: Draws, file: JsonFile | None, path: Sequence[str | int], new: Member
+) -> tuple[bytes, int] | None:
+    """Return the file with one more member in the object at `path`, and the line on which the shown part stands.
+
+    None where the file is no JSON, there is no such object, or it has the key.
+    """
+    item = place_of(file.text, path) if file else None
+    if file is None or item is None or file.text[item.value] != "{":
+        return None
+    if any(one.key == new.key for one in items(file.text, item.value)):
+        return None
+    text, line = added(draws, file.text, item.value, new.key, new.value)
+    start = text.index(json.dumps(new.key), len("\n".join(text.split("\n")[: line - 1])))
+    return text.encode(), line_at(text, text.index(new.shown, start))
