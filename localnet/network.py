@@ -26,13 +26,14 @@ from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.daemon.stop import Stop
-from validator.daemon.world import World, judging_workers
+from validator.daemon.world import World, canaries_of, judging_workers
+from validator.kinds.assessment.supply import CanaryMaker
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.settings import Settings
-from validator.sources import SeededRandom, SystemClock
-from validator.tasks.canary import make_canary
+from validator.sources import SystemClock
+from validator.tasks.canary import is_harmless
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
 from validator.tasks.source import SourcedTask, TaskSource
@@ -80,7 +81,7 @@ class _Surroundings:
     """What all validators of the network meet.
 
     Attributes:
-        canaries: digests of the canary bundles that they made: miners run only what the network made itself.
+        canaries: digests of bundles that they made without a fault: miners run only what the network made itself.
     """
 
     clock: SystemClock
@@ -171,7 +172,7 @@ def _world(seat: Seat, around: _Surroundings, source: TaskSource) -> World:
         signer=seat.signer,
         clock=around.clock,
         random=seat.random,
-        canary=_canary_maker(seat.random, around.canaries) if seat.settings.tasks.canaries else None,
+        canary=_canaries(seat, around.canaries),
         workers=judging_workers(),
         sandbox=engine.sandbox,
         code=engine.code,
@@ -208,12 +209,19 @@ def _subnet(settings: Settings, options: Options, validators: Sequence[Seat], cl
     return subnet
 
 
-def _canary_maker(random: SeededRandom, made: set[str]) -> Callable[[SkillType], SourcedTask]:
-    """Return a maker that notes what it made: the miners may run only what the network made itself."""
+def _canaries(seat: Seat, harmless: set[str]) -> CanaryMaker | None:
+    """Return what makes a validator's canaries; it notes those that may be run.
 
-    def make(skill_type: SkillType) -> SourcedTask:
-        task = make_canary(skill_type, random, WINDOWS)
-        made.add(task.task.bundle_sha256)
-        return task
+    That are bundles which the network itself drew, and in which nothing was planted: no stranger's code, and no fault.
+    """
+    maker = canaries_of(seat.settings, seat.random, WINDOWS)
+    if maker is None or seat.settings.tasks.bases is not None:
+        return maker
+
+    async def make(skill_type: SkillType) -> SourcedTask | None:
+        made = await maker(skill_type)
+        if made is not None and is_harmless(made):
+            harmless.add(made.task.bundle_sha256)
+        return made
 
     return make

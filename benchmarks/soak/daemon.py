@@ -13,7 +13,7 @@ from validator.daemon.signals import Signals
 from validator.daemon.world import World, build_world
 from validator.protocol.skill_types import SkillType
 from validator.settings import Settings
-from validator.tasks.canary import make_canary
+from validator.tasks.canary import Canaries, is_harmless
 from validator.tasks.source import SourcedTask
 
 
@@ -26,10 +26,13 @@ def main(config: Path) -> int:
         tell(site.inside)  # a thread, which the daemon starts none before
         world = build_world(settings)
 
-        def make(skill_type: SkillType) -> SourcedTask:
-            made = make_canary(skill_type, world.random, WINDOWS)
-            with site.canaries.open("a") as file:
-                file.write(f"{made.task.bundle_sha256}\n")
+        maker = Canaries(world.random, windows=WINDOWS)
+
+        async def make(skill_type: SkillType) -> SourcedTask | None:
+            made = await maker.make(skill_type)
+            if made is not None and is_harmless(made):  # what was planted is not run
+                with site.canaries.open("a") as file:
+                    file.write(f"{made.task.bundle_sha256}\n")
             return made
 
         return replace(world, canary=make)

@@ -25,7 +25,7 @@ from validator.protocol.task import Task, Truth
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.sources import SeededRandom
 from validator.store import Store
-from validator.tasks.canary import make_canary
+from validator.tasks.canary import Canaries
 from validator.tasks.memory import MemorySource
 from validator.tasks.source import SourcedTask
 
@@ -58,14 +58,14 @@ def secret_tasks() -> list[SourcedTask]:
 
 
 class TruthsWorld(ExplainedWorld):
-    """Rounds of two curated assessments, a canary and two workflows. Miner 3 says BLOCK, the others ALLOW."""
+    """Rounds of two curated assessments, two canaries and two workflows. Miner 3 says BLOCK, the others ALLOW."""
 
     def __init__(self, store: Store) -> None:
         types = (*TYPES, SkillType.DECLARATIVE, SkillType.WORKFLOW)
         source = MemorySource(secret_tasks())
         super().__init__(store, source, answer, dict.fromkeys(range(MINERS), types))
         random = SeededRandom("truths")
-        canaries = Bundles(source, lambda kind: make_canary(kind, random, WINDOWS), random)
+        canaries = Bundles(source, Canaries(random, windows=WINDOWS).make, random)
         self.preparer = replace(self.preparer, supplies=(canaries, Goals(GoalsInTurn(GOALS), random)))
         runners = {WORKFLOW.name: JumpingRunner(ScriptedServices(self.clock, {}), self.clock)}
         self.dispatcher = replace(self.dispatcher, runners=runners)

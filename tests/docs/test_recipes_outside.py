@@ -90,7 +90,7 @@ def test_a_task_source_gives_the_tasks_of_a_round(tmp_path: Path) -> None:
             assert await world.source.reachable()
             try:
                 supply = Bundles(world.source, world.canary, world.random)
-                return await supply.fill(version(CURRENT).rules, "0", InTurn())
+                return await supply.fill(version(CURRENT).rules, "0", InTurn(), b"salt")
             finally:
                 await world.source.close()
 

@@ -13,8 +13,9 @@ from validator.kinds.assessment.supply import Bundles
 from validator.kinds.interface import PackedTask
 from validator.protocol.draws import task_draw
 from validator.protocol.reasons import Reason
+from validator.protocol.round import AssessmentTask
 from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.workflow_task import task_sha256
 from validator.rounds.order import EpochOrder
 from validator.rounds.prepare import Prepared, Preparer
@@ -23,7 +24,7 @@ from validator.scoring import Rules
 from validator.sources import SeededRandom, SystemClock
 from validator.store import Store, open_store, upgrade
 from validator.store.errors import MismatchError
-from validator.tasks.canary import make_canary
+from validator.tasks.canary import Canaries
 from validator.tasks.directory import DirectorySource
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.http import HttpSource
@@ -92,12 +93,12 @@ async def test_a_restart_goes_on_in_the_same_order(store_url: str, tmp_path: Pat
     assert pieces == whole
 
 
-async def filling(world: World) -> tuple[Rules, str, Order]:
+async def filling(world: World) -> tuple[Rules, str, Order, bytes]:
     epoch = (await world.chain.snapshot()).epoch
     async with world.store.read() as tx:
         salt = await tx.salts.current(epoch)
     assert salt is not None
-    return V1.rules, "99", EpochOrder(world.store, epoch, salt.salt)
+    return V1.rules, "99", EpochOrder(world.store, epoch, salt.salt), salt.salt
 
 
 async def test_validators_with_different_salts_ask_in_different_orders(store: Store, tmp_path: Path) -> None:
@@ -156,8 +157,8 @@ class Broken:
 
     inner: Bundles
 
-    async def fill(self, rules: Rules, round_id: str, order: Order) -> list[PackedTask]:
-        return [task._replace(bundle=b"other") for task in await self.inner.fill(rules, round_id, order)]
+    async def fill(self, rules: Rules, round_id: str, order: Order, salt: bytes) -> list[PackedTask]:
+        return [task._replace(bundle=b"other") for task in await self.inner.fill(rules, round_id, order, salt)]
 
 
 async def test_what_could_not_be_frozen_was_not_given(store: Store) -> None:
@@ -174,10 +175,15 @@ async def test_what_could_not_be_frozen_was_not_given(store: Store) -> None:
 async def test_canaries_made_for_a_round_are_not_counted(store: Store) -> None:
     world = World(store)
     random = SeededRandom("canaries")
-    supply = Bundles(MemorySource(TASKS), lambda skill_type: make_canary(skill_type, random), random)
+    supply = Bundles(MemorySource(TASKS), Canaries(random).make, random)
     world.preparer = replace(world.preparer, supplies=(supply,))
-    curated, canary = await next_sources(world)
-    assert await given(store, curated, canary) == {curated: 1}
+    tasks = [task for task in (await prepared(world)).frozen.tasks if isinstance(task, AssessmentTask)]
+    curated = [task.source_sha256 for task in tasks if task.provenance != "canary"]
+    assert len(tasks) == len(curated) + 2
+    sources = [task.source_sha256 for task in tasks]
+    async with store.read() as tx:
+        counted = [await tx.given_tasks.counts(kind, sources) for kind in ASSESSED_TYPES]
+    assert [one for one in counted if one] == [dict.fromkeys(curated, 1)]
 
 
 async def test_the_salt_is_not_shown(store: Store) -> None:

@@ -8,51 +8,55 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from validator.planting.draws import Draws
+from validator.planting.shape import Files
+from validator.planting.skeletons import draw_skeleton
 from validator.planting.skeletons.phrases import TOPICS
 from validator.planting.skeletons.tools import TOOLS
 from validator.protocol.bundles import count_lines, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.probes import canary_line
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.task import Windows
 from validator.sources import SeededRandom, SystemRandom
-from validator.tasks.canary import CANARY_TYPES, make_canary
+from validator.tasks.canary import is_harmless, make_canary
 from validator.tasks.checks import faults
 from validator.tasks.folder import read_task
-from validator.tasks.source import TaskError
 
 NONCE = "0123456789abcdef" * 4
 SEEDS = [f"canary {n}" for n in range(12)]
 
 
-def files_of(skill_type: SkillType, seed: str) -> dict[str, bytes]:
-    return read_bundle(make_canary(skill_type, SeededRandom(seed)).bundle)
+def files_of(skill_type: SkillType, seed: str) -> Files:
+    """What a canary without a fault is made of: tests run it, which they must not do with what was planted."""
+    return draw_skeleton(skill_type, Draws(SeededRandom(seed)))[0]
 
 
-def unpacked(folder: Path, files: dict[str, bytes]) -> Path:
+def unpacked(folder: Path, files: Files) -> Path:
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     return folder
 
 
-@pytest.mark.parametrize("skill_type", CANARY_TYPES)
+@pytest.mark.parametrize("skill_type", ASSESSED_TYPES)
 def test_no_two_canaries_have_the_same_hash(skill_type: SkillType) -> None:
-    made = {make_canary(skill_type, SystemRandom()).task.bundle_sha256 for _ in range(400)}
-    assert len(made) == 400
+    made = {make_canary(skill_type, SystemRandom()).task.bundle_sha256 for _ in range(20)}
+    assert len(made) == 20
 
 
-@pytest.mark.parametrize("skill_type", CANARY_TYPES)
+@pytest.mark.parametrize("skill_type", ASSESSED_TYPES)
 def test_canaries_follow_from_their_random_bytes(skill_type: SkillType) -> None:
     assert make_canary(skill_type, SeededRandom("a")) == make_canary(skill_type, SeededRandom("a"))
 
 
-@pytest.mark.parametrize("skill_type", CANARY_TYPES)
+@pytest.mark.parametrize("skill_type", ASSESSED_TYPES)
+@settings(max_examples=10)
 @given(seed=st.text(max_size=8))
-def test_a_canary_is_a_sound_task_with_truth_allow(skill_type: SkillType, seed: str) -> None:
+def test_a_canary_is_a_sound_task_whose_truth_is_what_was_planted(skill_type: SkillType, seed: str) -> None:
     canary = make_canary(skill_type, SeededRandom(seed))
     task = canary.task
     assert list(faults(task, canary.bundle)) == []
@@ -60,8 +64,10 @@ def test_a_canary_is_a_sound_task_with_truth_allow(skill_type: SkillType, seed: 
     assert task.provenance == "canary"
     assert task.windows is None
     assert task.truth is not None
-    assert (task.truth.verdict, task.truth.reference_risk, task.truth.injections) == ("ALLOW", 0.05, ())
-    assert (task.canary is not None) == (skill_type is SkillType.DECLARATIVE)
+    assert isinstance(task.truth.findings, tuple)
+    assert task.truth.findings or (task.truth.verdict, task.truth.reference_risk) == ("ALLOW", 0.0)
+    assert (task.canary is None) == is_runtime(skill_type)
+    assert is_harmless(canary) == (not task.truth.findings)
 
 
 def test_a_canary_on_disk_reads_back(tmp_path: Path) -> None:
@@ -71,12 +77,6 @@ def test_a_canary_on_disk_reads_back(tmp_path: Path) -> None:
     (tmp_path / "task.json").write_bytes(msgspec.json.encode(canary.task))
     assert read_task(tmp_path) == canary
     assert canary.task.windows == windows
-
-
-@pytest.mark.parametrize("skill_type", sorted(set(ASSESSED_TYPES) - set(CANARY_TYPES)))
-def test_other_types_have_no_canary(skill_type: SkillType) -> None:
-    with pytest.raises(TaskError, match="`skill_type`"):
-        make_canary(skill_type, SystemRandom())
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -93,7 +93,7 @@ def test_the_marker_is_the_last_line_and_shifts_no_other(seed: str) -> None:
     assert {**after, name: b""} == {**before, name: b""}
 
 
-@pytest.mark.parametrize("skill_type", CANARY_TYPES)
+@pytest.mark.parametrize("skill_type", [SkillType.DECLARATIVE, SkillType.MCP_SERVER])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_canary_follows_the_layout_of_its_type(skill_type: SkillType, seed: str) -> None:
     files = files_of(skill_type, seed)
@@ -206,7 +206,7 @@ def test_the_manifest_hash_is_that_of_mcp_json() -> None:
     truth = canary.task.truth
     assert truth is not None
     assert truth.manifest_sha256 == sha256_hex(read_bundle(canary.bundle)["mcp.json"])
-    assert truth.poisoned_tools == ()
+    assert truth.poisoned_tools is not None
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.names[0])

@@ -61,7 +61,8 @@ def words() -> dict[str, set[str]]:
     """What each of the words of a kind of waiting work is called, over all kinds."""
     found: dict[str, set[str]] = {field: set() for field in Words._fields}
     for file in FILES:
-        for node in ast.walk(ast.parse(file.read_text())):
+        source = file.read_text()
+        for node in ast.walk(ast.parse(source)) if Words.__module__ in source else ():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == Words.__name__:
                 for field, given in zip(Words._fields, node.args, strict=True):
                     found[field].update(_names(given))

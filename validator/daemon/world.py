@@ -1,7 +1,6 @@
 """What the daemon touches, as the settings say; the local network brings its own."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 from validator.chain.base import Chain
@@ -10,12 +9,13 @@ from validator.daemon.chains import chain_of
 from validator.kinds.assessment.supply import CanaryMaker
 from validator.kinds.registry import KINDS
 from validator.protocol.signatures import Signer
+from validator.protocol.task import Windows
 from validator.reruns.sandbox.code import CodeSandbox
 from validator.reruns.sandbox.job import Sandbox
 from validator.reruns.sandbox.opening import open_code_sandbox, open_sandbox
 from validator.settings import Settings
 from validator.sources import Clock, RandomBytes, SystemClock, SystemRandom
-from validator.tasks.canary import make_canary
+from validator.tasks.canary import Canaries
 from validator.tasks.directory import DirectorySource
 from validator.tasks.goals import DirectoryGoals, GoalSource
 from validator.tasks.http import HttpSource
@@ -75,11 +75,19 @@ def build_world(settings: Settings) -> World:
         signer=signer,
         clock=clock,
         random=random,
-        canary=partial(make_canary, random=random) if settings.tasks.canaries else None,
+        canary=canaries_of(settings, random),
         workers=workers,
         sandbox=sandbox,
         code=open_code_sandbox(settings.sandbox, sandbox),
     )
+
+
+def canaries_of(settings: Settings, random: RandomBytes, windows: Windows | None = None) -> CanaryMaker | None:
+    """Return what makes the canaries that the settings describe, None for none; see `Canaries`."""
+    tasks = settings.tasks
+    if not tasks.canaries:
+        return None
+    return Canaries(random, None if tasks.bases is None else DirectorySource(tasks.bases), windows).make
 
 
 def judging_workers() -> WorkerPool:

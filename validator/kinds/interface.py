@@ -53,13 +53,14 @@ class PackedTask(NamedTuple):
 class Supply(Protocol):
     """Where the tasks of a kind come from."""
 
-    async def fill(self, rules: Rules, round_id: str, order: Order) -> list[PackedTask]:
+    async def fill(self, rules: Rules, round_id: str, order: Order, salt: bytes) -> list[PackedTask]:
         """Return the kind's tasks for a round in plan order: types as in SPEC 1, then slots.
 
         Args:
             rules: of the round's version: how many slots a type has, and the windows of tasks without their own.
             round_id: of the round.
             order: in which tasks that a source holds are due.
+            salt: of the epoch, raw; secret while in use.
         """
 
 

@@ -5,8 +5,11 @@ import hmac
 from collections.abc import Callable
 from typing import Final, Literal
 
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+
 Label = Literal["rank", "auditor", "rerun"]
 NONCE_BYTES: Final = 32  # of a task
+CANARIES: Final = 2  # of a round, of different types
 _BLOCK: Final = 64
 _INNER: Final = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
@@ -49,6 +52,12 @@ def task_draw(epoch_salt: bytes, epoch: int, source_sha256: str) -> bytes:
         source_sha256: lower-case hex, of the source bundle or of the workflow task's canonical bytes.
     """
     return _hmac(epoch_salt, f"task|{epoch}|{source_sha256}")
+
+
+def canary_types(epoch_salt: bytes, round_id: str) -> tuple[SkillType, ...]:
+    """Return the types of which a round holds a canary: those with the smallest draws (SPEC 16, D-33)."""
+    drawn = {kind: _hmac(epoch_salt, f"canary|{round_id}|{kind}") for kind in ASSESSED_TYPES}
+    return tuple(sorted(drawn, key=drawn.__getitem__)[:CANARIES])
 
 
 def salt_commitment(salt: bytes) -> str:

@@ -90,7 +90,7 @@ class Preparer:
             return salt
         rules = version(self.schedule.version_at(snapshot.epoch)).rules
         order = EpochOrder(self.store, snapshot.epoch, salt.salt)
-        packed = [task for supply in self.supplies for task in await supply.fill(rules, round_id, order)]
+        packed = [task for supply in self.supplies for task in await supply.fill(rules, round_id, order, salt.salt)]
         return await self.store.lasting(lambda tx: self._open(tx, round_id, snapshot, packed), patience_s=PATIENCE_S)
 
     async def _salt(self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot) -> SaltRecord | Skipped:

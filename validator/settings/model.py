@@ -227,6 +227,12 @@ class TasksSettings(Section):
         example="5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY",
     )
     canaries: bool = _key(True, "Whether rounds hold canary tasks.")
+    bases: PlainPath | None = _key(
+        None,
+        "Benign tasks that canaries are made of, those that curated tasks were seeded from; else built-in bundles.",
+        allowed="a path",
+        example="bases",
+    )
 
 
 class MinersSettings(Section):

@@ -1,70 +1,93 @@
-"""Canary slots: safe bundles made on the spot, whose right verdict is known to be ALLOW (SPEC 5).
+"""Canary slots: bundles made on the spot by the generator of planted tasks, whose truth is what was planted (D-33).
 
-Every bundle is drawn anew, so none can be recognised by its hash. The phrases they are made of are public, like all of
-this program: whoever studies them can guess that a bundle is a canary, but has to report the marker all the same.
+No miner can tell them by form from tasks that `validator tasks seed` made of the same bases; docs/security.md says what
+it can tell.
 """
 
-from collections.abc import Mapping
+import asyncio
 from typing import Final
 
+import structlog
+
 from validator.planting.draws import Draws
+from validator.planting.shapes import SHAPES
 from validator.planting.skeletons import draw_skeleton
-from validator.protocol.answer import CanarySpec
-from validator.protocol.archives import pack
-from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Task, Truth, Windows
+from validator.protocol.task import Windows
+from validator.protocol.text import printable
 from validator.sources import RandomBytes
-from validator.tasks.source import SourcedTask, TaskError
+from validator.tasks.bases import Base, base_of
+from validator.tasks.order import Shuffled
+from validator.tasks.seeding import planted_task
+from validator.tasks.source import SourcedTask, TaskError, TaskSource, TaskSourceError
 
-CANARY_TYPES: Final = (SkillType.DECLARATIVE, SkillType.MCP_SERVER)
-REFERENCE_RISK: Final = 0.05
+_TRIES: Final = 3  # bases that are drawn, for one that faults can be planted in
+_log = structlog.get_logger()
 
 
-def make_canary(skill_type: SkillType, random: RandomBytes, windows: Windows | None = None) -> SourcedTask:
-    """Return a new canary task: a safe bundle with truth ALLOW and provenance `canary`.
+def make_canary(
+    skill_type: SkillType, random: RandomBytes, windows: Windows | None = None, base: Base | None = None
+) -> SourcedTask:
+    """Return a new canary task, with or without faults by a draw: provenance `canary`, and its truth.
 
     Args:
-        skill_type: declarative (with a file for the marker) or mcp_server (without).
-        random: what the bundle is drawn from.
-        windows: None for the standard profile.
+        skill_type: one of the six assessed types.
+        random: what everything is drawn from.
+        windows: of a canary without a base; None for the standard profile.
+        base: the benign bundle that it is made of; None to draw one from the built-in skeletons.
 
     Raises:
-        TaskError: the type has no canary slot.
+        TaskError: nothing can be made of the base.
     """
-    if skill_type not in CANARY_TYPES:
-        raise TaskError(f"{skill_type} has no canary slot - at `skill_type`")
-    files, marked = draw_skeleton(skill_type, Draws(random))
-    if marked is not None:
-        return _task(skill_type, files, windows, CanarySpec(marked), _truth())
-    truth = _truth(manifest_sha256=sha256_hex(files["mcp.json"]), poisoned_tools=())
-    return _task(skill_type, files, windows, None, truth)
+    draws = Draws(random)
+    chosen = base or _drawn(skill_type, draws, windows)
+    return planted_task(chosen, draws, SHAPES, "canary")[0]
 
 
-def _truth(manifest_sha256: str | None = None, poisoned_tools: tuple[str, ...] | None = None) -> Truth:
-    return Truth(
-        verdict="ALLOW",
-        policy_rules=None,
-        injections=(),
-        reference_risk=REFERENCE_RISK,
-        shell_commands=None,
-        manifest_sha256=manifest_sha256,
-        poisoned_tools=poisoned_tools,
-        transitive_risk=None,
-    )
+def is_harmless(made: SourcedTask) -> bool:
+    """Whether it is known that nothing was planted in a task."""
+    truth = made.task.truth
+    return truth is not None and truth.findings == ()
 
 
-def _task(
-    skill_type: SkillType, files: Mapping[str, bytes], windows: Windows | None, canary: CanarySpec | None, truth: Truth
-) -> SourcedTask:
-    bundle = pack(files)
-    task = Task(
-        task_version="1.0",
-        skill_type=skill_type,
-        windows=windows,
-        bundle_sha256=sha256_hex(bundle),
-        provenance="canary",
-        truth=truth,
-        canary=canary,
-    )
-    return SourcedTask(task, bundle)
+def _drawn(skill_type: SkillType, draws: Draws, windows: Windows | None) -> Base:
+    files, marked = draw_skeleton(skill_type, draws)
+    return Base("skeleton", "", files, skill_type, windows, marked, None)
+
+
+class Canaries:
+    """Makes canary tasks of every type.
+
+    Args:
+        random: what everything is drawn from.
+        bases: benign tasks that they are made of, one drawn for each; None for the built-in skeletons, which also stand
+            in for types of which it has none.
+        windows: of canaries without a base; None for the standard profile. Others have those of their base.
+    """
+
+    def __init__(self, random: RandomBytes, bases: TaskSource | None = None, windows: Windows | None = None) -> None:
+        self._random = random
+        self._bases = bases
+        self._windows = windows
+
+    async def make(self, skill_type: SkillType) -> SourcedTask | None:
+        """Return a canary of the type; None where none could be made, which is logged (`canary_failed`)."""
+        for _ in range(_TRIES):
+            try:
+                base = await self._base(skill_type)
+                return await asyncio.to_thread(make_canary, skill_type, self._random, self._windows, base)
+            except (TaskError, TaskSourceError) as error:
+                self._failed(skill_type, error.detail)
+            except Exception as error:  # noqa: BLE001 - what a shape cannot read in a bundle must not end the rounds
+                self._failed(skill_type, repr(error))
+        return None
+
+    async def _base(self, skill_type: SkillType) -> Base | None:
+        if self._bases is None:
+            return None
+        for sourced in await self._bases.fetch(skill_type, 1, Shuffled(self._random)):
+            return await asyncio.to_thread(base_of, sourced, sourced.task.bundle_sha256)
+        return None
+
+    def _failed(self, skill_type: SkillType, reason: str) -> None:
+        _log.warning("canary_failed", skill_type=str(skill_type), reason=printable(reason, 500))

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from validator.protocol.draws import task_draw
 from validator.protocol.skill_types import SkillType
+from validator.sources import RandomBytes
 
 
 class Order(Protocol):
@@ -34,3 +35,23 @@ def least_given(given: Mapping[str, int], salt: bytes, epoch: int, sources: Coll
         sources: lower-case hex hashes, each once.
     """
     return sorted(sources, key=lambda sha256: (given.get(sha256, 0), task_draw(salt, epoch, sha256)))
+
+
+class Shuffled:
+    """An order that is drawn anew each time. See `Order`.
+
+    Args:
+        random: what it is drawn from.
+    """
+
+    def __init__(self, random: RandomBytes) -> None:
+        self._random = random
+
+    async def rank(self, skill_type: SkillType, sources: Collection[str]) -> list[str]:  # noqa: ARG002 - the protocol's form
+        """Return `sources` in a drawn order."""
+        tickets = {source: self._random.token(16) for source in sorted(sources)}
+        return sorted(tickets, key=tickets.__getitem__)
+
+    async def recent(self, skill_type: SkillType, most: int) -> list[str]:  # noqa: ARG002 - the protocol's form
+        """Return nothing: what was drawn may be drawn again."""
+        return []

@@ -17,7 +17,8 @@ from localnet.images.registry import ImageRegistry
 from localnet.images.tracer.image import ENTRYPOINT, tracer_image
 from localnet.miner.behaviours import Behaviour
 from localnet.miner.honest import Thorough
-from validator.protocol.bundles import read_bundle
+from validator.planting.draws import Draws
+from validator.planting.skeletons import draw_skeleton
 from validator.protocol.capabilities import SandboxImage
 from validator.protocol.limits import MIB
 from validator.protocol.probes import probe_values
@@ -27,7 +28,6 @@ from validator.reruns.comparing import Verdict, compare_answer
 from validator.reruns.sandbox.containers import ContainerSandbox
 from validator.reruns.sandbox.job import Evidence, SandboxFailure, SandboxJob, SandboxLimits
 from validator.sources import SeededRandom
-from validator.tasks.canary import make_canary
 
 pytestmark = pytest.mark.engine
 
@@ -69,8 +69,8 @@ def bundles() -> Bundles:
         bundle.name: (bundle.skill_type, bundle.files) for bundle in written_bundles() if is_runtime(bundle.skill_type)
     }
     for number in range(6):
-        made = make_canary(SkillType.MCP_SERVER, SeededRandom(f"canary {number}"))
-        found[f"canary {number}"] = (SkillType.MCP_SERVER, read_bundle(made.bundle))
+        files, _ = draw_skeleton(SkillType.MCP_SERVER, Draws(SeededRandom(f"canary {number}")))
+        found[f"canary {number}"] = (SkillType.MCP_SERVER, dict(files))
     return found
 
 

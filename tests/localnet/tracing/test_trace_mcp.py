@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tracing_kit import MCP, PROBE, fields, manifest, read, server_bundle, traced
 
 from localnet.tracing.mcp import minimal_value
-from validator.protocol.bundles import read_bundle
+from validator.planting.draws import Draws
+from validator.planting.skeletons import draw_skeleton
 from validator.sources import SeededRandom
-from validator.tasks.canary import make_canary
 
 ADD = {"name": "add", "inputSchema": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}}
 READ = {"name": "read_notes", "inputSchema": {"type": "object"}}
@@ -30,7 +30,7 @@ async def test_each_tool_is_called_once_with_what_its_schema_requires() -> None:
 
 @pytest.mark.parametrize("seed", ["a", "b", "c", "d", "e", "f"])
 async def test_the_validator_s_canary_servers_answer_every_call(seed: str) -> None:
-    files = read_bundle(make_canary(MCP, SeededRandom(seed)).bundle)
+    files, _ = draw_skeleton(MCP, Draws(SeededRandom(seed)))
     result = await traced(files, MCP)
     assert [(run.ended, run.detail) for run in result.runs] == [("done", "")]
     listed = [(tool["name"],) for tool in json.loads(files["mcp.json"])["tools"]]

@@ -1,27 +1,27 @@
-"""The assessments of a round: slots of every type from a source, a canary slot for two of the types (SPEC 1, 5)."""
+"""The assessments of a round: slots of every type from a source, a canary in two of them (SPEC 1; SPEC 16, D-33)."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import structlog
 
 from validator.kinds.interface import PackedTask
+from validator.planting.draws import Draws
 from validator.protocol.archives import ArchiveError
 from validator.protocol.bundles import index_bundle, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.draws import NONCE_BYTES, task_id
+from validator.protocol.draws import NONCE_BYTES, canary_types, task_id
 from validator.protocol.round import AssessmentTask
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.scoring import Rules
 from validator.sources import RandomBytes
-from validator.tasks.canary import CANARY_TYPES
 from validator.tasks.order import Order
 from validator.tasks.source import SourcedTask, TaskSource, TaskSourceError
 
 _log = structlog.get_logger()
 
-CanaryMaker = Callable[[SkillType], SourcedTask]
+CanaryMaker = Callable[[SkillType], Awaitable[SourcedTask | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,38 +30,46 @@ class Bundles:
 
     Args:
         source: where curated tasks come from.
-        canary: makes a canary task of a type; None for rounds without canaries.
-        random: nonces.
+        canary: makes a canary task of a type, or none; None for rounds without canaries.
+        random: nonces, and which slot of its type a canary has.
     """
 
     source: TaskSource
     canary: CanaryMaker | None
     random: RandomBytes
 
-    async def fill(self, rules: Rules, round_id: str, order: Order) -> list[PackedTask]:
+    async def fill(self, rules: Rules, round_id: str, order: Order, salt: bytes) -> list[PackedTask]:
         """Return the round's assessments; () when the source had none. See `Supply`."""
         packed: list[PackedTask] = []
+        with_canary_slot = canary_types(salt, round_id) if self.canary else ()
         for skill_type in ASSESSED_TYPES:
-            curated, canaries = await self._filling(rules, skill_type, order)
-            for slot, sourced in enumerate(curated + canaries):
+            canary = await self._made(skill_type) if skill_type in with_canary_slot else None
+            for slot, sourced in enumerate(await self._slots(rules, skill_type, order, canary)):
                 nonce = self.random.token(NONCE_BYTES)
                 task = await asyncio.to_thread(pack_task, rules, round_id, slot, sourced, nonce)
                 if task is not None:
-                    packed.append(task._replace(sourced=slot < len(curated)))
+                    packed.append(task._replace(sourced=sourced is not canary))
         return packed
 
-    async def _filling(
-        self, rules: Rules, skill_type: SkillType, order: Order
-    ) -> tuple[list[SourcedTask], list[SourcedTask]]:
-        """Return what fills a type's slots: tasks of the source, and canaries."""
-        canaries = [self.canary(skill_type)] if self.canary and skill_type in CANARY_TYPES else []
-        wanted = rules.groups.slots_per_type - len(canaries)
+    async def _made(self, skill_type: SkillType) -> SourcedTask | None:
+        return None if self.canary is None else await self.canary(skill_type)
+
+    async def _slots(
+        self, rules: Rules, skill_type: SkillType, order: Order, canary: SourcedTask | None
+    ) -> list[SourcedTask]:
+        """Return what fills a type's slots: tasks of the source, and at a drawn place among them the canary.
+
+        A task's id tells its slot to whoever has the bundle, so the slot must not tell what it is.
+        """
+        wanted = rules.groups.slots_per_type - (canary is not None)
         try:
-            curated = await self.source.fetch(skill_type, wanted, order)
+            tasks = (await self.source.fetch(skill_type, wanted, order))[:wanted]
         except TaskSourceError as error:
             _log.warning("task_source_failed", skill_type=str(skill_type), reason=str(error))
-            curated = []
-        return curated[:wanted], canaries
+            tasks = []
+        if canary is not None and canary.task.bundle_sha256 not in {one.task.bundle_sha256 for one in tasks}:
+            tasks.insert(Draws(self.random).number(0, len(tasks)), canary)
+        return tasks
 
 
 def pack_task(rules: Rules, round_id: str, slot: int, sourced: SourcedTask, nonce: bytes) -> PackedTask | None:

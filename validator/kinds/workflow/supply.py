@@ -26,7 +26,7 @@ class Goals:
     source: GoalSource
     random: RandomBytes
 
-    async def fill(self, rules: Rules, round_id: str, order: Order) -> list[PackedTask]:
+    async def fill(self, rules: Rules, round_id: str, order: Order, salt: bytes) -> list[PackedTask]:  # noqa: ARG002 - the protocol's form
         """Return the round's workflow tasks. See `Supply`."""
         goals = await self.source.fetch(rules.groups.slots_per_type, order)
         return [

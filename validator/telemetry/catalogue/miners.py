@@ -12,6 +12,11 @@ TASKS_AND_MINERS: Final[Subject] = {
         "task bundle_sha256 reason",
         todo="`validator tasks check` lists every fault of it: correct the task, or take it away.",
     ),
+    "canary_failed": Entry(
+        "A canary could not be made: the slot goes to a task of the source.",
+        "skill_type reason",
+        todo="Look at the folder `tasks.bases`: `validator doctor` says what is wrong with it.",
+    ),
     "tasks_retired": Entry(
         "A source holds tasks that are retired: they are passed over.",
         "skill_type skipped left",

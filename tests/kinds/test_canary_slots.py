@@ -1,0 +1,74 @@
+"""Which types of a round have a canary, and in which slot (SPEC 16, D-33)."""
+
+import hashlib
+import hmac
+from collections import Counter
+
+from builders import V1
+from task_builders import make_task, numbered
+
+from validator.kinds.assessment.supply import Bundles
+from validator.protocol.draws import canary_types, task_id
+from validator.protocol.round import AssessmentTask
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+from validator.sources import SeededRandom
+from validator.tasks.memory import MemorySource
+from validator.tasks.rotation import InTurn
+from validator.tasks.source import SourcedTask
+
+SALT = bytes(range(32))
+CURATED = [numbered(number, kind) for kind in ASSESSED_TYPES for number in range(2)]
+
+
+async def made(skill_type: SkillType) -> SourcedTask:
+    return make_task({"SKILL.md": b"# Canary\n"}, skill_type=skill_type, provenance="canary")
+
+
+async def filled(round_id: int, source: list[SourcedTask], seed: str = "s") -> list[AssessmentTask]:
+    supply = Bundles(MemorySource(source), made, SeededRandom(f"{seed} {round_id}"))
+    packed = await supply.fill(V1.rules, str(round_id), InTurn(), SALT)
+    for one in packed:
+        assert one.sourced == (one.task.provenance != "canary")  # type: ignore[union-attr]
+    return [one.task for one in packed if isinstance(one.task, AssessmentTask)]
+
+
+def test_the_types_are_those_with_the_smallest_draws() -> None:
+    seen: Counter[SkillType] = Counter()
+    for number in range(300):
+        drawn = {
+            kind: hmac.new(SALT, f"canary|{number}|{kind.value}".encode(), hashlib.sha256).digest()
+            for kind in ASSESSED_TYPES
+        }
+        assert list(canary_types(SALT, str(number))) == sorted(drawn, key=lambda kind: drawn[kind])[:2]
+        seen.update(canary_types(SALT, str(number)))
+    assert set(seen) == set(ASSESSED_TYPES)
+    assert min(seen.values()) > 60
+    assert [canary_types(b"other", str(n)) for n in range(9)] != [canary_types(SALT, str(n)) for n in range(9)]
+
+
+async def test_a_round_has_two_canaries_whose_slots_say_nothing() -> None:
+    slots: Counter[int] = Counter()
+    for number in range(60):
+        tasks = await filled(number, CURATED)
+        assert [(task.skill_type, task.slot) for task in tasks] == [
+            (k, slot) for k in ASSESSED_TYPES for slot in (0, 1)
+        ]
+        canaries = [task for task in tasks if task.provenance == "canary"]
+        assert {task.skill_type for task in canaries} == set(canary_types(SALT, str(number)))
+        assert len(canaries) == 2
+        slots.update(task.slot for task in canaries)
+        for task in tasks:
+            assert task.task_id == task_id(str(number), task.skill_type, task.slot, task.source_sha256)
+    assert min(slots[0], slots[1]) > 40
+
+
+async def test_a_canary_fills_its_slot_where_the_source_has_nothing() -> None:
+    tasks = await filled(7, [])
+    assert {(task.skill_type, task.slot, task.provenance) for task in tasks} == {
+        (kind, 0, "canary") for kind in canary_types(SALT, "7")
+    }
+
+
+async def test_no_round_has_the_same_bundle_as_canary_and_as_task() -> None:
+    twins = [make_task({"SKILL.md": b"# Canary\n"}, skill_type=kind) for kind in ASSESSED_TYPES]
+    assert [task.provenance for task in await filled(7, twins)] == ["none"] * 6
