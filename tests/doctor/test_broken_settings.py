@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from doctor_kit import ME, QUICK, Place, findings
+from task_builders import make_task, make_truth, write_task
 from wallet_files import ENCRYPTED, write_hotkey
 
 from validator.doctor import diagnose
@@ -100,6 +101,16 @@ def broken_task(place: Place) -> None:
     (place.folder / "tasks" / "bad" / "task.json").write_text("{")
 
 
+def no_bases(place: Place) -> None:
+    place.settings["tasks"]["bases"] = f"{place.folder}/bases"
+
+
+def bad_base(place: Place) -> None:
+    no_bases(place)
+    write_task(place.folder / "bases" / "good", make_task())
+    write_task(place.folder / "bases" / "bad", make_task(truth=make_truth(verdict="BLOCK")))
+
+
 def nothing(_: Place) -> None:
     """As it was made: a folder without tasks."""
 
@@ -132,6 +143,23 @@ def nothing(_: Place) -> None:
             "validator tasks check {folder}",
         ),
         (nothing, "tasks", "warning", "none in {folder}/tasks; rounds have canaries alone", "validator tasks pack"),
+        (nothing, "bases", "note", "canaries are made of built-in bundles", "set tasks.bases"),
+        (no_bases, "bases", "fault", "tasks.bases: `bases` cannot be listed", "set tasks.bases"),
+        (
+            bad_base,
+            "bases",
+            "warning",
+            "1 in {folder}/bases cannot be used, the first: `bad` is no benign task",
+            "take it",
+        ),
+        (
+            bad_base,
+            "bases",
+            "warning",
+            "none of the types rag_knowledge, executable_python",
+            "put a benign task of each",
+        ),
+        (bad_base, "bases", "ok", "1 declarative in {folder}/bases", ""),
     ],
     ids=lambda value: getattr(value, "__name__", None) or None,
 )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from validator.doctor import (
+    bases,
     clock,
     database,
     endpoints,
@@ -30,6 +31,7 @@ CHECKS: Final[Sequence[Check]] = (
     history.CHECK,
     weights.CHECK,
     tasks.CHECK,
+    bases.CHECK,
     miners.CHECK,
     engine.CHECK,
     process.CHECK,
