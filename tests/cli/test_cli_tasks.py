@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import re
+import select
 import signal
 import subprocess
 from pathlib import Path
@@ -80,6 +82,9 @@ def test_everything_about_a_task_can_be_said(skill: Path, tmp_path: Path) -> Non
         "bundle_sha256": task.bundle_sha256,
         "bundle_bytes": (tmp_path / "out" / "bundle.tar.gz").stat().st_size,
         "files": 2,
+        "version": None,
+        "commit": None,
+        "artifact": None,
         "provenance": "curated",
         "windows": {"primary": [0.0, 6.0], "auditor": [0.0, 2.5]},
         "canary": "SKILL.md",
@@ -238,3 +243,31 @@ def test_a_workflow_is_checked_like_any_task(tmp_path: Path) -> None:
     broken = called("tasks", "check", "tasks/cat/workflow.json", cwd=tmp_path)
     told = "tasks/cat/workflow.json: workflow.json: blank - at `goal`\n1 tasks, 1 problems\n"
     assert (broken.returncode, broken.stdout, broken.stderr) == (1, told, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_a_package_is_fetched_leaves_nothing(tmp_path: Path, number: int) -> None:
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "bin").mkdir()
+    tool, alive = tmp_path / "bin" / "npm", tmp_path / "alive"
+    os.mkfifo(alive)
+    tool.write_text(f"#!/bin/sh\nexec >{alive}\necho begun; touch got/half.tgz\nexec sleep 1000\n")
+    tool.chmod(0o755)
+    places = {"TMPDIR": str(tmp_path / "tmp"), "PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
+    command = [*PROGRAM, "tasks", "pack", "npm:x", "--out", str(tmp_path / "out")]
+    heard = os.open(alive, os.O_RDONLY | os.O_NONBLOCK)
+    process = subprocess.Popen(command, env=environment() | places, stderr=subprocess.PIPE, text=True)
+    try:
+        assert select.select([heard], [], [], 60)[0]
+        assert os.read(heard, 100) == b"begun\n"
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+        assert select.select([heard], [], [], 60)[0]
+        assert os.read(heard, 100) == b""  # its end: the tool is gone
+    finally:
+        process.kill()
+        os.close(heard)
+    assert process.returncode == 128 + number
+    assert "Traceback" not in said
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert not (tmp_path / "out").exists()

@@ -13,6 +13,7 @@ from validator.protocol import typed
 from validator.protocol.task import Windows
 from validator.protocol.text import printable
 from validator.tasks.packing import Packed
+from validator.tasks.references import folder_name, parse_reference
 
 _WINDOW: Final = re.compile(r"(primary|auditor)=([0-9]{1,5}(?:\.[0-9]{1,3})?):([0-9]{1,5}(?:\.[0-9]{1,3})?)", re.ASCII)
 _ENDINGS: Final = (".tar.gz", ".tgz", ".tar", ".whl", ".zip")
@@ -41,7 +42,13 @@ def parse_windows(texts: Sequence[str] | None) -> Windows | None:
 
 
 def task_folder(what: str) -> Path:
-    """Return tasks/NAME after the folder, archive or distribution `what`."""
+    """Return tasks/NAME after the folder, archive, distribution or package elsewhere `what`.
+
+    Raises:
+        TaskError: it names a package elsewhere in a form that there is not.
+    """
+    if reference := parse_reference(what):
+        return Path("tasks") / folder_name(reference)
     name = Path(what).name or Path(what).resolve().name
     for ending in _ENDINGS:
         name = name.removesuffix(ending)
@@ -58,6 +65,9 @@ def packed_document(packed: Packed, out: Path) -> dict[str, Any]:
         "bundle_sha256": task.bundle_sha256,
         "bundle_bytes": len(packed.task.bundle),
         "files": packed.files,
+        "version": packed.pin.version,
+        "commit": packed.pin.commit,
+        "artifact": packed.pin.artifact,
         "provenance": task.provenance,
         "windows": task.windows,
         "canary": task.canary.file if task.canary else None,
@@ -70,6 +80,11 @@ def print_packed(packed: Packed, out: Path) -> None:
     task = packed.task.task
     for note in packed.notes:
         print_line(note)
+    pin = packed.pin
+    if pin.version or pin.commit:
+        print_line(f"{f'version {pin.version}' if pin.version else f'commit {pin.commit}'}")
+    if pin.artifact:
+        print_line(f"{pin.artifact.name}, sha256 {pin.artifact.sha256}")
     marker = f", marker in {task.canary.file}" if task.canary else ""
     print_line(f"{out}: {task.skill_type}, {packed.files} files, {len(packed.task.bundle)} bytes{marker}")
     print_line(f"{task.skill_type}: {packed.reason}")

@@ -25,8 +25,9 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
     what: Annotated[
         str,
         typer.Argument(
-            metavar="PATH|DIST",
-            help="A folder, zip, wheel, tar, sdist or npm package, or the name of an installed distribution.",
+            metavar="SOURCE",
+            help="A folder, zip, wheel, tar, sdist or npm package, the name of an installed distribution, or one "
+            "elsewhere: pypi:NAME==VERSION, npm:NAME@VERSION, git+URL@REVISION#subdirectory=FOLDER.",
             show_default=False,
         ),
     ],
@@ -64,7 +65,7 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
     replace: Annotated[bool, typer.Option("--replace", help="Replace a task that is there already.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a task from files that are there: task.json and bundle.tar.gz."""
+    """Make a task of what is there or is fetched: task.json and bundle.tar.gz. Nothing of it is run."""
     work.tasks.pack(what, skill_type, output, truth, window, canary, replace=replace, as_json=as_json)
 
 

@@ -122,7 +122,11 @@ TASKS: Final = Group(
     "tasks",
     "Tasks: bundles with what is known of them, and workflows.",
     [
-        Lazy("pack", "Make a task from files that are there: task.json and bundle.tar.gz.", "validator.cli.tasks:pack"),
+        Lazy(
+            "pack",
+            "Make a task of what is there or is fetched: task.json and bundle.tar.gz. Nothing of it is run.",
+            "validator.cli.tasks:pack",
+        ),
         Lazy(
             "draft",
             "Draft the truth of a packed task: what can be read, and TODO where a person decides.",

@@ -87,6 +87,14 @@ class Collection:
         self.notes.append(f"left out `{printable(name)}`: {reason}")
 
 
+def unwanted(name: str) -> str | None:
+    """Return why a file of this name is no part of a skill, None if it may be one."""
+    last = name.rpartition("/")[2]
+    if last.endswith(_LEFT_OUT_ENDINGS):
+        return "compiled"
+    return "not for miners" if last in _SECRET_NAMES else None
+
+
 @contextmanager
 def collected(what: str | Path) -> Iterator[Collection]:
     """Give what is to be packed; its files can be read inside the `with` only.
@@ -141,10 +149,8 @@ def _take(collection: Collection, waiting: list[PurePosixPath], folder: PurePosi
             waiting.append(name)
     elif not entry.is_file(follow_symlinks=False):
         collection.leave_out(str(name), "no regular file")
-    elif entry.name.endswith(_LEFT_OUT_ENDINGS):
-        collection.leave_out(str(name), "compiled")
-    elif entry.name in _SECRET_NAMES:
-        collection.leave_out(str(name), "not for miners")
+    elif reason := unwanted(entry.name):
+        collection.leave_out(str(name), reason)
     else:
         path = Path(entry.path)
         size = entry.stat(follow_symlinks=False).st_size

@@ -1,4 +1,4 @@
-"""Making a task from what is there: a folder, a wheel, an sdist, an installed distribution (`validator tasks pack`)."""
+"""Making a task from a folder, an archive, an installed distribution or a fetched package (`validator tasks pack`)."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -18,8 +18,10 @@ from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.task import Provenance, Task, Truth, Windows, version_for
 from validator.tasks.admission import admit, squeeze
 from validator.tasks.checks import sourced_task
-from validator.tasks.collecting import Collection, collected
+from validator.tasks.collecting import Collection
+from validator.tasks.fetching import Pin
 from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, label, read_bounded
+from validator.tasks.gathering import gathered
 from validator.tasks.guessing import Guess, guess_skill_type
 from validator.tasks.layout import MANIFEST, REQUIREMENTS, completed, marker_file, requirements
 from validator.tasks.source import SourcedTask, TaskError
@@ -54,12 +56,14 @@ class Packed:
         task: checked like any other.
         files: number of files in its bundle.
         reason: what says that it is of its skill type, in one line.
+        pin: what exactly was packed.
         notes: one line for everything that was left out or added.
     """
 
     task: SourcedTask
     files: int
     reason: str
+    pin: Pin
     notes: tuple[str, ...]
 
 
@@ -81,7 +85,7 @@ def pack_task(what: str | Path, options: PackOptions | None = None) -> Packed:
     """Make a task in memory; the same files give the same bytes. Blocks.
 
     Args:
-        what: a folder, wheel, sdist, or the name of an installed distribution; see `collected`.
+        what: a folder, an archive, an installed distribution, or a package that is fetched first; see `gathered`.
         options: None for all the defaults.
 
     Raises:
@@ -89,7 +93,7 @@ def pack_task(what: str | Path, options: PackOptions | None = None) -> Packed:
     """
     chosen = options or PackOptions()
     truth = None if chosen.truth is None else _read_truth(chosen.truth)
-    with collected(what) as collection:
+    with gathered(what) as (collection, pin):
         files = admit(collection)
     if not files:
         raise TaskError(f"`{collection.name}` holds nothing that can be packed")
@@ -107,7 +111,7 @@ def pack_task(what: str | Path, options: PackOptions | None = None) -> Packed:
         truth=truth,
         canary=None if marked is None else CanarySpec(marked),
     )
-    return Packed(sourced_task(task, bundle), len(files), reason, tuple(collection.notes))
+    return Packed(sourced_task(task, bundle), len(files), reason, pin, tuple(collection.notes))
 
 
 def write_task(task: SourcedTask, out: Path) -> None:

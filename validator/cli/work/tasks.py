@@ -1,7 +1,9 @@
 """What `validator tasks …` does: making, checking and serving tasks (SPEC 13)."""
 
+import signal
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import typer
 
@@ -24,13 +26,19 @@ def pack(  # noqa: PLR0913, PLR0917 - each is an option
     replace: bool,
     as_json: bool,
 ) -> None:
-    """Make a task from files that are there: task.json and bundle.tar.gz."""
+    """Make a task of what is there or is fetched: task.json and bundle.tar.gz."""
+    signal.signal(signal.SIGTERM, _ended)
     out = output or task_folder(what)
     packed = pack_path(what, out, PackOptions(skill_type, truth, parse_windows(window), canary, replace))
     if as_json:
         print_json(packed_document(packed, out))
     else:
         print_packed(packed, out)
+
+
+def _ended(number: int, _: FrameType | None) -> NoReturn:
+    """End as after Ctrl-C: tools that run are killed, and nothing is left of what they fetched."""
+    raise SystemExit(128 + number)
 
 
 def check(directories: list[Path], *, as_json: bool) -> None:
