@@ -25,12 +25,16 @@ from validator.protocol.skill_types import SkillType
 from validator.sources import SeededRandom
 
 STYLES = Path(__file__).parent / "styles"
+
+
+def files_of(folder: Path) -> Files:
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.parent.name != "__pycache__"]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
 BASES: dict[str, tuple[SkillType, Files]] = {
     one.name: (one.skill_type, one.files) for one in written_bundles() if one.skill_type in CODE_TYPES
-} | {
-    folder.name: (SkillType.MCP_SERVER, {path.name: path.read_bytes() for path in sorted(folder.iterdir())})
-    for folder in sorted(STYLES.iterdir())
-}
+} | {folder.name: (SkillType.MCP_SERVER, files_of(folder)) for folder in sorted(STYLES.iterdir())}
 GRAMMARS = {
     ".js": Language(tree_sitter_javascript.language()),
     ".mjs": Language(tree_sitter_javascript.language()),
@@ -43,10 +47,31 @@ SINKS = {
     "whole-environment": r"post|urlopen|fetch|request\.end|curl|wget",
     "environment-in-telemetry": r"urlopen|fetch|curl|wget",
     "environment-in-names": r"gethostbyname|lookup|\$label",
-    "token-constant": r"=.*[A-Za-z0-9_/+.-]{16}",
+    "ssh-key-posted": r"urlopen|request\(|fetch|curl|wget",
+    "browser-profile-sent": r"urlopen|fetch|curl",
+    "credentials-over-socket": r"sendall|pipe\(link|nc |/dev/tcp",
+    "credentials-in-header": r"urlopen|fetch|curl",
+    "collector-and-courier": r"urlopen|request\.end|curl",
+    "world-readable-upload": r"curl",
+    "token-constant": r"[A-Za-z0-9_/+.-]{16}",
+    "private-key-block": r"-----BEGIN .*PRIVATE KEY-----",
     "token-as-default": r"[A-Za-z0-9_/+.-]{16}",
+    "password-in-address": r"://\w+:[^@]{8,}@",
+    "password-as-argument": r"20[12][0-9][!#%*+]\w{4}",
+    "token-in-pieces": r"\+|join|\$\{|printf",
+    "token-packed": r"[A-Za-z0-9=]{24}",
     "fetched-text-run": r"exec\(|eval|Function|\| *(ba)?sh|sh -c",
     "decoded-text-run": r"exec\(|eval|Function|\| *sh|bash -c",
+    "reverse-shell": r"/bin/sh|bash.* .?-i|sh -i|link\.pipe\(shell",
+    "download-piped-to-shell": r"(curl|wget).*\| (ba)?sh",
+    "start-file-line": r"write\(|append|rc|profile",
+    "scheduled-start": r"table, .-|write_text|writeFile|crontab -|\.service",
+    "home-cleared": r"rmtree|rmSync|-delete",
+    "certificates-unchecked": r"unverified|CERT_NONE|rejectUnauthorized|TLS_REJECT|-k |--insecure|--no-check",
+    "shell-of-input": r"shell=True|popen|getoutput|execSync|eval|sh -c",
+    "download-unpickled": r"loads\(|\.load\(\)",
+    "library-downloaded": r"CDLL|dlopen|LD_PRELOAD",
+    "assembled-call": r"\)\(|\](\(|<)|vars\(|\| .\$use",
 }
 SHAPES = pytest.mark.parametrize("shape", CODE_SHAPES, ids=[shape.name for shape in CODE_SHAPES])
 
@@ -105,17 +130,13 @@ def all_in(seed: str, skill_type: SkillType, files: Files) -> Files:
     return files
 
 
-def run(folder: Path, files: Files) -> list[tuple[int, str, str]]:
-    """Start what can be started in a bundle, without arguments, and return how each ended."""
+def run(folder: Path, files: Files, paths: list[str]) -> list[tuple[int, str, str]]:
+    """Start these files of a bundle, without arguments, and return how each ended."""
     for path, content in files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
-    return [
-        ended(command, (folder / path).parent)
-        for path, content in sorted(files.items())
-        if (command := start(path, content))
-    ]
+    return [ended(command, (folder / path).parent) for path in paths if (command := start(path, files[path]))]
 
 
 def start(path: str, content: bytes) -> list[str] | None:
@@ -141,7 +162,8 @@ def test_a_bundle_with_every_fault_runs_as_before(name: str, tmp_path: Path) -> 
     skill_type, files = BASES[name]
     full = all_in(name, skill_type, files)
     assert sum(map(len, full.values())) > sum(map(len, files.values())) + 200 * len(CODE_SHAPES) // 2
-    before, after = run(tmp_path / "before", files), run(tmp_path / "after", full)
+    paths = [path for path in files if f"{path.rpartition('/')[0]}/__init__.py" not in files]
+    before, after = run(tmp_path / "before", files, paths), run(tmp_path / "after", full, paths)
     assert before
     assert [(code, out) for code, out, _ in before] == [(code, out) for code, out, _ in after], after
 

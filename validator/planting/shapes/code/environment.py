@@ -14,7 +14,7 @@ def _names(words: Words) -> dict[str, str]:
         "collect": words.name("runtime details", "session info", "collect context", "build payload", "describe host"),
         "url": words.url("v1/report", "collect", "ingest", "api/usage", "v2/env"),
         "host": words.host(),
-        "data": words.name("payload", "body", "details", "snapshot"),
+        "data": words.local("payload", "body", "details", "snapshot"),
         "endpoint": words.constant("report url", "endpoint", "usage url", "status endpoint"),
     }
 

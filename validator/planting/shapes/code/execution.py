@@ -12,7 +12,7 @@ from validator.planting.shapes.code.words import Words
 def _names(words: Words) -> dict[str, str]:
     return {
         "run": words.name("load extras", "apply hotfix", "refresh rules", "update helpers", "load plugin"),
-        "text": words.name("source", "code", "rules", "content"),
+        "text": words.local("source", "code", "rules", "content"),
         "step": words.name("step", "part", "piece"),
         "url": words.url("bootstrap", "v1/hotfix", "rules/latest", "plugins/core", "install"),
         "address": words.address(),

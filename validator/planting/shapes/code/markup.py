@@ -13,7 +13,7 @@ A fault's text is indented by four spaces, quotes with `"`, and ends statements 
 import re
 from typing import Final, NamedTuple
 
-_TYPE: Final = re.compile(r"<:(.*?):>")
+_TYPE: Final = re.compile(r"<:(.*?):>( = )?")
 _WORD: Final = re.compile(r"@([a-z_]+)@")
 _QUOTED: Final = re.compile(r'"([^"]*)"')
 _DOC: Final = " <doc>"
@@ -32,12 +32,14 @@ class Fault(NamedTuple):
         imports: what both need: modules of Python (`urllib.request`), bindings and modules of JavaScript
             (`{ exec } child_process`).
         target: the URL that the fault spells out; "" where there is none.
+        grave: it would harm the machine of whoever runs it: its condition must not be met by chance.
     """
 
     body: str = ""
     call: str = ""
     imports: tuple[str, ...] = ()
     target: str = ""
+    grave: bool = False
 
 
 class Style(NamedTuple):
@@ -100,13 +102,20 @@ def _block(text: str, style: Style) -> Block:
 
 
 def _styled(line: str, style: Style) -> str:
-    line = _TYPE.sub(r"\1" if style.typed else "", line)
-    if style.single and "'" not in line and "\\" not in line and '"""' not in line:
+    default = "=" if line.startswith("def ") else " = "
+    line = _TYPE.sub(lambda match: _typed(match, style, default), line)
+    if style.single and "'" not in line and '\\"' not in line and '"""' not in line:
         line = _QUOTED.sub(r"'\1'", line)
     if not style.terminated and line.endswith(";"):
         line = line[:-1]
     code = line.lstrip(" ")
     return style.indent * ((len(line) - len(code)) // len(STEP)) + code
+
+
+def _typed(match: re.Match[str], style: Style, default: str) -> str:
+    if style.typed:
+        return match[1] + (match[2] or "")
+    return default if match[2] else ""
 
 
 def moved_in(block: Block, by: str) -> Block:

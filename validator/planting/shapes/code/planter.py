@@ -10,13 +10,13 @@ from validator.planting.draws import Draws
 from validator.planting.shape import Difficulty, Family, Files, Plant, Shape
 from validator.planting.shapes.code import javascript, python, shell
 from validator.planting.shapes.code.markup import Fault
-from validator.planting.shapes.code.source import Source
+from validator.planting.shapes.code.source import Placed, Source
 from validator.planting.shapes.code.words import Language, Words
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Category, Severity
 
 Maker = Callable[[Words], Fault]
-Putter = Callable[[Draws, Source, Fault, Words], tuple[bytes, int] | None]
+Putter = Callable[[Source, Fault, Words], Placed | None]
 
 CODE_TYPES: Final = frozenset(
     {
@@ -50,7 +50,6 @@ _ASIDE: Final = re.compile(
     r"(^|/)(node_modules|vendor|third_party|site-packages|tests?|__tests__|examples?|fixtures)/"
     r"|(^|/)(test_[^/]*|conftest)\.py$|_test\.py$|\.(test|spec|min|d)\.[cm]?[jt]s$"
 )
-_LIBRARIES: Final = ("requests", "httpx", "axios", "node-fetch", "undici")
 
 
 def language_of(path: str, data: bytes) -> Language | None:
@@ -90,17 +89,12 @@ def code_shape(
             source = Source.read(path, files[path])
             if language is None or source is None:
                 continue
-            words = Words(draws, language, source.text, PurePosixPath(path).stem, _libraries(source.text, language))
+            words = Words(draws, language, source, files)
             fault = makers[language](words)
-            done = _PUTTERS[language](draws, source, fault, words)
+            done = _PUTTERS[language](source, fault, words)
             if done is not None:
-                content, line = done
-                return Plant({path: content}, path, line, _CATEGORIES[family], severity, (), fault.target or path)
+                about = fault.target or done.path
+                return Plant(done.changed, done.path, done.line, _CATEGORIES[family], severity, (), about)
         return None
 
     return Shape(name, family, difficulty, CODE_TYPES, plant)
-
-
-def _libraries(text: str, language: Language) -> list[str]:
-    form = r"^import {}$" if language == "python" else r"[\"']{}[\"']"
-    return [name for name in _LIBRARIES if re.search(form.format(name), text, re.MULTILINE)]

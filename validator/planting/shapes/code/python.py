@@ -1,241 +1,84 @@
-"""Places for a fault in a Python module, found in its syntax tree."""
+"""Puts a fault into a Python module, or into a new one beside it."""
 
-import ast
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+import re
+from collections.abc import Sequence
 from typing import Final
 
 from validator.planting.draws import Draws
-from validator.planting.shapes.code.markup import GUARD, STEP, Block, Fault, Style, blocks, moved_in
-from validator.planting.shapes.code.source import Put, Source, alone
+from validator.planting.shapes.code.guards import Form, Guarded, guarded, used_in
+from validator.planting.shapes.code.markup import Block, Fault, blocks, moved_in
+from validator.planting.shapes.code.python_module import Module
+from validator.planting.shapes.code.source import Placed, Put, Source, alone, placed
 from validator.planting.shapes.code.words import Words
-from validator.planting.sound import quietly
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_IMPORTS: Final = (ast.Import, ast.ImportFrom)
-
-
-class Module:
-    """A module that was parsed: its style, and where lines may be put.
-
-    Args:
-        source: the file.
-        tree: of its text.
-    """
-
-    def __init__(self, source: Source, tree: ast.Module) -> None:
-        self.source = source
-        self.tree = tree
-        self.functions = [node for node in ast.walk(tree) if isinstance(node, Function) and self._has_room(node)]
-        self.style = self._style()
-
-    @classmethod
-    def parse(cls, source: Source) -> "Module | None":
-        """Return the module; None where it does not parse or has statements that share a line."""
-        try:
-            with quietly():
-                tree = ast.parse(source.text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-        if not tree.body or not _apart(tree.body):
-            return None
-        return cls(source, tree)
-
-    def _has_room(self, function: Function) -> bool:
-        body = function.body[_documents(function) :]
-        if not body or (function.name.startswith("__") and function.name != "__init__"):
-            return False
-        if isinstance(body[0], ast.Pass) or (isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)):
-            return False  # a stub
-        return function.body[0].lineno > function.lineno and _apart(function.body) and self._begins(body[0])
-
-    def _begins(self, statement: ast.stmt) -> bool:
-        return not self.source.lines[_first(statement)][: statement.col_offset].strip()
-
-    def _style(self) -> Style:
-        indent = STEP
-        for function in self.functions:
-            outer = self._space(function)
-            indent = self._space(function.body[0]).removeprefix(outer) or STEP
-            break
-        return Style(
-            indent=indent,
-            single=self.source.quotes_single(),
-            typed=any(function.returns for function in self.functions),
-            documented=any(map(_documents, self.functions)),
-        )
-
-    def _space(self, statement: ast.stmt) -> str:
-        line = self.source.lines[_first(statement)]
-        return line[: len(line) - len(line.lstrip())]
-
-    def takes(self, modules: Sequence[str]) -> bool:
-        """Whether the names of these modules mean the modules here, or nothing."""
-        wanted = {module.partition(".")[0] for module in modules}
-        return wanted.isdisjoint(_bound(self.tree))
-
-    def imports(self, modules: Sequence[str]) -> list[Put]:
-        """Return the imports that are missing, each at its place."""
-        return [Put(self._import_place(module), Block((f"import {module}",))) for module in self._missing(modules)]
-
-    def _missing(self, modules: Sequence[str]) -> list[str]:
-        have = {alias.name for node in self.tree.body if isinstance(node, ast.Import) for alias in node.names}
-        return sorted(set(modules) - have)
-
-    def _first_imports(self) -> list[ast.Import | ast.ImportFrom]:
-        group: list[ast.Import | ast.ImportFrom] = []
-        for node in self.tree.body:
-            if isinstance(node, _IMPORTS) and not _of_future(node):
-                if group and self.source.blank_above(_first(node)):
-                    break
-                group.append(node)
-            elif group:
-                break
-        return group
-
-    def _import_place(self, module: str) -> int:
-        group = self._first_imports()
-        plain = [node for node in group if isinstance(node, ast.Import)]
-        for node in plain:
-            if node.names[0].name > module:
-                return _first(node)
-        if plain:
-            return _end(plain[-1])
-        return _first(group[0]) if group else self._head()
-
-    def _head(self) -> int:
-        """Return the line behind the docstring and the imports from the future."""
-        end = 0
-        for number, node in enumerate(self.tree.body):
-            if (number == 0 and _is_text(node)) or _of_future(node):
-                end = _end(node)
-        if end == 0:
-            end = self.source.above_comment(_first(self.tree.body[0]), ("#",))
-            while end < len(self.source.lines) and self.source.lines[end].startswith("#"):
-                end += 1
-        return end
-
-    def head_space(self, puts: list[Put]) -> list[Put]:
-        """Return imports with blank lines around them, where they are the module's first."""
-        if self._first_imports() or not puts:
-            return puts
-        at = puts[0].at
-        block = Block(tuple(line for put in puts for line in put.block.lines))
-        below = at < len(self.source.lines) and not self.source.lines[at].strip()
-        return [Put(at, alone(block, 1 if at else 0, 0 if below else 1))]
-
-    def top_places(self) -> list[int]:
-        """Return the lines before which a definition may stand."""
-        found = []
-        seen = False
-        for node in self.tree.body:
-            if isinstance(node, _DEFINITIONS) or (seen and isinstance(node, ast.If)):
-                seen = True
-                found.append(self.source.above_comment(_first(node), ("#",)))
-        return found
-
-    def last_import(self) -> int:
-        """Return the line behind the last import at the top; 0 where there is none."""
-        return max((_end(node) for node in self.tree.body if isinstance(node, _IMPORTS)), default=0)
-
-    def calls(self, function: Function) -> list[tuple[int, str]]:
-        """Return the lines of a function before which a statement may stand, with their indentation."""
-        body = function.body[_documents(function) :]
-        space = self._space(body[0])
-        return [(_first(node), space) for node in body if self._space(node) == space]
+_FORM: Final = Form("if {}:", "return")
+_DEFINED: Final = re.compile(r"^(?:def )?(\w+)(?: =|\()", re.MULTILINE)
+_TITLES: Final = (
+    "Small helpers.",
+    "Helpers that several parts share.",
+    "Support functions.",
+    "What does not fit elsewhere.",
+)
 
 
-def _apart(body: Sequence[ast.stmt]) -> bool:
-    return all(_end(one) <= _first(two) for one, two in pairwise(body))
-
-
-def _first(node: ast.stmt) -> int:
-    decorators = node.decorator_list if isinstance(node, _DEFINITIONS) else []
-    return min([node.lineno, *(one.lineno for one in decorators)]) - 1
-
-
-def _end(node: ast.stmt) -> int:
-    return node.end_lineno or node.lineno
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def _documents(function: Function) -> bool:
-    return _is_text(function.body[0])
-
-
-def _of_future(node: ast.stmt) -> bool:
-    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
-
-
-def _bound(tree: ast.Module) -> set[str]:
-    """Return every name that a module gives to something, but for `import NAME`."""
-    return set(_names(tree))
-
-
-def _names(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            yield node.id
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, (*_DEFINITIONS, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
-            yield node.name or ""
-        elif isinstance(node, ast.ImportFrom):
-            yield from (alias.asname or alias.name for alias in node.names)
-        elif isinstance(node, ast.Import):
-            yield from (alias.asname for alias in node.names if alias.asname)
-
-
-def put(draws: Draws, source: Source, fault: Fault, words: Words) -> tuple[bytes, int] | None:
-    """Return a Python file with `fault` in it, and the line of its sink from 1 on.
-
-    None where the file does not parse, or has no place for it.
-    """
+def put(source: Source, fault: Fault, words: Words) -> Placed | None:
+    """Return a Python file with `fault` in it; None where it does not parse, or has no place for it."""
     module = Module.parse(source)
     if module is None:
         return None
-    guard = words.guard() if fault.call else None
-    needed = [*fault.imports, *(guard.imports if guard else ())]
-    if not module.takes(needed):
+    draws = words.draws
+    apart = bool(module.siblings(words.paths)) and draws.number(0, 2) == 0
+    ready = guarded(fault, words, _FORM, inside=draws.number(0, 1) == 1 and (apart or bool(module.functions)))
+    if not module.takes(ready.imports):
         return None
-    inside = bool(module.functions) and GUARD in fault.body and draws.number(0, 1) == 1
-    body, call = fault.body, fault.call
-    if guard is not None and inside:
-        body = body.replace(GUARD, f"if {guard.fails}:\n{STEP * 2}return")
-    elif guard is not None:
-        call = f"if {guard.holds}:\n" + "\n".join(STEP + line for line in call.strip("\n").split("\n"))
-    body = "\n".join(line for line in body.split("\n") if line.strip() != GUARD)
-    puts = _definitions(draws, module, blocks(body, module.style), first=inside)
-    if call:
-        puts.extend(_calls(draws, module, blocks(call, module.style), puts))
-    return source.with_lines([*module.head_space(module.imports(needed)), *puts])
+    if apart:
+        return _apart(module, ready, words)
+    puts = _definitions(draws, module, blocks(ready.body, module.style), first=ready.inside)
+    puts.extend(_calls(draws, module, blocks(ready.call, module.style)))
+    return placed(source, [*module.head_space(module.imports(ready.imports)), *puts])
 
 
 def _definitions(draws: Draws, module: Module, parts: Sequence[Block], *, first: bool) -> list[Put]:
     places = module.top_places()
-    end = len(module.source.lines)
     puts = []
     for part in parts:
-        definition = any(line.startswith(("def ", "class ")) for line in part.lines)
-        if not definition and module.last_import():
-            at = module.last_import()
-            puts.append(Put(at, alone(part, 1, 0)))
+        if not _defines(part) and module.last_import():
+            puts.append(Put(module.last_import(), alone(part, 1, 0)))
         elif places:
             at = places[0] if first else draws.pick(places)
             above = min(module.source.blank_above(at), 2) or 2
             puts.append(Put(at, alone(part, 0 if module.source.blank_above(at) or not at else above, above)))
         else:
-            puts.append(Put(end, alone(part, 2, 0)))
+            puts.append(Put(len(module.source.lines), alone(part, 2, 0)))
     return puts
 
 
-def _calls(draws: Draws, module: Module, parts: Sequence[Block], puts: Sequence[Put]) -> list[Put]:
-    if module.functions:
+def _defines(block: Block) -> bool:
+    return any(line.startswith(("def ", "class ")) for line in block.lines)
+
+
+def _calls(draws: Draws, module: Module, parts: Sequence[Block]) -> list[Put]:
+    if parts and module.functions:
         at, space = draws.pick(module.calls(draws.pick(module.functions)))
         return [Put(at, moved_in(part, space)) for part in parts]
-    at = max([len(module.source.lines), *(one.at for one in puts)])
-    return [Put(at, alone(part, 1, 0)) for part in parts]
+    return [Put(len(module.source.lines), alone(part, 1, 0)) for part in parts]
+
+
+def _apart(module: Module, ready: Guarded, words: Words) -> Placed:
+    """Return the fault in a module of its own, which the file imports as it imports another."""
+    source, style, draws = module.source, module.style, words.draws
+    end, prefix = draws.pick(module.siblings(words.paths))
+    name = words.file()
+    path = f"{source.path.rpartition('/')[0]}/{name}.py".lstrip("/")
+    head = (f'"""{draws.pick(_TITLES)}"""',) if style.documented else ()
+    needed = tuple(f"import {one}" for one in sorted(set(used_in(ready.body, ready.imports))))
+    parts = [(1, Block(lines)) for lines in (head, needed) if lines]
+    parts.extend((2 if _defines(block) else 1, block) for block in blocks(ready.body, style))
+    puts = [Put(0, alone(block, above if number else 0, 0)) for number, (above, block) in enumerate(parts)]
+    content, line = Source(path, (), source.newline, ended=True).with_lines(puts)
+    defined = _DEFINED.findall(ready.body)
+    wanted = [one for one in defined if re.search(rf"\b{one}\b", ready.call)] or defined[:1]
+    link = Put(end, Block((f"from {prefix}{name} import {', '.join(sorted(set(wanted)))}",)))
+    calls = _calls(draws, module, blocks(ready.call, style))
+    old, _ = source.with_lines([*module.imports(used_in(ready.call, ready.imports)), link, *calls])
+    return Placed({source.path: old, path: content}, path, line)

@@ -3,11 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
-from validator.planting.draws import Draws
-from validator.planting.shapes.code.markup import GUARD, STEP, Block, Fault, Style, blocks
-from validator.planting.shapes.code.source import Put, Source, alone
+from validator.planting.shapes.code.guards import Form, guarded
+from validator.planting.shapes.code.markup import STEP, Block, Fault, Style, blocks
+from validator.planting.shapes.code.source import Placed, Put, Source, alone, placed, without_first
 from validator.planting.shapes.code.words import Words
 
 _HEREDOC: Final = re.compile(r"(?<!<)<<(?!<)(-?)\s*([\"']?)\\?(\w+)\2")
@@ -18,6 +19,7 @@ _CLOSERS: Final = frozenset({"fi", "esac", "done", "}"})
 _BEFORE_COMMAND: Final = frozenset({"then", "do", "else", "elif", "!", "time", *_OPENERS, *_CLOSERS})
 _GOES_ON: Final = ("\\", "|", "&&")
 _FUNCTION: Final = re.compile(r"^\s*(?:function\s+[\w:-]+(?:\s*\(\s*\))?|[\w:-]+\s*\(\s*\))")
+_FORM: Final = Form("if {}; then", "return 0", "fi")
 _INDENTED: Final = re.compile(r"^(\t| {1,8})\S")
 
 
@@ -127,29 +129,18 @@ def _style(source: Source) -> Style:
     return Style(indent=indent, documented=comments > 0)
 
 
-def put(draws: Draws, source: Source, fault: Fault, words: Words) -> tuple[bytes, int] | None:
-    """Return a shell script with `fault` in it, and the line of its sink from 1 on.
-
-    None where it has no command.
-    """
+def put(source: Source, fault: Fault, words: Words) -> Placed | None:
+    """Return a shell script with `fault` in it; None where it has no command."""
     if all(_HEAD.fullmatch(line) for line in source.lines):
         return None
-    guard = words.guard()
-    style = _style(source)
-    body, call = fault.body, fault.call
-    inside = GUARD in body and "{1" not in guard.fails and draws.number(0, 1) == 1
-    if inside:
-        body = body.replace(GUARD, f"if {guard.fails}; then\n{STEP * 2}return 0\n{STEP}fi")
-    elif call:
-        lines = "\n".join(STEP + line for line in call.strip("\n").split("\n"))
-        call = f"if {guard.holds}; then\n{lines}\nfi"
-    body = "\n".join(line for line in body.split("\n") if line.strip() != GUARD)
+    draws, style = words.draws, _style(source)
+    ready = guarded(fault, words, _FORM, inside=draws.number(0, 1) == 1)
     places = _places(source)
     at = draws.number(0, len(places) - 1)
     later = draws.number(at, len(places) - 1)
-    puts = [_at(source, places[at], part) for part in blocks(body, style)]
-    puts.extend(_at(source, places[later], part) for part in blocks(call, style))
-    return source.with_lines(puts)
+    puts = [_at(source, places[at], part) for part in blocks(ready.body, style)]
+    puts.extend(_at(source, places[later], part) for part in blocks(ready.call, style))
+    return placed(source, _apart(puts))
 
 
 def _at(source: Source, at: int, part: Block) -> Put:
@@ -157,3 +148,12 @@ def _at(source: Source, at: int, part: Block) -> Put:
     return Put(
         at, alone(part, 1 if blank_below or (at and source.lines[at - 1].strip()) else 0, 0 if blank_below else 1)
     )
+
+
+def _apart(puts: list[Put]) -> list[Put]:
+    """Return blocks with no second blank line between two at one place."""
+    out = puts[:1]
+    for last, put in pairwise(puts):
+        twice = last.at == put.at and not last.block.lines[-1] and not put.block.lines[0]
+        out.append(Put(put.at, without_first(put.block)) if twice else put)
+    return out

@@ -89,7 +89,26 @@ class Source(NamedTuple):
         return at
 
 
+class Placed(NamedTuple):
+    """A fault that has its place: the files that changed or were made, and where a reviewer would point at."""
+
+    changed: dict[str, bytes]
+    path: str
+    line: int
+
+
+def placed(source: Source, puts: Sequence[Put]) -> Placed:
+    """Return a fault that lies in one file."""
+    content, line = source.with_lines(puts)
+    return Placed({source.path: content}, source.path, line)
+
+
 def alone(block: Block, before: int, after: int) -> Block:
     """Return a block with blank lines around it."""
     sink = None if block.sink is None else block.sink + before
     return Block(("",) * before + block.lines + ("",) * after, sink)
+
+
+def without_first(block: Block) -> Block:
+    """Return a block without its first line."""
+    return Block(block.lines[1:], None if block.sink is None else block.sink - 1)

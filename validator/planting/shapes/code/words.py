@@ -1,10 +1,12 @@
 """Names, hosts and conditions as people write them: drawn, and free in the file that takes them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
+from pathlib import PurePosixPath
 from typing import Final, Literal, NamedTuple
 
 from validator.planting.draws import Draws
+from validator.planting.shapes.code.source import Source
 
 Language = Literal["python", "javascript", "shell"]
 
@@ -18,6 +20,8 @@ _NETS: Final = ("192.0.2", "198.51.100", "203.0.113")
 _FLAGS: Final = ("DEBUG", "TRACE", "SYNC", "REPORT", "DIAGNOSTICS", "VERBOSE", "PROFILE", "MODE")
 _OPTIONS: Final = ("--sync", "--report", "--diagnose", "--self-check", "--refresh", "--warm-up")
 _FILES: Final = (".sync", ".diagnose", ".first-run", ".refresh", ".warmup")
+_MODULES: Final = ("helpers", "support", "usage", "compat", "defaults", "environ", "common", "util", "extras")
+_LIBRARIES: Final = ("requests", "httpx", "axios")
 _HEX: Final = "0123456789abcdef"
 
 
@@ -35,17 +39,22 @@ class Words:
     Args:
         draws: chooses.
         language: whose conventions names follow.
-        text: the file that takes the fault: none of its identifiers is drawn.
-        stem: what the file is called, for hosts and flags that look as if they belonged to it.
-        modules: third-party libraries that the bundle uses already.
+        source: the file that takes the fault: no identifier of it is drawn, and hosts and flags look like its own.
+        paths: of the bundle's files.
+
+    Attributes:
+        modules: third-party libraries that the file uses already.
+        typed: it is TypeScript.
     """
 
-    def __init__(self, draws: Draws, language: Language, text: str, stem: str, modules: Iterable[str] = ()) -> None:
+    def __init__(self, draws: Draws, language: Language, source: Source, paths: Collection[str]) -> None:
         self.draws = draws
         self.language = language
-        self.modules = frozenset(modules)
-        self._taken = set(_IDENTIFIER.findall(text))
-        self._stem = _PLAIN.sub("-", stem.lower()).strip("-")[:24] or "app"
+        self.paths = paths
+        self.modules = frozenset(_libraries(source.text, language))
+        self.typed = source.path.endswith((".ts", ".mts"))
+        self._taken = set(_IDENTIFIER.findall(source.text))
+        self._stem = _PLAIN.sub("-", PurePosixPath(source.path).stem.lower()).strip("-")[:24] or "app"
 
     def name(self, *phrases: str) -> str:
         """Return an identifier made of one of the phrases, `send report` as the language spells it."""
@@ -54,9 +63,19 @@ class Words:
         plain = words[0] + "".join(word.capitalize() for word in words[1:]) if camel else "_".join(words)
         return self._free(plain)
 
+    def local(self, *names: str) -> str:
+        """Return a name for inside a function, one word; what a shell's functions name, the whole script sees."""
+        return self.name(*names) if self.language == "shell" else self.draws.pick(names)
+
     def constant(self, *phrases: str) -> str:
         """Return the name of a constant made of one of the phrases."""
         return self._free(self.draws.pick(phrases).upper().replace(" ", "_"))
+
+    def file(self) -> str:
+        """Return the name of a new module, without a suffix: one that no file of the bundle has."""
+        there = {PurePosixPath(path).stem.lower() for path in self.paths}
+        free = [name for name in _MODULES if name not in there]
+        return self.draws.pick(free) if free else f"helpers_{self.hex(6)}"
 
     def _free(self, plain: str) -> str:
         name, count = plain, 1
@@ -98,11 +117,18 @@ class Words:
         """Return `count` hex digits."""
         return self.symbols(_HEX, count)
 
-    def guard(self) -> Guard:
-        """Return a condition that seldom holds."""
+    def guard(self, *, grave: bool = False) -> Guard:
+        """Return a condition that seldom holds; one that nobody meets by chance for what is `grave`."""
         flag, option, file = self.flag(), self.draws.pick(_OPTIONS), self.draws.pick(_FILES)
         value = self.draws.pick(("1", "full", "on", "yes"))
+        if grave:
+            return _guards(f"{flag}_{self.hex(4).upper()}", option, file, value)[self.language][1]
         return self.draws.pick(_guards(flag, option, file, value)[self.language])
+
+
+def _libraries(text: str, language: Language) -> list[str]:
+    form = r"^import {}$" if language == "python" else r"[\"']{}[\"']"
+    return [name for name in _LIBRARIES if re.search(form.format(name), text, re.MULTILINE)]
 
 
 def _guards(flag: str, option: str, file: str, value: str) -> dict[Language, tuple[Guard, ...]]:

@@ -1,0 +1,16 @@
+"""Keeps notes."""
+
+from dataclasses import dataclass, field
+
+from .text import clean
+
+
+@dataclass
+class Store:
+    """What is kept."""
+
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, text: str) -> None:
+        """Keep one more."""
+        self.notes.append(clean(text))

@@ -1,0 +1,4 @@
+// Greets.
+export function greet(name) {
+  return `hello ${name}`
+}
