@@ -97,7 +97,7 @@ def _read(sources: dict[str, SourceFile], skill_type: SkillType, budget: Budget)
     python = [source for source in files if source.suffix in ("py", "pyw")]
     scripts = read_scripts(files, budget)
     reports = [
-        read_server(sources, scripts.offered) if skill_type is SkillType.MCP_SERVER else Report(),
+        read_server(sources, scripts.offered, budget) if skill_type is SkillType.MCP_SERVER else Report(),
         read_python(python, budget),
         scripts.report,
         read_shell([source for source in files if is_shell(source)], budget),

@@ -8,6 +8,7 @@ MAX_TEXT_FILE: Final = 256 * KIB  # bytes of one file that are searched as text
 TEXT_BUDGET: Final = 1024 * KIB  # bytes of all files together that are searched as text
 MAX_PYTHON_FILE: Final = 384 * KIB  # larger Python files are not parsed
 PYTHON_BUDGET: Final = 1536 * KIB  # bytes of all Python files together that are parsed
+TOOLS_BUDGET: Final = 384 * KIB  # bytes of all Python files together that are parsed for the tools that they offer
 NODE_BUDGET: Final = 250_000  # syntax nodes of all Python files together
 BANDIT_FILES: Final = 40
 BANDIT_FILE_NODES: Final = 12_000  # syntax nodes; a file with more is read by the own rules only
@@ -46,6 +47,7 @@ class Budget:
     Attributes:
         text: bytes left to search as text.
         python: bytes of Python source left to parse.
+        tools: bytes of Python source left to parse for tools.
         shell: bytes of scripts left to parse.
         nodes: syntax nodes of Python left to look at.
         script: bytes of JavaScript and TypeScript left to parse.
@@ -58,6 +60,7 @@ class Budget:
     def __init__(self) -> None:
         self.text = TEXT_BUDGET
         self.python = PYTHON_BUDGET
+        self.tools = TOOLS_BUDGET
         self.shell = SHELL_BUDGET
         self.nodes = NODE_BUDGET
         self.script = SCRIPT_BUDGET
@@ -76,6 +79,12 @@ class Budget:
         """Whether `size` bytes may still be parsed; they are taken if so."""
         granted = size <= self.python
         self.python -= size if granted else 0
+        return granted
+
+    def take_tools(self, size: int) -> bool:
+        """Whether `size` bytes of Python may still be parsed for the tools that they offer; they are taken if so."""
+        granted = size <= self.tools
+        self.tools -= size if granted else 0
         return granted
 
     def take_shell(self, size: int) -> bool:

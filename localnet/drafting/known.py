@@ -12,7 +12,8 @@ from localnet.analysis.bounds import Budget
 from localnet.analysis.documents import is_document
 from localnet.analysis.injection import find_phrases
 from localnet.analysis.links import hosts_in
-from localnet.analysis.mcp_manifest import MANIFEST, tools_of_manifest, tools_of_python
+from localnet.analysis.mcp_manifest import MANIFEST, tools_of_manifest
+from localnet.analysis.mcp_python import offers_of_python
 from localnet.analysis.mcp_tool import Offer
 from localnet.analysis.result import Analysis, Use, found
 from localnet.analysis.script.read import read_scripts
@@ -121,13 +122,18 @@ def known_of(bundle: Bundle, skill_type: SkillType, advisories: Advisories | Non
     analysis = conclusion.analysis
     notes = _Notes()
     risky = tuple(_risky(bundle.pinned, advisories))
-    elsewhere = [f for source in bundle.texts if not is_document(source) for f in _orders(source)]
+    searched = _searched(bundle.texts)
+    elsewhere = [f for source in searched if not is_document(source) for f in _orders(source)]
     wrong = [f for f in analysis.findings if f.category not in _ABOUT_NOTHING]
     places = {f.evidence_ref for f in wrong if f.category in ("prompt_injection", "tool_poisoning")}
     wrong += [f for f in elsewhere if f.evidence_ref not in places]
     if bundle.unread:
         notes.lines.append(
             f"{bundle.unread} files are no text in UTF-8, or have names that evidence cannot hold: unread"
+        )
+    if len(searched) < len(bundle.texts):
+        notes.lines.append(
+            f"{len(bundle.texts) - len(searched)} files are beyond what is searched for orders and hosts"
         )
     if skill_type is SkillType.MCP_SERVER and analysis.manifest_sha256 is None:
         notes.lines.append(f"no {MANIFEST}: manifest_sha256 stays null")
@@ -144,7 +150,7 @@ def known_of(bundle: Bundle, skill_type: SkillType, advisories: Advisories | Non
         remarks=notes.cut("remarks", (f for f in analysis.findings if f.category == "other")),
         packages=len(bundle.pinned),
         risky=notes.cut("packages with advisories", risky),
-        hosts=notes.cut("hosts", _hosts(bundle.texts)),
+        hosts=notes.cut("hosts", _hosts(searched)),
         notes=tuple(notes.lines),
     )
 
@@ -185,6 +191,14 @@ def _rules(analysis: Analysis, uses: Iterable[Use]) -> Iterator[tuple[Rule, str]
             yield rule, first.get((rule.resource, rule.pattern), "")
 
 
+def _searched(texts: Iterable[SourceFile]) -> list[SourceFile]:
+    """Return the texts that are searched line by line, the smallest first, as far as the bounds of analyses go."""
+    budget = Budget()
+    return [
+        source for source in sorted(texts, key=lambda s: (len(s.content), s.path)) if budget.take_text(len(source.text))
+    ]
+
+
 def _of(findings: Iterable[Finding], category: str) -> Iterator[str]:
     return (finding.evidence_ref for finding in findings if finding.category == category)
 
@@ -200,19 +214,15 @@ def _tools(bundle: Bundle) -> Iterator[KnownTool]:
     manifest = bundle.sources.get(MANIFEST)
     offers = [Offer(manifest, tool) for tool in tools_of_manifest(manifest) or ()] if manifest else []
     budget = Budget()
-    for source in bundle.texts:
-        if source.suffix == "py" and budget.take_python(len(source.content)):
-            offers += [Offer(source, tool) for tool in tools_of_python(source)]
+    offers += offers_of_python(bundle.texts, budget)
     offers += read_scripts(bundle.texts, budget).offered
     for source, tool in offers:
         yield KnownTool(tool.name, source.place(tool.line), next(iter(tool.texts), ""))
 
 
 def _hosts(texts: Iterable[SourceFile]) -> Iterator[Placed]:
-    budget, known = Budget(), set[str]()
+    known = set[str]()
     for source in texts:
-        if not budget.take_text(len(source.text)):
-            continue
         for number, line in enumerate(source.lines, start=1):
             fresh = sorted(hosts_in(line) - known) if "://" in line else ()
             known.update(fresh)
