@@ -3,28 +3,41 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
 from localnet.effort import effort_of
-from localnet.goals import local_goals
-from localnet.library import WINDOWS, Library, analyse_plain, build_library
+from localnet.library import build_library
 from localnet.miner.analyses import AnalysisPool
+from localnet.own.ledger import Ledger
+from localnet.own.meeting import Guest, meet
+from localnet.own.miners_file import MinersFile
+from localnet.own.story import own_story
+from localnet.own.tasks import OwnTasks
 from localnet.population import Population
 from localnet.reruns.here import Reruns, reruns_here
 from localnet.reruns.patience import PatientSource, all_run_again
 from localnet.result import NetworkResult, read_result
-from localnet.roster import Resident, collusion_roster, demo_roster, fair_collusion_roster, inventing_roster
+from localnet.roster import (
+    Resident,
+    collusion_roster,
+    demo_roster,
+    fair_collusion_roster,
+    inventing_roster,
+    own_tasks_roster,
+)
 from localnet.rows import payout
 from localnet.services.catalogue import Service, ServiceAddress
 from localnet.services.local import LocalServices
+from localnet.stock import LibraryStock, OwnStock, Stock
 from localnet.tracing.policy import RunPolicy, Tracer
 from localnet.validators import Director, Seat, Watcher, clear, run_to_the_end, seated, seats
 from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
+from validator.daemon.daemon import Daemon
 from validator.daemon.stop import Stop
 from validator.daemon.world import World, canaries_of, judging_workers
 from validator.kinds.assessment.supply import CanaryMaker
@@ -35,11 +48,9 @@ from validator.settings import Settings
 from validator.sources import SystemClock
 from validator.tasks.canary import is_harmless
 from validator.tasks.goals import MemoryGoals
-from validator.tasks.memory import MemorySource
 from validator.tasks.source import SourcedTask, TaskSource
 
 Scenario = Literal["demo", "collusion", "collusion-fair", "invented"]
-BLOCK_S: Final = 1.0
 TEMPO: Final = 20
 _RATE_LIMIT_BLOCKS: Final = 5
 _STAKE_TAO: Final = 10_000.0
@@ -65,6 +76,8 @@ class Options:
         seed: decides keys, nonces, draws and who is who.
         reruns: run answers again; without it no engine is looked for.
         validators: how many.
+        tasks: an owner's; None: the bundles that the local network brings.
+        miners: who lives in the network; None: who the scenario says.
         chain: a file that keeps the chain, for who looks at it from outside; none as a rule.
     """
 
@@ -74,6 +87,8 @@ class Options:
     reruns: bool = True
     chain: Path | None = None
     validators: int = 1
+    tasks: OwnTasks | None = None
+    miners: MinersFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +101,7 @@ class _Surroundings:
 
     clock: SystemClock
     subnet: SimulatedSubnet
-    library: Library
+    stock: Stock
     population: Population
     analyses: AnalysisPool
     addresses: Mapping[Service, ServiceAddress]
@@ -102,16 +117,20 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
     """
     _refuse_production(settings)
     validators = seats(settings, options.seed, options.validators)
+    elsewhere = options.miners.elsewhere if options.miners else ()
+    guests = await meet(elsewhere, [seat.signer for seat in validators], SystemClock())
+    ledger = Ledger(options.tasks.known if options.tasks else ())
     async with AsyncExitStack() as stack:
         for seat in validators:
             await clear(seat, watcher)
-        around = await _surroundings(settings, options, validators, watcher, stack)
-        daemons, directors = [], []
+        around = await _surroundings(settings, options, validators, guests, watcher, stack)
+        daemons: list[Daemon] = []
+        directors: list[Director] = []
         for seat in validators:
-            source = PatientSource(MemorySource(around.library.tasks))
+            source = PatientSource(around.stock.source(around.analyses, watcher.doing))
             world = _world(seat, around, source)
             director = Director(seat, watcher, around.population, options.rounds)
-            daemon = await stack.enter_async_context(seated(seat, world, director))
+            daemon = await stack.enter_async_context(seated(seat, world, director, () if daemons else (ledger,)))
             if options.scenario == "invented" and world.sandbox is not None:
                 source.ready = partial(all_run_again, daemon.store, around.clock)
             daemons.append(daemon)
@@ -122,45 +141,69 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
                 group.create_task(run_to_the_end(daemon, stop, 2 * (TEMPO + 1) + 1))
         paid = payout(around.subnet, [seat.signer.hotkey for seat in validators])
         hotkeys, why_not = around.population.hotkeys, around.reruns.why_not
-        effort = effort_of(around.analyses.spent, around.library.names)
-        return await read_result(daemons[0].store, paid, hotkeys, directors[0].ends, why_not, effort)
+        effort = effort_of(around.analyses.spent, around.stock.names)
+        result = await read_result(daemons[0].store, paid, hotkeys, directors[0].ends, why_not, effort)
+        return (
+            result if options.tasks is None else replace(result, own=own_story(options.tasks, ledger, effort, hotkeys))
+        )
 
 
-async def _surroundings(
-    settings: Settings, options: Options, validators: Sequence[Seat], watcher: Watcher, stack: AsyncExitStack
+async def _surroundings(  # noqa: PLR0913, PLR0917 - all that there is before a validator
+    settings: Settings,
+    options: Options,
+    validators: Sequence[Seat],
+    guests: Sequence[Guest],
+    watcher: Watcher,
+    stack: AsyncExitStack,
 ) -> _Surroundings:
     """Start everything but the validators."""
-    watcher.stage("packing bundles")
-    library = await asyncio.to_thread(build_library)
+    stock = await _stock(options, watcher)
     clock, callers = SystemClock(), frozenset(seat.signer.hotkey for seat in validators)
-    subnet = _subnet(settings, options, validators, clock)
+    subnet = _subnet(settings, options, validators, clock, stock.block_s)
     watcher.stage("looking for a container engine")
-    reruns = await stack.enter_async_context(reruns_here(settings, wanted=options.reruns))
+    reruns = stock.reruns(await stack.enter_async_context(reruns_here(settings, wanted=options.reruns)))
     if reruns.why_not:
         watcher.stage(f"no answer will be run again ({reruns.why_not})")
     canaries: set[str] = set()
     analyses = AnalysisPool()
     stack.push_async_callback(analyses.close)
     population = Population(
-        residents=_RESIDENTS[options.scenario](),
+        residents=_residents(options),
         subnet=subnet,
         clock=clock,
         seed=options.seed,
         validators=callers,
-        analyses=analyses,
-        tracer=Tracer(RunPolicy(library.own, canaries.__contains__)),
+        analyses=stock.analyses(analyses, clock),
+        tracer=Tracer(RunPolicy(stock.own, canaries.__contains__)),
         images=reruns.images,
+        least_s=stock.least_s,
     )
     stack.push_async_callback(population.close)
     watcher.stage("starting miners")
     await population.start()
+    for guest in guests:
+        population.invite(*guest)
     services = LocalServices(options.seed, callers, clock)
     stack.push_async_callback(services.close)
     addresses = await services.start()
     population.register(0)
-    watcher.stage("analysing the library")
-    await analyse_plain(library, analyses)
-    return _Surroundings(clock, subnet, library, population, analyses, addresses, reruns, canaries)
+    await stock.prepare(analyses, watcher.stage)
+    return _Surroundings(clock, subnet, stock, population, analyses, addresses, reruns, canaries)
+
+
+async def _stock(options: Options, watcher: Watcher) -> Stock:
+    if options.tasks is not None:
+        return OwnStock(options.tasks)
+    watcher.stage("packing bundles")
+    return LibraryStock(await asyncio.to_thread(build_library))
+
+
+def _residents(options: Options) -> tuple[Resident, ...]:
+    if options.miners is not None:
+        return options.miners.residents
+    if options.tasks is not None:
+        return own_tasks_roster(goals=bool(options.tasks.goals))
+    return _RESIDENTS[options.scenario]()
 
 
 def _world(seat: Seat, around: _Surroundings, source: TaskSource) -> World:
@@ -168,11 +211,11 @@ def _world(seat: Seat, around: _Surroundings, source: TaskSource) -> World:
     return World(
         chain=SimulatedChain(around.subnet, seat.signer.hotkey),
         source=source,
-        goals=MemoryGoals(local_goals(around.addresses, WINDOWS)),
+        goals=MemoryGoals(around.stock.goals(around.addresses)),
         signer=seat.signer,
         clock=around.clock,
         random=seat.random,
-        canary=_canaries(seat, around.canaries),
+        canary=_canaries(seat, around),
         workers=judging_workers(),
         sandbox=engine.sandbox,
         code=engine.code,
@@ -191,13 +234,15 @@ def _refuse_production(settings: Settings) -> None:
         raise NotLocalError("miners.allow_private_axons must be true; config/demo.toml is meant for this")
 
 
-def _subnet(settings: Settings, options: Options, validators: Sequence[Seat], clock: SystemClock) -> SimulatedSubnet:
+def _subnet(
+    settings: Settings, options: Options, validators: Sequence[Seat], clock: SystemClock, block_s: float
+) -> SimulatedSubnet:
     owner = Signer.from_uri(f"//{options.seed}//owner").hotkey
     rules = SubnetRules(
         seed=options.seed,
         genesis=int(clock.now().timestamp()),
         netuid=settings.validator.netuid,
-        block_time_s=BLOCK_S,
+        block_time_s=block_s,
         tempo=TEMPO,
         weights_rate_limit=_RATE_LIMIT_BLOCKS,
         owner_hotkey=owner,
@@ -209,19 +254,21 @@ def _subnet(settings: Settings, options: Options, validators: Sequence[Seat], cl
     return subnet
 
 
-def _canaries(seat: Seat, harmless: set[str]) -> CanaryMaker | None:
+def _canaries(seat: Seat, around: _Surroundings) -> CanaryMaker | None:
     """Return what makes a validator's canaries; it notes those that may be run.
 
     That are bundles which the network itself drew, and in which nothing was planted: no stranger's code, and no fault.
     """
-    maker = canaries_of(seat.settings, seat.random, WINDOWS)
-    if maker is None or seat.settings.tasks.bases is not None:
-        return maker
+    maker = canaries_of(seat.settings, seat.random, around.stock.canary_windows)
+    if maker is None:
+        return None
 
     async def make(skill_type: SkillType) -> SourcedTask | None:
         made = await maker(skill_type)
-        if made is not None and is_harmless(made):
-            harmless.add(made.task.bundle_sha256)
-        return made
+        if made is None:
+            return None
+        if seat.settings.tasks.bases is None and is_harmless(made):
+            around.canaries.add(made.task.bundle_sha256)
+        return await around.stock.canary(made, around.analyses)
 
     return make

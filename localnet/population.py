@@ -3,12 +3,12 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from localnet.miner.analyses import AnalysisPool
+from localnet.miner.analyses import Analyser
 from localnet.miner.behaviours import behaviour_of
 from localnet.miner.declaration import Images, stand_in
 from localnet.miner.kit import Kit
 from localnet.miner.server import LocalMiner
-from localnet.pace import Paced
+from localnet.pace import PACE_S, Paced
 from localnet.planner.server import LocalPlanner
 from localnet.planner.skills import HABITS
 from localnet.roster import Resident
@@ -31,6 +31,7 @@ class Population:
         validators: the only hotkeys they answer to.
         analyses, tracer: the tools they share.
         images: what they declare for the runtime types.
+        least_s: seconds before which none answers.
     """
 
     residents: tuple[Resident, ...]
@@ -38,9 +39,10 @@ class Population:
     clock: Clock
     seed: str
     validators: frozenset[str]
-    analyses: AnalysisPool
+    analyses: Analyser
     tracer: Tracer
     images: Images = stand_in
+    least_s: float = PACE_S
     _waiting: dict[str, Axon] = field(default_factory=dict)
     _servers: list[LocalMiner | LocalPlanner] = field(default_factory=list)
     hotkeys: dict[str, Resident] = field(default_factory=dict)
@@ -51,6 +53,11 @@ class Population:
             signer = Signer.from_uri(f"//{self.seed}//{resident.name}")
             self.hotkeys[signer.hotkey] = resident
             self._waiting[signer.hotkey] = await self._listen(resident, signer)
+
+    def invite(self, resident: Resident, hotkey: str, axon: Axon) -> None:
+        """Let a miner that runs elsewhere join with the others."""
+        self.hotkeys[hotkey] = resident
+        self._waiting[hotkey] = axon
 
     async def _listen(self, resident: Resident, signer: Signer) -> Axon:
         server = self._planner(resident, signer) or self._miner(resident, signer)
@@ -64,7 +71,7 @@ class Population:
     def _miner(self, resident: Resident, signer: Signer) -> LocalMiner:
         return LocalMiner(
             kit=Kit(signer, self.analyses, self.tracer, self.images),
-            behaviour=Paced(behaviour_of(resident, self.seed)),
+            behaviour=Paced(behaviour_of(resident, self.seed), self.least_s),
             validators=self.validators,
             clock=self.clock,
             max_concurrent=resident.max_concurrent,

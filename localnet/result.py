@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from localnet.cohort import CohortStory, cohort_story
 from localnet.effort import BundleEffort
+from localnet.own.story import OwnStory
 from localnet.reruns.story import RerunStory, rerun_story
 from localnet.roster import Resident
 from localnet.rows import Payout
@@ -74,6 +75,7 @@ class NetworkResult:
         reruns: what came of answers that were run again, or why none was.
         payout: the rows of all validators, and who is paid what by all of them.
         effort: what the miners' analyses cost, per bundle.
+        own: what came of an owner's tasks; None without them.
         weights_sum: of its vector.
         unallocated_uid: who got what could not be placed.
     """
@@ -93,6 +95,7 @@ class NetworkResult:
     reruns: RerunStory
     payout: Payout
     effort: Sequence[BundleEffort]
+    own: OwnStory | None = None
 
     @property
     def weights_sum(self) -> float:

@@ -20,6 +20,8 @@ Kind = Literal[
     "pretending",
     "cohort",
 ]
+OWN: Final = "own"
+"""The kind of a miner that runs elsewhere: what it does is its own affair."""
 PlannerKind = Literal["skilled", "careful", "lavish", "serial", "hasty", "forgetful", "confused"]
 _TURNING: Final = 4
 
@@ -29,7 +31,7 @@ class Resident:
     """One local miner.
 
     Attributes:
-        name: its hotkey derives from it.
+        name: its hotkey derives from it, unless it runs elsewhere.
         kind: how it behaves.
         joins: the first round it is registered for.
         turns: for the cohort: from this round on it fabricates; before, it is thorough.
@@ -38,11 +40,21 @@ class Resident:
     """
 
     name: str
-    kind: Kind | PlannerKind
+    kind: Kind | PlannerKind | Literal["own"]
     joins: int = 0
     turns: int = 0
     max_concurrent: int = 2
     skill_types: tuple[SkillType, ...] = ASSESSED_TYPES
+
+
+def own_tasks_roster(*, goals: bool) -> tuple[Resident, ...]:
+    """Return who answers an owner's tasks: more and less thorough miners, and planners where there are `goals`.
+
+    None is broken: what garbage comes to says nothing about a task.
+    """
+    crowd: tuple[tuple[Kind, int], ...] = (("thorough", 4), ("partial", 3), ("sloppy", 2), ("lazy", 1), ("slow", 1))
+    miners = tuple(Resident(f"{kind}-{number}", kind) for kind, many in crowd for number in range(1, many + 1))
+    return miners + (_planners() if goals else ())
 
 
 def demo_roster() -> tuple[Resident, ...]:

@@ -9,9 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from localnet.effort import print_effort
+from localnet.own.page import print_own
 from localnet.reruns.page import print_reruns
 from localnet.result import MinerResult, NetworkResult
 from localnet.rows_page import print_payout
+from validator.protocol.text import printable
 from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.store.records import FlagDetail
@@ -43,7 +45,7 @@ class Screen:
     def __init__(self, rounds: int | None, console: Console) -> None:
         self._console = console
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
@@ -66,6 +68,10 @@ class Screen:
         """Say what is being done now."""
         self._progress.update(self._task, description=text)
         self._console.print(Text(f"{text} …", style="dim"), soft_wrap=True)
+
+    def doing(self, text: str) -> None:
+        """Show what is being done now, where there is a bar."""
+        self._progress.update(self._task, description=printable(text, 80))
 
     def started(self, prepared: Prepared) -> None:
         """Say which round is in hand."""
@@ -121,6 +127,8 @@ def print_result(result: NetworkResult, console: Console, *, cohort: bool = Fals
     )
     print_reruns(result.reruns, console)
     print_effort(result.effort, console)
+    if result.own is not None:
+        print_own(result.own.types, result.own.tasks, console)
     if cohort:
         _print_cohort(result, console)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from validator.daemon.preconditions import settle_chain
 from validator.daemon.stop import Stop
 from validator.daemon.world import World
 from validator.protocol.signatures import Signer
-from validator.rounds.listening import EndedRound
+from validator.rounds.listening import EndedRound, RoundListener
 from validator.rounds.prepare import Prepared
 from validator.rounds.receipts import close_epoch
 from validator.settings import Settings
@@ -48,6 +48,9 @@ class Watcher(Protocol):
     def stage(self, text: str) -> None:
         """Say what is being done now."""
 
+    def doing(self, text: str) -> None:
+        """Show what is being done now, where that can be taken away again."""
+
     def started(self, prepared: Prepared) -> None:
         """Show a round that the first validator started."""
 
@@ -60,7 +63,7 @@ class Director:
     """Ends a validator's rounds after so many and lets residents join when theirs comes.
 
     Attributes:
-        ends: its rounds so far.
+        ends: its rounds so far, without the answers.
     """
 
     seat: Seat
@@ -77,7 +80,8 @@ class Director:
 
     def ended(self, end: EndedRound) -> None:
         """Show it; register who joins next, or stop."""
-        self.ends.append(end)
+        light = end.returned and replace(end.returned, judged={})
+        self.ends.append(replace(end, returned=light))
         self.watcher.ended(end, self.seat.number)
         self.population.register(int(end.round_id) + 1)
         if len(self.ends) >= self.rounds:
@@ -107,13 +111,21 @@ async def clear(seat: Seat, watcher: Watcher) -> None:
 
 
 @asynccontextmanager
-async def seated(seat: Seat, world: World, director: Director) -> AsyncIterator[Daemon]:
+async def seated(
+    seat: Seat, world: World, director: Director, others: Sequence[RoundListener] = ()
+) -> AsyncIterator[Daemon]:
     """Yield the validator, put together and bound to the network's chain; close it afterwards.
+
+    Args:
+        seat: what it has of its own.
+        world: what it meets.
+        director: ends its rounds.
+        others: told of its rounds, too.
 
     Raises:
         ValidatorError: a part cannot start.
     """
-    async with assembled(seat.settings, world, listeners=(director,)) as daemon:
+    async with assembled(seat.settings, world, listeners=(*others, director)) as daemon:
         await settle_chain(daemon.store, await world.chain.genesis(), seat.settings.validator.netuid, world.clock)
         director.stop_rounds = daemon.rounds.stopping.set
         yield daemon

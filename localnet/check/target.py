@@ -40,26 +40,36 @@ def target_of(url: str, hotkey: str) -> Target:
     """
     if not is_hotkey(hotkey):
         raise TargetError(f"`{printable(hotkey, 60)}` is no ss58 address - at `--hotkey`")
-    axon = _axon(url)
-    try:
-        axon_address(axon, allow_private=True)
-    except AddressRefusedError as error:
-        raise TargetError(f"{error.detail} - at `URL`") from None
+    axon = axon_of(url, "URL")
     return Target(hotkey, axon, _is_public(axon))
 
 
-def _axon(url: str) -> Axon:
+def axon_of(url: str, field: str) -> Axon:
+    """Return where the miner at `url` listens; a host name is looked up once, here. Blocks while it is.
+
+    Raises:
+        TargetError: no such url, or an address that nobody calls; it ends with the name of the `field`.
+    """
+    axon = _named(url, field)
+    try:
+        axon_address(axon, allow_private=True)
+    except AddressRefusedError as error:
+        raise TargetError(f"{error.detail} - at `{field}`") from None
+    return axon
+
+
+def _named(url: str, field: str) -> Axon:
     try:
         parsed = URL(url)
         host, port = parsed.host, parsed.port
     except ValueError:
         host, port, parsed = None, None, URL()
     if host is None or port is None or parsed.scheme not in _PORTS or parsed.raw_path not in {"", "/"}:
-        raise TargetError(f"`{printable(url, 80)}` is not http://ADDRESS:PORT or https://ADDRESS:PORT - at `URL`")
+        raise TargetError(f"`{printable(url, 80)}` is not http://ADDRESS:PORT or https://ADDRESS:PORT - at `{field}`")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4]
     except (OSError, UnicodeError):
-        raise TargetError(f"nobody knows the host `{printable(host, 80)}` - at `URL`") from None
+        raise TargetError(f"nobody knows the host `{printable(host, 80)}` - at `{field}`") from None
     return Axon(str(found[0]), port, parsed.scheme == "https")
 
 

@@ -33,6 +33,35 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
             show_default=False,
         ),
     ] = None,
+    tasks: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Over your own tasks: every task folder, archive and workflow.json below DIR. The end tells which of "
+            "them separate miners. No bundle of yours is run.",
+            show_default=False,
+        ),
+    ] = None,
+    pace: Annotated[
+        float | None,
+        typer.Option(
+            min=1,
+            max=1_000,
+            metavar="N",
+            help="With --tasks: the network's time runs N times faster than on chain; 10 unless told otherwise. "
+            "Windows, and what an analysis takes of them, are an Nth. Analyses are made before a round, in real time; "
+            "sending, tracing and miners of your own take real time within it.",
+            show_default=False,
+        ),
+    ] = None,
+    miners: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Who answers, as TOML: behaviours with counts, and urls of miners of your own.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[str, typer.Option(metavar="WORD", help="Decides keys, nonces and draws.")] = "devnet",
     reruns: Annotated[
         bool,
@@ -41,4 +70,5 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
     as_json: Json = False,
 ) -> None:
     """Run simulated chain, local miners and the real validator together; then print what came of it."""
-    work.devnet.devnet(config, scenario, rounds, validators, seed, reruns=reruns, as_json=as_json)
+    own = work.devnet.Own(tasks, pace, miners)
+    work.devnet.devnet(config, scenario, rounds, validators, seed, own, reruns=reruns, as_json=as_json)

@@ -79,7 +79,7 @@ class AnalysisPool:
         self._workers = workers
         self._function = function
         self._pool = self._new_pool()
-        self._tasks: OrderedDict[_Key, asyncio.Task[Analysis]] = OrderedDict()
+        self._tasks: OrderedDict[_Key, asyncio.Task[tuple[Analysis, float]]] = OrderedDict()
         self.spent: deque[Spent] = deque(maxlen=_KEPT)
 
     async def analyse(self, sha256: str, files: Files, skill_type: SkillType, marker: str | None) -> Analysis:
@@ -96,7 +96,14 @@ class AnalysisPool:
             if len(self._tasks) > _KEPT:
                 self._forget_oldest()
         self._tasks.move_to_end(key)
-        return await asyncio.shield(task)  # whoever stops waiting must not stop it for the others
+        analysis, _ = await asyncio.shield(task)  # whoever stops waiting must not stop it for the others
+        return analysis
+
+    def seconds(self, sha256: str, skill_type: SkillType, marker: str | None) -> float:
+        """Return what the analysis cost, of processor time; 0 where none is kept, or it has not ended."""
+        task = self._tasks.get(_Key(sha256, skill_type, marker))
+        ended = task is not None and task.done() and not task.cancelled() and task.exception() is None
+        return task.result()[1] if task is not None and ended else 0.0
 
     async def close(self) -> None:
         """Stop the workers; analyses that are not finished are dropped."""
@@ -107,10 +114,10 @@ class AnalysisPool:
         self._tasks.clear()
         await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)
 
-    async def _measured(self, key: _Key, files: dict[str, bytes]) -> Analysis:
-        analysis, seconds = await self._run(partial(_timed, self._function, files, key.skill_type, key.marker))
-        self.spent.append(Spent(key.sha256, key.skill_type, seconds))
-        return analysis
+    async def _measured(self, key: _Key, files: dict[str, bytes]) -> tuple[Analysis, float]:
+        made = await self._run(partial(_timed, self._function, files, key.skill_type, key.marker))
+        self.spent.append(Spent(key.sha256, key.skill_type, made[1]))
+        return made
 
     async def _run(self, work: Callable[[], tuple[Analysis, float]]) -> tuple[Analysis, float]:
         loop = asyncio.get_running_loop()
@@ -128,7 +135,7 @@ class AnalysisPool:
         context = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(self._workers, mp_context=context, initializer=_prepare_worker)
 
-    def _forget_failure(self, key: _Key, task: "asyncio.Task[Analysis]") -> None:
+    def _forget_failure(self, key: _Key, task: "asyncio.Task[tuple[Analysis, float]]") -> None:
         if (task.cancelled() or task.exception() is not None) and self._tasks.get(key) is task:
             del self._tasks[key]
 

@@ -32,6 +32,11 @@ class Left(NamedTuple):
 LEFT = (
     Left(
         r"docs/localnet\.md",
+        r"\S*validator devnet --tasks .*",
+        "a miner that serves; tests/localnet/own/test_own_network.py runs it with the page's file of miners",
+    ),
+    Left(
+        r"docs/localnet\.md",
         r".*",
         "a chain node; tests/localnet/network/test_localnet_page.py runs every one, in memory or on SUBTENSOR_URL",
     ),

@@ -43,6 +43,9 @@ class _Operator:
     def stage(self, text: str) -> None:
         print(text)  # noqa: T201 - a script
 
+    def doing(self, text: str) -> None:
+        pass
+
     def started(self, prepared: Prepared) -> None:
         if int(prepared.frozen.round_id) == _AT:
             loop = asyncio.get_running_loop()

@@ -3,29 +3,49 @@
 import asyncio
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from localnet.network import Options, Scenario, run_network
+from localnet.own.miners_file import MinersFile, read_miners
+from localnet.own.pace import Pace
+from localnet.own.tasks import OwnTasks, read_own_tasks
 from localnet.result import NetworkResult
 from localnet.screen import NEXT, Screen, print_result
 from validator.cli.configured import settings_of
 from validator.cli.output import print_json
 from validator.daemon.exits import Exit
 from validator.daemon.stop import Stop
+from validator.protocol.errors import ValidatorError
+from validator.protocol.text import printable
 from validator.telemetry import configure_logging
 
 _ROUNDS: Final[dict[Scenario, int]] = {"demo": 18, "collusion": 30, "collusion-fair": 30, "invented": 20}
+_PACE: Final = 10.0
 
 
-def devnet(  # noqa: PLR0913 - each is an option
+class Own(NamedTuple):
+    """What the owner brings: a folder of tasks with the pace over them, and a file of miners."""
+
+    tasks: Path | None
+    pace: float | None
+    miners: Path | None
+
+
+class OptionsError(ValidatorError):
+    """These options do not go together."""
+
+
+def devnet(  # noqa: PLR0913, PLR0917 - each is an option
     config: Path,
     scenario: Scenario,
     rounds: int | None,
     validators: int | None,
     seed: str,
+    own: Own,
     *,
     reruns: bool,
     as_json: bool,
@@ -33,9 +53,10 @@ def devnet(  # noqa: PLR0913 - each is an option
     """Run simulated chain, local miners and the real validator together; then print what came of it."""
     settings = settings_of(config)
     configure_logging(settings.log.level, settings.log.format)
-    many = validators or (2 if scenario == "demo" else 1)
-    options = Options(scenario, rounds or _ROUNDS[scenario], seed, reruns, validators=many)
     console = Console(stderr=as_json, highlight=False)
+    tasks, miners = _brought(own, scenario, console)
+    many = validators or (2 if scenario == "demo" and tasks is None else 1)
+    options = Options(scenario, rounds or _ROUNDS[scenario], seed, reruns, validators=many, tasks=tasks, miners=miners)
 
     async def run(stop: Stop) -> NetworkResult:
         stop.listen()
@@ -48,7 +69,25 @@ def devnet(  # noqa: PLR0913 - each is an option
         print_json(result)
     else:
         print_result(result, console, cohort=scenario.startswith("collusion"))
-        console.print(NEXT.format(config=config, validator=sys.argv[0]), soft_wrap=True)
+        if tasks is None:
+            console.print(NEXT.format(config=config, validator=sys.argv[0]), soft_wrap=True)
     if stop.asked.is_set():
         typer.echo(f"interrupted after {result.rounds} of {options.rounds} rounds", err=True)
         raise typer.Exit(Exit.CUT_OFF)
+
+
+def _brought(own: Own, scenario: Scenario, console: Console) -> tuple[OwnTasks | None, MinersFile | None]:
+    """Return the owner's tasks and miners, checked.
+
+    Raises:
+        OptionsError, OwnTasksError, MinersFileError: one that cannot be used.
+    """
+    if scenario != "demo" and (own.tasks or own.miners):
+        raise OptionsError("--scenario brings its own tasks and miners: leave it out")
+    if own.pace is not None and own.tasks is None:
+        raise OptionsError("--pace goes with --tasks")
+    miners = None if own.miners is None else read_miners(own.miners)
+    if own.tasks is None:
+        return None, miners
+    console.print(Text(f"checking the tasks below {printable(str(own.tasks))} …", style="dim"), soft_wrap=True)
+    return read_own_tasks(own.tasks, Pace(own.pace or _PACE)), miners

@@ -1,0 +1,131 @@
+"""A line for the owner of a task: whether it tells miners apart, why not, and what to do."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from localnet.own.results import Counts, Heard, Why
+from localnet.own.tasks import OwnTask
+from validator.protocol.reasons import Reason
+from validator.protocol.skill_types import SkillType
+
+_WORDS: Final[Mapping[str, str]] = {
+    "alpha": "verdict",
+    "pi": "policy",
+    "rho": "injections",
+    "mu": "risk",
+    "sigma": "commands",
+    "psi": "manifest",
+    "tau": "poisoned tools",
+    "chi": "transitive risk",
+    "epsilon": "evidence",
+}
+_HIGH: Final = 0.9
+_LOW: Final = 0.6
+_READABLE: Final = "the planners of the local network read only goals in the words of docs/workflows.md"
+_Line = Callable[[OwnTask, Counts, Heard, tuple[str, ...]], str]
+
+
+def advice(why: Why, task: OwnTask, counts: Counts, heard: Heard, by: tuple[str, ...]) -> str:
+    """Return the line.
+
+    Args:
+        why: what the answers come to.
+        task: whose answers.
+        counts: of its dispatches.
+        heard: what else is known.
+        by: the parts of the score that differ.
+    """
+    return _LINES[why](task, counts, heard, by)
+
+
+def parts_in_words(by: tuple[str, ...]) -> str:
+    """Return the parts of a score as a reader knows them."""
+    return ", ".join(_WORDS.get(name, name) for name in by)
+
+
+def _separates(_task: OwnTask, _counts: Counts, _heard: Heard, by: tuple[str, ...]) -> str:
+    return f"tells miners apart, by {parts_in_words(by)}"
+
+
+def _by_group(task: OwnTask, _counts: Counts, _heard: Heard, by: tuple[str, ...]) -> str:
+    told = f"tells miners apart only by what most of them say ({parts_in_words(by)})"
+    if not task.has_truth:
+        return f"{told}: write its truth"
+    return f"{told}: its truth asks for nothing that some of them miss{_untold(task)}"
+
+
+def _upside_down(_task: OwnTask, _counts: Counts, _heard: Heard, by: tuple[str, ...]) -> str:
+    return f"careless miners score higher, by {parts_in_words(by)}: check its truth"
+
+
+def _equal(task: OwnTask, counts: Counts, _heard: Heard, _by: tuple[str, ...]) -> str:
+    score = counts.mean_score or 0.0
+    more = _untold(task)
+    if score < _LOW:
+        return f"everybody scores about {score:.2f}: check whether its truth can be met{more}"
+    easy = "nothing in it is hard to see" if score >= _HIGH else "what is missed, everybody misses"
+    return f"everybody scores about {score:.2f} by its truth: {easy}{more}"
+
+
+def _untold(task: OwnTask) -> str:
+    return f"; say more in it: {', '.join(task.untold)}" if task.untold else ""
+
+
+def _speed(_task: OwnTask, _counts: Counts, _heard: Heard, _by: tuple[str, ...]) -> str:
+    return "miners differ only in how fast they are: what they say is equal"
+
+
+def _late(task: OwnTask, _counts: Counts, heard: Heard, _by: tuple[str, ...]) -> str:
+    primary, auditor = (task.windows.of(role).deadline for role in ("primary", "auditor"))
+    windows = f"primaries have {primary:g} s, auditors {auditor:g} s"
+    took = heard.analysis_s
+    if took is not None and took >= auditor:
+        return f"everybody is late: an analysis takes {took:.1f} s, {windows}: give it longer windows"
+    if heard.pace > 1:
+        return f"everybody is late at this pace, of {windows}: lower --pace (it is {heard.pace:g})"
+    return f"everybody is late: {windows}: give it longer windows, or see what holds up the miners"
+
+
+def _failed(task: OwnTask, counts: Counts, _heard: Heard, _by: tuple[str, ...]) -> str:
+    reason = next(iter(counts.failed), None)
+    if task.skill_type is SkillType.WORKFLOW and reason is Reason.DEADLINE_STATUS:
+        return f"no plan came: {_READABLE}; bring a planner of your own (--miners)"
+    return "no answer came" if reason is None else f"no answer passed: {reason}: {reason.meaning}"
+
+
+def _too_few(_task: OwnTask, counts: Counts, _heard: Heard, _by: tuple[str, ...]) -> str:
+    reason = next(iter(counts.failed), None)
+    most = "" if reason is None else f"; most others: {reason}"
+    return f"{counts.passed} of {counts.dispatches} answers passed, of too few miners to compare{most}"
+
+
+def _truth_missing(_task: OwnTask, _counts: Counts, _heard: Heard, _by: tuple[str, ...]) -> str:
+    return "has no truth, and miners agree: write its truth, or nobody can be wrong about it"
+
+
+def _unjudged(_task: OwnTask, _counts: Counts, _heard: Heard, _by: tuple[str, ...]) -> str:
+    return "its plans' code waits to be judged: start a container engine"
+
+
+def _nobody(task: OwnTask, _counts: Counts, _heard: Heard, _by: tuple[str, ...]) -> str:
+    return f"no miner could take it: name some in --miners that declare {task.skill_type}"
+
+
+def _not_given(_task: OwnTask, _counts: Counts, _heard: Heard, _by: tuple[str, ...]) -> str:
+    return "its turn did not come: a round gives two tasks of a type; run more --rounds"
+
+
+_LINES: Final[Mapping[Why, _Line]] = {
+    "separates": _separates,
+    "by_group": _by_group,
+    "upside_down": _upside_down,
+    "equal": _equal,
+    "speed": _speed,
+    "late": _late,
+    "failed": _failed,
+    "too_few": _too_few,
+    "truth_missing": _truth_missing,
+    "unjudged": _unjudged,
+    "nobody": _nobody,
+    "not_given": _not_given,
+}

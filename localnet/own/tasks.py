@@ -1,0 +1,209 @@
+"""An owner's tasks: what lies below a folder, checked before anything starts, and given out from there (SPEC 13)."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from localnet.miner.analyses import Analyser
+from localnet.own.pace import Pace
+from validator.protocol.bundles import read_bundle
+from validator.protocol.errors import ValidatorError
+from validator.protocol.skill_types import SkillType
+from validator.protocol.task import Task, Windows, parse_task
+from validator.protocol.text import printable
+from validator.protocol.workflow_task import Reference, WorkflowTask, task_sha256
+from validator.scoring import CURRENT, version
+from validator.tasks.check import CheckedTask, check_tasks
+from validator.tasks.folder import WORKFLOW_NAME, label, read_document, read_task
+from validator.tasks.goals import read_goal
+from validator.tasks.order import Order
+from validator.tasks.source import SourcedTask, TaskError
+
+_TOLD: Final = 20
+_RULES: Final = version(CURRENT).rules
+_MEASURES: Final = {
+    "pi": "policy_rules",
+    "rho": "injections",
+    "mu": "reference_risk",
+    "sigma": "shell_commands",
+    "psi": "manifest_sha256",
+    "tau": "poisoned_tools",
+    "chi": "transitive_risk",
+}
+"""Axis of quality to the field of a truth that it is measured by (SPEC 6)."""
+_log = structlog.get_logger()
+Key = tuple[SkillType, str]
+"""A task as a round names it: its type, and the sha256 of its bundle or of its workflow's document."""
+
+
+class OwnTasksError(ValidatorError):
+    """The tasks cannot be used."""
+
+    def __str__(self) -> str:
+        """Return its lines alone: each names its task."""
+        return self.detail
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTask:
+    """One task.
+
+    Attributes:
+        name: its path below the folder, safe to show.
+        path: where it is.
+        skill_type: its type.
+        windows: real ones: its own, else the standard ones of its type.
+        has_truth: whether it says what is true; of a workflow, whether it has a reference.
+        untold: fields of its truth that its type is measured by and that are null; none without a truth.
+    """
+
+    name: str
+    path: Path
+    skill_type: SkillType
+    windows: Windows
+    has_truth: bool
+    untold: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTasks:
+    """The tasks below a folder; their bundles stay on disk.
+
+    Attributes:
+        known: every task, in the order of their paths.
+        goals: the workflows, at the network's pace.
+        pace: of the network.
+    """
+
+    known: Mapping[Key, OwnTask]
+    goals: tuple[WorkflowTask, ...]
+    pace: Pace
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What the bundles are called, by sha256."""
+        return {sha256: task.name for (_, sha256), task in self.known.items()}
+
+    def of_type(self, skill_type: SkillType) -> dict[str, OwnTask]:
+        """Return the tasks of a type by sha256."""
+        return {sha256: task for (kind, sha256), task in self.known.items() if kind is skill_type}
+
+
+def read_own_tasks(root: Path, pace: Pace) -> OwnTasks:
+    """Return every task, archive and `workflow.json` at or below `root`. Blocks; holds one bundle at a time.
+
+    Raises:
+        OwnTasksError: the folder or a task has a problem; a line for each.
+    """
+    try:
+        checked = check_tasks(root)
+    except TaskError as error:
+        raise OwnTasksError(error.detail) from None
+    problems = [f"{_shown(one.path, root)}: {problem}" for one in checked for problem in one.problems]
+    if problems:
+        more = [f"and {len(problems) - _TOLD} more: validator tasks check lists them"] if problems[_TOLD:] else []
+        raise OwnTasksError("\n".join([*problems[:_TOLD], *more]))
+    known: dict[Key, OwnTask] = {}
+    goals = []
+    for one in checked:
+        if one.path.name == WORKFLOW_NAME:
+            goal = read_goal(one.path)
+            goals.append(pace.goal(goal))
+            known[SkillType.WORKFLOW, task_sha256(goals[-1])] = _workflow(one, root, goal)
+        else:
+            task = parse_task(read_document(one.path))
+            key = task.skill_type, task.bundle_sha256.lower()
+            known[key] = _assessment(one, root, task)
+    return OwnTasks(known, tuple(goals), pace)
+
+
+def _assessment(one: CheckedTask, root: Path, task: Task) -> OwnTask:
+    kind, truth = task.skill_type, task.truth
+    windows = task.windows or _RULES.windows_of(kind)
+    measured = [_MEASURES[name] for name, _ in _RULES.types[kind].axes if name in _MEASURES]
+    untold = tuple(field for field in measured if truth is not None and getattr(truth, field) is None)
+    return OwnTask(_shown(one.path, root), one.path, kind, windows, truth is not None, untold)
+
+
+def _workflow(one: CheckedTask, root: Path, goal: WorkflowTask) -> OwnTask:
+    folder = one.path.parent if one.path != root else one.path
+    windows = goal.windows or _RULES.windows_of(SkillType.WORKFLOW)
+    return OwnTask(_shown(folder, root), one.path, SkillType.WORKFLOW, windows, goal.reference != Reference())
+
+
+def _shown(path: Path, root: Path) -> str:
+    return label(path) if path == root else printable(path.relative_to(root).as_posix())
+
+
+def _nothing(_name: str) -> None:
+    return
+
+
+@dataclass(slots=True)
+class OwnSource:
+    """Gives out an owner's tasks at the network's pace, each once it is analysed.
+
+    One machine stands for those of all miners here: an analysis is made before the round begins, and each miner then
+    takes its time for it. What carries a marker differs from round to round and is analysed when it arrives.
+
+    Args:
+        tasks: what there is.
+        analyses: makes the analyses.
+        doing: told whose bundle is being analysed.
+    """
+
+    tasks: OwnTasks
+    analyses: Analyser
+    doing: Callable[[str], None] = field(default=_nothing)
+
+    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
+        """Return up to `count` tasks; see `TaskSource`."""
+        usable = self.tasks.of_type(skill_type)
+        found: list[SourcedTask] = []
+        for sha256 in await order.rank(skill_type, usable):
+            if len(found) == count:
+                break
+            task = await asyncio.to_thread(_read_again, usable[sha256], sha256)
+            if task is not None:
+                found.append(task)
+        await asyncio.gather(*(self._analysed(task, usable[task.task.bundle_sha256].name) for task in found))
+        return [self.tasks.pace.task(task) for task in found]
+
+    async def reachable(self) -> bool:
+        """Return True: what is on this machine is always there."""
+        return True
+
+    async def close(self) -> None:
+        """Do nothing: nothing stays open."""
+
+    async def _analysed(self, sourced: SourcedTask, name: str) -> None:
+        self.doing(f"analysing {name}")
+        await analysed(sourced, self.analyses)
+
+
+async def analysed(sourced: SourcedTask, analyses: Analyser) -> None:
+    """Have a task's bundle analysed; one that takes a marker is another one in every round."""
+    task = sourced.task
+    if task.canary is not None:
+        return
+    files = await asyncio.to_thread(read_bundle, sourced.bundle)
+    with suppress(Exception):  # the miners will say so
+        await analyses.analyse(task.bundle_sha256, files, task.skill_type, None)
+
+
+def _read_again(task: OwnTask, sha256: str) -> SourcedTask | None:
+    """Return the task as it is on disk now; None if it is no longer the one that was checked."""
+    try:
+        found = read_task(task.path)
+    except TaskError as error:
+        _log.warning("task_refused", task=task.name, reason=printable(error.detail, 500))
+        return None
+    same = (found.task.skill_type, found.task.bundle_sha256) == (task.skill_type, sha256)
+    if not same:
+        _log.warning("task_refused", task=task.name, reason="changed since the start")
+    return found if same else None

@@ -1,0 +1,163 @@
+"""What a local network works on: bundles that it brings, or an owner's own tasks at their pace."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from localnet.goals import local_goals
+from localnet.library import WINDOWS, Library, analyse_plain
+from localnet.miner.analyses import Analyser, AnalysisPool
+from localnet.miner.declaration import stand_in
+from localnet.own.pace import TimedAnalyses
+from localnet.own.tasks import OwnSource, OwnTasks, analysed
+from localnet.pace import PACE_S
+from localnet.reruns.here import Reruns
+from localnet.services.catalogue import Service, ServiceAddress
+from validator.protocol.task import Windows
+from validator.protocol.workflow_task import WorkflowTask
+from validator.sources import Clock
+from validator.tasks.memory import MemorySource
+from validator.tasks.source import SourcedTask, TaskSource
+
+_BLOCK_S: Final = 1.0
+_NEVER_RUN: Final = "the miners run no bundle of yours, so there is nothing to compare"
+Addresses = Mapping[Service, ServiceAddress]
+
+
+class Stock(Protocol):
+    """What is given out, and how fast the network's time runs over it."""
+
+    @property
+    def own(self) -> frozenset[str]:
+        """Sha256 of the bundles that the network made itself: only those are ever run."""
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What bundles are called, by sha256."""
+
+    @property
+    def block_s(self) -> float:
+        """Seconds from block to block."""
+
+    @property
+    def least_s(self) -> float:
+        """Seconds before which no miner answers."""
+
+    def source(self, analyses: AnalysisPool, doing: Callable[[str], None]) -> TaskSource:
+        """Return what gives out the tasks."""
+
+    def goals(self, services: Addresses) -> list[WorkflowTask]:
+        """Return the workflow tasks."""
+
+    @property
+    def canary_windows(self) -> Windows | None:
+        """Of a canary as it is made; None: the standard ones."""
+
+    async def canary(self, made: SourcedTask, pool: AnalysisPool) -> SourcedTask:
+        """Return a canary as it is given out."""
+
+    def analyses(self, pool: AnalysisPool, clock: Clock) -> Analyser:
+        """Return how the miners come to their analyses."""
+
+    def reruns(self, found: Reruns) -> Reruns:
+        """Return what is run again where an engine is found."""
+
+    async def prepare(self, pool: AnalysisPool, stage: Callable[[str], None]) -> None:
+        """Do what has to be done before the first round, and say so to `stage`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryStock:
+    """The bundles that the local network brings."""
+
+    library: Library
+    block_s: float = _BLOCK_S
+    least_s: float = PACE_S
+
+    @property
+    def own(self) -> frozenset[str]:
+        """See `Stock`."""
+        return self.library.own
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """See `Stock`."""
+        return self.library.names
+
+    def source(self, analyses: AnalysisPool, doing: Callable[[str], None]) -> TaskSource:  # noqa: ARG002 - the protocol's form
+        """Return the bundles, from memory."""
+        return MemorySource(self.library.tasks)
+
+    def goals(self, services: Addresses) -> list[WorkflowTask]:
+        """Return the local network's own goals."""
+        return local_goals(services, WINDOWS)
+
+    @property
+    def canary_windows(self) -> Windows | None:
+        """See `Stock`."""
+        return WINDOWS
+
+    async def canary(self, made: SourcedTask, pool: AnalysisPool) -> SourcedTask:  # noqa: ARG002 - the protocol's form
+        """Return it as it is."""
+        return made
+
+    def analyses(self, pool: AnalysisPool, clock: Clock) -> Analyser:  # noqa: ARG002 - the protocol's form
+        """Return shared analyses, which take time once."""
+        return pool
+
+    def reruns(self, found: Reruns) -> Reruns:
+        """Return them all."""
+        return found
+
+    async def prepare(self, pool: AnalysisPool, stage: Callable[[str], None]) -> None:
+        """Analyse the library: its short windows leave no time for a first look."""
+        stage("analysing the library")
+        await analyse_plain(self.library, pool)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnStock:
+    """An owner's tasks."""
+
+    tasks: OwnTasks
+    own: frozenset[str] = frozenset()
+    least_s: float = 0.0
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """See `Stock`."""
+        return self.tasks.names
+
+    @property
+    def block_s(self) -> float:
+        """See `Stock`."""
+        return self.tasks.pace.block_s(_BLOCK_S)
+
+    def source(self, analyses: AnalysisPool, doing: Callable[[str], None]) -> TaskSource:
+        """Return the tasks, from disk."""
+        return OwnSource(self.tasks, analyses, doing)
+
+    def goals(self, services: Addresses) -> list[WorkflowTask]:  # noqa: ARG002 - the protocol's form
+        """Return the owner's goals; they name services of their own."""
+        return list(self.tasks.goals)
+
+    @property
+    def canary_windows(self) -> Windows | None:
+        """See `Stock`."""
+        return None
+
+    async def canary(self, made: SourcedTask, pool: AnalysisPool) -> SourcedTask:
+        """Return it analysed and at this pace, as the tasks beside it are."""
+        await analysed(made, pool)
+        return self.tasks.pace.task(made)
+
+    def analyses(self, pool: AnalysisPool, clock: Clock) -> Analyser:
+        """Return shared analyses, each of which takes every miner its time."""
+        return TimedAnalyses(pool, self.tasks.pace, clock)
+
+    def reruns(self, found: Reruns) -> Reruns:
+        """Return code's alone: traces of probes do not compare with a run."""
+        return replace(found, sandbox=None, images=stand_in, why_not=found.why_not or _NEVER_RUN)
+
+    async def prepare(self, pool: AnalysisPool, stage: Callable[[str], None]) -> None:
+        """Do nothing: each is analysed when its turn comes."""
