@@ -85,7 +85,7 @@ def plant(
             break
         shape = draws.pick(_next(left, bed.faults, _ORDER[turn % len(_ORDER)]))
         left.remove(shape)
-        planted = shape.plant(draws, readable(bed.files), skill_type)
+        planted = shape.plant(draws, bed.seen, skill_type)
         if planted is not None:
             bed.take(shape, planted)
     faults = tuple(sorted(bed.faults, key=lambda fault: (fault.plant.path, fault.plant.line or 0)))
@@ -106,15 +106,22 @@ def readable(files: Files) -> dict[str, bytes]:
     return {path: files[path] for path in sorted(chosen)}
 
 
-def fault_of(files: Files, planted: Plant) -> str | None:
-    """Return what speaks against a plant in a bundle of these files, None where nothing does."""
+def fault_of(files: Files, planted: Plant, seen: Files | None = None) -> str | None:
+    """Return what speaks against a plant in a bundle, None where nothing does.
+
+    Args:
+        files: of the bundle.
+        planted: what a shape returned.
+        seen: those of the files that it saw; None for `readable` ones.
+    """
     changed = planted.changed
+    visible = readable(files) if seen is None else seen
     after = {**files, **changed}
     lines = {path: count_lines(content) for path, content in changed.items()}
     checks = (
         (planted.path not in changed, "its place is in no file that it changed"),
         (not all(map(_named, changed)), "evidence cannot name a file that it made"),
-        (changed.keys() & files.keys() != changed.keys() & readable(files).keys(), "it changed what shapes cannot see"),
+        (changed.keys() & files.keys() != changed.keys() & visible.keys(), "it changed what shapes cannot see"),
         (any(files.get(path) == content for path, content in changed.items()), "it changed nothing in a file"),
         (any(breaks(path, files.get(path), content) for path, content in changed.items()), "a file is broken by it"),
         (not _within_bounds(after), "the bundle is over a bound with it"),
@@ -138,6 +145,7 @@ class _Bed:
 
     def __init__(self, files: Files) -> None:
         self.files = dict(files)
+        self.seen = readable(files)
         self.faults: list[Fault] = []
 
     def take(self, shape: Shape, planted: Plant) -> bool:
@@ -145,9 +153,12 @@ class _Bed:
         earlier = [_kept(fault, self.files, planted.changed) for fault in self.faults]
         kept = [fault for fault in earlier if fault is not None]
         fault = Fault(shape, planted)
-        if len(kept) < len(earlier) or fault.place in {one.place for one in kept} or fault_of(self.files, planted):
+        if len(kept) < len(earlier) or fault.place in {one.place for one in kept}:
+            return False
+        if fault_of(self.files, planted, self.seen):
             return False
         self.files |= planted.changed
+        self.seen = readable(self.files)
         self.faults = [*kept, fault]
         return True
 
