@@ -5,9 +5,10 @@ import selectors
 import shutil
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -83,27 +84,52 @@ def run_tool(
         raise TaskError(f"`{name}` is not on the PATH: install it, or {tool.instead}")
     environment = {key: value for key, value in os.environ.items() if key.upper() in _KEPT}
     environment |= {"TMPDIR": str(folder), **tool.variables}
+    process: subprocess.Popen[bytes] | None = None
     try:
-        process = subprocess.Popen(  # noqa: S603 - the name is this program's, and its arguments are checked by the caller
-            [program, *arguments],
-            cwd=folder,
-            env=environment,
-            stdin=given or subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # what it starts dies with it; Ctrl-C reaches this process, which ends it
-        )
+        with _signals_held():
+            process = subprocess.Popen(  # noqa: S603 - a known program; the caller checked its arguments
+                [program, *arguments],
+                cwd=folder,
+                env=environment,
+                stdin=given or subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # what it starts dies with it; Ctrl-C reaches this process, which ends it
+            )
+        output, errors = _output(name, process, folder, bounds or Bounds())
     except OSError as error:
         raise TaskError(f"`{name}` cannot be started: {error.strerror}") from None
-    with process:
-        try:
-            output, errors = _output(name, process, folder, bounds or Bounds())
-        finally:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+    finally:
+        if process is not None:
+            _end(process)
     if process.returncode:
         raise TaskError(f"`{name}` failed: {_complaint(errors) or f'exit code {process.returncode}'}")
     return output
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait until the end of the block: a process that has begun must be known to be ended."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are for the main thread
+        return
+    came: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, lambda held, _: came.append(held))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        for caught in came:
+            signal.raise_signal(caught)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Kill what is left of the process and of what it started, and close its channels."""
+    with process, suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _output(name: str, process: "subprocess.Popen[bytes]", folder: Path, bounds: Bounds) -> tuple[bytes, bytes]:
