@@ -245,6 +245,37 @@ def test_a_workflow_is_checked_like_any_task(tmp_path: Path) -> None:
     assert (broken.returncode, broken.stdout, broken.stderr) == (1, told, "")
 
 
+def test_a_manifest_makes_its_packages_again(skill: Path, tmp_path: Path) -> None:
+    words = ("tasks", "pack", "--manifest", "packages.json", "--output")
+    first = validator(*words, "tasks/greeter", str(skill), cwd=tmp_path)
+    assert (first.returncode, first.stderr) == (0, "")
+    assert "declarative: it holds SKILL.md" in first.stdout
+    done = validator(*words, "again", cwd=tmp_path)
+    bundle = read_task(tmp_path / "tasks" / "greeter").task.bundle_sha256
+    assert (done.returncode, done.stdout) == (0, f"again/greeter: bundle {bundle}\n1 packages, 0 refused\n")
+    (skill / "SKILL.md").write_text("other\n")
+    refused = validator(*words, "third", "--json", cwd=tmp_path)
+    assert refused.returncode == 1
+    (package,) = json.loads(refused.stdout)["packages"]
+    assert (package["name"], package["source"], package["there"]) == ("greeter", "./greeter", False)
+    assert package["fault"].startswith("`greeter`: the bundle hashes to ")
+    assert not (tmp_path / "third").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "name a SOURCE, or a --manifest"),
+        (["--manifest", "packages.json", "--type", "declarative"], "go with a SOURCE"),
+        (["--manifest", "packages.json"], "`packages.json` holds no package"),
+    ],
+)
+def test_packing_nothing_is_refused(tmp_path: Path, words: list[str], said: str) -> None:
+    done = called("tasks", "pack", *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_a_package_is_fetched_leaves_nothing(tmp_path: Path, number: int) -> None:
     (tmp_path / "tmp").mkdir()

@@ -12,6 +12,7 @@ from validator.tasks.references import (
     folder_name,
     parse_reference,
     pinned,
+    written,
 )
 from validator.tasks.source import TaskError
 
@@ -43,6 +44,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 def test_names_of_packages_elsewhere(text: str, reference: Reference, folder: str) -> None:
     assert parse_reference(text) == reference
     assert folder_name(reference) == folder
+    assert written(reference) == text
 
 
 @pytest.mark.parametrize("text", ["./skill", "structlog", "a/b.whl", "", "-", "PYPI:x", "git-thing"])

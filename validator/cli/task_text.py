@@ -12,6 +12,7 @@ from validator.cli.output import print_line
 from validator.protocol import typed
 from validator.protocol.task import Windows
 from validator.protocol.text import printable
+from validator.tasks.packages import Rebuilt
 from validator.tasks.packing import Packed
 from validator.tasks.references import folder_name, parse_reference
 
@@ -72,6 +73,18 @@ def packed_document(packed: Packed, out: Path) -> dict[str, Any]:
         "windows": task.windows,
         "canary": task.canary.file if task.canary else None,
         "notes": packed.notes,
+    }
+
+
+def rebuilt_document(one: Rebuilt) -> dict[str, Any]:
+    """Return what became of a package of a manifest, for JSON."""
+    return {
+        "name": one.package.name,
+        "source": one.package.source,
+        "path": str(one.path),
+        "bundle_sha256": one.package.bundle_sha256,
+        "there": one.there,
+        "fault": one.fault,
     }
 
 

@@ -23,14 +23,14 @@ def assessed(skill_type: SkillType | None) -> SkillType | None:
 
 def pack(  # noqa: PLR0913, PLR0917 - the options of a command
     what: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="SOURCE",
             help="A folder, zip, wheel, tar, sdist or npm package, the name of an installed distribution, or one "
             "elsewhere: pypi:NAME==VERSION, npm:NAME@VERSION, git+URL@REVISION#subdirectory=FOLDER.",
             show_default=False,
         ),
-    ],
+    ] = None,
     skill_type: Annotated[
         SkillType | None,
         typer.Option(
@@ -43,7 +43,11 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "--out", metavar="DIR", help="The task's folder; else tasks/NAME.", show_default=False
+            "--output",
+            "--out",
+            metavar="DIR",
+            help="The task's folder, else tasks/NAME; without SOURCE the folder of all tasks' folders, else tasks.",
+            show_default=False,
         ),
     ] = None,
     truth: Annotated[
@@ -62,11 +66,29 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
         str | None,
         typer.Option(metavar="NAME", help="The bundle's file that takes the marker; else chosen.", show_default=False),
     ] = None,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="JSON: takes what was packed, pinned by hash. Without SOURCE all that is in it is packed again.",
+            show_default=False,
+        ),
+    ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a task that is there already.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a task of what is there or is fetched: task.json and bundle.tar.gz. Nothing of it is run."""
-    work.tasks.pack(what, skill_type, output, truth, window, canary, replace=replace, as_json=as_json)
+    """Make a task of what is there or is fetched: task.json and bundle.tar.gz. Nothing of it is run.
+
+    With --manifest and without SOURCE: exit 1 if a package cannot be had, or hashes otherwise than the manifest says.
+    """
+    if what is not None:
+        work.tasks.pack(what, skill_type, output, truth, window, canary, manifest, replace=replace, as_json=as_json)
+    elif manifest is None:
+        raise typer.BadParameter("name a SOURCE, or a --manifest of packages to pack again")
+    elif skill_type or truth or window or canary:
+        raise typer.BadParameter("--type, --truth, --window and --canary go with a SOURCE")
+    else:
+        work.tasks.pack_again(manifest, output or Path("tasks"), replace=replace, as_json=as_json)
 
 
 def check(

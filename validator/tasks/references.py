@@ -83,6 +83,16 @@ def pinned(reference: Reference, version: str | None, commit: str | None) -> Ref
     return reference._replace(version=version)
 
 
+def written(reference: Reference) -> str:
+    """Return the text that `parse_reference` makes this reference of, where there is one."""
+    if isinstance(reference, GitReference):
+        revision = "" if reference.revision is None else f"@{reference.revision}"
+        folder = "" if reference.subdirectory is None else f"#subdirectory={reference.subdirectory}"
+        return f"git+{reference.url}{revision}{folder}"
+    kind, sign = ("pypi", "==") if isinstance(reference, PypiReference) else ("npm", "@")
+    return f"{kind}:{reference.name}" + ("" if reference.version is None else f"{sign}{reference.version}")
+
+
 def _pypi(text: str) -> Reference | None:
     match = _PYPI.fullmatch(text)
     return None if match is None else PypiReference(match[1], match[2])

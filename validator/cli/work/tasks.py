@@ -9,9 +9,10 @@ import typer
 
 from validator.cli.errors import EXIT_NO
 from validator.cli.output import print_json, print_line
-from validator.cli.task_text import packed_document, parse_windows, print_packed, task_folder
+from validator.cli.task_text import packed_document, parse_windows, print_packed, rebuilt_document, task_folder
 from validator.protocol.skill_types import SkillType
 from validator.tasks.check import CheckedTask, check_tasks, located
+from validator.tasks.packages import Rebuilt, read_packages, rebuild, record
 from validator.tasks.packing import PackOptions, pack_path
 
 
@@ -22,6 +23,7 @@ def pack(  # noqa: PLR0913, PLR0917 - each is an option
     truth: Path | None,
     window: list[str] | None,
     canary: str | None,
+    manifest: Path | None,
     *,
     replace: bool,
     as_json: bool,
@@ -29,11 +31,33 @@ def pack(  # noqa: PLR0913, PLR0917 - each is an option
     """Make a task of what is there or is fetched: task.json and bundle.tar.gz."""
     signal.signal(signal.SIGTERM, _ended)
     out = output or task_folder(what)
+    if manifest is not None:
+        read_packages(manifest)  # a bad one is told before anything is fetched
     packed = pack_path(what, out, PackOptions(skill_type, truth, parse_windows(window), canary, replace))
+    if manifest is not None:
+        record(manifest, what, out, packed)
     if as_json:
         print_json(packed_document(packed, out))
     else:
         print_packed(packed, out)
+
+
+def pack_again(manifest: Path, output: Path, *, replace: bool, as_json: bool) -> None:
+    """Pack all that is in a manifest again. Exit 1 if anything cannot be had or hashes otherwise."""
+    signal.signal(signal.SIGTERM, _ended)
+    done: list[Rebuilt] = []
+    for one in rebuild(manifest, output, replace=replace):
+        done.append(one)
+        if not as_json:
+            bundle = f"bundle {one.package.bundle_sha256}"
+            print_line(f"{one.path}: {one.fault or (f'is there, {bundle}' if one.there else bundle)}")
+    faults = sum(one.fault is not None for one in done)
+    if as_json:
+        print_json({"packages": [rebuilt_document(one) for one in done]})
+    else:
+        print_line(f"{len(done)} packages, {faults} refused")
+    if faults:
+        raise typer.Exit(EXIT_NO)
 
 
 def _ended(number: int, _: FrameType | None) -> NoReturn:

@@ -1,0 +1,165 @@
+"""The manifest of packages: what it records, and that it makes the same bundles again or says why not."""
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from validator.tasks.folder import read_task
+from validator.tasks.packages import Rebuilt, read_packages, rebuild, record
+from validator.tasks.packing import PackOptions, pack_path
+from validator.tasks.source import TaskError
+
+ENTRY = {
+    "name": "a",
+    "source": "./a.zip",
+    "version": None,
+    "commit": None,
+    "artifact": None,
+    "bundle_sha256": "0" * 64,
+    "skill_type": "declarative",
+    "canary": None,
+    "windows": None,
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Return a folder with sources of each kind that needs no tool, a manifest of them in `kept`, and their tasks."""
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "skill").mkdir()
+    (tmp_path / "skill" / "SKILL.md").write_text("# x\n")
+    with zipfile.ZipFile(tmp_path / "kept" / "docs.zip", "w") as archive:
+        archive.writestr("docs/a.md", "one\n")
+        archive.writestr("docs/b.md", "two\n")
+    packed_to(tmp_path, "skill", str(tmp_path / "skill"))
+    packed_to(tmp_path, "docs", str(tmp_path / "kept" / "docs.zip"))
+    packed_to(tmp_path, "installed", "iniconfig")
+    return tmp_path
+
+
+def packed_to(place: Path, name: str, what: str, options: PackOptions | None = None) -> None:
+    out = place / "first" / name
+    record(place / "kept" / "packages.json", what, out, pack_path(what, out, options))
+
+
+def again(place: Path, out: str = "second", *, replace: bool = False) -> dict[str, Rebuilt]:
+    found = list(rebuild(place / "kept" / "packages.json", place / out, replace=replace))
+    return {one.package.name: one for one in found}
+
+
+def test_every_package_is_made_again_wherever_the_manifest_went(place: Path) -> None:
+    moved = place / "moved"
+    moved.mkdir()
+    shutil.move(place / "kept", moved / "kept")
+    shutil.move(place / "skill", moved / "skill")
+    found = again(moved)
+    assert list(found) == ["docs", "installed", "skill"]
+    assert [one.fault for one in found.values()] == [None] * 3
+    for name in found:
+        assert read_task(moved / "second" / name).task == read_task(place / "first" / name).task
+
+
+def test_what_it_records(place: Path) -> None:
+    document = json.loads((place / "kept" / "packages.json").read_bytes())
+    docs, installed, skill = document["packages"]
+    assert (docs["source"], installed["source"], skill["source"]) == ("./docs.zip", "iniconfig", "../skill")
+    assert docs["artifact"]["name"] == "docs.zip"
+    assert installed["version"] is not None
+    assert skill["artifact"] is None
+    assert skill["canary"] == "SKILL.md"
+    assert skill["bundle_sha256"] == read_task(place / "first" / "skill").task.bundle_sha256
+    assert str(place) not in json.dumps(document)
+
+
+def test_what_hashes_otherwise_is_refused_and_the_others_are_made(place: Path) -> None:
+    (place / "skill" / "SKILL.md").write_text("# y\n")
+    with zipfile.ZipFile(place / "kept" / "docs.zip", "a") as archive:
+        archive.comment = b"the same files in another archive"
+    found = again(place)
+    assert found["installed"].fault is None
+    assert "`skill`: the bundle hashes to " in str(found["skill"].fault)
+    assert "`docs`: the file hashes to " in str(found["docs"].fault)
+    assert sorted(path.name for path in (place / "second").iterdir()) == ["installed"]
+
+
+def test_a_task_that_is_there_is_left_and_another_replaced_only_when_asked(place: Path) -> None:
+    again(place)
+    before = (place / "second" / "skill" / "task.json").stat()
+    shutil.rmtree(place / "second" / "docs")
+    shutil.copytree(place / "first" / "installed", place / "second" / "docs")
+    found = again(place)
+    assert [one.there for one in found.values()] == [False, True, True]
+    assert "holds another task already" in str(found["docs"].fault)
+    assert again(place, replace=True)["docs"].fault is None
+    assert read_task(place / "second" / "docs").task == read_task(place / "first" / "docs").task
+    assert (place / "second" / "skill" / "task.json").stat() == before
+
+
+def test_packing_again_takes_the_entry_s_place(place: Path) -> None:
+    (place / "skill" / "SKILL.md").write_text("# y\n")
+    packed_to(place, "skill", str(place / "skill"), PackOptions(replace=True))
+    assert len(read_packages(place / "kept" / "packages.json").packages) == 3
+    assert again(place)["skill"].fault is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"name": "../up"}, "`name` must be letters"),
+        ({"name": ".hidden"}, "`name` must be letters"),
+        ({"name": "-rf"}, "`name` must be letters"),
+        ({"bundle_sha256": "0"}, "bundle_sha256"),
+        ({"skill_type": "workflow"}, "skill_type"),
+        ({"more": 1}, "more"),
+    ],
+)
+def test_a_manifest_that_is_none_is_refused_with_its_field(
+    tmp_path: Path, changes: dict[str, object], said: str
+) -> None:
+    document = {"manifest_version": "1.0", "packages": [{**ENTRY, **changes}]}
+    (tmp_path / "p.json").write_text(json.dumps(document))
+    with pytest.raises(TaskError, match=r"`p\.json`: ") as caught:
+        list(rebuild(tmp_path / "p.json", tmp_path / "out", replace=False))
+    assert said in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"source": "pypi:x", "version": "--index-url=y"}, "is not of the form pypi"),
+        ({"source": "npm:x", "version": "file:.."}, "is not of the form npm"),
+        ({"source": "git+file:///x", "commit": "--upload-pack=id"}, "is not of the form git"),
+        ({"source": "./absent"}, "`absent` is no folder"),
+        ({"source": "absent-distribution"}, "no installed distribution"),
+    ],
+)
+def test_an_entry_that_was_tampered_with_reaches_no_tool(tmp_path: Path, changes: dict[str, object], said: str) -> None:
+    document = {"manifest_version": "1.0", "packages": [{**ENTRY, **changes}]}
+    (tmp_path / "p.json").write_text(json.dumps(document))
+    (one,) = rebuild(tmp_path / "p.json", tmp_path / "out", replace=False)
+    assert said in str(one.fault)
+    assert str(one.fault).isprintable()
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[" * 99, b'{"manifest_version": "2.0", "packages": []}'])
+def test_what_is_no_manifest_is_never_written_over(place: Path, content: bytes) -> None:
+    (place / "kept" / "packages.json").write_bytes(content)
+    packed = pack_path(str(place / "skill"), place / "other")
+    with pytest.raises(TaskError, match=r"`packages\.json`"):
+        record(place / "kept" / "packages.json", str(place / "skill"), place / "other", packed)
+    assert (place / "kept" / "packages.json").read_bytes() == content
+
+
+def test_a_manifest_of_nothing_and_a_name_that_none_takes(tmp_path: Path) -> None:
+    with pytest.raises(TaskError, match=r"`p\.json` holds no package"):
+        list(rebuild(tmp_path / "p.json", tmp_path, replace=False))
+    (tmp_path / "skill").mkdir()
+    (tmp_path / "skill" / "SKILL.md").write_text("x\n")
+    packed = pack_path(tmp_path / "skill", tmp_path / "a b")
+    with pytest.raises(TaskError, match=r"`name` must be letters.*name another folder"):
+        record(tmp_path / "p.json", str(tmp_path / "skill"), tmp_path / "a b", packed)
+    assert not (tmp_path / "p.json").exists()
