@@ -20,6 +20,7 @@ MCP_WHEEL = {
 }
 CLIENT_WHEEL = {
     "agent/__init__.py": b"from mcp import ClientSession\n",
+    "agent/servers.py": b"RUN = ['npx', '@modelcontextprotocol/server-x']  # not one from mcp.server\n",
     "tests/test_it.py": b"server = FastMCP('x')\n",
     "agent-1.dist-info/METADATA": b"Name: agent\nRequires-Dist: mcp\n",
 }
@@ -42,7 +43,7 @@ def package(**fields: object) -> bytes:
             "it depends on `mcp`, and `served/server.py` line 2 serves tools",
             "served/__main__.py",
         ),
-        (CLIENT_WHEEL, "executable_python", "it holds Python code: `agent/__init__.py` and 1 more, described by", None),
+        (CLIENT_WHEEL, "executable_python", "it holds Python code: `agent/__init__.py` and 2 more, described by", None),
         (EXTRA_WHEEL, "executable_python", "it holds Python code: `agent/__init__.py`, described by", None),
         (
             {"pyproject.toml": b'[project]\nname = "p"\ndependencies = ["fast_mcp", "fastmcp~=2.0"]\n', "a.py": b""},

@@ -24,14 +24,15 @@ _JAVASCRIPT = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 _SHELL = (".sh", ".bash")
 _DOCUMENTS = (".md", ".mdx", ".rst", ".txt", ".jsonl", ".html", ".csv", ".pdf")
 _OTHER_CODE = (".go", ".rs", ".java", ".kt", ".rb", ".php", ".c", ".cc", ".cpp", ".cs", ".swift", ".pl", ".lua", ".ps1")
-_SERVER = re.compile(
-    rb"\bFastMCP\(|\b(?:from|import) mcp\.server\b|@\w{1,64}\.(?:list_tools|call_tool)\("
-    rb"|\bnew (?:\w{1,64}\.)?McpServer\b|@modelcontextprotocol/(?:sdk/)?server\b|\.registerTool\("
+_PYTHON_SERVER = re.compile(
+    rb"\bFastMCP\(|^[ \t]*(?:from|import)[ ]mcp\.server\b|^[ \t]*@\w{1,64}\.(?:list_tools|call_tool)\(", re.MULTILINE
+)
+_PYTHON_CLIENT = re.compile(rb"\bClientSession\b|\bmcp\.client\b|\bfrom fastmcp import Client\b")
+_NPM_SERVER = re.compile(
+    rb"\bnew (?:\w{1,64}\.)?(?:McpServer|FastMCP)\b|@modelcontextprotocol/(?:sdk/)?server[\"'/]|\.registerTool\("
     rb"|\b(?:ListTools|CallTool)RequestSchema\b"
 )
-_CLIENT = re.compile(
-    rb"\bClientSession\b|\bmcp\.client\b|\bfrom fastmcp import Client\b|@modelcontextprotocol/(?:sdk/)?client\b"
-)
+_NPM_CLIENT = re.compile(rb"@modelcontextprotocol/(?:sdk/)?client[\"'/]")
 _SHEBANG = re.compile(rb"#![^\n]{0,80}\b(?:sh|bash|dash|zsh|ksh)\b")
 _BESIDE = frozenset({"test", "tests", "__tests__", "example", "examples", "docs", "node_modules"})
 _OF_ANY_PACKAGE = re.compile(
@@ -98,8 +99,8 @@ def _serves_tools(files: Mapping[str, bytes]) -> str | None:
         return "package.json has a name for MCP's registry (`mcpName`)"
     python, npm = python_names(python_requirements(files)), npm_names(files, "dependencies")
     needs = sorted((python & _MCP_PYTHON) | (npm & _MCP_NPM))
-    seen = _first_match(files, _SERVER)
-    if needs and (seen or not _first_match(files, _CLIENT)):
+    seen = _first_match(files, _PYTHON_SERVER, _NPM_SERVER)
+    if needs and (seen or not _first_match(files, _PYTHON_CLIENT, _NPM_CLIENT)):
         return f"it depends on `{needs[0]}`" + (f", and {seen} serves tools" if seen else "")
     # Bundlers take an SDK into the code itself; loose files have nothing that could name it.
     bundled = npm_names(files, "devDependencies") & _MCP_NPM
@@ -107,12 +108,13 @@ def _serves_tools(files: Mapping[str, bytes]) -> str | None:
     return f"{seen} serves tools" if seen and (bundled or loose) else None
 
 
-def _first_match(files: Mapping[str, bytes], pattern: re.Pattern[bytes]) -> str | None:
+def _first_match(files: Mapping[str, bytes], python: re.Pattern[bytes], npm: re.Pattern[bytes]) -> str | None:
+    """Return the first file and line where its language's pattern matches; tests and examples serve what they like."""
     for name in sorted(files):
         if name.endswith((".py", *_JAVASCRIPT)) and _BESIDE.isdisjoint(name.split("/")):
             content = files[name]
-            if match := pattern.search(content):
-                line = content.count(b"\n", 0, match.start()) + 1
+            if match := (python if name.endswith(".py") else npm).search(content):
+                line = content.count(b"\n", 0, match.end()) + 1
                 return f"`{printable(name)}` line {line}"
     return None
 
