@@ -59,7 +59,6 @@ def draw_host(draws: Draws) -> str:
             f"{second}.example.net",
             f"{hexadecimal(draws, 12)}.ngrok-free.app",
             f"{first}-{second}-{letters(draws, _SMALL, 7)}.trycloudflare.com",
-            f"{letters(draws, _SMALL, 20)}.oast.fun",
             f"203.0.113.{draws.number(2, 250)}",
         )
     )
@@ -75,7 +74,6 @@ def draw_url(draws: Draws) -> str:
             own,
             own,
             f"https://webhook.site/{number[:8]}-{number[8:12]}-4{number[13:16]}-a{number[17:20]}-{number[20:]}",
-            f"https://{letters(draws, _SMALL, 12)}.m.pipedream.net",
         )
     )
 

@@ -39,15 +39,9 @@ def _unmentioned(files: Files, known: tuple[Advisory, ...]) -> list[Advisory]:
 def _folders(files: Files) -> list[str]:
     """Return the folders that Python code of the bundle is at home in: its top, or those of children."""
     children = {PurePosixPath(path).parent for path in files if PurePosixPath(path).name == "manifest.json"}
-    homes = [
-        str(folder)
-        for folder in sorted(children)
-        if any(path.endswith(".py") and folder in PurePosixPath(path).parents for path in files)
-    ]
-    deepest = [
-        one for one in homes if not any(other != one and PurePosixPath(other).is_relative_to(one) for other in homes)
-    ]
-    return deepest if homes else ["."]
+    homes = children & {folder for path in files if path.endswith(".py") for folder in PurePosixPath(path).parents}
+    above = {folder for home in homes for folder in home.parents}
+    return sorted(str(home) for home in homes - above) or ["."]
 
 
 def _at(folder: str, name: str) -> str:

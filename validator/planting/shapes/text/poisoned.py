@@ -107,9 +107,11 @@ def _in_manifest(
     draws: Draws, files: Files, skill_type: SkillType, fits: Callable[[dict[str, Any]], bool]
 ) -> tuple[Tool, JsonFile, dict[str, Any]] | None:
     """Return a drawn tool of a manifest that fits, with its file and its entry."""
+    tools = [tool for tool in tools_of(files, skill_type) if tool.at is not None]
+    manifests = {path: json_of(files[path]) for path in {tool.path for tool in tools}}
     found = []
-    for tool in tools_of(files, skill_type):
-        file = json_of(files[tool.path]) if tool.at is not None else None
+    for tool in tools:
+        file = manifests[tool.path]
         if file is not None and tool.at is not None and fits(file.document["tools"][tool.at]):
             found.append((tool, file, file.document["tools"][tool.at]))
     return draws.pick(found) if found else None

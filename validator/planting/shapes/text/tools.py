@@ -23,8 +23,8 @@ _REGISTERED: Final = (
     ),
     re.compile(rf"\.(?:tool)\(\s*(?:name\s*=\s*)?{_NAME}\s*,\s*description\s*=\s*{_QUOTED}"),
     re.compile(
-        r"@\w+\.tool\([^)\n]{0,200}\)\s*\n\s*(?:async\s+)?def (?P<name>\w{1,64})\([^)]{0,400}\)[^:\n]{0,80}:\s*\n"
-        r"\s+\"\"(?P<quote>\")(?P<text>[^\"\\\n]+)"
+        r"@\w+\.tool\([^)\n]{0,200}\)[ \t]*\r?\n[ \t]*(?:async[ \t]+)?def (?P<name>\w{1,64})\([^)]{0,400}\)"
+        r"[^:\n]{0,80}:[ \t]*\r?\n[ \t]+\"\"(?P<quote>\")(?P<text>[^\"\\\n]+)"
     ),
 )
 
