@@ -74,7 +74,7 @@ def _conclude(
     folders = tuple(f"{child.path}/" for child in children)
     own = {path: source for path, source in sources.items() if not path.startswith(folders)}
     report = _read(own, skill_type, budget)
-    declared = manifest_findings(read_manifest(own), skill_type, report.uses)
+    declared = manifest_findings(read_manifest(own), skill_type, report.uses, report.findings)
     findings = (*report.findings, *faults, *declared, *extra)
     risk = max(risk_of(findings), family.risk, UNREAD_RISK if report.unread else 0.0)
     everything = merged([Report(findings=findings, uses=report.uses), family.report])

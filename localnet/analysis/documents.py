@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from localnet.analysis.abroad import find_orders_abroad
 from localnet.analysis.bounds import Budget
 from localnet.analysis.hidden_text import hidden_comments, invisible_characters, invisible_styles
-from localnet.analysis.injection import find_phrases
+from localnet.analysis.injection import Phrase, find_phrases, plain
 from localnet.analysis.links import hosts_in, suspicious_links
+from localnet.analysis.orders import find_orders
 from localnet.analysis.result import BEYOND, Report, Use, found
 from localnet.analysis.secret_scan import secrets_in
+from localnet.analysis.sentences import paragraphs
 from localnet.analysis.source import SourceFile
 from validator.protocol import vocabulary as cap
 from validator.protocol.sssa import Finding
@@ -55,13 +58,28 @@ def _findings_in(source: SourceFile) -> Iterator[Finding]:
     yield from invisible_characters(source, code=False)
     if source.suffix not in ("html", "htm"):
         yield from invisible_styles(source)
-    yield from suspicious_links(source)
+    orders = list(_orders(source.lines))
+    told = {source.place(line + 1) for order in orders for line in range(order.first, order.last + 1)}
+    yield from (link for link in suspicious_links(source) if link.evidence_ref not in told)
     yield from secrets_in(source)
-    for phrase in find_phrases(source.lines):
+    for phrase in orders:
         place = source.place(phrase.first + 1, phrase.last + 1)
         yield found("prompt_injection", phrase.severity, place, f"The text {phrase.family}.", source.path)
     if source.suffix == "jsonl":
         yield from _escaped_phrases(source)
+
+
+def _orders(lines: list[str]) -> Iterator[Phrase]:
+    """Yield what speaks to a model: stock phrases, and sentences without one that no stock phrase stands in."""
+    told: set[int] = set()
+    for phrase in find_phrases(lines):
+        told.update(range(phrase.first, phrase.last + 1))
+        yield phrase
+    said = list(paragraphs([plain(line) for line in lines]))
+    for phrase in (*find_orders(said), *find_orders_abroad(said)):
+        if told.isdisjoint(range(phrase.first, phrase.last + 1)):
+            told.update(range(phrase.first, phrase.last + 1))
+            yield phrase
 
 
 def _escaped_phrases(source: SourceFile) -> Iterator[Finding]:

@@ -1,6 +1,6 @@
 """The bundle's own manifest.json: what it declares, held against what the analysis saw."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from localnet.analysis.json_file import line_of, read_object, string
@@ -12,6 +12,7 @@ from validator.protocol.sssa import Finding
 from validator.protocol.text import printable
 
 FILE_NAME = "manifest.json"
+_SEVERE = frozenset({"high", "critical"})
 
 
 class Manifest(NamedTuple):
@@ -45,8 +46,13 @@ def read_manifest(sources: dict[str, SourceFile]) -> Manifest:
     return Manifest(source, True, string(document.get("skill_type")), bool(string(document.get("entry_point"))), names)
 
 
-def manifest_findings(manifest: Manifest, skill_type: SkillType, uses: tuple[Use, ...]) -> Iterator[Finding]:
-    """Yield what is wrong with the declaration: unreadable, another type, powers used in silence or asked for idly."""
+def manifest_findings(
+    manifest: Manifest, skill_type: SkillType, uses: tuple[Use, ...], known: Iterable[Finding]
+) -> Iterator[Finding]:
+    """Yield what is wrong with the declaration: unreadable, another type, powers used in silence or asked for idly.
+
+    Where something severe is known of the bundle, that a use was not declared says nothing more.
+    """
     source = manifest.source
     if source is None:
         return
@@ -61,7 +67,7 @@ def manifest_findings(manifest: Manifest, skill_type: SkillType, uses: tuple[Use
         for name in sorted(declared & cap.POWERFUL):
             place = source.place(line_of(source, name))
             yield found("excessive_capability", "medium", place, f"A document asks for {name}.", source.path)
-    elif manifest.runnable:
+    elif manifest.runnable and all(finding.severity not in _SEVERE for finding in known):
         first_use = {use.capability: use for use in reversed(uses)}
         for name in sorted((first_use.keys() & cap.POWERFUL) - declared):
             place = first_use[name].place

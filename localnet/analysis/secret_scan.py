@@ -16,6 +16,29 @@ _KNOWN: Final = (
     ("a GitHub token", re.compile(r"\bgh[pousr]_[A-Za-z0-9]{36,255}\b")),
     ("a Slack token", re.compile(r"\bxox[abprs]-(?=[A-Za-z-]{0,200}\d)[A-Za-z0-9-]{10,200}")),
     ("a Google API key", re.compile(r"\bAIza[0-9A-Za-z_-]{35}\b")),
+    ("a GitHub token", re.compile(r"\bgithub_pat_[A-Za-z0-9_]{40,255}\b")),
+    ("a GitLab token", re.compile(r"\bgl(?:pat|dt|rt|cbt|ptt|ft|soat)-[A-Za-z0-9_-]{20,64}")),
+    ("an npm token", re.compile(r"\bnpm_[A-Za-z0-9]{36}\b")),
+    ("a PyPI token", re.compile(r"\bpypi-[A-Za-z0-9_-]{50,250}")),
+    ("a SendGrid key", re.compile(r"\bSG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}")),
+    (
+        "a key to a model's API",
+        re.compile(r"\bsk-(?:(?:proj|ant|or|svcacct|live)-)?(?=\w{0,160}\d)[A-Za-z0-9_-]{32,200}"),
+    ),
+    ("a Hugging Face token", re.compile(r"\bhf_[A-Za-z0-9]{30,60}\b")),
+    (
+        "a token of a hosting service",
+        re.compile(r"\b(?:do[opr]_v1_[a-f0-9]{64}|dapi[a-f0-9]{32}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32})\b"),
+    ),
+    ("a Twilio key", re.compile(r"\bSK[0-9a-f]{32}\b")),
+    ("a bot's token", re.compile(r"(?<![\w/])\d{8,10}:AA[A-Za-z0-9_-]{33}\b")),
+    (
+        "the address of a webhook, which is its own password",
+        re.compile(
+            r"https://(?:hooks\.slack\.com/services/T\w{6,12}/B\w{6,12}/\w{20,30}"
+            r"|discord(?:app)?\.com/api/webhooks/\d{15,20}/[\w-]{50,90})"
+        ),
+    ),
     ("a live Stripe key", re.compile(r"\b[rs]k_live_[0-9A-Za-z]{16,200}\b")),
     (
         "a signed web token",
@@ -26,19 +49,27 @@ _KEY_HEADER: Final = re.compile(r"-----BEGIN (?:[A-Z]{2,12} ){0,2}PRIVATE KEY---
 _KEY_MATERIAL: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 _KEY_LINES: Final = 6  # behind a header: an encrypted key begins with two lines about its cipher and an empty one
 _HINTS: Final = re.compile(
-    r"AKIA|ASIA|gh[pousr]_|xox|AIza|k_live_|PRIVATE KEY|eyJ|(?i:api.?key|secret|token|passw|credential|auth)"
+    r"AKIA|ASIA|gh[pousr]_|github_pat|gl\w{2,4}-|npm_|pypi-|SG\.|sk-|hf_|_v1_|dapi|shp|SK[0-9a-f]|:AA|hooks\.slack"
+    r"|webhooks/|xox"
+    r"|AIza|k_live_|PRIVATE KEY|eyJ|(?i:api.?key|secret|token|passw|credential|auth)"
 )
-_ASSIGNED: Final = re.compile(
-    r"(?i)(?:api[_-]?key|secret|token|passwd|password|credential|auth)[A-Za-z0-9_]{0,24}[\"']?\s{0,3}(?::=|[:=])\s{0,3}"
-    r"[\"']?([A-Za-z0-9+/=_.$!@#%^&*-]{16,200})[\"']?"
-)
+_NAME: Final = r"(?i)(?:api[_-]?key|secret|token|passwd|password|credential|auth)[A-Za-z0-9_]{0,24}"
+_VALUE: Final = r"([A-Za-z0-9+/=_.$!@#%^&*-]{16,200})"
+_ASSIGNED: Final = re.compile(rf"{_NAME}[\"']?\s{{0,3}}(?::[=-]|[:=])\s{{0,3}}[\"']?{_VALUE}[\"']?")
+# What stands in where nobody sets it: the default of a lookup, of an option, of an operator.
+_STANDING_IN: Final = re.compile(rf"{_NAME}[^A-Za-z0-9_].{{0,60}}?[\"'`]{_VALUE}[\"'`]")
 _PLACEHOLDER: Final = re.compile(
-    r"(?i)example|changeme|change_me|placeholder|your[_-]|xxxx|dummy|todo|\.\.\.|test|sample|<|\$|%\(|self\.|os\.|get"
+    r"(?i)example|changeme|change_me|placeholder|your[_-]|xxxx|dummy|todo|\.\.\.|test|sample|<|\$|%\(|self\.|os\."
+    r"|\bget|env\b|environ"
 )
+_WORDS: Final = re.compile(r"[A-Za-z]{2,}(?:[-_./][A-Za-z0-9]{1,16}){1,12}")  # an identifier, a path, a slug
+_HEX: Final = re.compile(r"[0-9a-f]{32,128}|[0-9A-F]{32,128}")
 _SETTINGS: Final = frozenset({"json", "toml", "cfg", "ini", "yaml", "yml", "env", "conf", "properties", "pem", "key"})
 _LINE: Final = 2_000  # characters of a line that are searched
 _MIN_ENTROPY: Final = 3.6  # bits per character: above identifiers and words, below random text
 _MIN_DIGITS: Final = 3
+_MIN_WORDLESS: Final = 4.4  # of what has hardly a digit
+_MIN_HEX_ENTROPY: Final = 3.0
 
 
 def read_settings(sources: Iterable[SourceFile], budget: Budget) -> Report:
@@ -61,7 +92,7 @@ def secrets_in(source: SourceFile) -> Iterator[Finding]:
         if kind is not None:
             what = f"The line holds {kind}."
             yield found("secrets_exposure", "high", source.place(number), what, source.path)
-        elif any(_looks_random(match[1]) for match in _ASSIGNED.finditer(text)):
+        elif any(_looks_random(match[1]) for form in (_ASSIGNED, _STANDING_IN) for match in form.finditer(text)):
             what = "A random-looking value is assigned to a name that says secret."
             yield found("secrets_exposure", "medium", source.place(number), what, source.path)
 
@@ -79,9 +110,11 @@ def entropy(text: str) -> float:
 
 
 def _looks_random(value: str) -> bool:
-    return (
-        sum(map(str.isdigit, value)) >= _MIN_DIGITS
-        and any(map(str.isalpha, value))
-        and not _PLACEHOLDER.search(value)
-        and entropy(value) >= _MIN_ENTROPY
-    )
+    if _PLACEHOLDER.search(value) or not any(map(str.isalpha, value)):
+        return False
+    if _HEX.fullmatch(value):
+        return entropy(value) >= _MIN_HEX_ENTROPY
+    if _WORDS.fullmatch(value):
+        return False
+    digits = sum(map(str.isdigit, value))
+    return entropy(value) >= (_MIN_ENTROPY if digits >= _MIN_DIGITS else _MIN_WORDLESS)

@@ -1,0 +1,158 @@
+"""What an analysis finds of planted faults, counted by category, language, family and difficulty."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Final, NamedTuple
+
+from validator.planting.found import found_in
+from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
+from validator.protocol.skill_types import SkillType
+from validator.protocol.sssa import Finding
+from validator.protocol.task import KnownFinding
+
+Files = Mapping[str, bytes]
+Analyser = Callable[[Files, SkillType], Sequence[Finding]]
+
+_LANGUAGES: Final = {
+    ".py": "Python",
+    ".js": "JavaScript",
+    ".mjs": "JavaScript",
+    ".cjs": "JavaScript",
+    ".jsx": "JavaScript",
+    ".ts": "TypeScript",
+    ".mts": "TypeScript",
+    ".cts": "TypeScript",
+    ".tsx": "TypeScript",
+    ".sh": "shell",
+    ".bash": "shell",
+    ".json": "JSON",
+    ".jsonl": "JSON",
+    ".md": "text",
+    ".txt": "text",
+    ".rst": "text",
+}
+
+
+class Seen(NamedTuple):
+    """A planted fault, and whether it was found."""
+
+    fault: KnownFinding
+    language: str
+    found: bool
+
+
+class Beside(NamedTuple):
+    """A finding that names no planted fault; `before` says that the bundle has it without faults as well."""
+
+    finding: Finding
+    language: str
+    before: bool
+
+
+@dataclass
+class Measured:
+    """What was seen of any number of bundles.
+
+    Attributes:
+        named: findings that name a planted fault, by category.
+    """
+
+    seen: list[Seen] = field(default_factory=list)
+    beside: list[Beside] = field(default_factory=list)
+    named: list[tuple[str, str]] = field(default_factory=list)
+
+    def take(self, files: Files, base: Files, kind: SkillType, faults: Sequence[KnownFinding], by: Analyser) -> None:
+        """Let an analyser look at a bundle with these faults, and at the one that they were planted in."""
+        reported, before = by(files, kind), _marks(by(base, kind), base)
+        found = found_in(faults, reported)
+        for fault, index in zip(faults, found.by, strict=True):
+            self.seen.append(Seen(fault, language(fault.evidence_ref, files), index is not None))
+        beside = set(found.unplanted)
+        for index, finding in enumerate(reported):
+            if index in beside:
+                known = _mark(finding, files) in before
+                self.beside.append(Beside(finding, language(finding.evidence_ref, files), known))
+            else:
+                self.named.append((finding.category, language(finding.evidence_ref, files)))
+
+
+class Row(NamedTuple):
+    """One line of a table; `false` names nothing planted, `before` of it stood in the bundle before."""
+
+    name: str
+    planted: int
+    found: int
+    named: int
+    false: int
+    before: int
+
+    @property
+    def recall(self) -> float | None:
+        """Of the planted faults."""
+        return self.found / self.planted if self.planted else None
+
+    @property
+    def precision(self) -> float | None:
+        """Of all findings but those that the bundle has without the faults as well."""
+        reported = self.named + self.false - self.before
+        return self.named / reported if reported else None
+
+    @property
+    def strict(self) -> float | None:
+        """Of all findings, whether or not the bundle had them before."""
+        return self.named / (self.named + self.false) if self.named + self.false else None
+
+
+def rows(measured: Measured, by: str) -> list[Row]:
+    """Return a line for each `category` or `language`, and one for all."""
+    planted = Counter(_name(one.fault.category, one.language, by) for one in measured.seen)
+    found = Counter(_name(one.fault.category, one.language, by) for one in measured.seen if one.found)
+    named = Counter(_name(category, lang, by) for category, lang in measured.named)
+    false = Counter(_name(one.finding.category, one.language, by) for one in measured.beside)
+    before = Counter(_name(one.finding.category, one.language, by) for one in measured.beside if one.before)
+    names = sorted(planted.keys() | named.keys() | false.keys())
+    lines = [Row(name, planted[name], found[name], named[name], false[name], before[name]) for name in names]
+    return [*lines, Row("all", *(sum(column) for column in list(zip(*lines, strict=True))[1:]))] if lines else []
+
+
+def shares(seen: Iterable[Seen], key: Callable[[Seen], str]) -> dict[str, tuple[int, int]]:
+    """Return (found, planted) by key."""
+    result: dict[str, tuple[int, int]] = {}
+    for one in seen:
+        found, planted = result.get(key(one), (0, 0))
+        result[key(one)] = (found + one.found, planted + 1)
+    return dict(sorted(result.items()))
+
+
+def language(evidence: str, files: Files) -> str:
+    """Return what the file of some evidence is written in."""
+    try:
+        path = parse_evidence_ref(evidence).path
+    except EvidenceRefError:
+        return "other"
+    suffix = PurePosixPath(path).suffix.lower()
+    if suffix in _LANGUAGES:
+        return _LANGUAGES[suffix]
+    first = files.get(path, b"")[:64].partition(b"\n")[0]
+    return "shell" if first.startswith(b"#!") and b"sh" in first else "other"
+
+
+def _name(category: str, lang: str, by: str) -> str:
+    return category if by == "category" else lang
+
+
+def _marks(findings: Iterable[Finding], files: Files) -> set[tuple[str, str, bytes]]:
+    return {_mark(finding, files) for finding in findings}
+
+
+def _mark(finding: Finding, files: Files) -> tuple[str, str, bytes]:
+    """What stays of a finding where lines move: its category, its file, the line that it names."""
+    try:
+        place = parse_evidence_ref(finding.evidence_ref)
+    except EvidenceRefError:
+        return finding.category, finding.evidence_ref, b""
+    lines = files.get(place.path, b"").splitlines()
+    line = lines[place.first - 1].strip() if place.first is not None and place.first <= len(lines) else b""
+    return finding.category, place.path, line
