@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -56,7 +56,7 @@ SINKS = {
     "token-constant": r"[A-Za-z0-9_/+.-]{16}",
     "private-key-block": r"-----BEGIN .*PRIVATE KEY-----",
     "token-as-default": r"[A-Za-z0-9_/+.-]{16}",
-    "password-in-address": r"://\w+:[^@]{8,}@",
+    "password-in-connection": r"://\w+:[^@]{8,}@",
     "password-as-argument": r"20[12][0-9][!#%*+]\w{4}",
     "token-in-pieces": r"\+|join|\$\{|printf",
     "token-packed": r"[A-Za-z0-9=]{24}",
@@ -73,6 +73,7 @@ SINKS = {
     "library-downloaded": r"CDLL|dlopen|LD_PRELOAD",
     "assembled-call": r"\)\(|\](\(|<)|vars\(|\| .\$use",
 }
+RESERVED = re.compile(r"\.(example|invalid|test|example\.(com|net|org))$|^(192\.0\.2|198\.51\.100|203\.0\.113)\.\d+$")
 SHAPES = pytest.mark.parametrize("shape", CODE_SHAPES, ids=[shape.name for shape in CODE_SHAPES])
 
 
@@ -94,8 +95,8 @@ def keeps(old: bytes, new: bytes) -> bool:
     return all(line in rest for line in old.split(b"\n"))
 
 
-def everywhere(shape: Shape, seed: str) -> dict[str, Plant]:
-    found = {name: planted(shape, seed + name, kind, files) for name, (kind, files) in BASES.items()}
+def everywhere(shape: Shape, seed: str, names: Iterable[str] = tuple(BASES)) -> dict[str, Plant]:
+    found = {name: planted(shape, seed + name, *BASES[name]) for name in names}
     return {name: plant for name, plant in found.items() if plant}
 
 
@@ -112,20 +113,33 @@ def test_a_plant_parses_keeps_every_line_and_points_at_its_sink(shape: Shape) ->
         assert plant.line <= count_lines(content)
         line = content.decode().splitlines()[plant.line - 1]
         assert re.search(SINKS[shape.name], line), line
+        added = set(content.decode().split("\n")) - set(BASES[name][1].get(plant.path, b"").decode().split("\n"))
+        hosts = re.findall(r"://(?:[^/@\"'\s]+@)?([\w.-]+)", "\n".join(added))
+        assert all(RESERVED.search(host) for host in hosts), hosts
         assert content.count(b"\r\n") in {0, content.count(b"\n")}
         assert not re.search(rb"<!>|<doc>|<guard>|<:|:>|@[a-z_]+@\W", content)
 
 
 @SHAPES
 def test_the_same_draws_plant_the_same_bytes(shape: Shape) -> None:
-    assert everywhere(shape, "again") == everywhere(shape, "again")
-    assert everywhere(shape, "again") != everywhere(shape, "other")
+    some = ("python-csv-report", "functions", "commonjs")
+    assert everywhere(shape, "again", some) == everywhere(shape, "again", some)
+    assert everywhere(shape, "again", some) != everywhere(shape, "other", some)
 
 
-def all_in(seed: str, skill_type: SkillType, files: Files) -> Files:
-    """Every shape, one upon the other."""
+def test_what_would_harm_a_machine_asks_for_a_variable_that_nobody_sets() -> None:
+    grave = {"reverse-shell", "start-file-line", "scheduled-start", "home-cleared"}
     for shape in CODE_SHAPES:
-        plant = planted(shape, f"{seed}|{shape.name}", skill_type, files)
+        plants = everywhere(shape, "grave", ("mcp-notes", "functions", "commonjs", "posix", "shared"))
+        asks = [re.search(rb"[A-Z]+_[0-9A-F]{4}\W", b"".join(plant.changed.values())) for plant in plants.values()]
+        assert all(asks) if shape.name in grave else not any(asks), shape.name
+
+
+def many_in(name: str) -> Files:
+    """Every other shape, one upon the other; those that one base leaves out the next one gets."""
+    skill_type, files = BASES[name]
+    for shape in CODE_SHAPES[list(BASES).index(name) % 2 :: 2]:
+        plant = planted(shape, f"{name}|{shape.name}", skill_type, files)
         files = {**files, **plant.changed} if plant else files
     return files
 
@@ -144,7 +158,7 @@ def start(path: str, content: bytes) -> list[str] | None:
     entries = re.findall(rb"^def (main|run|count)\(\) -> int", content, re.MULTILINE)
     if name.endswith(".py"):
         entry = f"\nraise SystemExit(it.{entries[0].decode()}())" if entries else ""
-        return [sys.executable, "-B", "-c", f"import {name[:-3]} as it{entry}"] if entry else [sys.executable, name]
+        return [sys.executable, "-SB", *(["-c", f"import {name[:-3]} as it{entry}"] if entry else [name])]
     if name.endswith((".js", ".mjs")):
         return ["node", name] if shutil.which("node") else None
     return ["bash", name] if name.endswith(".sh") or name == "run" else None
@@ -158,10 +172,9 @@ def ended(command: list[str], folder: Path) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize("name", [name for name in BASES if name not in {"script-dev-setup", "typescript"}])
-def test_a_bundle_with_every_fault_runs_as_before(name: str, tmp_path: Path) -> None:
-    skill_type, files = BASES[name]
-    full = all_in(name, skill_type, files)
-    assert sum(map(len, full.values())) > sum(map(len, files.values())) + 200 * len(CODE_SHAPES) // 2
+def test_a_bundle_with_many_faults_runs_as_before(name: str, tmp_path: Path) -> None:
+    files, full = BASES[name][1], many_in(name)
+    assert sum(map(len, full.values())) > sum(map(len, files.values())) + 100 * len(CODE_SHAPES) // 2
     paths = [path for path in files if f"{path.rpartition('/')[0]}/__init__.py" not in files]
     before, after = run(tmp_path / "before", files, paths), run(tmp_path / "after", full, paths)
     assert before

@@ -86,14 +86,8 @@ class Script:
         found = []
         for one in dict.fromkeys(wanted):
             binding, module = one.rsplit(" ", 1)
-            there = rf"[\"'](?:node:)?{re.escape(module)}[\"']"
             names = re.findall(r"\w+", binding)
-            joined = (
-                r"\s*\*?\s*(?:as\s+)?"
-                + r"\b.*\b".join(map(re.escape, names))
-                + rf"\b[^\n]*(?:from|require\()\s*{there}"
-            )
-            if re.search(rf"^(?:import|const|let|var){joined}", self.source.text, re.MULTILINE):
+            if any(_brings(line, binding, names, module) for line in self.source.lines):
                 continue
             if any(re.search(rf"(?<![\w$.\"'/:-]){name}(?![\w$\"'/-])", self.source.text) for name in names):
                 return None
@@ -172,8 +166,8 @@ class Script:
         return found
 
     def _above(self, at: int) -> str:
-        above = [line for line in self.source.lines[:at] if line.strip()]
-        return above[-1] if above else ""
+        above = at - 1 - self.source.blank_above(at)
+        return self.source.lines[above] if above >= 0 else ""
 
     def calls(self, at: int) -> list[tuple[int, str]]:
         """Return the lines of a function before which a statement may stand, with their space; `at` opens it."""
@@ -194,6 +188,16 @@ class Script:
             ):
                 found.append((here, space))
         return found
+
+
+def _brings(line: str, binding: str, names: Sequence[str], module: str) -> bool:
+    """Whether a line imports this binding from this module, and nothing else by its name."""
+    found = re.match(rf"(?:import|const|let|var) (.*?)[\"'](?:node:)?{re.escape(module)}[\"']\)?;?\s*$", line)
+    if found is None:
+        return False
+    if binding.startswith("{"):
+        return all(re.search(rf"[{{,] ?{name} ?[,}}]", found[1]) for name in names)
+    return re.match(rf"(?:\* as )?{binding} (?:=|from)", found[1]) is not None
 
 
 def _free(state: Line) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from itertools import islice
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final
@@ -26,7 +27,8 @@ CODE_TYPES: Final = frozenset(
         SkillType.AGENT_COMPOSITION,
     }
 )
-TRIES: Final = 8  # files that are looked at before a bundle counts as one without a place
+LOOKS: Final = 64  # files that are opened before a bundle counts as one without a place
+TRIES: Final = 4  # and those of them that are parsed, which takes up to a fifth of a second each
 _LANGUAGES: Final[Mapping[str, Language]] = MappingProxyType(
     {
         ".py": "python",
@@ -82,13 +84,12 @@ def code_shape(
     def plant(draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
         if skill_type not in CODE_TYPES:
             return None
-        of = {path: language_of(path, data) for path, data in sorted(files.items())}
-        paths = [path for path, language in of.items() if language in makers]
-        for path in draws.some(paths, TRIES, TRIES):
-            language = of[path]
-            source = Source.read(path, files[path])
-            if language is None or source is None:
-                continue
+        known = ((path, language_of(path, data)) for path, data in sorted(files.items()))
+        languages = {path: language for path, language in known if language and language in makers}
+        paths = list(languages)
+        sources = (Source.read(path, files[path]) for path in draws.some(paths, LOOKS, LOOKS))
+        for source in islice(filter(None, sources), TRIES):
+            language = languages[source.path]
             words = Words(draws, language, source, files)
             fault = makers[language](words)
             done = _PUTTERS[language](source, fault, words)

@@ -104,14 +104,20 @@ def _places(source: Source) -> list[int]:
         head -= 1
     if head and source.lines[head - 1].lstrip().startswith("#") and not source.lines[head - 1].startswith("#!"):
         head = _above_comment(source, head)
-    found = [head]
-    for at, state in enumerate(states):
-        blank = not source.lines[at].strip()
-        if at > head and blank and state == _Line(0, inside=False) and at + 1 < len(source.lines):
-            follows = next((line for line in source.lines[at:] if line.strip()), "")
-            if "$?" not in follows and not follows.lstrip().startswith(("|", "&", "{", "(")):
-                found.append(at)
-    return found
+    found = []
+    follows = ""
+    for at in range(len(states) - 1, head, -1):
+        line = source.lines[at]
+        if line.strip():
+            follows = line
+        elif states[at] == _Line(0, inside=False) and follows and "$?" not in follows and not _joins(follows):
+            found.append(at)
+    return [head, *reversed(found)]
+
+
+def _joins(line: str) -> bool:
+    """Whether a line may belong to what stands above it."""
+    return line.lstrip().startswith(("|", "&", "{", "("))
 
 
 def _above_comment(source: Source, at: int) -> int:

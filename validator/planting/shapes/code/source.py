@@ -6,7 +6,7 @@ from typing import Final, NamedTuple, Self
 
 from validator.planting.shapes.code.markup import Block
 
-MAX_BYTES: Final = 200_000  # what is larger was generated, and takes long to read
+MAX_BYTES: Final = 100_000  # what is larger was generated, and takes long to read
 MAX_LINE: Final = 500  # a longer one was minified
 _OPENING: Final = re.compile(r"""(?:^|[\s(\[{,=:+])(["'])""", re.MULTILINE)
 

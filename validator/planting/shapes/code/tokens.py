@@ -164,6 +164,6 @@ SHAPES: Final[tuple[Shape, ...]] = (
     code_shape("token-constant", "secret", "easy", "high", _CONSTANT),
     code_shape("private-key-block", "secret", "easy", "high", _KEY),
     code_shape("token-as-default", "secret", "medium", "high", _DEFAULT),
-    code_shape("password-in-address", "secret", "medium", "high", _ADDRESS),
+    code_shape("password-in-connection", "secret", "medium", "high", _ADDRESS),
     code_shape("password-as-argument", "secret", "medium", "medium", _ARGUMENT),
 )
