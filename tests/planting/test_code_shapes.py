@@ -91,8 +91,8 @@ def parse(path: str, content: bytes) -> None:
 
 def keeps(old: bytes, new: bytes) -> bool:
     """Whether the old lines are among the new ones, in their order."""
-    rest = iter(new.split(b"\n"))
-    return all(line in rest for line in old.split(b"\n"))
+    rest = iter(new.replace(b"\r\n", b"\n").split(b"\n"))
+    return all(line in rest for line in old.replace(b"\r\n", b"\n").split(b"\n"))
 
 
 def everywhere(shape: Shape, seed: str, names: Iterable[str] = tuple(BASES)) -> dict[str, Plant]:
