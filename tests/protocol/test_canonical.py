@@ -2,7 +2,7 @@
 
 import json
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import pytest
@@ -158,6 +158,13 @@ class Undecodable(Document, frozen=True):
     size: float
 
 
+class Place(NamedTuple):
+    """Written as a list."""
+
+    name: str
+    level: float
+
+
 class Every(Document, frozen=True):
     """A field of every form that documents have."""
 
@@ -172,6 +179,7 @@ class Every(Document, frozen=True):
     named: dict[str, Leaf]
     coloured: dict[Colour, Colour]
     names: tuple[str, ...]
+    place: Place
     renamed: tuple[Renamed, ...]
     version: Literal[1, 2]
     anything: Any
@@ -194,6 +202,7 @@ every = st.builds(
     named=st.dictionaries(keys, leaves, max_size=3),
     coloured=st.sampled_from([{}, {Colour.RED: Colour.RED}]),
     names=st.lists(st.text("xy", max_size=2), max_size=2).map(tuple),
+    place=st.builds(Place, keys, floats),
     renamed=st.lists(st.builds(Renamed, floats), max_size=1).map(tuple),
     version=st.sampled_from([1, 2]),
     anything=values

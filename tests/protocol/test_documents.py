@@ -6,12 +6,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from builders import make_sssa, make_task
 
+from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import Capabilities, SandboxImage, parse_capabilities
 from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer, is_hotkey, verified_once, verify, verify_document
+from validator.protocol.signatures import Signer, is_hotkey, signed_sha256, verified_once, verify, verify_document
 from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Signature
+from validator.protocol.sssa import Signature, signing_bytes
 from validator.protocol.strict_json import JsonError, SchemaError
 from validator.protocol.task import parse_task
 from validator.protocol.times import format_time, parse_time
@@ -231,3 +233,14 @@ def test_what_is_verified_once_is_neither_believed_nor_doubted_for_another() -> 
         assert [verify(*each) for each in asked] == plain
         assert [verify(*each) for each in asked] == plain
     assert [verify(*each) for each in asked] == plain
+
+
+def test_what_a_signature_is_over_is_never_taken_from_another_document() -> None:
+    signer = Signer.from_uri("//One")
+    with verified_once():
+        for number in range(200):  # each takes the place in memory of one that is gone
+            document = signer.sign_document(make_sssa(make_task(nonce=f"{number:064x}")))
+            assert verify_document(document, signer.hotkey)
+            assert signed_sha256(document) == sha256_hex(signing_bytes(document))
+            del document
+    assert signed_sha256(signed := make_sssa(make_task())) == sha256_hex(signing_bytes(signed))

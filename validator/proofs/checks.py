@@ -1,7 +1,7 @@
 """What every record of a proof checks of its own values, so that its checksum can be computed again anywhere."""
 
 import math
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeGuard, TypeVar
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_SAFE_INTEGER
@@ -44,6 +44,8 @@ def text(value: Any, field: str) -> str:
     Raises:
         ProofError: something else; the text names `field`.
     """
+    if _is_ascii(value):
+        return value
     if not isinstance(value, str):
         raise ProofError(f"{field} must be a string, not {type(value).__name__}")
     try:
@@ -120,8 +122,14 @@ def plain(value: Any, field: str, depth: int = MAX_DEPTH) -> Any:
     if depth == 0:
         raise ProofError(f"{field} is nested too deeply")
     if isinstance(value, dict):
-        named = {text(key, f"{field}: a key"): item for key, item in value.items()}
-        return {key: plain(named[key], f"{field}.{key}", depth - 1) for key in sorted(named)}
+        for key in value if not all(map(_is_ascii, value)) else ():
+            text(key, f"{field}: a key")
+        return {
+            key: value[key]
+            if depth > 1 and _is_ascii(value[key])  # most are; a path for each takes longer than the rest
+            else plain(value[key], f"{field}.{key}", depth - 1)
+            for key in sorted(value)
+        }
     if isinstance(value, list | tuple):
         return [plain(item, f"{field}[{i}]", depth - 1) for i, item in enumerate(value)]
     if value is None or isinstance(value, bool):
@@ -129,6 +137,10 @@ def plain(value: Any, field: str, depth: int = MAX_DEPTH) -> Any:
     if isinstance(value, int | float):
         return _exact(value, field)
     return text(value, field)
+
+
+def _is_ascii(value: Any) -> TypeGuard[str]:
+    return type(value) is str and value.isascii()
 
 
 def _exact(value: float, field: str) -> float:

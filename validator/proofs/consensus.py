@@ -96,12 +96,7 @@ class Consensus:
     @property
     def checksum(self) -> str:
         """16 hex digits over final claim, votes and claims; computed anew each time (SPEC 14)."""
-        parts = {
-            "final_claim": self.final_claim,
-            "votes": msgspec.to_builtins(self.votes),
-            "claims": msgspec.to_builtins(self.claims),
-        }
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:_CHECKSUM_DIGITS]
+        return checksum_of(self.final_claim, msgspec.to_builtins(self.votes), msgspec.to_builtins(self.claims))
 
     @property
     def agreement_ratio(self) -> float:
@@ -145,6 +140,12 @@ class Consensus:
     def get_partial_consensus(self) -> list[ClaimConsensus]:
         """Return who is for and who is against every claim that stands, and whether it is agreed on (SPEC 14)."""
         return partial_consensus(self.claims, self.votes, self.dissents, self.metadata.get("kind"))
+
+
+def checksum_of(final_claim: str, votes: list[Any], claims: list[Any]) -> str:
+    """Return the checksum of a proof from its parts as JSON data."""
+    parts = {"final_claim": final_claim, "votes": votes, "claims": claims}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:_CHECKSUM_DIGITS]
 
 
 def _correlation(share: float) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from validator.proofs import report
-from validator.proofs.consensus import FIRST_VERSION, Consensus
+from validator.proofs.consensus import FIRST_VERSION, Consensus, checksum_of
 
 DERIVED: Final = ("checksum", "agreement_ratio", "has_strong_consensus", "partial_consensus")
 
@@ -25,7 +25,7 @@ class ConsensusProof(Consensus):
         In form 1.0 only the checksum; the rest and `confidence_given` came with 1.1.
         """
         found: dict[str, Any] = msgspec.to_builtins(self)
-        found["checksum"] = self.checksum
+        found["checksum"] = checksum_of(found["final_claim"], found["votes"], found["claims"])
         if self.proof_version == FIRST_VERSION:
             del found["confidence_given"]
             return found

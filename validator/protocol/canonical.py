@@ -1,12 +1,13 @@
 """RFC 8785 bytes (JSON canonicalisation) and digests over them."""
 
 import hashlib
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from math import isfinite
-from typing import Any
+from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import Struct, UnsetType
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_SAFE_INTEGER
@@ -17,6 +18,7 @@ _SORTED = msgspec.json.Encoder(order="sorted")
 # msgspec writes floats from 1e-5 to 1e16 without an exponent, ECMAScript those from 1e-6 to 1e21.
 _EXPONENT_BELOW, _FIXED_FROM, _FIXED_BELOW, _EXPONENT_FROM = 1e-6, 1e-5, 1e16, 1e21
 
+_ALIKE: Final = frozenset((str, bool, type(None), UnsetType))  # classes of what both write alike
 _ENDS = (b",", b"]", b"}")  # what may follow a number
 _FRACTIONS = tuple(b".0" + end for end in _ENDS)
 
@@ -37,7 +39,7 @@ def canonical_bytes(value: Any) -> bytes:
             string.
     """
     try:
-        return _written(value, _fractions_of_zero(value))
+        return _SORTED.encode(value) if type(value) in _ALIKE else _written(value, _fractions_of_zero(value))
     except (UnicodeEncodeError, RecursionError) as error:
         raise NotCanonicalError(str(error)) from error
     except _OtherwiseError:
@@ -91,21 +93,35 @@ def _fractions_of_zero(value: Any) -> int:
     found = 0
     containers: list[Any] = [(value,)]
     for container in containers:  # grows on the way
-        if type(container) is dict and not _sorts_alike(container):
-            raise _OtherwiseError
-        for one in container.values() if type(container) is dict else container:
-            kind: Any = type(one)
-            if kind is str or one is None or kind is bool or one is UNSET:
+        for one in container if type(container) is not dict else _values(container):
+            kind = type(one)
+            if kind in _ALIKE:
                 continue
-            if kind is float or kind is int:
+            if kind is float and (_FIXED_FROM <= one <= MAX_SAFE_INTEGER or one == 0):
+                found += one.is_integer()  # nearly all numbers: a call for each takes longer than all else
+            elif kind is float or kind is int:
                 found += _has_fraction_of_zero(one)
-            elif kind is dict or kind is list or kind is tuple:
-                containers.append(one)
-            elif isinstance(one, Struct) and is_plain(kind):
-                containers.append(deciding(kind)(one))
-            elif not isinstance(one, StrEnum):
-                raise _OtherwiseError
+            else:
+                containers.append(one if kind is dict or kind is list else _parts(one))
     return found
+
+
+def _values(keyed: dict[Any, Any]) -> Iterable[Any]:
+    if not _sorts_alike(keyed):
+        raise _OtherwiseError
+    return keyed.values()
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    """Return what decides how anything else is written."""
+    kind: Any = type(value)
+    if isinstance(value, Struct) and is_plain(kind):
+        return deciding(kind)(value)
+    if isinstance(value, tuple):  # one with names as well
+        return value
+    if isinstance(value, StrEnum):
+        return ()
+    raise _OtherwiseError
 
 
 def _has_fraction_of_zero(value: float) -> bool:
@@ -124,8 +140,9 @@ def _written(value: Any, fractions_of_zero: int) -> bytes:
     data = _SORTED.encode(value)
     if not fractions_of_zero:
         return data
-    if b"-0.0" not in data and sum(map(data.count, _FRACTIONS), data.endswith(b".0")) == fractions_of_zero:
-        return _whole_numbers(data)
+    whole = _whole_numbers(data)
+    if len(data) - len(whole) == fractions_of_zero * len(".0") and b"-0.0" not in data:
+        return whole
     return _outside_texts(data)
 
 

@@ -49,6 +49,7 @@ def _entry(header: bytes, offset: int) -> Entry | None:
     name, numbers = _NAME.fullmatch(header, 0, 100), _NUMBERS.fullmatch(header, 100, 265)
     if name is None or numbers is None or not _DEVICES.fullmatch(header, 329, 346):
         return None
-    if int(numbers[2], 8) != sum(header) - sum(header[148:156]) + 8 * ord(" "):
+    summed = header.translate(None, b"\0")  # most of it is zeros
+    if int(numbers[2], 8) != sum(summed) - sum(header[148:156]) + 8 * ord(" "):
         return None
     return Entry(name[1].decode(), int(numbers[1], 8), offset)

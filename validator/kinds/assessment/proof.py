@@ -13,14 +13,14 @@ from validator.proofs.groups import FAILED_SEVERITY, NO_VERDICT
 from validator.proofs.proof import ConsensusProof
 from validator.proofs.records import VoteType
 from validator.protocol.answer import Role
-from validator.protocol.canonical import sha256_hex
 from validator.protocol.round import (
     AssessmentTask,
     GroupOutcome,
     MemberOutcome,
     Submission,
 )
-from validator.protocol.sssa import Finding, signing_bytes
+from validator.protocol.signatures import signed_sha256
+from validator.protocol.sssa import Finding
 from validator.protocol.times import format_time
 from validator.scoring import Version, version
 
@@ -72,6 +72,7 @@ def _members(scored_by: Version, settled: ProvenTask[AssessmentTask]) -> list[_M
     start, task = scored_by.rules.reputation.start, settled.task
     reputations = {miner.hotkey: miner.reputations.get(task.skill_type, start) for miner in settled.frozen.miners}
     answers = {answer.hotkey: answer for answer in settled.results.answers(task.task_id, Submission)}
+    of_task = (member for member in settled.outcome.members if member.task_id == task.task_id)
     return [
         _Member(
             hotkey=member.hotkey,
@@ -81,8 +82,7 @@ def _members(scored_by: Version, settled: ProvenTask[AssessmentTask]) -> list[_M
             submission=answers.get(member.hotkey),
             findings=_by_key(scored_by, answers.get(member.hotkey)),
         )
-        for member in sorted(settled.outcome.members, key=lambda member: member.hotkey)
-        if member.task_id == task.task_id
+        for member in sorted(of_task, key=lambda member: member.hotkey)
     ]
 
 
@@ -137,7 +137,7 @@ def _claims(scored_by: Version, builder: ConsensusBuilder, valid: Sequence[_Memb
 def _origin(member: _Member, round_id: str) -> dict[str, str]:
     if member.submission is None:
         raise ProofError("evidence comes from valid members only")
-    sha256 = sha256_hex(signing_bytes(member.submission.sssa))
+    sha256 = signed_sha256(member.submission.sssa)
     return {"round_id": round_id, "task_id": member.submission.task_id, "sssa_sha256": sha256}
 
 
