@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from validator.store import codec
-from validator.store.codec import compressed, compressed_after, expanded, expanded_after
+from validator.store.codec import compressed, compressed_after, expanded, expanded_after, uncompressed
 from validator.store.errors import DamagedError
 
 Codec = Callable[[bytes], bytes]
@@ -16,7 +16,7 @@ DOCUMENT = b'{"sssa_version":"1.0","skill":{"skill_type":"mcp_server"}}' * 20
 
 
 @pytest.mark.parametrize("data", [b"", b"x", DOCUMENT, random.Random(1).randbytes(5_000)])
-@pytest.mark.parametrize("made", [compressed, zlib.compress, zstandard.ZstdCompressor().compress])
+@pytest.mark.parametrize("made", [compressed, uncompressed, zlib.compress, zstandard.ZstdCompressor().compress])
 def test_what_any_program_stored_is_read(made: Codec, data: bytes) -> None:
     assert expanded(made(data)) == data
 
@@ -48,7 +48,14 @@ def test_every_damage_is_an_error_or_changes_nothing(made: Codec) -> None:
         expanded(blob + b"x")
 
 
-@pytest.mark.parametrize("made", [compressed, zlib.compress])
+def test_a_document_as_it_is_has_the_length_that_it_says() -> None:
+    blob = uncompressed(DOCUMENT)
+    for other in (blob[:-1], blob[:6], blob + b"x"):
+        with pytest.raises(DamagedError, match="cut short, or longer"):
+            expanded(other)
+
+
+@pytest.mark.parametrize("made", [compressed, uncompressed, zlib.compress])
 def test_nothing_larger_than_the_bound_is_made(made: Codec) -> None:
     bomb = made(bytes(10_000_000))
     assert len(expanded(bomb, 10_000_000)) == 10_000_000

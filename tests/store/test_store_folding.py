@@ -1,5 +1,6 @@
 """Rounds that are folded: whoever reads them sees no difference, and their rows are gone."""
 
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ from validator.audit.log.export import audit_lines
 from validator.rounds.receipts import close_epoch
 from validator.store import Store, fold, open_store, upgrade
 from validator.store.checking import checks
+from validator.store.codec import compressed, expanded
 from validator.store.copying import copy_store
 from validator.store.errors import DamagedError
 from validator.store.fold import fold_ended, fold_round
 from validator.store.folding import memory
-from validator.store.folding.record import LEAVING, NAMED
-from validator.store.tables import folded_rounds, groups, proofs, reputation_events, rounds, scores
+from validator.store.folding.record import LEAVING, NAMED, folded, unfolded
+from validator.store.memory import as_sqlite
+from validator.store.tables import dispatches, folded_rounds, groups, proofs, reputation_events, rounds, scores
 
 
 async def everything(url: str) -> list[Any]:
@@ -44,7 +47,7 @@ async def everything(url: str) -> list[Any]:
                 await tx.agreements.of_round(round_id),
                 await tx.reputations.of_round(round_id),
                 await tx.windows.of_round(round_id),
-                [await tx.proofs.of_task(task_id) for task_id in await tx.proofs.tasks_of(round_id)],
+                [await tx.proofs.of_task(task_id) for task_id in await tx.proofs.packed_of_round(round_id)],
             ]
         hotkeys = sorted({one.key.hotkey for one in scored})
         found += [await tx.scores.of_miner(hotkey, most) for hotkey in hotkeys for most in (1, 7, 1000)]
@@ -52,6 +55,11 @@ async def everything(url: str) -> list[Any]:
         numbers = range(await tx.receipts.count())
         found += [line for number in numbers async for line in audit_lines(tx, number)]
     return found
+
+
+async def results_of(url: str, round_id: int) -> Any:
+    async with open_store(url) as store, store.read() as tx:
+        return await tx.submissions.judgements(round_id)
 
 
 async def rows_left(store: Store, table: Table) -> int:
@@ -162,6 +170,41 @@ async def test_a_damaged_record_is_named(used: Store, store_url: str) -> None:
         assert (await replayed(store, 1)).verdict == "different"
     assert any("of 1 is not what" in fault for fault in found["digests"])
     assert not any("of 0 is not what" in fault for fault in found["digests"])
+
+
+async def test_two_folded_rounds_may_name_one_document(used: Store, store_url: str) -> None:
+    d = dispatches.c
+    async with used.begin() as tx:
+        of_first = select(d.signed_sha256).where(d.round_id == 0, d.signed_sha256.is_not(None)).limit(1)
+        shared = await tx.connection.scalar(of_first)
+        its = select(func.min(d.task_id)).where(d.round_id == 1, d.signed_sha256.is_not(None)).scalar_subquery()
+        same = update(dispatches).where(d.round_id == 1, d.task_id == its, d.signed_sha256.is_not(None))
+        await tx.connection.execute(same.values(signed_sha256=shared))
+    before = [await results_of(store_url, round_id) for round_id in (0, 1)]
+    assert await fold_ended(used) == 2
+    async with open_store(store_url) as store, store.read() as tx:  # of one memory
+        assert [await tx.submissions.judgements(round_id) for round_id in (0, 1)] == before
+
+
+async def test_a_record_with_a_column_that_its_table_has_not_is_refused(used: Store, store_url: str) -> None:
+    await fold_ended(used)
+    async with used.begin() as tx:
+        its = folded_rounds.c.round_id == 0
+        blob = await tx.connection.scalar(select(folded_rounds.c.record).where(its))
+        assert blob is not None
+        rows = unfolded(expanded(blob)).rows()
+        changed = {name: [{**row, "role) VALUES (1) --": 1} for row in found] for name, found in rows.items()}
+        await tx.connection.execute(update(folded_rounds).where(its).values(record=compressed(folded(changed))))
+    async with open_store(store_url) as store, store.read() as tx:
+        with pytest.raises(DamagedError, match="columns that scores has not"):
+            await tx.scores.of_round(0)
+
+
+@pytest.mark.parametrize("zone", [UTC, timezone(timedelta(hours=2)), None])
+def test_moments_are_kept_in_memory_as_sqlite_has_them(zone: tzinfo | None) -> None:
+    moment = datetime(2026, 11, 20, 12, tzinfo=UTC)
+    there = moment.replace(tzinfo=None) if zone is None else moment.astimezone(zone)
+    assert as_sqlite(there) == "2026-11-20 12:00:00.000000"
 
 
 @pytest.mark.parametrize("version", ["1.0.0", "1.1.0"])

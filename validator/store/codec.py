@@ -4,6 +4,7 @@
 |---|---|
 | `78` | zlib: what programs up to 0.3.0 stored |
 | `28 b5 2f fd` | a Zstandard frame, which names its dictionary (`dictionaries/NUMBER.zdict`; 0: none) and its length |
+| `50 2a 4d 18` | four bytes with a length, and a document as it is: in memory alone, where nothing damages it |
 | `44` | eight bytes with the number of a round, and a frame of what differs from that round's document |
 
 A dictionary that was released never changes; a better one is a file with the next number.
@@ -25,6 +26,8 @@ LEVEL: Final = 3  # of what is compressed while somebody waits
 MOST: Final = 256 * 1024 * 1024  # bytes of one document; damage may claim any number
 _FOLDER: Final = Path(__file__).parent / "dictionaries"
 _FRAME: Final = zstandard.FRAME_HEADER  # how every frame begins
+_AS_IT_IS: Final = b"\x50\x2a\x4d\x18"  # of a frame that Zstandard skips
+_LENGTH: Final = 4  # bytes
 _SMALL_WINDOW: Final = 10  # log2 bytes: the least that Zstandard takes
 _AFTER: Final = b"D"
 _NUMBER: Final = 8  # bytes
@@ -42,8 +45,8 @@ def compressed(data: bytes, level: int = LEVEL) -> bytes:
 
 
 def uncompressed(data: bytes) -> bytes:
-    """Return `data` in a form that `expanded` reads and that costs next to nothing; for what is kept in memory."""
-    return zlib.compress(data, 0)
+    """Return `data` in a form that `expanded` reads and that costs nothing; for what is kept in memory."""
+    return _AS_IT_IS + len(data).to_bytes(_LENGTH, "little") + data
 
 
 def expanded(blob: bytes, most: int = MOST) -> bytes:
@@ -58,6 +61,8 @@ def expanded(blob: bytes, most: int = MOST) -> bytes:
     """
     if blob[: len(_FRAME)] == _FRAME:
         return _frame(blob, most)
+    if blob[: len(_AS_IT_IS)] == _AS_IT_IS:
+        return _as_it_is(blob, most)
     stream = zlib.decompressobj()
     try:
         data = stream.decompress(blob, most + 1)
@@ -71,9 +76,9 @@ def expanded(blob: bytes, most: int = MOST) -> bytes:
 
 
 def stands_alone(blob: bytes) -> bool:
-    """Whether these bytes look like what `compressed` made, of this program or an older one."""
+    """Whether these bytes look like what `compressed` made, of this program or an older one, or `uncompressed`."""
     if blob[: len(_FRAME)] != _FRAME:
-        return blob[:1] == b"\x78"
+        return blob[:1] == b"\x78" or blob[: len(_AS_IT_IS)] == _AS_IT_IS
     try:
         return bool(zstandard.get_frame_parameters(blob).dict_id)
     except zstandard.ZstdError:
@@ -133,6 +138,15 @@ def _frame(blob: bytes, most: int) -> bytes:
     except zstandard.ZstdError as error:
         raise DamagedError(printable(str(error))) from None
     return _expanded(blob, _dictionary(number) if number else None, most)
+
+
+def _as_it_is(blob: bytes, most: int) -> bytes:
+    data = blob[len(_AS_IT_IS) + _LENGTH :]
+    if len(data) > most:
+        raise DamagedError(f"more than {most} bytes")
+    if blob[len(_AS_IT_IS) :][:_LENGTH] != len(data).to_bytes(_LENGTH, "little"):
+        raise DamagedError("cut short, or longer than it says")
+    return data
 
 
 def _expanded(blob: bytes, dictionary: zstandard.ZstdCompressionDict | None, most: int) -> bytes:

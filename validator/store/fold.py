@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import Table, and_, delete, exists, func, or_, select, text, update
+from sqlalchemy import Select, Table, and_, delete, exists, func, or_, select, text, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.store import inputs
 from validator.store.codec import Base, expanded, stored_after
 from validator.store.copying import plain
 from validator.store.engine import Store
 from validator.store.errors import DamagedError
-from validator.store.folding.memory import Rows, rows_in
+from validator.store.folding.memory import ordered
 from validator.store.folding.record import DOCUMENTS, EMPTIED, LEAVING, LEVEL, MOST, NAMED, ORDER, folded, unfolded
 from validator.store.tables import (
     dispatches,
@@ -25,6 +27,7 @@ from validator.store.tables import (
 from validator.store.transaction import Transaction
 
 _ENDED: Final = ("settled", "void")
+Rows = list[dict[str, Any]]
 _NOTHING: Final = {"document": b"", "checksum": "", "digest": ""}  # of emptied columns that cannot be null
 _AT_ONCE: Final = 500  # parameters of a statement
 _IDS: Final = 200  # looked for at a time
@@ -105,7 +108,7 @@ async def _is_folded(tx: Transaction, round_id: int) -> bool:
 
 async def _rows(tx: Transaction, round_id: int) -> dict[Table, Rows]:
     """Return the rows that leave, and those that lose columns, with the documents that they name in their order."""
-    rows = {table: await rows_in(tx.connection, table, round_id) for table in (rounds, dispatches, proofs, *LEAVING)}
+    rows = {table: await _rows_in(tx.connection, table, round_id) for table in (rounds, dispatches, proofs, *LEAVING)}
     answers = [json.loads(row["submission"]) for row in rows[dispatches] if row["submission"] is not None]
     named = {
         sssas: [row["sssa_sha256"] for row in rows[dispatches] if row["sssa_sha256"] is not None],
@@ -114,6 +117,16 @@ async def _rows(tx: Transaction, round_id: int) -> dict[Table, Rows]:
     for table in NAMED:
         rows[table] = await _documents(tx, table, [*dict.fromkeys(named[table])])
     return rows
+
+
+async def _rows_in(store: AsyncConnection, table: Table, round_id: int) -> Rows:
+    found = await store.execute(_of_round(table), {"of_round": round_id})
+    return [dict(row) for row in found.mappings()]
+
+
+@cache
+def _of_round(table: Table) -> Select[Any]:
+    return ordered(table, plain(table))
 
 
 async def _documents(tx: Transaction, table: Table, digests: list[str]) -> Rows:
@@ -131,7 +144,7 @@ def _record(rows: Mapping[Table, Rows], first: Base | None) -> bytes | None:
     """Return the record; None where it would be too large, or would not give back the same."""
     left = {table.name: _left(table, rows[table]) for table in ORDER}
     record = folded(left)
-    same = unfolded(record).rows == {name: found for name, found in left.items() if found}
+    same = unfolded(record).rows() == {name: found for name, found in left.items() if found}
     return stored_after(record, first, LEVEL) if same and len(record) <= MOST else None
 
 

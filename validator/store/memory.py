@@ -1,7 +1,7 @@
 """Databases in memory, for rows that do not lie in the store's tables but are read by the same statements."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Self
 
 from sqlalchemy import Connection
@@ -64,6 +64,7 @@ def as_sqlite(value: Any) -> Any:
         case str():
             return str(value)  # an enum's member as its plain value
         case datetime():
-            return value.replace(tzinfo=None).isoformat(" ", "microseconds")
+            in_utc = value if value.tzinfo is None else value.astimezone(UTC)
+            return in_utc.replace(tzinfo=None).isoformat(" ", "microseconds")
         case _:
             return value

@@ -1,18 +1,19 @@
 """Folded rounds in memory, in tables like the store's: whoever reads a round's rows reads these."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, Table, bindparam, delete, select
+from sqlalchemy import Connection, Select, Table, TableClause, bindparam, column, delete, select
+from sqlalchemy import table as lightly
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.schema import CreateTable
 
 from validator.store.codec import Base, base_of, expanded, expanded_beside, uncompressed
-from validator.store.copying import plain
+from validator.store.columns import Moment
 from validator.store.errors import DamagedError
-from validator.store.folding.record import DOCUMENTS, EMPTIED, LEAVING, MOST, NAMED, FoldedRows, unfolded
+from validator.store.folding.record import DOCUMENTS, EMPTIED, LEAVING, MOST, NAMED, Columns, Folded, unfolded
 from validator.store.inline import connect
 from validator.store.inputs import BLOCK, Inputs
 from validator.store.memory import Memory, as_sqlite, insert_plain
@@ -23,7 +24,13 @@ _HELD_BYTES: Final = 32 * 1024 * 1024  # of their records, but for that of the n
 _STAYING: Final = (rounds, tasks, dispatches, proofs)
 _TABLES: Final = (*_STAYING, *LEAVING, *NAMED)
 
-Rows = list[dict[str, Any]]
+_RECORD: Final = select(folded_rounds.c.record).where(folded_rounds.c.round_id == bindparam("of_round"))
+_FIRST: Final = (
+    select(folded_rounds)
+    .where(folded_rounds.c.round_id.between(bindparam("first"), bindparam("last")))
+    .order_by(folded_rounds.c.round_id)
+    .limit(1)
+)
 
 
 @dataclass(slots=True)
@@ -43,24 +50,23 @@ class FoldedRounds:
         """
         if round_id in self._held and self._memory is not None:
             return self._memory.connection
-        record = await store.scalar(select(folded_rounds.c.record).where(folded_rounds.c.round_id == round_id))
+        record = await store.scalar(_RECORD, {"of_round": round_id})
         if record is None:
             return store
         plain_record = await self._record(round_id, record, store)
-        rows = await self._rows(round_id, unfolded(plain_record), store)
+        tables = await self._tables(round_id, unfolded(plain_record), store)
         connection = await self._opened()
         if len(self._held) >= _HELD or sum(self._held.values()) + len(plain_record) > _HELD_BYTES:
             self._held.clear()
             await connection.run_sync(_forget_all)
-        await connection.run_sync(_remember, rows)
+        await connection.run_sync(_remember, tables)
         self._held[round_id] = len(plain_record)
         return connection
 
     async def base(self, round_id: int, store: AsyncConnection) -> Base | None:
         """Return the record that a round's is stored beside: that of the first folded round of its block."""
-        its = folded_rounds.c.round_id.between(round_id - round_id % BLOCK, round_id - 1)
-        first = select(folded_rounds).where(its).order_by(folded_rounds.c.round_id).limit(1)
-        row = (await store.execute(first)).first()
+        block = {"first": round_id - round_id % BLOCK, "last": round_id - 1}
+        row = (await store.execute(_FIRST, block)).first()
         if row is None:
             return None
         if self._base is None or self._base.round_id != row.round_id:
@@ -71,7 +77,8 @@ class FoldedRounds:
         base_id = base_of(blob)
         if base_id is None:
             return expanded(blob, MOST)
-        base = await self.base(round_id, store)
+        known = self._base is not None and self._base.round_id == base_id
+        base = self._base if known else await self.base(round_id, store)
         if base is None or base.round_id != base_id:
             raise DamagedError(
                 f"the record of round {round_id} lies beside that of round {base_id}, which is not there"
@@ -92,30 +99,23 @@ class FoldedRounds:
                 await self._memory.connection.execute(CreateTable(table))
         return self._memory.connection
 
-    async def _rows(self, round_id: int, record: FoldedRows, store: AsyncConnection) -> dict[Table, Rows]:
-        """Return a folded round's rows as they were before."""
-        rows = {table: record.of(table) for table in (*LEAVING, *NAMED)}
+    async def _tables(self, round_id: int, record: Folded, store: AsyncConnection) -> dict[Table, Columns]:
+        """Return what the tables had of a folded round."""
+        tables = {table: record.of(table) for table in (*LEAVING, *NAMED)}
         for table in _STAYING:
-            rows[table] = await rows_in(store, table, round_id)
-            if table in EMPTIED:
-                rows[table] = _whole(table, rows[table], record.of(table))
-        for row in rows[rounds]:
-            row["input"] = await self.inputs.document(round_id, row["input"], store)
-        for found in rows.values():
-            for row in found:
-                row |= {name: uncompressed(row[name]) for name in DOCUMENTS if row.get(name) is not None}
-        return rows
+            tables[table] = _together(table, await _columns_in(store, table, round_id), record.of(table))
+        its = tables[rounds]
+        its["input"] = [await self.inputs.document(round_id, blob, store) for blob in its["input"]]
+        return tables
 
 
-async def rows_in(store: AsyncConnection, table: Table, round_id: int) -> Rows:
-    """Return the rows that a table has of a round, dispatches in the order of the plan."""
-    found = await store.execute(_of_round(table), {"of_round": round_id})
-    return [dict(row) for row in found.mappings()]
+def ordered(table: Table, raw: TableClause) -> Select[Any]:
+    """Return the rows that a table has of the round `of_round`, dispatches in the order of the plan.
 
-
-@cache
-def _of_round(table: Table) -> Select[Any]:
-    raw = plain(table)
+    Args:
+        table: which one.
+        raw: the same, as its values are to be read.
+    """
     statement = select(raw).where(raw.c.round_id == bindparam("of_round"))
     if table is not dispatches:
         return statement.order_by(*(raw.c[column.name] for column in table.primary_key))
@@ -123,17 +123,52 @@ def _of_round(table: Table) -> Select[Any]:
     return statement.join(tasks, its).order_by(tasks.c.position, raw.c.rank, raw.c.hotkey)
 
 
-def _whole(table: Table, rows: Rows, left: Rows) -> Rows:
-    if len(rows) != len(left):
-        raise DamagedError(f"{table.name} has {len(rows)} rows of a folded round, its record {len(left)}")
-    return [{**row, **more} for row, more in zip(rows, left, strict=True)]
+async def _columns_in(store: AsyncConnection, table: Table, round_id: int) -> Columns:
+    found = (await store.execute(_staying(table), {"of_round": round_id})).all()
+    return dict(zip(_names(table), zip(*found, strict=True), strict=True)) if found else {}
 
 
-def _remember(connection: Connection, rows: Mapping[Table, Rows]) -> None:
-    for table, found in rows.items():
-        if found:
-            values = [tuple(map(as_sqlite, row.values())) for row in found]
-            insert_plain(connection, table.name, [*map(str, found[0])], values, known=True)  # two may name one document
+@cache
+def _staying(table: Table) -> Select[Any]:
+    """Return what a table still has of a folded round, its values as the database has them."""
+    raw = lightly(table.name, *(column(one.name) for one in table.columns))
+    return ordered(table, raw).with_only_columns(*(raw.c[name] for name in _names(table)))
+
+
+@cache
+def _names(table: Table) -> Sequence[str]:
+    return tuple(one.name for one in table.columns if one.name not in EMPTIED.get(table, ()))
+
+
+def _together(table: Table, staying: Columns, left: Columns) -> Columns:
+    if table not in EMPTIED:
+        return staying
+    rows, more = (len(next(iter(columns.values()), ())) for columns in (staying, left))
+    if rows != more:
+        raise DamagedError(f"{table.name} has {rows} rows of a folded round, its record {more}")
+    return {**staying, **left}
+
+
+def _remember(connection: Connection, tables: Mapping[Table, Columns]) -> None:
+    for table, columns in tables.items():
+        moments = _moments(table)
+        if not columns.keys() <= moments.keys():
+            raise DamagedError(f"the record of a folded round has columns that {table.name} has not")
+        values = [_as_kept(found, name, moment=moments[name]) for name, found in columns.items()]
+        # Two rounds may name one document.
+        insert_plain(connection, table.name, [*columns], [*zip(*values, strict=True)], known=table in NAMED)
+
+
+@cache
+def _moments(table: Table) -> Mapping[str, bool]:
+    """Return which of a table's columns hold moments, by the names of all of them."""
+    return {one.name: isinstance(one.type, Moment) for one in table.columns}
+
+
+def _as_kept(values: Sequence[Any], name: str, *, moment: bool) -> Sequence[Any]:
+    if name in DOCUMENTS:
+        return [None if value is None else uncompressed(value) for value in values]
+    return [*map(as_sqlite, values)] if moment else values
 
 
 def _forget_all(connection: Connection) -> None:

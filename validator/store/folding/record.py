@@ -6,7 +6,7 @@ place.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
@@ -50,20 +50,31 @@ _NAMING: Final[Mapping[str, Sequence[str]]] = {
 }
 _SIGNATURE: Final = re.compile(rb'("signature":{"crypto":"[^"]*","hotkey":"[^"]*"),"value":"[^"]*"}')
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
-_PLACE: Final = re.compile("\x01([0-9]+)")  # what stands for a digest; no canonical JSON has that character
+_MARK: Final = "\x01"  # begins what stands for a digest; no canonical JSON has that character
+_PLACE: Final = re.compile(f"{_MARK}([0-9]+)")
+_PLACE_IN_BYTES: Final = re.compile(_PLACE.pattern.encode())
 
 Text = str | bytes | None
 Rows = Sequence[Mapping[str, Any]]
+Columns = dict[str, Sequence[Any]]
+"""Of one table: the values of each column by its name, all as many as there are rows."""
 
 
-class FoldedRows(NamedTuple):
-    """What a record has of a round; rows by table name, their columns by name, documents unpacked."""
+class Folded(NamedTuple):
+    """What a record has of a round, by table name; documents unpacked."""
 
-    rows: Mapping[str, list[dict[str, Any]]]
+    tables: Mapping[str, Columns]
 
-    def of(self, table: Table) -> list[dict[str, Any]]:
-        """Return a table's rows, none where it has none."""
-        return self.rows.get(table.name, [])
+    def of(self, table: Table) -> Columns:
+        """Return a table's columns, none where it has no rows."""
+        return self.tables.get(table.name, {})
+
+    def rows(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the rows of each table."""
+        return {
+            name: [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+            for name, columns in self.tables.items()
+        }
 
 
 class _Columns(msgspec.Struct, frozen=True, array_like=True):
@@ -81,14 +92,14 @@ def folded(rows: Mapping[str, Rows]) -> bytes:
     """Return the record of a round.
 
     Args:
-        rows: of every table above, by its name, as `FoldedRows` has them; in the order in which they are found again.
+        rows: of every table above, by its name, as `Folded.rows` has them; in the order in which they are found again.
     """
-    places = {sha256: f"\x01{place}" for place, sha256 in enumerate(_digests(rows))}
+    places = {sha256: f"{_MARK}{place}" for place, sha256 in enumerate(_digests(rows))}
     tables = tuple(_columns(name, found, places) for name, found in rows.items() if found)
     return _ENCODER.encode(_Record(1, tables))
 
 
-def unfolded(record: bytes) -> FoldedRows:
+def unfolded(record: bytes) -> Folded:
     """Return what was folded.
 
     Raises:
@@ -96,20 +107,25 @@ def unfolded(record: bytes) -> FoldedRows:
     """
     try:
         found = _DECODER.decode(record)
-        rows = {
-            one.table: [dict(zip(one.names, values, strict=True)) for values in zip(*one.values, strict=True)]
-            for one in found.tables
-        }
+        tables = {one.table: _whole(one) for one in found.tables}
+        digests: list[str] = []
         for table in NAMED:
-            for row in rows.get(table.name, ()):
-                row["sha256"] = sha256_hex(row["document"])
-        digests = [*_digests(rows)]
+            if columns := tables.get(table.name):
+                columns["sha256"] = [sha256_hex(document) for document in columns["document"]]
+                for named in zip(columns["sha256"], map(_signed, columns["document"]), strict=True):
+                    digests += named
         for table_name, names in _NAMING.items():
-            for row in rows.get(table_name, ()):
-                row |= {name: _with_digests(row[name], digests) for name in names}
+            if columns := tables.get(table_name, {}):
+                columns |= {name: [_with_digests(value, digests) for value in columns[name]] for name in names}
     except (msgspec.MsgspecError, LookupError, TypeError, ValueError) as error:
         raise DamagedError(f"a folded round cannot be read: {printable(str(error))}") from None
-    return FoldedRows(rows)
+    return Folded(tables)
+
+
+def _whole(found: "_Columns") -> Columns:
+    if len({len(values) for values in found.values}) != 1:
+        raise ValueError(f"columns of {found.table} are of different lengths")
+    return dict(zip(found.names, found.values, strict=True))
 
 
 def _digests(rows: Mapping[str, Rows]) -> Iterator[str]:
@@ -117,7 +133,11 @@ def _digests(rows: Mapping[str, Rows]) -> Iterator[str]:
     for table in NAMED:
         for row in rows.get(table.name, ()):
             yield row["sha256"]
-            yield sha256_hex(_SIGNATURE.sub(rb"\1}", row["document"], count=1))
+            yield _signed(row["document"])
+
+
+def _signed(document: bytes) -> str:
+    return sha256_hex(_SIGNATURE.sub(rb"\1}", document, count=1))
 
 
 def _columns(name: str, rows: Rows, places: Mapping[str, str]) -> _Columns:
@@ -131,21 +151,15 @@ def _columns(name: str, rows: Rows, places: Mapping[str, str]) -> _Columns:
 
 
 def _without_digests(value: Text, places: Mapping[str, str]) -> Text:
-    return _each(value, _DIGEST, lambda found: places.get(found[0], found[0]))
+    if isinstance(value, bytes):
+        return _DIGEST.sub(lambda found: places.get(found[0], found[0]), value.decode()).encode()
+    return None if value is None else _DIGEST.sub(lambda found: places.get(found[0], found[0]), value)
 
 
 def _with_digests(value: Text, digests: Sequence[str]) -> Text:
-    return _each(value, _PLACE, lambda found: digests[int(found[1])])
-
-
-def _each(value: Text, pattern: re.Pattern[str], other: Callable[[re.Match[str]], str]) -> Text:
-    match value:
-        case None:
-            return None
-        case bytes():
-            return pattern.sub(other, value.decode()).encode()
-        case _:
-            return pattern.sub(other, value)
+    if isinstance(value, bytes):
+        return _PLACE_IN_BYTES.sub(lambda found: digests[int(found[1])].encode(), value)
+    return None if value is None else _PLACE.sub(lambda found: digests[int(found[1])], value)
 
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
