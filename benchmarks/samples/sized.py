@@ -162,7 +162,7 @@ async def _documents(store: Store) -> bytes:
         for round_id in await tx.rounds.ids():
             found += [await tx.rounds.document_bytes(round_id, which) or b"" for which in ("input", "outcome")]
             found += [msgspec.json.encode(answer) for answer in (await tx.submissions.results(round_id)).passed]
-            packed = await tx.proofs.packed(round_id, *await tx.proofs.tasks_of(round_id))
+            packed = await tx.proofs.packed_of_round(round_id)
             found += [(await tx.proofs.unpacked(row)).document for row in packed.values()]
             receipt = await tx.receipts.of_round(round_id)
             found += [] if receipt is None else [receipt.line]

@@ -108,7 +108,7 @@ async def test_every_task_has_its_proof_with_the_numbers_of_its_version(store: S
     start = {V1.name: 0.5, V11.name: 0.5, TOY.name: 0.6}
     async with store.read() as tx:
         for round_id, name in zip(ROUNDS, VERSIONS, strict=True):
-            for task in await tx.proofs.tasks_of(round_id):
+            for task in await tx.proofs.packed_of_round(round_id):
                 record = await tx.proofs.of_task(task)
                 assert record is not None
                 proof = verify_document(record.document, VALIDATOR.hotkey).proof

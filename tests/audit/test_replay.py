@@ -1,9 +1,11 @@
 """Rounds computed again: equal when nothing was touched, and what was touched is found and named; on both databases."""
 
+import gc
 import json
 import re
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,6 +15,7 @@ from sqlalchemy import delete, func, insert, select, update
 from world import VALIDATOR, World, garbage, honest, on_virtual_time, online, prepared
 
 from validator.audit.replay import replay_round
+from validator.audit.replay.many import Replayer
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
@@ -21,6 +24,7 @@ from validator.protocol.signatures import Signer
 from validator.rounds.resume import resume_rounds
 from validator.store import Store, Transaction, open_store
 from validator.store.codec import compressed, expanded
+from validator.store.errors import StoreError
 from validator.store.tables import (
     agreements,
     answers,
@@ -237,6 +241,17 @@ async def test_answers_that_are_too_large_to_be_read_together_are_read_apart(
     for most in (1, 5_000):
         monkeypatch.setattr("validator.audit.replay.again._TOGETHER", most)
         assert await replayed(settled) == together
+
+
+def test_replaying_leaves_the_collector_of_garbage_as_it_was(tmp_path: Path) -> None:
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    try:
+        with Replayer(f"sqlite:///{tmp_path}/none.sqlite") as replayer, pytest.raises(StoreError):
+            replayer.replays([0])
+        assert gc.get_threshold() == (700, 10, 10)
+    finally:
+        gc.set_threshold(*before)
 
 
 async def test_every_tampering_is_found_and_named(settled: Store) -> None:

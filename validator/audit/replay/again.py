@@ -21,6 +21,7 @@ _TOGETHER: Final = 1024 * 1024  # bytes of bodies that are read at once; the las
 async def judge_again(
     tx: Transaction,
     frozen: RoundInput,
+    all_records: Sequence[Dispatch],
     records: Sequence[Dispatch],
     stored: Mapping[DispatchKey, Judgement],
 ) -> tuple[Bodies, tuple[Difference, ...]]:
@@ -32,7 +33,8 @@ async def judge_again(
     Args:
         tx: for the bodies.
         frozen: the round's input.
-        records: its dispatches, those of void tasks left out.
+        all_records: its dispatches.
+        records: those that count: neither void nor of a void task.
         stored: their judgements as stored.
     """
     gates = StoredGates(frozen)
@@ -41,7 +43,8 @@ async def judge_again(
     brought = [record for record in records if record.body_bytes is not None and record.seconds is not None]
     kept = [record for record in brought if record.reason != Reason.PARSE_TOO_COSTLY]
     counted["too_costly"] = len(brought) - len(kept)
-    async for record, body in _bodies(tx, kept):
+    few = sum(record.body_bytes or 0 for record in all_records) <= _TOGETHER
+    async for record, body in _bodies(tx, kept, few=few):
         if isinstance(body, DamagedError):
             damaged.append(Difference(_path(record.key), str(body)))
             continue
@@ -65,9 +68,14 @@ async def judge_again(
 
 
 async def _bodies(
-    tx: Transaction, records: Sequence[Dispatch]
+    tx: Transaction, records: Sequence[Dispatch], *, few: bool
 ) -> AsyncIterator[tuple[Dispatch, bytes | DamagedError | None]]:
-    """Yield each record with its body, read with as many others as are small enough together."""
+    """Yield each record with its body, read with as many others as are small enough together: if few bytes, all."""
+    if few and records:
+        found = await tx.dispatches.bodies_of_round(records[0].key.round_id)
+        for record in records:
+            yield record, found.pop(record.key, None)
+        return
     for _, some in groupby(zip(records, accumulate(record.body_bytes or 0 for record in records), strict=True), _part):
         together = [record for record, _ in some]
         found = await tx.dispatches.answer_bodies([record.key for record in together])

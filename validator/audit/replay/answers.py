@@ -40,8 +40,8 @@ def _difference(version: Version, path: str, record: Dispatch, answer: Passed, t
 
 
 def _columns(path: str, record: Dispatch, reason: Reason, seconds: float, sha256: str) -> Difference | None:
-    return compared(
-        path,
-        {"reason": record.reason, "seconds": record.seconds, "sssa_sha256": record.signed_sha256},
-        {"reason": reason, "seconds": seconds, "sssa_sha256": sha256},
-    )
+    stored, computed = (record.reason, record.seconds, record.signed_sha256), (reason, seconds, sha256)
+    if stored == computed:
+        return None
+    names = ("reason", "seconds", "sssa_sha256")
+    return compared(path, dict(zip(names, stored, strict=True)), dict(zip(names, computed, strict=True)))

@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any, Final
 
-import msgspec
-
 from validator.protocol.round import (
     AgreementSample,
     FlagRaised,
@@ -40,7 +38,7 @@ def plan_rows(frozen: RoundInput, plan: RoundPlan) -> Rows:
             }
             for position, (task, group) in enumerate(planned)
         },
-        "groups": {group.task_id: msgspec.to_builtins(group) for group in plan.groups},
+        "groups": {group.task_id: group for group in plan.groups},
         "dispatches": {
             f"{task.task_id}/{hotkey}": {"skill_type": str(task.skill_type), "role": role, "rank": rank}
             for task, group in planned
@@ -70,19 +68,22 @@ def _by_task(values: Iterable[TaskEnd]) -> Rows:
 
 
 def _by_group(values: Iterable[GroupOutcome]) -> Rows:
-    return {group.task_id: msgspec.to_builtins(group) for group in values}
+    return {group.task_id: group for group in values}
 
 
 def _by_member(values: Iterable[MemberOutcome]) -> Rows:
-    return {f"{member.task_id}/{member.hotkey}": msgspec.to_builtins(member_form(member)) for member in values}
+    return {f"{member.task_id}/{member.hotkey}": member_form(member) for member in values}
 
 
 def _by_type(values: Iterable[AgreementSample | FlagRaised]) -> Rows:
-    return {f"{one.hotkey}/{one.skill_type}": msgspec.to_builtins(one) for one in values}
+    return {f"{one.hotkey}/{one.skill_type}": one for one in values}
 
 
 def _entries(values: Iterable[WindowEntry]) -> list[Rows]:
-    return [{name: getattr(entry, name) for name in ("hotkey", "skill_type", "task_id", "value")} for entry in values]
+    return [
+        {"hotkey": one.hotkey, "skill_type": one.skill_type, "task_id": one.task_id, "value": one.value}
+        for one in values
+    ]
 
 
 _PLAIN: Final[Mapping[str, Callable[[Any], Any]]] = {
@@ -92,6 +93,6 @@ _PLAIN: Final[Mapping[str, Callable[[Any], Any]]] = {
     "scores": _by_member,
     "agreements": _by_type,
     "flags": _by_type,
-    "reputation_events": lambda events: [msgspec.to_builtins(event) for event in events],
+    "reputation_events": list,
     "window_entries": _entries,
 }

@@ -1,10 +1,12 @@
 """Many rounds, in as many processes as asked for; the results come in the order of the rounds."""
 
 import asyncio
+import gc
 import multiprocessing
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
@@ -19,6 +21,7 @@ from validator.store.schema import unreachable
 from validator.store.urls import parse_url
 
 _BATCH: Final = 8  # rounds whose results wait for each other
+_OBJECTS: Final = 20_000  # new ones that the collector lets wait: some megabytes
 _AHEAD: Final = 4  # batches of each process that wait for it, or for the reader
 
 
@@ -30,7 +33,7 @@ async def round_ids(tx: Transaction, since: int = 0) -> tuple[int, ...]:
 def replay_rounds(url: str, ids: Sequence[int], jobs: int = 1, archive: Path | None = None) -> Iterator[RoundReplay]:
     """Yield the replay of each round in the order of `ids`; those that are not in the store are left out.
 
-    Each round is read in one transaction of its own, so a validator may be running.
+    A few rounds are read in one transaction, so a validator may be running.
 
     Args:
         url: the store.
@@ -102,7 +105,8 @@ class Replayer:
             StoreError: the store cannot be used.
         """
         try:
-            return self._runner.run(self._replays(ids))
+            with _few_searches():
+                return self._runner.run(self._replays(ids))
         except DBAPIError as error:
             raise unreachable(parse_url(self.url), error) from None
 
@@ -110,11 +114,20 @@ class Replayer:
         if self._store is None:
             creator = inline_creator(parse_url(self.url))
             self._store = await open_store(self.url, async_creator_fn=creator, archive=self.archive)
-        found = []
-        for round_id in ids:
-            async with self._store.read() as tx:
-                found.append(await replay_round(tx, round_id))
+        async with self._store.read() as tx:
+            found = [await replay_round(tx, round_id) for round_id in ids]
         return [replay for replay in found if replay is not None]
+
+
+@contextmanager
+def _few_searches() -> Iterator[None]:
+    """Look for garbage once in many rounds: what a round makes goes by itself, and a look at it costs a thirtieth."""
+    before = gc.get_threshold()
+    gc.set_threshold(max(_OBJECTS, before[0]), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 _here: list[Replayer] = []  # of a process of the pool, which ends with it

@@ -1,6 +1,6 @@
 """The proofs of a round made again, and held against the stored ones (SPEC 14)."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from sqlalchemy import Row
@@ -83,13 +83,16 @@ def _difference(path: str, record: ProofRecord, again: Unsealed, hotkey: str) ->
     return compared(path, unsigned, again.document) or _unsealed(path, record, document, hotkey)
 
 
-async def proofs_of_nothing(tx: Transaction, round_id: int, proven: Mapping[str, str]) -> Iterator[Difference]:
-    """Return a difference for every stored proof of the round whose task has none."""
-    return (
-        Difference(_path(task_id), "is stored, but the task has no proof")
-        for task_id in await tx.proofs.tasks_of(round_id)
-        if task_id not in proven
-    )
+def proofs_of_nothing(stored: Iterable[str], proven: Collection[str]) -> Iterator[Difference]:
+    """Yield a difference for every stored proof of the round whose task has none.
+
+    Args:
+        stored: the tasks of the stored proofs.
+        proven: the tasks that have one.
+    """
+    for task_id in stored:
+        if task_id not in proven:
+            yield Difference(_path(task_id), "is stored, but the task has no proof")
 
 
 def _unsealed(path: str, record: ProofRecord, stored: Document, hotkey: str) -> Difference | None:

@@ -174,9 +174,10 @@ class _Replay:
             for key, judgement in found.items()
             if judgement is not None and not isinstance(judgement, DamagedError)
         }
-        self.bodies, differences = await judge_again(self.tx, frozen, counted, judged)
+        self.bodies, differences = await judge_again(self.tx, frozen, records, counted, judged)
         self.found.extend(differences[:1])
-        raw = await self._read("dispatches", self.tx.raw_answers.of_round(self.round_id))
+        task_ids = [task.task_id for task in tasks]
+        raw = await self._read("dispatches", self.tx.raw_answers.among(self.round_id, task_ids, records))
         if raw is None or judged.keys() != expected:
             return None
         return RoundResults.of(judged.values(), void, tuple(alone.values()), raw)
@@ -236,7 +237,7 @@ class _Replay:
         """Hold the stored proofs, one unpacked at a time, against those made again in the form they have."""
         digests: dict[str, str] = {}
         task_ids = [group.task_id for group in settled[3].groups]
-        packed = await self.tx.proofs.packed(self.round_id, *task_ids)
+        packed = await self.tx.proofs.packed_of_round(self.round_id)
         for task_id in task_ids:
             stored = await stored_proof(self.tx, task_id, packed.get(task_id))
             again = self._computed("proofs", partial(proof_again, settled, task_id, queued, stored.version))
@@ -246,7 +247,7 @@ class _Replay:
                 digests[task_id] = proof.digest
                 self._note(proof_difference(task_id, stored, proof, settled[0].validator_hotkey))
         self.digests["proofs"] = digest(digests)
-        self.found.extend(await proofs_of_nothing(self.tx, self.round_id, digests))
+        self.found.extend(proofs_of_nothing(packed, digests))
 
     async def _rows(self, derived: Mapping[str, Any]) -> None:
         if "outcome" in self.digests:

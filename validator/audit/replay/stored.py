@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from validator.audit.replay.derived import Rows, plain
 from validator.audit.replay.entered import as_added
 from validator.protocol.round import Judgement
@@ -76,10 +74,9 @@ class StoredRows:
         """Return tasks, groups and dispatches as opening the round stored them."""
         return {
             "tasks": {
-                task.task_id: msgspec.to_builtins({column: getattr(task, column) for column in _TASK_COLUMNS})
-                for task in await self.tasks()
+                task.task_id: {column: getattr(task, column) for column in _TASK_COLUMNS} for task in await self.tasks()
             },
-            "groups": {group.plan.task_id: msgspec.to_builtins(group.plan) for group in await self.groups()},
+            "groups": {group.plan.task_id: group.plan for group in await self.groups()},
             "dispatches": {
                 f"{record.key.task_id}/{record.key.hotkey}": {
                     "skill_type": str(record.skill_type),

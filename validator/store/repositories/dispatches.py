@@ -23,6 +23,7 @@ _OF_ROUND: Final = (
     .where(dispatches.c.round_id == ROUND)
     .order_by(tasks.c.position, dispatches.c.rank)
 )
+_BODIES: Final = select(answers.c.task_id, answers.c.hotkey, answers.c.body).where(answers.c.round_id == ROUND)
 
 
 class Dispatches(Repository):
@@ -138,6 +139,14 @@ class Dispatches(Repository):
         return {
             DispatchKey(row.round_id, row.task_id, row.hotkey): await self._body(row.body)
             for row in await place.execute(statement)
+        }
+
+    async def bodies_of_round(self, round_id: int) -> dict[DispatchKey, bytes | DamagedError]:
+        """Return `answer_bodies` of all dispatches of a round, whose bodies together must be few bytes."""
+        place = await place_of(self._connection, round_id)
+        return {
+            DispatchKey(round_id, row.task_id, row.hotkey): await self._body(row.body)
+            for row in await place.execute(_BODIES, {"round_id": round_id})
         }
 
     async def _body(self, blob: bytes) -> bytes | DamagedError:

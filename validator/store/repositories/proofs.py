@@ -9,7 +9,7 @@ from validator.store.repositories.base import ROUND, Repository
 from validator.store.signed import PackedProof, ProofRecord
 from validator.store.tables import proofs, tasks
 
-_TASKS: Final = select(proofs.c.task_id).where(proofs.c.round_id == ROUND)
+_OF_ROUND: Final = select(proofs).where(proofs.c.round_id == ROUND).order_by(proofs.c.task_id)
 
 
 class Proofs(Repository):
@@ -46,6 +46,10 @@ class Proofs(Repository):
         its = select(proofs).where(proofs.c.round_id == round_id, proofs.c.task_id.in_(task_ids))
         return {row.task_id: row for row in await self._rows_of(round_id, its)}
 
+    async def packed_of_round(self, round_id: int) -> dict[str, Row[Any]]:
+        """Return `packed` of all tasks of a round, and what is stored of tasks that it has not."""
+        return {row.task_id: row for row in await self._rows_of(round_id, _OF_ROUND)}
+
     async def unpacked(self, row: Row[Any]) -> ProofRecord:
         """Return the proof of a row.
 
@@ -54,7 +58,3 @@ class Proofs(Repository):
         """
         document = await self._packing.unpack(row.document)
         return ProofRecord(row.round_id, row.task_id, row.checksum, row.digest, document)
-
-    async def tasks_of(self, round_id: int) -> tuple[str, ...]:
-        """Return the ids of the tasks of a round that have a proof, sorted."""
-        return tuple(sorted(row.task_id for row in await self._rows_of(round_id, _TASKS)))
