@@ -2,7 +2,11 @@
 
 import base64
 import binascii
+import threading
 from typing import Final, NamedTuple
+from weakref import WeakValueDictionary
+
+import msgspec
 
 from validator.protocol import limits
 from validator.protocol.answer import Dispatch
@@ -20,8 +24,16 @@ class DispatchRefusedError(ValidatorError):
     """The dispatch is refused."""
 
 
+class Files(dict[str, bytes]):
+    """A bundle's files by path. Nobody changes them: whoever has the same bundle has the same ones."""
+
+
+_files: Final[WeakValueDictionary[str, Files]] = WeakValueDictionary()
+_unpacking: Final = threading.Lock()
+
+
 class OpenedDispatch(NamedTuple):
-    """A dispatch and the files of its bundle by path."""
+    """A dispatch without its bundle, and the bundle's files by path."""
 
     dispatch: Dispatch
     files: dict[str, bytes]
@@ -45,7 +57,17 @@ def open_dispatch(body: bytes) -> OpenedDispatch:
         raise DispatchRefusedError("the bundle has another sha256 - at `bundle_sha256`")
     if dispatch.probe_spec != probe_values(dispatch.nonce):
         raise DispatchRefusedError("not derived from the nonce - at `probe_spec`")
-    try:
-        return OpenedDispatch(dispatch, read_bundle(bundle))
-    except ArchiveError as error:
-        raise DispatchRefusedError(f"{error} - at `bundle`") from None
+    # It waits here for its time to answer, beside other miners of this process with the same bundle.
+    return OpenedDispatch(msgspec.structs.replace(dispatch, bundle=""), _unpacked(dispatch.bundle_sha256, bundle))
+
+
+def _unpacked(sha256: str, bundle: bytes) -> Files:
+    with _unpacking:
+        files = _files.get(sha256.lower())
+        if files is None:
+            try:
+                files = Files(read_bundle(bundle))
+            except ArchiveError as error:
+                raise DispatchRefusedError(f"{error} - at `bundle`") from None
+            _files[sha256.lower()] = files
+        return files

@@ -1,6 +1,7 @@
 """The pace: windows shrink, analyses take their part of them, and time is taken from no analysis twice."""
 
 import asyncio
+import weakref
 from collections.abc import Mapping
 
 import pytest
@@ -9,10 +10,13 @@ from localnet.analysis.result import Analysis
 from localnet.goals import local_goals
 from localnet.library import WINDOWS
 from localnet.miner.careless import NOTHING
+from localnet.miner.requests import open_dispatch
 from localnet.own.pace import Pace, TimedAnalyses
 from localnet.services.catalogue import SERVICES, ServiceAddress
+from validator.kinds.assessment.requests import dispatch_bodies
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
+from validator.protocol.round import AssessmentTask
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Task, Windows
@@ -68,3 +72,16 @@ async def test_an_analysis_takes_every_miner_its_time_at_the_pace(times: float, 
     await asyncio.sleep(0)
     assert made.done()
     assert made.result() is NOTHING
+
+
+def test_miners_of_one_process_hold_a_bundle_once_and_only_while_they_need_it() -> None:
+    nonce = "5eed" * 16
+    sha256 = sha256_hex(BUNDLE)
+    task = AssessmentTask("t", SERVER, 0, sha256, sha256, nonce, WINDOWS, "none", None, None, ())
+    body = dispatch_bodies("1", task, BUNDLE)["auditor"]
+    first, second = open_dispatch(body), open_dispatch(body)
+    assert first.files is second.files
+    assert (dict(first.files), first.dispatch.bundle) == ({"SKILL.md": b"# Hello\n"}, "")
+    held = weakref.ref(first.files)
+    del first, second
+    assert held() is None
