@@ -69,7 +69,8 @@ def test_a_tool_without_a_manifest_is_poisoned_where_it_is_registered(shape: Sha
 
 @pytest.mark.parametrize("seed", ["a", "b", "c", "d"])
 def test_a_poisoned_server_tells_what_its_manifest_says(tmp_path: Path, seed: str) -> None:
-    files, _ = draw_skeleton(SkillType.MCP_SERVER, Draws(SeededRandom(seed)))
+    drawn = (draw_skeleton(SkillType.MCP_SERVER, Draws(SeededRandom(f"{seed} {n}")))[0] for n in range(50))
+    files = next(files for files in drawn if b"ENTRIES" in files["server.py"])  # it lists its tools in the source
     shape = POISONED["abcd".index(seed)]
     plant = shape.plant(Draws(SeededRandom(seed)), files, SkillType.MCP_SERVER)
     assert plant is not None

@@ -104,11 +104,12 @@ def check(shape: Shape, files: Files, plant: Plant) -> None:
     assert plant.target_pattern
     assert plant.line is not None
     assert 1 <= plant.line <= count_lines(after[plant.path])
+    assert lines(after[plant.path])[plant.line - 1].strip()
     for path, content in plant.changed.items():
         if path in files:
             new = fresh(files[path], content)
             assert path != plant.path or plant.line in new
-            assert (b"\r\n" in content) == (b"\r\n" in files[path])
+            assert content.count(b"\r\n") == (content.count(b"\n") if b"\r\n" in files[path] else 0)
         if path.endswith(".json"):
             json.loads(content)
         if path.endswith(".jsonl"):
