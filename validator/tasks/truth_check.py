@@ -1,6 +1,9 @@
 """Truth held against its bundle and against the words of analyses: what no answer can agree with, what is missing."""
 
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
+from io import BytesIO
 from typing import Final
 
 from validator.protocol.canonical import sha256_hex
@@ -30,14 +33,33 @@ _TAKES_MARKER: Final = (".md", ".markdown", ".txt", ".rst", ".html", ".prompt")
 _LOOKED_FOR: Final = 64  # names of tools: each goes through the whole bundle
 
 
+class _Blanks:
+    """Which lines of a bundle hold nothing. Each file is gone through once, however many places are asked for."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._written: dict[str, array[int]] = {}
+
+    def at(self, ref: EvidenceRef) -> bool:
+        """Whether the reference names lines, all of them blank."""
+        if ref.first is None or ref.last is None:
+            return False
+        if ref.path not in self._written:
+            lines = enumerate(BytesIO(self._files[ref.path]), start=1)
+            self._written[ref.path] = array("L", (number for number, line in lines if line.strip()))
+        written = self._written[ref.path]
+        return bisect_left(written, ref.first) == bisect_right(written, ref.last)
+
+
 def unmeetable(task: Task, files: Files) -> Iterator[str]:
     """Yield what no answer can agree with, each with its field; for a task that has no other fault."""
     truth = task.truth
     if truth is None:
         return
     yield from unmeetable_rules(truth.policy_rules or (), "truth.policy_rules")
-    yield from _unmeetable_injections(truth, files)
-    yield from _unmeetable_findings(truth, files)
+    blanks = _Blanks(files)
+    yield from _unmeetable_injections(truth, blanks)
+    yield from _unmeetable_findings(truth, blanks)
     yield from _unmeetable_commands(truth)
     yield from _repeated(truth.poisoned_tools or (), "truth.poisoned_tools")
     wanted = truth.manifest_sha256
@@ -57,46 +79,28 @@ def remarks(task: Task, files: Files) -> Iterator[str]:
         yield _NEEDS_ENGINE
 
 
-def _unmeetable_injections(truth: Truth, files: Files) -> Iterator[str]:
+def _unmeetable_injections(truth: Truth, blanks: _Blanks) -> Iterator[str]:
     known: dict[EvidenceRef, int] = {}
-    blank = _Blanks(files)
     for i, text in enumerate(truth.injections or ()):
         ref, where = parse_evidence_ref(text), f"truth.injections[{i}]"
         first = known.setdefault(ref, i)
         if first != i:
             yield f"the same place as `truth.injections[{first}]` - at `{where}`"
-        elif blank.at(ref):
+        elif blanks.at(ref):
             yield f"`{printable(text)}` holds nothing but blanks - at `{where}`"
 
 
-def _unmeetable_findings(truth: Truth, files: Files) -> Iterator[str]:
+def _unmeetable_findings(truth: Truth, blanks: _Blanks) -> Iterator[str]:
     known: dict[tuple[object, ...], int] = {}
-    blank = _Blanks(files)
     for i, finding in enumerate(truth.findings or ()):
         ref, where = parse_evidence_ref(finding.evidence_ref), f"truth.findings[{i}]"
         first = known.setdefault((finding.category, ref, finding.cve_ids, finding.target_pattern), i)
         if first != i:
             yield f"the same finding as `truth.findings[{first}]` - at `{where}`"
-        elif blank.at(ref):
+        elif blanks.at(ref):
             yield f"`{printable(finding.evidence_ref)}` holds nothing but blanks - at `{where}.evidence_ref`"
         elif finding.category == "dependency_cve" and not finding.cve_ids:
             yield f"a known advisory has an id - at `{where}.cve_ids`"
-
-
-class _Blanks:
-    """Which lines of a bundle hold nothing."""
-
-    def __init__(self, files: Files) -> None:
-        self._files = files
-        self._lines: dict[str, list[bytes]] = {}
-
-    def at(self, ref: EvidenceRef) -> bool:
-        """Whether the reference names lines, all of them blank."""
-        if ref.first is None or ref.last is None:
-            return False
-        if ref.path not in self._lines:
-            self._lines[ref.path] = self._files[ref.path].split(b"\n")
-        return not any(map(bytes.strip, self._lines[ref.path][ref.first - 1 : ref.last]))
 
 
 def _unmeetable_commands(truth: Truth) -> Iterator[str]:
