@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from localnet.drafting.exports import documents_in
+from localnet.drafting.exports import MAX_DIRECTORY, documents_in
 from localnet.drafting.osv import MAX_ADVISORY, Advisories, Advisory, advisories_for
 from localnet.drafting.packages import Pinned
 from localnet.drafting.versions import Ecosystem, in_range, key_of
@@ -119,10 +119,13 @@ def test_zips_that_are_none_or_would_be_too_large_are_refused(tmp_path: Path) ->
     data = bytearray(sound.read_bytes())
     end = data.rindex(b"PK\x05\x06")
     many, torn, no_zip = (tmp_path / name for name in ("many.zip", "torn.zip", "no.zip"))
-    many.write_bytes(data[: end + 12] + (64 * 1024 * 1024).to_bytes(4, "little") + data[end + 16 :])
-    torn.write_bytes(data[:40] + b"\xff\xff\xff\xff" + data[44:])
+    with many.open("wb") as file:
+        file.truncate(MAX_DIRECTORY + 1)  # which the directory is said to fill
+        file.seek(0, 2)
+        file.write(data[end : end + 12] + (MAX_DIRECTORY + 1).to_bytes(4, "little") + bytes(6))
+    torn.write_bytes(data[:36] + b"\xff\xff\xff\xff" + data[40:])
     no_zip.write_bytes(b"PK")
     assert list(documents_in([torn])) == [None]
-    for path in (no_zip, many, tmp_path / "absent.json", tmp_path / "absent"):
-        with pytest.raises(TaskError):
+    for path, said in ((no_zip, "no zip"), (many, "names more than"), (tmp_path / "a.json", "not there")):
+        with pytest.raises(TaskError, match=said):
             list(documents_in([path]))
