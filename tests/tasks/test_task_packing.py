@@ -379,6 +379,16 @@ def test_a_damaged_wheel_is_refused(tmp_path: Path, data: bytes) -> None:
         pack_task(tmp_path / "x.whl")
 
 
+def test_a_wheel_with_a_torn_member_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("SKILL.md", "# Skill\n" * 50)
+    data = path.read_bytes()
+    path.write_bytes(data[:38] + b"\xff" * 4 + data[42:])  # where the member's compressed bytes begin
+    with pytest.raises(TaskError, match=r"`SKILL\.md` cannot be read"):
+        pack_task(path)
+
+
 def test_an_sdist_is_packed_without_its_outer_folder(tmp_path: Path) -> None:
     path = sdist(
         tmp_path / "greeter-1.2.tar.gz", file("greeter-1.2/PKG-INFO", METADATA), file("greeter-1.2/greeter/app.py")

@@ -5,6 +5,7 @@ import os
 import re
 import stat
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -199,7 +200,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     try:
         with archive.open(member) as stream:
             return stream.read(limits.MAX_BUNDLE_FILE + 1)
-    except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError) as error:
         raise TaskError(f"`{printable(member.filename)}` cannot be read: {printable(str(error))}") from None
 
 
