@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from localnet.goals import local_goals
+from localnet.goals.written import local_goals
 from localnet.library import WINDOWS, Library, analyse_plain
 from localnet.miner.analyses import Analyser, AnalysisPool
 from localnet.miner.declaration import stand_in

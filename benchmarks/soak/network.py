@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from localnet.goals import local_goals
+from localnet.goals.written import local_goals
 from localnet.library import WINDOWS, analyse_plain, build_library
 from localnet.miner.analyses import AnalysisPool
 from localnet.population import Population

@@ -17,7 +17,7 @@ from localnet.check.strangers import Visitor, strangers
 from localnet.check.target import Target
 from localnet.check.trials import Drafts, Pace, Trial, cheapest
 from localnet.check.witness import Witness
-from localnet.goals import local_goals
+from localnet.goals.written import local_goals
 from localnet.services.local import LocalServices
 from localnet.tracing.policy import RunPolicy, Tracer
 from validator.kinds.workflow.http import HttpStepClient

@@ -1,4 +1,4 @@
-"""`validator tasks draft`: the draft of a task's truth."""
+"""`validator tasks draft` and `goals`: the draft of a task's truth, and the benchmark of workflow goals."""
 
 from pathlib import Path
 from typing import Annotated
@@ -47,3 +47,29 @@ def draft(  # noqa: PLR0913, PLR0917 - one for each option
     no TODO is left in it and it is renamed to task.json, the draft is the task. Nothing of the bundle is run.
     """
     work.task_draft.draft(what, advisories, skill_type, output, replace=replace, as_json=as_json)
+
+
+def goals(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder for each goal is made here.", show_default=False)
+    ],
+    service: Annotated[
+        list[str],
+        typer.Option(
+            "--service",
+            metavar="NAME=URL,HOTKEY",
+            help="Where a service is called and who signs its answers: text, code, retrieval or transform; once for "
+            "each.",
+            show_default=False,
+        ),
+    ],
+    benchmark: Annotated[
+        int, typer.Option("--benchmark", min=1, metavar="VERSION", help="Which version of the benchmark.")
+    ] = 1,
+    as_json: Json = False,
+) -> None:
+    """Write the benchmark's goals as workflow.json for services of your own: those that the given services can reach.
+
+    The services offer the actions of the local network's, at its prices and speeds (docs/workflows.md).
+    """
+    work.task_goals.goals(folder, service, benchmark, as_json=as_json)

@@ -32,13 +32,17 @@ class Step(NamedTuple):
     after: tuple[str, ...] = ()
 
 
+_MAKE_DATA: Final = {"parse_table", "keep", "keep_above", "largest", "column", "count", "total", "average"}
+_END: Final = re.compile(r"\.(?:\s+|$)")
+
+
 class _Reader:
     """Steps so far, what "it" is, and what "them" are."""
 
-    def __init__(self, table: str) -> None:
+    def __init__(self, given: str) -> None:
         self.steps: list[Step] = []
         self.found: list[str] = []
-        self._table = table
+        self._given = given
 
     @property
     def last(self) -> str:
@@ -64,19 +68,40 @@ class _Reader:
         self._add("text", "keywords", {"text": _output(last, "text"), "count": int(count)}, last)
 
     def report(self, title: str) -> None:
-        last = self.last
-        self._add("text", "report", {"title": title, "body": _output(last, "text")}, last)
+        last = self.steps[-1].action if self.steps else ""
+        # Within a longer string data is written as JSON; alone it would stay data, which is no body of a report.
+        body = f"Found: {_output(self.last, 'data')}" if last in _MAKE_DATA else _output(self.last, "text")
+        self._add("text", "report", {"title": title, "body": body}, self.last)
+
+    def read_text(self) -> None:
+        self.found.append(self._add("text", "join", {"parts": [self._given]}))
 
     def read(self) -> None:
-        self._add("transform", "parse_table", {"text": self._table})
+        self._add("transform", "parse_table", {"text": self._given})
 
     def keep(self, name: str, value: str) -> None:
-        last = self.last
-        self._add("transform", "keep", {"rows": _output(last, "data"), "field": name, "value": value}, last)
+        self._of_rows("keep", field=name, value=value)
+
+    def keep_above(self, name: str, above: str) -> None:
+        self._of_rows("keep_above", field=name, above=float(above))
+
+    def largest(self, count: str, name: str) -> None:
+        self._of_rows("largest", field=name, count=int(count))
+
+    def column(self, name: str) -> None:
+        self._of_rows("column", field=name)
+
+    def name(self, name: str) -> None:
+        self._of_rows("name", field=name)
+
+    def count(self, by: str) -> None:
+        self._of_rows("count", by=by)
 
     def total(self, value: str, by: str) -> None:
-        last = self.last
-        self._add("transform", "total", {"rows": _output(last, "data"), "value": value, "by": by}, last)
+        self._of_rows("total", value=value, by=by)
+
+    def average(self, value: str, by: str) -> None:
+        self._of_rows("average", value=value, by=by)
 
     def write(self, name: str) -> None:
         self._add("code", "write", {"name": name})
@@ -84,6 +109,10 @@ class _Reader:
     def tidy(self) -> None:
         last = self.last
         self._add("code", "tidy", {"code": _output(last, "code")}, last)
+
+    def _of_rows(self, action: str, **params: Any) -> None:
+        last = self.last
+        self._add("transform", action, {"rows": _output(last, "data"), **params}, last)
 
     def _add(self, service: str, action: str, params: dict[str, Any], *after: str) -> str:
         step = Step(f"{action}-{len(self.steps) + 1}", service, action, params, after)
@@ -97,8 +126,15 @@ _ORDERS: Final[tuple[tuple[str, Callable[..., None]], ...]] = (
     (r"summarise it in ([1-9]) sentences", _Reader.summarise),
     (r"list its ([1-9]) keywords", _Reader.keywords),
     (r'report it under "([^"]+)"', _Reader.report),
+    (r"read the text", _Reader.read_text),
     (r"read the table", _Reader.read),
     (r'keep the rows whose "([^"]+)" is "([^"]+)"', _Reader.keep),
+    (r'keep the rows whose "([^"]+)" is above ([0-9]{1,9}(?:\.[0-9]{1,9})?)', _Reader.keep_above),
+    (r'take the ([1-9]) rows with the largest "([^"]+)"', _Reader.largest),
+    (r'list the "([^"]+)"', _Reader.column),
+    (r'name the "([^"]+)"', _Reader.name),
+    (r'count the rows by "([^"]+)"', _Reader.count),
+    (r'average the "([^"]+)" by "([^"]+)"', _Reader.average),
     (r'total the "([^"]+)" by "([^"]+)"', _Reader.total),
     (r'write the function "([^"]+)"', _Reader.write),
     (r"tidy it", _Reader.tidy),
@@ -111,8 +147,8 @@ def read_goal(goal: str) -> list[Step]:
     Raises:
         UnreadableGoalError: a sentence that is no order.
     """
-    text, _, table = goal.partition("\n\n")
-    reader = _Reader(table)
+    text, _, given = goal.partition("\n\n")
+    reader = _Reader(given)
     for sentence in _sentences(text):
         for pattern, order in _ORDERS:
             match = re.fullmatch(pattern, sentence, re.IGNORECASE)
@@ -127,7 +163,7 @@ def read_goal(goal: str) -> list[Step]:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    return (sentence.strip() for sentence in text.split(".") if sentence.strip())
+    return (sentence.strip() for sentence in _END.split(text) if sentence.strip())
 
 
 def _output(step: str, kind: str) -> str:

@@ -47,6 +47,12 @@ ACTIONS: Final = (
     Action("retrieval", "search_premium", 0.008, 0.10, retrieval.search),
     Action("transform", "parse_table", 0.001, 0.10, transform.parse_table),
     Action("transform", "keep", 0.001, 0.05, transform.keep),
+    Action("transform", "keep_above", 0.001, 0.05, transform.keep_above),
+    Action("transform", "largest", 0.002, 0.10, transform.largest),
+    Action("transform", "column", 0.001, 0.05, transform.column),
+    Action("transform", "name", 0.001, 0.05, transform.name),
+    Action("transform", "count", 0.001, 0.05, transform.count),
     Action("transform", "total", 0.001, 0.05, transform.total),
+    Action("transform", "average", 0.002, 0.05, transform.average),
 )
 BY_NAME: Final = {(action.service, action.name): action for action in ACTIONS}

@@ -46,6 +46,24 @@ PASSAGES: Final = {
         "Secrets belong into a vault that hands them out for a short time. "
         "Scanners find secrets by their form and by their randomness."
     ),
+    "audit logs": (
+        "An audit log says who did what and when. "
+        "Entries that name each other cannot be removed without a trace. "
+        "A log that its writer can change proves nothing against the writer. "
+        "Logs are read by somebody or they are not worth their disk."
+    ),
+    "backups": (
+        "A backup that was never restored is a hope. "
+        "Backups lie on another machine than what they back up. "
+        "An intruder who can delete the backups needs no ransom note to be believed. "
+        "Old backups keep secrets that were removed everywhere else."
+    ),
+    "phishing": (
+        "Phishing asks for a password in the name of somebody else. "
+        "A login that is bound to an address gives a false address nothing. "
+        "Urgent mails from a chief are the oldest bait. "
+        "Whoever reports a phishing mail early saves the others from the mail."
+    ),
 }
 
 

@@ -7,7 +7,7 @@ from workflow_builders import SERVICE
 from workflow_world import signed_answer
 from world import World
 
-from localnet.goals import local_goals
+from localnet.goals.written import named_goals
 from localnet.library import WINDOWS
 from localnet.planner.server import LocalPlanner
 from localnet.planner.skills import HABITS
@@ -25,7 +25,7 @@ from validator.tasks.memory import MemorySource
 
 CONDUCTS = ("skilled", "serial", "forgetful")
 ADDRESSES = {service: ServiceAddress("http://127.0.0.1:9", SERVICE.hotkey) for service in SERVICES}
-(GOAL,) = [task for task in local_goals(ADDRESSES, WINDOWS) if task.type == "code"]
+GOAL = dict(named_goals(ADDRESSES, WINDOWS))["code-slugify"]
 
 
 class LocalServices:

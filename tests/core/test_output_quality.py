@@ -150,6 +150,27 @@ def test_each_type_has_its_rule() -> None:
         assert judge_output(V1, make_workflow(kind), output).value == quality
 
 
+@pytest.mark.parametrize(
+    ("output", "value"),
+    [
+        (text("north west"), 1.0),
+        (text("\r\n north west\t"), 1.0),
+        (data("north west"), 1.0),
+        (StepOutput("north west", None, {"more": 1}), 1.0),
+        (StepOutput("south", None, "north west"), 0.0),
+        (text('"north west"'), 0.0),
+        (text("North west"), 0.0),
+        (text("north  west"), 0.0),
+        (text("\u00a0north west"), 0.0),
+        (data(["north west"]), 0.0),
+        (StepOutput(None, "north west", None), 0.0),
+    ],
+)
+def test_an_expected_text_is_met_as_it_stands(output: StepOutput, value: float) -> None:
+    task = make_workflow("data_transform", reference={"expected_text": " north west\n"}, task_version="1.1")
+    assert judge_output(V1, task, output) == (value, Reason.QUALITY_JUDGED)
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.text(max_size=5) | st.integers(-9, 9),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),

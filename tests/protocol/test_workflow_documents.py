@@ -71,6 +71,15 @@ def test_a_tasks_identity_is_its_document_not_its_spelling() -> None:
     assert goal_sha256(task) == goal_sha256(parse_workflow_task(encoded(other)))
 
 
+def test_a_text_that_is_expected_is_of_version_1_1_and_not_blank() -> None:
+    document = task_document("data_transform", reference={"expected_text": "north"}) | {"task_version": "1.1"}
+    assert parse_workflow_task(encoded(document)).reference.expected_text == "north"
+    document["reference"] = {"expected_text": " \u00a0\n"}
+    with pytest.raises(JsonError, match="blank: says nothing about a result"):
+        parse_workflow_task(encoded(document))
+    assert parse_workflow_task(encoded(task_document() | {"task_version": "1.1"})).type == "rag"
+
+
 def deep(*path: Any, value: Any) -> Bend:
     def bend(document: dict[str, Any]) -> None:
         at: Any = document
@@ -122,6 +131,8 @@ BAD_TASKS: dict[str, tuple[str, Bend, str]] = {
     "null expected": ("data_transform", deep("reference", "expected", value=None), "`reference.expected`"),
     "an integer too large": ("data_transform", deep("reference", "expected", value=2**60), "`reference.expected`"),
     "too much expected": ("data_transform", deep("reference", "expected", value="x" * 20_000), "at most 16384"),
+    "two forms of what is expected": ("data_transform", deep("reference", "expected_text", value="x"), "only one of"),
+    "a text of version 1.0": ("data_transform", deep("reference", value={"expected_text": "x"}), "say 1.1"),
     "windows without time": (
         "rag",
         deep("windows", value={"primary": [5, 5], "auditor": [0, 5]}),

@@ -9,7 +9,7 @@ from workflow_builders import task_document
 
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import KnownFinding
-from validator.tasks.check import CheckedTask, check_folder, check_tasks
+from validator.tasks.check import check_folder, check_tasks
 
 
 def test_sound_tasks_have_no_problems(tmp_path: Path) -> None:
@@ -109,5 +109,6 @@ def test_workflows_are_checked_beside_the_others(tmp_path: Path) -> None:
     assert "`$.required_steps`" in steps.fault
     assert twice == ("d/workflow.json", "the same task as `b/workflow.json`: it is never served")
     assert (reference.task, "`reference.text`" in reference.fault) == ("e/workflow.json", True)
-    assert check_tasks(path) == [CheckedTask(path, ())]
-    assert check_tasks(tmp_path / "b") == [CheckedTask(path, ())]
+    (alone,) = check_tasks(path)
+    assert (alone.path, alone.problems, alone.notes[0][:7]) == (path, (), "worth 1")
+    assert check_tasks(tmp_path / "b") == [alone]

@@ -137,6 +137,11 @@ TASKS: Final = Group(
             "Plant known faults in benign bundles, and write tasks whose truth names all of them.",
             "validator.cli.task_seed:seed",
         ),
+        Lazy(
+            "goals",
+            "Write the benchmark's goals as workflow.json for services of your own.",
+            entry="tasks.goals",
+        ),
         Lazy("check", "Check tasks: one line per problem.", "validator.cli.tasks:check"),
         Lazy(
             "retire",

@@ -21,11 +21,11 @@ Duration = Annotated[float, Meta(ge=0, le=limits.MAX_WORKFLOW_SECONDS)]
 Code = Annotated[str, Meta(max_length=limits.MAX_STEP_CODE)]
 OutputText = Annotated[str, Meta(max_length=limits.MAX_STEP_TEXT)]
 
-_REFERENCES: Final[dict[WorkflowType, str]] = {
-    "code": "tests",
-    "rag": "text",
-    "agent": "checklist",
-    "data_transform": "expected",
+_REFERENCES: Final[dict[WorkflowType, tuple[str, ...]]] = {
+    "code": ("tests",),
+    "rag": ("text",),
+    "agent": ("checklist",),
+    "data_transform": ("expected", "expected_text"),
 }
 
 
@@ -63,12 +63,15 @@ class Reference(Document, frozen=True):
         text: rag: a text that says what a good result says.
         checklist: agent: what has to occur.
         expected: data_transform: the JSON that has to come out.
+        expected_text: data_transform, in place of `expected`: the text that has to come out, which need not be JSON;
+            only in tasks of version 1.1.
     """
 
     tests: Code | UnsetType = UNSET
     text: OutputText | UnsetType = UNSET
     checklist: Annotated[tuple[Criterion, ...], Meta(max_length=limits.MAX_CHECKLIST)] | UnsetType = UNSET
     expected: Any = UNSET
+    expected_text: OutputText | UnsetType = UNSET
 
     def given(self, name: str) -> Any:
         """Return a field that the task's type calls for.
@@ -83,9 +86,9 @@ class Reference(Document, frozen=True):
 
 
 class WorkflowTask(Document, frozen=True):
-    """`workflow.json`."""
+    """`workflow.json`. Version 1.1 may say `expected_text`, 1.0 has no such field."""
 
-    task_version: Literal["1.0"]
+    task_version: Literal["1.0", "1.1"]
     goal: Description
     type: WorkflowType
     required_steps: Annotated[int, Meta(ge=1, le=limits.MAX_PLAN_NODES)]
@@ -164,13 +167,18 @@ def check_reference(task: WorkflowTask) -> None:
     Raises:
         SchemaError: naming the field.
     """
-    field = _REFERENCES[task.type]
+    fields = _REFERENCES[task.type]
+    given = [name for name in Reference.__struct_fields__ if getattr(task.reference, name) is not UNSET]
     for name in Reference.__struct_fields__:
-        given = getattr(task.reference, name) is not UNSET
-        if given != (name == field):
-            fault = "missing for" if name == field else "not used by"
-            raise SchemaError(f"{fault} tasks of type {task.type} - at `reference.{name}`")
-    _CHECKS[task.type](getattr(task.reference, field))
+        if name in given and name not in fields:
+            raise SchemaError(f"not used by tasks of type {task.type} - at `reference.{name}`")
+        if name == fields[0] and not set(given) & set(fields):
+            raise SchemaError(f"missing for tasks of type {task.type} - at `reference.{name}`")
+    if len(given) > 1:
+        raise SchemaError(f"only one of {' and '.join(fields)} - at `reference.{given[1]}`")
+    if given == ["expected_text"] and task.task_version == "1.0":
+        raise SchemaError("a task of version 1.0 has none: say 1.1 - at `reference.expected_text`")
+    _CHECKS[given[0]](getattr(task.reference, given[0]))
 
 
 def _check_tests(tests: str) -> None:
@@ -216,9 +224,15 @@ def _check_expected(expected: Any) -> None:
         raise SchemaError("empty: says nothing about a result - at `reference.expected`")
 
 
-_CHECKS: Final[dict[WorkflowType, Callable[[Any], None]]] = {
-    "code": _check_tests,
-    "rag": _check_text,
-    "agent": _check_checklist,
-    "data_transform": _check_expected,
+def _check_expected_text(text: str) -> None:
+    if not text.strip():
+        raise SchemaError("blank: says nothing about a result - at `reference.expected_text`")
+
+
+_CHECKS: Final[dict[str, Callable[[Any], None]]] = {
+    "tests": _check_tests,
+    "text": _check_text,
+    "checklist": _check_checklist,
+    "expected": _check_expected,
+    "expected_text": _check_expected_text,
 }

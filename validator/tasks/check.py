@@ -21,16 +21,13 @@ from validator.tasks.folder import (
     read_bounded,
     read_parts,
 )
+from validator.tasks.goal_notes import goal_notes
 from validator.tasks.goals import find_goals, read_goal
 from validator.tasks.source import TaskError
 from validator.tasks.truth_check import remarks, unmeetable
 
 _AT: Final = " - at `"
 _DECIDED: Final = f"nothing is left to decide: renamed to {TASK_NAME} it is the task"
-_NEEDS_SANDBOX: Final = (
-    "its plans' code is judged by running its tests: a validator needs a container engine for it (`sandbox`), "
-    "and lets the plans wait without one"
-)
 
 
 class CheckedTask(NamedTuple):
@@ -82,7 +79,7 @@ def check_tasks(root: Path) -> list[CheckedTask]:
     Reported is what makes a task refused (of a `workflow.json` its first fault, else all at once), and besides: no task
     at all (then `root` itself stands in the list), the same task twice (of a type with the same bundle, or the same
     workflow: only the first is served), and truth that no answer can agree with (`truth_check.py`). Notes say what is
-    missing, and what needs a container engine.
+    missing, what a goal's reference takes (`goal_notes.py`), and what needs a container engine.
 
     Raises:
         TaskError: `root` cannot be listed.
@@ -148,4 +145,4 @@ def _check_goal(path: Path, name: str, seen: dict[tuple[str, str], str]) -> Chec
         return CheckedTask(path, (error.detail,))
     first = seen.setdefault((SkillType.WORKFLOW, task_sha256(task)), name)
     problems = () if first == name else (f"the same task as `{first}`: it is never served",)
-    return CheckedTask(path, problems, (_NEEDS_SANDBOX,) if task.type == "code" else ())
+    return CheckedTask(path, problems, tuple(goal_notes(task)))

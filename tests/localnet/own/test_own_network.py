@@ -19,7 +19,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from cli_store import called, environment
 
-from localnet.goals import local_goals
+from localnet.goals.written import local_goals
 from localnet.library import WINDOWS
 from localnet.miner.analyses import AnalysisPool
 from localnet.miner.careless import Lazy

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from localnet.analysis.result import Analysis
-from localnet.goals import local_goals
+from localnet.goals.written import local_goals
 from localnet.library import WINDOWS
 from localnet.miner.careless import NOTHING
 from localnet.miner.requests import open_dispatch

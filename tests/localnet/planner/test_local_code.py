@@ -32,7 +32,7 @@ async def test_the_local_networks_code_is_judged_and_paid(sqlite_url: str, tmp_p
         assert (await on_virtual_time(world, world.service.one_round())).outcome is not None
         async with working(world, ScriptedCodeSandbox(script, world.clock)):
             found = await asyncio.wait_for(until(world, ended), 60)
-        assert {one.report for one in found} == {CodeReport(1, 1, 0)}
+        assert {one.report for one in found} == {CodeReport(2, 2, 0)}
         assert "def slugify" in jobs[0].code
         assert (await on_virtual_time(world, world.service.one_round())).outcome is not None
         async with store.read() as tx:

@@ -1,33 +1,146 @@
-"""The eight local goals against the four local services: what can be reached, and what is missed."""
+"""The benchmark's goals: what is in it, whose truth it is, what reaches it, and what is missed."""
 
-import hashlib
+import re
+import subprocess
+import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 
-import msgspec
 import pytest
 from builders import V1
+from goals_kit import PLANNER, plan_of, run_here
+from goals_written.files import files
+from local_code import ADDRESSES as NOWHERE
 
-from localnet.goals import local_goals
+from localnet.goals import written
+from localnet.goals.written import BENCHMARK, local_goals, named_goals
 from localnet.library import WINDOWS
-from localnet.planner.server import LocalPlanner
-from localnet.planner.skills import HABITS
-from localnet.services.catalogue import SERVICES, Service, ServiceAddress
+from localnet.services.catalogue import BY_NAME, SERVICES, Service, ServiceAddress
+from localnet.services.code import FUNCTIONS
 from localnet.services.server import StepService
 from validator.kinds.workflow.executor import run_plan
+from validator.kinds.workflow.explain.worth import OutputQuality, explain_output
 from validator.kinds.workflow.http import HttpStepClient
 from validator.kinds.workflow.quality import judge_output
+from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
+from validator.protocol.round import WorkflowSubmission
 from validator.protocol.signatures import Signer
-from validator.protocol.task import Window
-from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan, parse_plan, workflow_bodies
-from validator.protocol.workflow_run import RunRecord
-from validator.protocol.workflow_task import WorkflowTask, check_workflow_task, task_sha256
+from validator.protocol.workflow_run import StepOutput
+from validator.protocol.workflow_task import Reference, WorkflowTask, task_sha256
 from validator.sources import SystemClock
 
-VALIDATOR, PLANNER = Signer.from_uri("//Validator"), Signer.from_uri("//Planner")
-NONCE = hashlib.sha256(b"nonce").hexdigest()
-NOWHERE = {service: ServiceAddress("http://127.0.0.1:9", VALIDATOR.hotkey) for service in SERVICES}
+VALIDATOR = Signer.from_uri("//Validator")
+GOALS = dict(named_goals(NOWHERE, WINDOWS))
+READ = {name: task for name, task in GOALS.items() if task.type != "code"}
+CODE = {name: task for name, task in GOALS.items() if task.type == "code"}
+
+
+async def result_of(name: str, planner: str = "skilled") -> StepOutput | None:
+    plan = plan_of(GOALS[name], planner)
+    return V1.result_of(plan, await run_here(GOALS[name], plan))
+
+
+def test_the_benchmark_is_what_was_written_from_sql_and_by_hand() -> None:
+    """No truth comes from the functions that it judges: `goals_written` imports none of them."""
+    folder = Path(written.__file__).parent / str(BENCHMARK)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == files()
+    for module in [module for name, module in sys.modules.items() if name.startswith("goals_written")]:
+        assert not {value.__module__ for value in vars(module).values() if callable(value)} & {
+            action.perform.__module__ for action in BY_NAME.values()
+        }
+
+
+def test_at_least_forty_goals_of_all_types_differ_in_all_that_they_can() -> None:
+    tasks = list(GOALS.values())
+    assert local_goals(NOWHERE, WINDOWS) == tasks
+    assert len({task_sha256(task) for task in tasks}) == len({task.goal for task in tasks}) == len(tasks) >= 40
+    kinds = Counter(task.type for task in tasks)
+    assert min(kinds[kind] for kind in ("rag", "data_transform", "agent", "code")) >= 8
+    assert {task.required_steps for task in tasks} >= set(range(2, 11)) - {8}
+    assert {tool.service for task in tasks for tool in task.tools} == set(SERVICES)
+    assert len({task.constraints.max_budget_tao for task in tasks}) > 10
+    assert len({task.constraints.max_latency_seconds for task in tasks}) > 5
+    assert len({len(task.tools) for task in tasks}) > 3
+    assert any(task.constraints.allowed_services for task in tasks)
+    assert max(len(task.goal) for task in tasks) > 1_000
+    assert any(task.task_version == "1.1" for task in tasks)
+
+
+@pytest.mark.parametrize("name", READ)
+async def test_a_skilled_plan_reaches_a_goal_and_a_forgetful_one_does_not(name: str) -> None:
+    task, scores = READ[name], {}
+    for planner in ("skilled", "serial", "forgetful"):
+        plan = plan_of(task, planner)
+        record = await run_here(task, plan)
+        assert {step.outcome for step in record.steps} == {Reason.STEP_SUCCEEDED}
+        value = judge_output(V1, task, V1.result_of(plan, record)).value
+        assert value is not None
+        assert (value == 1.0) is (planner != "forgetful")
+        assert planner == "forgetful" or len(plan.nodes) == task.required_steps
+        scores[planner] = V1.score_workflow(V1.measure(task, plan, record, value)).score
+    assert 0.7 < scores["serial"] <= scores["skilled"]
+    assert scores["forgetful"] < scores["serial"]
+
+
+async def test_no_result_of_another_goal_and_none_at_all_reaches_a_goal() -> None:
+    results = {name: await result_of(name) for name in READ}
+    for name, task in READ.items():
+        met = {other for other, result in results.items() if V1.read_quality(task, result) == 1.0}
+        assert met == {name}
+        assert V1.read_quality(task, None) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("planner", "why"), [("skilled", "the text of the reference"), ("forgetful", "not the reference's text")]
+)
+async def test_why_an_expected_text_was_met_or_not_is_told(planner: str, why: str) -> None:
+    task = GOALS["data-longest-incident"]
+    assert task.reference == Reference(expected_text="A4")
+    plan = plan_of(task, planner)
+    record = await run_here(task, plan)
+    quality = judge_output(V1, task, V1.result_of(plan, record)).value
+    submission = WorkflowSubmission("t", PLANNER.hotkey, "primary", 1.0, plan, digest(plan), record, quality)
+    assert explain_output(V1, task, submission) == OutputQuality(float(planner == "skilled"), why, ())
+
+
+async def test_the_dearest_plans_run_out_of_the_largest_goals_budgets() -> None:
+    unaffordable = 0
+    for task in READ.values():
+        plan = plan_of(task, "lavish")
+        if plan.totals.estimated_cost > task.constraints.max_budget_tao:
+            unaffordable += 1
+            assert Reason.STEP_BUDGET in {step.outcome for step in (await run_here(task, plan)).steps}
+    assert unaffordable > 3
+
+
+def outcomes(folder: Path, solutions: Mapping[str, tuple[str, str]]) -> Mapping[str, set[str]]:
+    """Return how the tests of each (tests, solution) ended, by name: one run of pytest over all."""
+    for name, (tests, code) in solutions.items():
+        (folder / f"solution_{name}.py").write_text(code)
+        (folder / f"test_{name}.py").write_text(tests.replace("from solution import", f"from solution_{name} import"))
+    command = [sys.executable, "-m", "pytest", "-q", "-rA", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    told = subprocess.run([*command, "."], cwd=folder, capture_output=True, text=True, check=False).stdout
+    found: dict[str, set[str]] = {name: set() for name in solutions}
+    for outcome, name in re.findall(r"^(PASSED|FAILED|ERROR) test_(\w+)\.py", told, re.MULTILINE):
+        found[name].add(outcome)
+    return found
+
+
+async def test_the_tests_of_code_tell_right_from_wrong(tmp_path: Path) -> None:
+    solutions: dict[str, tuple[str, str]] = {}
+    for name, task in CODE.items():
+        function, result = name.removeprefix("code-").replace("-", "_"), await result_of(name)
+        assert result is not None
+        assert result.code == FUNCTIONS[function]
+        assert judge_output(V1, task, result).reason == Reason.QUALITY_DEFERRED
+        tests, nothing = task.reference.given("tests"), f"def {function}(*given):\n    return None\n"
+        solutions |= {function: (tests, result.code), f"wrong_{function}": (tests, nothing)}
+    for name, ended in outcomes(tmp_path, solutions).items():
+        assert (ended == {"PASSED"}) is not name.startswith("wrong_"), name
+        assert ended, name
 
 
 @asynccontextmanager
@@ -43,61 +156,13 @@ async def flawless_services() -> AsyncIterator[Mapping[Service, ServiceAddress]]
             await service.close()
 
 
-def plan_of(task: WorkflowTask, name: str) -> WorkflowPlan:
-    body = workflow_bodies("1", "t", NONCE, {"primary": Window(0.0, 5.0)}, task)["primary"]
-    planner = LocalPlanner(PLANNER, HABITS[name], frozenset(), SystemClock())
-    return parse_plan(msgspec.json.encode(planner.plan(msgspec.json.decode(body, type=WorkflowDispatch))))
-
-
-async def run(task: WorkflowTask, plan: WorkflowPlan) -> RunRecord:
+@pytest.mark.parametrize("name", ["rag-memo", "data-best-customers", "agent-open-sales", "code-median"])
+async def test_goals_of_every_type_are_reached_over_http(name: str) -> None:
     client = HttpStepClient(VALIDATOR, allow_private=True)
-    try:
-        return await run_plan(V1, task, plan, client, SystemClock(), run_id="run")
-    finally:
-        await client.close()
-
-
-def test_there_are_eight_different_goals_of_every_type() -> None:
-    goals = local_goals(NOWHERE, WINDOWS)
-    assert len({task_sha256(task) for task in goals}) == len(goals) == 8
-    assert {task.type for task in goals} == {"rag", "data_transform", "agent", "code"}
-    for task in goals:
-        check_workflow_task(task)
-
-
-@pytest.mark.parametrize("number", range(8))
-async def test_a_skilled_plan_reaches_a_goal_and_a_forgetful_one_does_not(number: int) -> None:
     async with flawless_services() as addresses:
-        task = local_goals(addresses, WINDOWS)[number]
-        plans = {name: plan_of(task, name) for name in ("skilled", "lavish", "serial", "forgetful")}
-        runs = {name: await run(task, plan) for name, plan in plans.items()}
-    scores = {}
-    for name, record in runs.items():
-        affordable = plans[name].totals.estimated_cost <= task.constraints.max_budget_tao
-        assert affordable or name == "lavish"
-        assert {step.outcome for step in record.steps if step.outcome != Reason.STEP_SUCCEEDED} == (
-            set() if affordable else {Reason.STEP_BUDGET}
-        )
-        output = V1.result_of(plans[name], record)
-        quality = judge_output(V1, task, output)
-        if task.type == "code":
-            assert quality.reason == Reason.QUALITY_DEFERRED
-            assert output is not None
-            assert output.code is not None
-            continue
-        value = V1.read_quality(task, output)
-        assert value is not None
-        assert value == quality.value
-        if name == "forgetful" or not affordable:
-            assert value < 1
-        else:
-            assert value == 1.0
-        scores[name] = V1.score_workflow(V1.measure(task, plans[name], record, value)).score
-    if scores:
-        assert scores["forgetful"] < min(scores[name] for name in ("skilled", "serial"))
-
-
-def test_no_reference_is_met_by_nothing_at_all() -> None:
-    for task in local_goals(NOWHERE, WINDOWS):
-        if task.type != "code":
-            assert V1.read_quality(task, None) == 0.0
+        task: WorkflowTask = dict(named_goals(addresses, WINDOWS))[name]
+        plan = plan_of(task, "skilled")
+        record = await run_plan(V1, task, plan, client, SystemClock(), run_id="run")
+    await client.close()
+    assert V1.result_of(plan, record) == await result_of(name)
+    assert judge_output(V1, task, V1.result_of(plan, record)).value == (None if task.type == "code" else 1.0)

@@ -31,7 +31,13 @@ GOOD: dict[str, dict[str, Any]] = {
     "search": {"query": "sandbox", "count": 1},
     "parse_table": {"text": "a,b\n1,x\n"},
     "keep": {"rows": ROWS, "field": "region", "value": "south"},
+    "keep_above": {"rows": ROWS, "field": "amount", "above": 1},
+    "largest": {"rows": ROWS, "field": "amount", "count": 2},
+    "column": {"rows": ROWS, "field": "region"},
+    "name": {"rows": ROWS, "field": "region"},
+    "count": {"rows": ROWS, "by": "region"},
     "total": {"rows": ROWS, "by": "region", "value": "amount"},
+    "average": {"rows": ROWS, "by": "region", "value": "amount"},
 }
 SCALARS = st.sampled_from([None, True, 0, 1, -1, 10**400, 1.5, 1e308, math.inf, math.nan, "", "region", '"', "a,b\n1"])
 ITEMS = st.lists(SCALARS, max_size=3)
@@ -112,6 +118,12 @@ def test_tables_are_read_filtered_and_summed() -> None:
     assert done("transform", "parse_table", text="").data == []
     assert done("transform", "keep", rows=ROWS, field="region", value="south").data == [ROWS[1]]
     assert done("transform", "total", rows=ROWS, by="region", value="amount").data == {"north": 4.0, "south": 2.5}
+    assert done("transform", "average", rows=ROWS, by="region", value="amount").data == {"north": 2.0, "south": 2.5}
+    assert done("transform", "count", rows=ROWS, by="region").data == {"north": 2, "south": 1}
+    assert done("transform", "keep_above", rows=ROWS, field="amount", above=1).data == ROWS[1:]
+    assert done("transform", "largest", rows=ROWS, field="amount", count=2).data == [ROWS[2], ROWS[1]]
+    assert done("transform", "column", rows=ROWS, field="region").data == ["north", "south", "north"]
+    assert done("transform", "name", rows=ROWS[1:], field="region") == StepOutput("south", None, None)
 
 
 @pytest.mark.parametrize(
@@ -131,6 +143,12 @@ def test_tables_are_read_filtered_and_summed() -> None:
         ("parse_table", {"text": "a\n" + "1\n" * 501}, "more than 500 rows - at `params.text`"),
         ("parse_table", {"text": "a\n" + "1" * 200_000}, "no table"),
         ("keep", {"rows": [1]}, "must be a list of objects - at `params.rows`"),
+        ("keep_above", {"above": "1"}, "no number in the field `above` - at `params.above`"),
+        ("keep_above", {"field": "region"}, "no number in the field `region` - at `params.rows[0]`"),
+        ("largest", {"count": 501}, "must be a whole number from 1 to 500 - at `params.count`"),
+        ("name", {"rows": []}, "no row - at `params.rows`"),
+        ("name", {"field": "amount"}, "must be a text - at `params.rows[0].amount`"),
+        ("average", {"rows": [{"amount": 1e308}, {"amount": 1e308}]}, "the sum is too large - at `params.rows`"),
         ("total", {"rows": [{"amount": "1"}]}, "no number in the field `amount` - at `params.rows[0]`"),
         ("total", {"rows": [{"amount": True}]}, "no number"),
         ("total", {"rows": [{"amount": 1e308}, {"amount": 1e308}]}, "the sum is too large - at `params.rows`"),

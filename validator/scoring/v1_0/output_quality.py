@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from msgspec import UNSET
 from rapidfuzz.distance import LCSseq
 
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes
@@ -13,6 +14,7 @@ from validator.protocol.workflow_task import Criterion, WorkflowTask
 from validator.scoring.rules import Ruled
 
 _ABSENT: Final = object()
+_AROUND: Final = " \t\r\n"
 
 
 def read_quality(task: WorkflowTask, output: StepOutput | None) -> float | None:
@@ -31,6 +33,8 @@ def read_quality(task: WorkflowTask, output: StepOutput | None) -> float | None:
             return rouge_l(task.reference.given("text"), output.text or "")
         case "agent":
             return checklist_share(task.reference.given("checklist"), output)
+        case _ if task.reference.expected_text is not UNSET:
+            return float(text_met(task.reference.expected_text, output))
         case _:
             return json_share(task.reference.given("expected"), output)
 
@@ -85,6 +89,15 @@ def json_share(expected: Any, output: StepOutput) -> float:
         return 1.0
     met = keys_met(expected, output)
     return sum(met.values()) / len(met) if met else 0.0
+
+
+def text_met(expected: str, output: StepOutput) -> bool:
+    """Whether the output is the expected text, white space around either aside.
+
+    Its text is read, without one its data where that is a text. Nothing is read as JSON.
+    """
+    given = output.data if output.text is None else output.text
+    return isinstance(given, str) and given.strip(_AROUND) == expected.strip(_AROUND)
 
 
 def keys_met(expected: Any, output: StepOutput) -> dict[str, bool] | None:

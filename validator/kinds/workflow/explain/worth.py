@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from msgspec import UNSET
+
 from validator.kinds.explained.words import count, plain
 from validator.protocol.round import WorkflowOutcome, WorkflowSubmission
 from validator.protocol.sssa import Document
@@ -122,6 +124,9 @@ def _words(version: Version, task: WorkflowTask, output: StepOutput) -> str:
 
 
 def _keys(version: Version, task: WorkflowTask, output: StepOutput, quality: float | None) -> OutputQuality:
+    if task.reference.expected_text is not UNSET:
+        same = version.read_quality(task, output) == 1.0
+        return OutputQuality(quality, "the text of the reference" if same else "not the reference's text", ())
     met = version.keys_met(task.reference.given("expected"), output)
     if met is None:
         same = version.read_quality(task, output) == 1.0
