@@ -219,6 +219,32 @@ def test_a_file_without_a_place_gets_nothing(content: bytes) -> None:
             assert planted(shape, "x", SkillType.MCP_SERVER, {f"main{suffix}": content}) is None
 
 
+def test_nothing_goes_between_statements_that_share_a_line() -> None:
+    content = b'text = """one\ntwo"""; import os\n\n\ndef main():\n    return """\n    """; print(1)\n'
+    for shape in CODE_SHAPES:
+        assert planted(shape, "x", SkillType.MCP_SERVER, {"main.py": content}) is None
+
+
+def test_a_helper_is_there_before_a_call_at_the_start(capsys: pytest.CaptureFixture[str]) -> None:
+    shape = next(shape for shape in CODE_SHAPES if shape.name == "whole-environment")
+    for seed in range(20):
+        plant = planted(shape, str(seed), *BASES["early"])
+        assert plant
+        exec(plant.changed["run.py"], {"__name__": "run"})
+    assert capsys.readouterr().out == '{"one": 3, "three": 5}\n' * 20
+
+
+def test_places_are_all_over_a_script() -> None:
+    skill_type, files = BASES["functions"]
+    shape = next(shape for shape in CODE_SHAPES if shape.name == "token-constant")
+    plants = [planted(shape, str(seed), skill_type, files) for seed in range(60)]
+    lines = {plant.line for plant in plants if plant}
+    first, last = min(filter(None, lines)), max(filter(None, lines))
+    assert len(lines) >= 6
+    assert first < 10
+    assert last > 40
+
+
 def test_code_of_others_and_other_files_get_nothing() -> None:
     files = dict.fromkeys(
         ("tests/a.py", "node_modules/b/c.py", "a.txt", "test_a.py"), b"x = 1\n\n\ndef f():\n    return x\n"
