@@ -1,0 +1,46 @@
+"""All shapes together, in drawn bundles of all types: every fault is still on its line when the last one is planted."""
+
+import pytest
+
+from validator.planting.draws import Draws
+from validator.planting.planting import plant
+from validator.planting.shape import Files, Plant, Shape
+from validator.planting.shapes import SHAPES
+from validator.planting.skeletons import draw_skeleton
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+from validator.sources import SeededRandom
+
+MOST = 12
+
+
+def noting(shape: Shape, said: dict[str, bytes | None]) -> Shape:
+    """The same shape; what stood on its line is noted when it is planted."""
+
+    def planted(draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
+        found = shape.plant(draws, files, skill_type)
+        if found is not None:
+            said[shape.name] = line_of(found.changed, found)
+        return found
+
+    return shape._replace(plant=planted)
+
+
+def line_of(files: Files, planted: Plant) -> bytes | None:
+    if planted.line is None:
+        return None
+    return files[planted.path].split(b"\n")[planted.line - 1].rstrip().removesuffix(b",")
+
+
+@pytest.mark.parametrize("skill_type", ASSESSED_TYPES)
+def test_every_fault_is_found_on_its_line_in_the_end(skill_type: SkillType) -> None:
+    for number in range(8):
+        draws = Draws(SeededRandom(f"{skill_type} {number}"))
+        files, _ = draw_skeleton(skill_type, draws)
+        said: dict[str, bytes | None] = {}
+        made = plant(files, skill_type, draws, [noting(shape, said) for shape in SHAPES], MOST)
+        assert len(made.faults) >= 8
+        assert len({fault.place for fault in made.faults}) == len(made.faults)
+        for fault in made.faults:
+            assert line_of(made.files, fault.plant) == said[fault.shape.name], (fault.kind, fault.place)
+            assert fault.plant.line is None or said[fault.shape.name]
+        assert files.keys() <= made.files.keys()
