@@ -51,11 +51,14 @@ def test_a_seeded_task_differs_from_its_base_by_its_faults_alone() -> None:
 
 def test_a_twin_without_a_fault_keeps_what_is_known_of_its_base() -> None:
     rule = Rule("network", "deny", "*")
-    known = base_of(make_task(truth=make_truth(policy_rules=(rule,), shell_commands=("ls",))), "known")
+    known = base_of(
+        make_task(truth=make_truth(policy_rules=(rule,), shell_commands=("ls",), reference_risk=0.125)), "known"
+    )
     task, _ = planted_task(known, drawn("a"), SHAPES, "curated", wanted=0)
     truth = task.task.truth
     assert truth is not None
     assert (truth.verdict, truth.policy_rules, truth.shell_commands) == ("ALLOW", (rule,), ("ls",))
+    assert (truth.reference_risk, truth.transitive_risk, truth.findings) == (0.125, None, ())
     assert task.bundle == make_task().bundle
     faulty, _ = planted_task(known, drawn("a"), SHAPES, "curated", wanted=1)
     assert faulty.task.truth is not None

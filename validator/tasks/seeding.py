@@ -15,7 +15,7 @@ from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import is_runtime
-from validator.protocol.task import Provenance, Task
+from validator.protocol.task import Provenance, Task, Truth
 from validator.sources import SeededRandom
 from validator.tasks.bases import Base
 from validator.tasks.checks import sourced_task
@@ -55,11 +55,7 @@ def planted_task(
     planted = plant(base.files, base.skill_type, draws, shapes, wanted)
     if planted.wanted and not planted.faults:
         raise TaskError(f"`{base.name}` has no place for any fault of {base.skill_type}")
-    truth = planted.truth
-    if base.truth is not None and not planted.faults:
-        truth = msgspec.structs.replace(
-            truth, policy_rules=base.truth.policy_rules, shell_commands=base.truth.shell_commands
-        )
+    truth = planted.truth if planted.faults else _with_known(planted.truth, base.truth)
     bundle = pack(planted.files)
     marked = base.marked or (None if is_runtime(base.skill_type) else marker_file(planted.files, base.skill_type))
     task = Task(
@@ -75,6 +71,19 @@ def planted_task(
         return sourced_task(task, bundle), planted
     except TaskError as error:
         raise TaskError(f"`{base.name}`: {error.detail}") from None
+
+
+def _with_known(planted: Truth, known: Truth | None) -> Truth:
+    """Return the truth of a bundle in which nothing was planted, with what is known of it beyond that."""
+    if known is None:
+        return planted
+    return msgspec.structs.replace(
+        planted,
+        policy_rules=known.policy_rules,
+        shell_commands=known.shell_commands,
+        reference_risk=planted.reference_risk if known.reference_risk is None else known.reference_risk,
+        transitive_risk=planted.transitive_risk if known.transitive_risk is None else known.transitive_risk,
+    )
 
 
 def seeded(base: Base, seed: str, count: int, shapes: Sequence[Shape]) -> Iterator[Seeded]:
