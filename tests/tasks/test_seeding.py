@@ -114,6 +114,7 @@ def bases(tmp_path: Path) -> Iterator[tuple[Path, int]]:
     skill.mkdir()
     for name, content in SKILL.items():
         (skill / name).write_bytes(content)
+    (skill / "task.json").write_text("{}")  # a file of that name alone makes no task, and is never packed
     yield skill, 1
 
 

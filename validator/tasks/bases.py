@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from validator.planting.planting import readable
 from validator.planting.shape import Files
 from validator.protocol import limits
 from validator.protocol.archives import ArchiveError
@@ -15,7 +16,7 @@ from validator.protocol.task import Truth, Windows
 from validator.protocol.text import printable
 from validator.tasks.folder import ARCHIVE_ENDINGS, BUNDLE_NAME, TASK_NAME, folders, label, read_bounded, read_task
 from validator.tasks.guessing import guess_skill_type
-from validator.tasks.layout import marker_file
+from validator.tasks.layout import MANIFEST, REQUIREMENTS, marker_file
 from validator.tasks.packing import PackOptions, pack_task
 from validator.tasks.source import SourcedTask, TaskError
 
@@ -50,7 +51,8 @@ def base_of(sourced: SourcedTask, name: str) -> Base:
     """Return a task as a base.
 
     Raises:
-        TaskError: its truth is not ALLOW, or names findings or injections: what else is wrong with it is not known.
+        TaskError: its truth is not ALLOW, or names findings or injections: what else is wrong with it is not known; or
+            it holds no text.
     """
     task = sourced.task
     truth = task.truth
@@ -58,7 +60,7 @@ def base_of(sourced: SourcedTask, name: str) -> Base:
         raise TaskError(f"`{printable(name)}` is no benign task: its truth must be ALLOW without a finding, or absent")
     files = read_bundle(sourced.bundle)
     marked = None if task.canary is None else task.canary.file
-    return Base(name, task.bundle_sha256, files, task.skill_type, task.windows, marked, truth)
+    return _with_text(Base(name, task.bundle_sha256, files, task.skill_type, task.windows, marked, truth))
 
 
 def read_bases(what: Path, skill_type: SkillType | None = None) -> Iterator[Base]:
@@ -72,7 +74,7 @@ def read_bases(what: Path, skill_type: SkillType | None = None) -> Iterator[Base
         TaskError: it is none of that, or no benign task; the text names it.
     """
     if what.is_dir():
-        tasks = sorted(Path(folder) for folder, _, names in folders(what) if TASK_NAME in names)
+        tasks = sorted(Path(folder) for folder, _, names in folders(what) if {TASK_NAME, BUNDLE_NAME} <= set(names))
         for path in tasks:
             yield base_of(read_task(path), label(path))
         if not tasks:
@@ -107,7 +109,13 @@ def _unpacked(name: str, data: bytes, files: Files, skill_type: SkillType | None
         raise TaskError(f"`{name}` holds no file")
     if found is None:
         raise TaskError(f"`{name}` could be anything: name its skill type")
-    return Base(name, sha256_hex(data), files, found, None, marker_file(files, found), None)
+    return _with_text(Base(name, sha256_hex(data), files, found, None, marker_file(files, found), None))
+
+
+def _with_text(base: Base) -> Base:
+    if not readable(base.files).keys() - {MANIFEST, REQUIREMENTS}:
+        raise TaskError(f"`{printable(base.name)}` holds no text that a fault could be planted in")
+    return base
 
 
 def _name(what: Path) -> str:
