@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from cli_commands import commands, ran_alone
 from cli_store import write_config
+from old_store import unpacked
 
 from validator.cli import work
 from validator.cli.tree import TREE
@@ -67,3 +68,10 @@ def test_a_listing_loads_no_more_than_it_needs(command: str, sqlite_url: str, tm
     heavy = {"alembic", "mako", "aiohttp", "aiodocker", "bittensor", "psycopg", "sqlalchemy.dialects.postgresql"}
     (ran,) = ran_alone([[*command.split(), "--config", str(config)]]).values()
     assert (ran.code, heavy & ran.modules) == (0, set())
+
+
+def test_verifying_and_comparing_logs_loads_neither_store_nor_chain(tmp_path: Path) -> None:
+    log = str(unpacked("audit.jsonl", tmp_path, "1.1.0"))
+    ran = ran_alone([["audit", "verify", log], ["audit", "compare", log, log]]).values()
+    heavy = {"sqlalchemy", "aiosqlite", "alembic", "aiohttp", "bittensor", "stamina"}
+    assert [(one.code, heavy & one.modules) for one in ran] == [(0, set())] * 2

@@ -10,8 +10,8 @@ from store_migrating import as_older
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AgreementSample, FlagRaised
 from validator.store import DispatchKey, Store, open_store, upgrade
+from validator.store.records import MAX_ROLES
 from validator.store.repositories.agreements import MAX_SAMPLES
-from validator.store.repositories.histories import MAX_ROLES
 
 A, B, C, D, E = HOTKEYS
 BEFORE = "r0017"

@@ -12,7 +12,7 @@ from validator.protocol.round import RoundPlan, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.store import DispatchKey, Store, open_store
 from validator.store.dispatch import Failure
-from validator.store.repositories.histories import MAX_ROLES
+from validator.store.records import MAX_ROLES
 
 LOOKBACK = 30
 A, B, C, D, E = HOTKEYS

@@ -36,7 +36,7 @@ def export(
     of retired tasks alone (`validator tasks retire`), and anybody may read it. Exit 1: there is no such receipt, or
     the log tells truths from before they were committed to; --since starts behind them.
     """
-    work.audit.export(since, out, config, public=public)
+    work.audit_export.export(since, out, config, public=public)
 
 
 def verify(  # noqa: PLR0913, PLR0917 - each is an option

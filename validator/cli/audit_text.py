@@ -1,25 +1,15 @@
 """What `validator audit` writes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from validator.audit.log import (
-    EVERY,
-    RETIRED,
-    Compared,
-    FaultError,
-    Verified,
-    audit_lines,
-    first_sequence,
-)
+from validator.audit.log import Compared, FaultError, Verified
 from validator.audit.log.comparing import Relation
 from validator.cli.anchored import Beyond
 from validator.cli.audit_rows import HeldRow, row_lines
 from validator.cli.output import print_json, print_line
-from validator.cli.progress import progress
-from validator.store import Transaction
 
 _SAID: Final[Mapping[Relation, str]] = {
     "same": "one history, to the same end",
@@ -27,26 +17,6 @@ _SAID: Final[Mapping[Relation, str]] = {
     "forked": "two histories, both signed",
     "apart": "no receipt in common, nor does one begin where the other ends: nothing can be said",
 }
-
-
-async def write_log(
-    tx: Transaction, since: int | None, write: Callable[[bytes], None], *, public: bool = False
-) -> bool:
-    """Write the log from a round's receipt on, a line at a time; return whether there is one.
-
-    Raises:
-        PlainTruthError: it is `public`, and a round tells truths that cannot be left out.
-    """
-    first = await first_sequence(tx, since)
-    if first is None:
-        return False
-    numbers = range(first, await tx.receipts.count())
-    with progress("exporting", len(numbers)) as advance:
-        for sequence in numbers:
-            async for data in audit_lines(tx, sequence, RETIRED if public else EVERY):
-                write(data)
-            advance()
-    return True
 
 
 def print_fault(fault: FaultError, *, as_json: bool, file: Path | None = None) -> None:

@@ -1,10 +1,29 @@
 """The tables of the flow on SQLite or Postgres: one transaction at a time, one repository per aggregate."""
 
-from validator.store.dispatch import DispatchKey
-from validator.store.engine import Store
-from validator.store.lasting import PATIENCE_S
-from validator.store.opening import open_store
-from validator.store.schema import SchemaState, schema_state, upgrade
-from validator.store.transaction import Transaction
+from typing import TYPE_CHECKING
+
+from validator.doors import door
+
+if TYPE_CHECKING:
+    from validator.store.dispatch import DispatchKey
+    from validator.store.engine import Store
+    from validator.store.lasting import PATIENCE_S
+    from validator.store.opening import open_store
+    from validator.store.schema import SchemaState, schema_state, upgrade
+    from validator.store.transaction import Transaction
+else:  # SQLAlchemy takes longer than verifying a short log, which has use for the records alone
+    __getattr__ = door(
+        __name__,
+        {
+            "DispatchKey": "dispatch",
+            "PATIENCE_S": "lasting",
+            "SchemaState": "schema",
+            "Store": "engine",
+            "Transaction": "transaction",
+            "open_store": "opening",
+            "schema_state": "schema",
+            "upgrade": "schema",
+        },
+    )
 
 __all__ = ["PATIENCE_S", "DispatchKey", "SchemaState", "Store", "Transaction", "open_store", "schema_state", "upgrade"]

@@ -17,8 +17,7 @@ from validator.protocol.round import (
     RoundOutcome,
 )
 from validator.scoring import Version
-from validator.store.records import RoundSummary, TaskState, WindowEntry
-from validator.store.repositories.tasks import task_state
+from validator.store.records import RoundSummary, TaskState, WindowEntry, task_state
 
 
 class TaskEnd(NamedTuple):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
@@ -23,6 +23,11 @@ RoundState = Literal["open", "settled", "void", "skipped", "abandoned"]
 EndState = Literal["settled", "void", "abandoned"]
 TaskState = Literal["open", "settled", "void", "skipped"]
 WeightsState = Literal["prepared", "submitted", "confirmed", "rejected", "unknown", "expired"]
+_SETTLED: Final = frozenset({Reason.SETTLED, Reason.VOID_NO_VERDICT})
+_SKIPPED: Final = frozenset({Reason.SKIPPED_NO_CANDIDATES, Reason.SKIPPED_NO_TASKS})
+
+MAX_ROLES: Final = 100
+"""Of a miner and a type that are kept of the past (SPEC 8)."""
 
 
 class StoreChain(NamedTuple):
@@ -295,3 +300,10 @@ class Upcoming(NamedTuple):
     work_id: str
     attempt: int
     turn: int
+
+
+def task_state(reason: Reason) -> TaskState:
+    """Return the state in which a group outcome's reason leaves its task."""
+    if reason in _SETTLED:
+        return "settled"
+    return "skipped" if reason in _SKIPPED else "void"

@@ -15,8 +15,7 @@ from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS
 from validator.protocol.round import MinerState, RoundOutcome, RoundResults
 from validator.protocol.skill_types import SkillType
-from validator.store.repositories.histories import MAX_ROLES
-from validator.store.repositories.tasks import task_state
+from validator.store.records import MAX_ROLES, task_state
 
 _KEPT: Final = 2 * MAX_ROLES  # entries of a pair; each is one of the letters below
 _PRIMARY, _AUDITOR, _EITHER = "pax"

@@ -15,7 +15,7 @@ from validator.protocol.receipt import RoundEnd
 from validator.protocol.round import RoundInput, RoundOutcome, RoundResults, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.scoring import VERSIONS, Version
-from validator.store.repositories.tasks import task_state
+from validator.store.records import task_state
 
 _KEPT: Final = 4_096  # rounds of which declarations and versions are remembered
 _LOOKBACK: Final = 64 + max(version.rules.groups.history_rounds for version in VERSIONS.values())

@@ -7,6 +7,7 @@ from validator.cli.lazy import when_named
 if TYPE_CHECKING:
     from validator.cli.work import (
         audit,
+        audit_export,
         checks,
         db,
         db_archive,
@@ -44,6 +45,7 @@ else:
 
 __all__ = [
     "audit",
+    "audit_export",
     "checks",
     "db",
     "db_archive",

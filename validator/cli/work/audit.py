@@ -1,4 +1,4 @@
-"""What `validator audit …` does: the signed log of all rounds, as a file that anybody can check (docs/audit.md)."""
+"""What `validator audit verify` and `compare` do: they read files alone, and import no store (docs/audit.md)."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,42 +10,19 @@ from validator.audit.log import (
     Folder,
     Given,
     InFileError,
-    PlainTruthError,
     compare_files,
-    first_without_plain_truth,
     row_fault,
 )
 from validator.cli.anchored import Beyond, named
 from validator.cli.audit_chain import ask_chain
 from validator.cli.audit_checkpoint import verified
 from validator.cli.audit_rows import HeldRow, given_row
-from validator.cli.audit_text import print_compared, print_fault, print_verified, write_log
+from validator.cli.audit_text import print_compared, print_fault, print_verified
 from validator.cli.cases import require_regular
 from validator.cli.configured import settings_of
-from validator.cli.errors import EXIT_NO, say_no
+from validator.cli.errors import EXIT_NO
 from validator.cli.progress import progress
-from validator.cli.session import ask_store
 from validator.cli.signing import checked_hotkeys
-from validator.cli.sink import sink
-
-
-def export(since: int | None, out: Path | None, config: Path | None, *, public: bool) -> None:
-    """Write receipts, inputs, groups, answers, scores and proofs as JSON lines; a validator may be running."""
-    with sink(out, public=public) as write:
-        try:
-            written = ask_store(config, lambda tx, _: write_log(tx, since, write, public=public))
-        except PlainTruthError as refused:
-            say_no(_first_public(refused, config))
-        if not written:
-            nothing = "the log is not opened yet" if since is None else f"round {since} has no receipt"
-            say_no(f"{nothing}; `validator rounds list` shows the rounds")
-
-
-def _first_public(refused: PlainTruthError, config: Path | None) -> str:
-    first = ask_store(config, lambda tx, _: first_without_plain_truth(tx, refused.round_id))
-    if first is None:
-        return f"{refused.detail}: its input tells them, and so do those of all rounds since; none can be shown yet"
-    return f"{refused.detail}: its input tells them; the first round that may be shown is {first}: --since {first}"
 
 
 def verify(  # noqa: PLR0913, PLR0917 - each is an option

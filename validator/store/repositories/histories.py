@@ -10,12 +10,12 @@ from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS
 from validator.protocol.round import TypeHistory
 from validator.protocol.skill_types import SkillType
+from validator.store.records import MAX_ROLES
 from validator.store.repositories.archives import ArchivedPair, Archives
 from validator.store.repositories.base import Repository, of_hotkeys
 from validator.store.repositories.newest import newest_of_each
 from validator.store.tables import dispatches, histories, reruns, rounds
 
-MAX_ROLES: Final = 100
 _ROLES: Final[Mapping[str, Role]] = {"p": "primary", "a": "auditor"}
 _COUNTED: Final = ("answered", "failed")
 _LETTER: Final = case((func.max(dispatches.c.role) == "primary", "p"), else_="a")  # `primary` sorts after `auditor`

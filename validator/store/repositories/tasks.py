@@ -10,13 +10,11 @@ from validator.protocol.round import GroupOutcome, RoundInput, RoundPlan
 from validator.protocol.round.forms import task_form
 from validator.protocol.skill_types import SkillType
 from validator.store.errors import AlreadySettledError, MismatchError, WrongStateError
-from validator.store.records import TaskRecord, TaskState
+from validator.store.records import TaskRecord, task_state
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.tables import rounds, tasks
 
 # D-7: without any verdict good answers enter nothing, but failed gates count and the group did work: not void.
-_SETTLED: Final = frozenset({Reason.SETTLED, Reason.VOID_NO_VERDICT})
-_SKIPPED: Final = frozenset({Reason.SKIPPED_NO_CANDIDATES, Reason.SKIPPED_NO_TASKS})
 
 _OF_ROUND: Final = select(tasks).where(tasks.c.round_id == ROUND).order_by(tasks.c.position)
 
@@ -106,13 +104,6 @@ class Tasks(Repository):
     async def of_round(self, round_id: int) -> tuple[TaskRecord, ...]:
         """Return a round's tasks in plan order."""
         return tuple(_record(row) for row in await self._all_of(round_id, _OF_ROUND))
-
-
-def task_state(reason: Reason) -> TaskState:
-    """Return the state in which a group outcome's reason leaves its task."""
-    if reason in _SETTLED:
-        return "settled"
-    return "skipped" if reason in _SKIPPED else "void"
 
 
 def _at(round_id: int, task_id: str) -> Update:

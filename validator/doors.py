@@ -1,0 +1,21 @@
+"""Doors of packages that are opened by name: what is behind one is imported when something asks for it."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def door(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return a `__getattr__` for a package, so that importing a module of it does not import all the others.
+
+    Args:
+        package: its name.
+        places: the modules of the package that have the names of its door.
+    """
+
+    def named(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{package}.{places[name]}"), name)
+
+    return named
