@@ -1,0 +1,112 @@
+"""The played rounds in an archive file: written, read back and removed as `validator db archive` does it."""
+
+import asyncio
+import atexit
+import shutil
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from world import VALIDATOR
+
+from samples.played import ROUNDS, played
+from validator.store import Store, Transaction, open_store
+from validator.store.archive.file import ArchiveFile, archives_in, open_archive
+from validator.store.archive.form import packed_section
+from validator.store.archived import ArchivedSpan
+from validator.store.archiving.removing import remove
+from validator.store.archiving.writing import Rounds, require_same, write_archive
+from validator.store.inline import inline_creator
+from validator.store.urls import parse_url
+
+_NETUID: Final = 1
+
+
+class Archived(NamedTuple):
+    """A store whose rounds are all in a file, and the folder of that."""
+
+    url: str
+    folder: Path
+
+    @property
+    def file(self) -> ArchiveFile:
+        """The file."""
+        return open_archive(archives_in(self.folder)[0])
+
+
+@cache
+def archived() -> Archived:
+    """Return a store of the played rounds, archived."""
+    folder = tempfile.TemporaryDirectory(prefix="archived")
+    atexit.register(folder.cleanup)
+    there = _copied(Path(folder.name))
+    asyncio.run(_archive(there))
+    return there
+
+
+def archiving_s() -> float:
+    """Return the CPU that archiving the played rounds takes, in a store of its own."""
+    with tempfile.TemporaryDirectory(prefix="archived") as folder:
+        there = _copied(Path(folder))
+        began = time.process_time()
+        asyncio.run(_archive(there))
+        return time.process_time() - began
+
+
+def packing_s() -> float:
+    """Return the CPU that packing the sections of their file takes alone."""
+    found = archived().file
+    blocks = [found.read(number) for number in range(len(found.manifest.blocks))]
+    began = time.process_time()
+    for block in blocks:
+        for columns in block:
+            packed_section(columns)
+    return time.process_time() - began
+
+
+def reading_ms(url: str, folder: Path | None = None) -> float:
+    """Return the CPU that a store which was opened just now takes to read what came back in one round."""
+
+    async def read(tx: Transaction) -> object:
+        return await tx.submissions.results(ROUNDS // 2)
+
+    return asyncio.run(_asked(url, folder, read)) * 1_000
+
+
+async def _asked(url: str, folder: Path | None, question: Callable[[Transaction], Awaitable[object]]) -> float:
+    creator = inline_creator(parse_url(url))
+    async with open_store(url, async_creator_fn=creator, archive=folder) as store, store.read() as tx:
+        began = time.process_time()
+        await question(tx)
+        return time.process_time() - began
+
+
+def _copied(folder: Path) -> Archived:
+    path = folder / "store.sqlite"
+    shutil.copy(played().removeprefix("sqlite:///"), path)
+    (folder / "files").mkdir()
+    return Archived(f"sqlite:///{path}", folder / "files")
+
+
+async def _archive(there: Archived) -> None:
+    """Do as `Archiver.run`, which would keep rounds as new as these."""
+    async with open_store(there.url) as store:
+        path = await write_archive(store.read, there.folder, Rounds(0, ROUNDS - 1), VALIDATOR, _NETUID, _unsaid)
+        found = open_archive(path)
+        await require_same(store.read, found, -1, _unsaid)
+        await _removed(store, found)
+
+
+async def _removed(store: Store, found: ArchiveFile) -> None:
+    span = ArchivedSpan(0, ROUNDS - 1, found.path.name, found.sha256, found.bytes, -1, datetime.now(UTC))
+    async with store.begin() as tx:
+        await tx.archives.add(span)
+    await remove(store, span, _unsaid)
+
+
+def _unsaid() -> None:
+    """Say nothing of a step."""
