@@ -1,4 +1,4 @@
-"""What a round adds to a SQLite store, by table and in all, and what a year of rounds comes to."""
+"""What a round adds to a SQLite store, by table and in all, and to a Postgres one; what a year of rounds comes to."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -6,7 +6,7 @@ from typing import Final
 
 from harness import Case
 from samples.marked import marked
-from samples.sized import sizes
+from samples.sized import sizes, sizes_in_postgres
 
 _KB: Final = 1_000
 _GB: Final = 1_000_000_000
@@ -28,6 +28,15 @@ def cases() -> Iterator[Case]:
     yield _size("a round of 60 answers, 64 miners: all that is kept for good", "KB", kept_kb, floor_kb, what, "≤ 110")
     year = _YEAR * _KB / _GB
     yield _size("a year at a round per ten minutes", "GB", kept_kb * year, floor_kb * year, what, "≤ 6")
+    on_postgres = {name: size for name, size in sizes_in_postgres().tables.items() if name not in _PASSING}
+    largest = ", ".join(sorted(on_postgres, key=lambda name: -on_postgres[name])[:3])
+    yield _size(
+        f"a round of 60 answers, 64 miners, Postgres: all that is kept for good ({largest} most)",
+        "KB",
+        sum(on_postgres.values()) / _KB,
+        kept_kb,
+        "SQLite",
+    )
     table, sent = marked().table / _KB, marked().sent / _KB
     yield _size(
         "a round of six real bundles, four with a marker: bundles", "KB", table, sent, "all that were sent", "≤ 2"

@@ -13,8 +13,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 import zstandard
+from sqlalchemy import text
 from world import VALIDATOR, World, answer_to, on_virtual_time, tasks_of_all_types
 
+from samples.postgres import postgres
 from samples.unlogged import drop_log
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
@@ -23,9 +25,11 @@ from validator.protocol.sssa import Finding
 from validator.settings import WeightsSettings
 from validator.store import Store, open_store
 from validator.store.computed import VectorRecord
+from validator.store.connect import make_engine
 from validator.store.repositories.weights import PlannedWeights
 from validator.store.sizes import table_sizes
 from validator.store.standing import basis_of
+from validator.store.urls import parse_url
 from validator.tasks.memory import MemorySource
 from validator.weights.plan import mechanisms, plan_vector
 from validator.weights.told import WeightsLog
@@ -93,19 +97,31 @@ class Sizes(NamedTuple):
 
 @cache
 def sizes() -> Sizes:
-    """Play the rounds and measure."""
-    drop_log()
+    """Play the rounds into a SQLite store and measure."""
     with tempfile.TemporaryDirectory(prefix="sized") as folder:
-        return asyncio.run(_measured(f"sqlite:///{Path(folder) / 'store.sqlite'}"))
+        return sizes_in(f"sqlite:///{Path(folder) / 'store.sqlite'}")
+
+
+@cache
+def sizes_in_postgres() -> Sizes:
+    """Play the same rounds into a Postgres store vacuumed after each of them, and measure."""
+    with postgres() as url:
+        return sizes_in(url)
+
+
+def sizes_in(url: str) -> Sizes:
+    """Play the rounds into an empty database and measure."""
+    drop_log()
+    return asyncio.run(_measured(url))
 
 
 async def _measured(url: str) -> Sizes:
     async with open_store(url, create=True) as store:
         source = MemorySource(tasks_of_all_types(each=2))
         world = World(store, miners=MINERS, source=source, script=with_findings, folds=True)
-        await _play(world, BEFORE)
+        await _play(world, BEFORE, url)
         before = await _tables(store)
-        await _play(world, ROUNDS)
+        await _play(world, ROUNDS, url)
         after = await _tables(store)
         floor = len(zstandard.ZstdCompressor(compression_params=_floor()).compress(await _documents(store)))
     return Sizes({name: (after[name] - before[name]) / ROUNDS for name in after}, floor / (BEFORE + ROUNDS))
@@ -126,9 +142,10 @@ def with_findings(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
     return ScriptedReply(msgspec.json.encode(msgspec.structs.replace(answer, sssa=signed)), seconds=1 + own.random())
 
 
-async def _play(world: World, rounds: int) -> None:
+async def _play(world: World, rounds: int, url: str) -> None:
     for number in range(rounds):
         await on_virtual_time(world, world.service.one_round())
+        await _vacuumed(url)
         if number % EPOCH == 0:
             await _weights(world)
 
@@ -153,6 +170,16 @@ async def _weights(world: World) -> None:
 async def _tables(store: Store) -> Mapping[str, int]:
     async with store.read() as tx:
         return {one.name: one.bytes for one in await table_sizes(tx.connection)}
+
+
+async def _vacuumed(url: str) -> None:
+    """Let Postgres fill again what deleted rows have left, as it does by itself within minutes of a round."""
+    place = parse_url(url)
+    if place.path is None:
+        engine = make_engine(place, pooled=False)
+        async with engine.connect() as connection:
+            await (await connection.execution_options(isolation_level="AUTOCOMMIT")).execute(text("VACUUM"))
+        await engine.dispose()
 
 
 async def _documents(store: Store) -> bytes:
