@@ -17,6 +17,8 @@ _OF_ROUND: Final = (
     .where(_W.round_id == ROUND)
     .order_by(_W.sequence)
 )
+_NEWEST: Final = select(func.max(_W.round_id)).where(_W.round_id <= ROUND).scalar_subquery()
+_END_OF: Final = select(func.max(_W.sequence).label("end")).where(_W.round_id == _NEWEST)
 
 
 class Windows(Repository):
@@ -72,10 +74,12 @@ class Windows(Repository):
         return tuple(row.round_id for row in await self._all(statement))
 
     async def end_of(self, round_id: int) -> int:
-        """Return the sequence of the newest entry when the round had settled, -1 when there was none."""
-        w = window_entries.c
-        newest = await self._scalar(select(func.max(w.sequence)).where(w.round_id <= round_id))
-        return -1 if newest is None else int(newest)
+        """Return the sequence of the newest entry when the round had settled, -1 when there was none.
+
+        Rounds settle in their order, so it is the last one of the newest round until then that added any.
+        """
+        newest = await self._all_of(round_id, _END_OF)
+        return newest[0].end if newest and newest[0].end is not None else -1
 
     async def newest(
         self, hotkey: str, skill_type: str, limit: int, through: int | None = None
