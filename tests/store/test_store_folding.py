@@ -1,5 +1,6 @@
 """Rounds that are folded: whoever reads them sees no difference, and their rows are gone."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import Any
@@ -186,18 +187,30 @@ async def test_two_folded_rounds_may_name_one_document(used: Store, store_url: s
         assert [await tx.submissions.judgements(round_id) for round_id in (0, 1)] == before
 
 
-async def test_a_record_with_a_column_that_its_table_has_not_is_refused(used: Store, store_url: str) -> None:
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda rows: [{**row, "role) VALUES (1) --": 1} for row in rows], "columns that scores has not"),
+        (lambda rows: rows * 2, "UNIQUE constraint"),
+        (lambda rows: [{**row, "role": None} for row in rows], "NOT NULL constraint"),
+        (lambda rows: [{**row, "role": [1]} for row in rows], "not supported"),
+    ],
+)
+async def test_a_record_that_does_not_fit_its_tables_is_refused_each_time(
+    used: Store, store_url: str, change: Callable[[list[Any]], list[Any]], told: str
+) -> None:
     await fold_ended(used)
     async with used.begin() as tx:
         its = folded_rounds.c.round_id == 0
         blob = await tx.connection.scalar(select(folded_rounds.c.record).where(its))
         assert blob is not None
         rows = unfolded(expanded(blob)).rows()
-        changed = {name: [{**row, "role) VALUES (1) --": 1} for row in found] for name, found in rows.items()}
-        await tx.connection.execute(update(folded_rounds).where(its).values(record=compressed(folded(changed))))
+        rows["scores"] = change(rows["scores"])
+        await tx.connection.execute(update(folded_rounds).where(its).values(record=compressed(folded(rows))))
     async with open_store(store_url) as store, store.read() as tx:
-        with pytest.raises(DamagedError, match="columns that scores has not"):
-            await tx.scores.of_round(0)
+        for _ in range(2):
+            with pytest.raises(DamagedError, match=told):
+                await tx.groups.of_round(0)
 
 
 @pytest.mark.parametrize("zone", [UTC, timezone(timedelta(hours=2)), None])

@@ -7,9 +7,11 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Select, Table, TableClause, bindparam, column, delete, select
 from sqlalchemy import table as lightly
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.schema import CreateTable
 
+from validator.protocol.text import printable
 from validator.store.codec import Base, base_of, expanded, expanded_beside, uncompressed
 from validator.store.columns import Moment
 from validator.store.errors import DamagedError
@@ -57,9 +59,13 @@ class FoldedRounds:
         tables = await self._tables(round_id, unfolded(plain_record), store)
         connection = await self._opened()
         if len(self._held) >= _HELD or sum(self._held.values()) + len(plain_record) > _HELD_BYTES:
-            self._held.clear()
-            await connection.run_sync(_forget_all)
-        await connection.run_sync(_remember, tables)
+            await self._forget(connection)
+        try:
+            await connection.run_sync(_remember, tables)
+        except (DBAPIError, DamagedError) as error:
+            await self._forget(connection)  # some of its rows may be there
+            said = error.detail if isinstance(error, DamagedError) else str(error.orig)
+            raise DamagedError(f"the record of round {round_id} does not fit its tables: {printable(said)}") from None
         self._held[round_id] = len(plain_record)
         return connection
 
@@ -98,6 +104,10 @@ class FoldedRounds:
             for table in _TABLES:
                 await self._memory.connection.execute(CreateTable(table))
         return self._memory.connection
+
+    async def _forget(self, connection: AsyncConnection) -> None:
+        self._held.clear()
+        await connection.run_sync(_forget_all)
 
     async def _tables(self, round_id: int, record: Folded, store: AsyncConnection) -> dict[Table, Columns]:
         """Return what the tables had of a folded round."""
@@ -153,7 +163,7 @@ def _remember(connection: Connection, tables: Mapping[Table, Columns]) -> None:
     for table, columns in tables.items():
         moments = _moments(table)
         if not columns.keys() <= moments.keys():
-            raise DamagedError(f"the record of a folded round has columns that {table.name} has not")
+            raise DamagedError(f"columns that {table.name} has not")
         values = [_as_kept(found, name, moment=moments[name]) for name, found in columns.items()]
         # Two rounds may name one document.
         insert_plain(connection, table.name, [*columns], [*zip(*values, strict=True)], known=table in NAMED)
