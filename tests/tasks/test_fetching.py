@@ -134,6 +134,22 @@ def registry(tarball: bytes, integrity: str) -> Iterator[str]:
         server.server_close()
 
 
+def test_of_a_package_one_folder_is_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zipfile.ZipFile(tmp_path / WHEEL, "w") as archive:
+        archive.writestr("served/skills/one/SKILL.md", "One.\n")
+        archive.writestr("served/skills/one/more/part.md", "Part.\n")
+        archive.writestr("served/skills/one.md", "Another.\n")
+    fake(tmp_path, monkeypatch, "pip", f"cp {tmp_path / WHEEL} got/")
+    packed = pack_task("pypi:served==2.0#subdirectory=served/skills/one")
+    assert sorted(read_bundle(packed.task.bundle)) == ["SKILL.md", "manifest.json", "more/part.md"]
+    assert packed.task.task.skill_type == "declarative"
+    assert packed.pin.version == "2.0"
+    assert packed.pin.artifact is not None
+    assert packed.pin.artifact.sha256 == hashlib.sha256((tmp_path / WHEEL).read_bytes()).hexdigest()
+    with pytest.raises(TaskError, match="no folder `served/skills/on` in served"):
+        pack_task("pypi:served#subdirectory=served/skills/on")
+
+
 @needs_npm
 def test_a_name_on_the_registry_is_its_tarball(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tarball = made_npm(dict.fromkeys(("prepack", "prepare", "postpack", "install"), f"touch {tmp_path}/ran"))

@@ -27,7 +27,7 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
         typer.Argument(
             metavar="SOURCE",
             help="A folder, zip, wheel, tar, sdist or npm package, the name of an installed distribution, or one "
-            "elsewhere: pypi:NAME==VERSION, npm:NAME@VERSION, git+URL@REVISION#subdirectory=FOLDER.",
+            "elsewhere: pypi:NAME==VERSION, npm:NAME@VERSION, git+URL@REVISION; then #subdirectory=FOLDER if wished.",
             show_default=False,
         ),
     ] = None,

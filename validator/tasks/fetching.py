@@ -12,7 +12,7 @@ from typing import Final
 from validator.protocol.text import printable
 from validator.tasks.collecting import Collection, collected
 from validator.tasks.described import PACKAGE, about
-from validator.tasks.references import NpmReference, PypiReference, Reference
+from validator.tasks.references import NpmReference, PypiReference, Reference, folder_name
 from validator.tasks.repositories import fetched_commit
 from validator.tasks.source import TaskError
 from validator.tasks.tools import Tool, run_tool
@@ -74,7 +74,8 @@ def fetched(reference: Reference) -> Iterator[tuple[Collection, Pin]]:
             return
         with collected(path) as collection:
             npm = isinstance(reference, NpmReference)
-            yield collection, Pin(_version(reference, path, collection), artifact=artifact_of(path, npm=npm))
+            pin = Pin(_version(reference, path, collection), artifact=artifact_of(path, npm=npm))
+            yield _within(collection, reference), pin
 
 
 def artifact_of(path: Path, *, npm: bool = False) -> Artifact:
@@ -119,6 +120,18 @@ def _only(folder: Path, tool: str) -> Path:
     if len(found) != 1:
         raise TaskError(f"`{tool}` left {len(found)} files where one was wanted")
     return found[0]
+
+
+def _within(collection: Collection, reference: PypiReference | NpmReference) -> Collection:
+    """Return what lies in the folder that the reference names: all of it where it names none."""
+    if reference.subdirectory is None:
+        return collection
+    prefix = f"{reference.subdirectory}/"
+    found = [each for each in collection.files if each.name.startswith(prefix)]
+    if not found:
+        raise TaskError(f"no folder `{printable(reference.subdirectory)}` in {printable(reference.name)}")
+    inside = [each._replace(name=each.name.removeprefix(prefix)) for each in found]
+    return Collection(folder_name(reference), inside, collection.notes)
 
 
 def _version(reference: Reference, path: Path, collection: Collection) -> str | None:

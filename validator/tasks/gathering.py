@@ -16,7 +16,8 @@ def gathered(what: str | Path) -> Iterator[tuple[Collection, Pin]]:
 
     Args:
         what: a path or the name of an installed distribution (see `collected`), or a name of something elsewhere:
-            `pypi:NAME==VERSION`, `npm:NAME@VERSION`, `git+URL@REVISION#subdirectory=FOLDER` (see `parse_reference`).
+            `pypi:NAME==VERSION`, `npm:NAME@VERSION`, `git+URL@REVISION`, each with `#subdirectory=FOLDER` for a folder
+            of it (see `parse_reference`).
 
     Raises:
         TaskError: there is no such thing, or nothing that could be packed; a tool's own words in one line.

@@ -6,38 +6,43 @@ from typing import NamedTuple
 from validator.protocol.text import printable
 from validator.tasks.source import TaskError
 
-_PYPI = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?)(?:==([0-9][0-9A-Za-z.!+_-]{0,63}))?", re.ASCII)
+_FOLDER = r"(?:#subdirectory=(?P<subdirectory>[A-Za-z0-9._ @/+-]{1,512}))?"
+_PYPI = re.compile(
+    r"([A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?)(?:==([0-9][0-9A-Za-z.!+_-]{0,63}))?" + _FOLDER, re.ASCII
+)
 _NPM = re.compile(
-    r"((?:@[a-z0-9][a-z0-9._~-]{0,100}/)?[A-Za-z0-9][A-Za-z0-9._~-]{0,200})(?:@([0-9A-Za-z][0-9A-Za-z.+-]{0,127}))?",
+    r"((?:@[a-z0-9][a-z0-9._~-]{0,100}/)?[A-Za-z0-9][A-Za-z0-9._~-]{0,200})(?:@([0-9A-Za-z][0-9A-Za-z.+-]{0,127}))?"
+    + _FOLDER,
     re.ASCII,
 )
 # Letters that neither git nor a shell below it takes for anything but a part of a name.
 _GIT = re.compile(
     r"(https://(?P<host>[A-Za-z0-9][A-Za-z0-9.-]{0,252})(?::[0-9]{1,5})?|ssh://(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}@)?"
     r"[A-Za-z0-9][A-Za-z0-9.-]{0,252}(?::[0-9]{1,5})?|file://)(?P<path>/[A-Za-z0-9._~/%+,=-]{1,1024})"
-    r"(?:@(?P<rev>[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}))?"
-    r"(?:#subdirectory=(?P<subdirectory>[A-Za-z0-9._ @/+-]{1,512}))?",
+    r"(?:@(?P<rev>[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}))?" + _FOLDER,
     re.ASCII,
 )
 _FORMS = {
-    "pypi:": "pypi:NAME or pypi:NAME==VERSION",
-    "npm:": "npm:NAME, npm:@SCOPE/NAME or either with @VERSION",
+    "pypi:": "pypi:NAME or pypi:NAME==VERSION, then #subdirectory=FOLDER if wished",
+    "npm:": "npm:NAME, npm:@SCOPE/NAME or either with @VERSION, then #subdirectory=FOLDER if wished",
     "git+": "git+https://HOST/PATH, git+ssh://… or git+file:///PATH, then @REVISION and #subdirectory=FOLDER if wished",
 }
 
 
 class PypiReference(NamedTuple):
-    """A distribution on the package index; without a version the newest."""
+    """A distribution on the package index, or a folder of its wheel; without a version the newest."""
 
     name: str
     version: str | None = None
+    subdirectory: str | None = None
 
 
 class NpmReference(NamedTuple):
-    """A package on the npm registry; `version` may be a tag, without one it is what the tag `latest` names."""
+    """A package on the npm registry, or a folder of it; `version` may be a tag, without one the tag is `latest`."""
 
     name: str
     version: str | None = None
+    subdirectory: str | None = None
 
 
 class GitReference(NamedTuple):
@@ -69,8 +74,10 @@ def parse_reference(text: str) -> Reference | None:
 
 def folder_name(reference: Reference) -> str:
     """Return what a folder for it would be called: no separators, no leading dot or hyphen."""
-    if isinstance(reference, GitReference):
-        last = (reference.subdirectory or reference.url).rstrip("/").rpartition("/")[2].removesuffix(".git")
+    if reference.subdirectory:
+        last = reference.subdirectory.rpartition("/")[2].removesuffix(".git")
+    elif isinstance(reference, GitReference):
+        last = reference.url.rstrip("/").rpartition("/")[2].removesuffix(".git")
     else:
         last = reference.name.removeprefix("@").replace("/", "-")
     return re.sub(r"[^A-Za-z0-9._-]", "-", last).lstrip(".-") or "task"
@@ -85,33 +92,42 @@ def pinned(reference: Reference, version: str | None, commit: str | None) -> Ref
 
 def written(reference: Reference) -> str:
     """Return the text that `parse_reference` makes this reference of, where there is one."""
+    folder = "" if reference.subdirectory is None else f"#subdirectory={reference.subdirectory}"
     if isinstance(reference, GitReference):
         revision = "" if reference.revision is None else f"@{reference.revision}"
-        folder = "" if reference.subdirectory is None else f"#subdirectory={reference.subdirectory}"
         return f"git+{reference.url}{revision}{folder}"
     kind, sign = ("pypi", "==") if isinstance(reference, PypiReference) else ("npm", "@")
-    return f"{kind}:{reference.name}" + ("" if reference.version is None else f"{sign}{reference.version}")
+    return f"{kind}:{reference.name}" + ("" if reference.version is None else f"{sign}{reference.version}") + folder
 
 
 def _pypi(text: str) -> Reference | None:
     match = _PYPI.fullmatch(text)
-    return None if match is None else PypiReference(match[1], match[2])
+    if match is None or _leads_out(match["subdirectory"]):
+        return None
+    return PypiReference(match[1], match[2], _folder(match["subdirectory"]))
 
 
 def _npm(text: str) -> Reference | None:
     match = _NPM.fullmatch(text)
-    return None if match is None else NpmReference(match[1], match[2])
+    if match is None or _leads_out(match["subdirectory"]):
+        return None
+    return NpmReference(match[1], match[2], _folder(match["subdirectory"]))
 
 
 def _git(text: str) -> Reference | None:
     match = _GIT.fullmatch(text)
-    if match is None:
+    if match is None or ".." in (match["rev"] or "") or _leads_out(match["subdirectory"]):
         return None
-    revision, folder = match["rev"], match["subdirectory"]
-    parts = folder.strip("/").split("/") if folder else []
-    if ".." in (revision or "") or any(part in {"", ".", ".."} for part in parts):
-        return None
-    return GitReference(match[1] + match["path"], revision, "/".join(parts) or None)
+    return GitReference(match[1] + match["path"], match["rev"], _folder(match["subdirectory"]))
+
+
+def _folder(subdirectory: str | None) -> str | None:
+    return (subdirectory or "").strip("/") or None
+
+
+def _leads_out(subdirectory: str | None) -> bool:
+    parts = subdirectory.strip("/").split("/") if subdirectory else []
+    return any(part in {"", ".", ".."} for part in parts)
 
 
 _PARSERS = {"pypi:": _pypi, "npm:": _npm, "git+": _git}
