@@ -190,10 +190,10 @@ async def test_two_folded_rounds_may_name_one_document(used: Store, store_url: s
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda rows: [{**row, "role) VALUES (1) --": 1} for row in rows], "columns that scores has not"),
+        (lambda rows: [{**row, "role) VALUES (1) --": 1} for row in rows], "columns that groups has not"),
         (lambda rows: rows * 2, "UNIQUE constraint"),
-        (lambda rows: [{**row, "role": None} for row in rows], "NOT NULL constraint"),
-        (lambda rows: [{**row, "role": [1]} for row in rows], "not supported"),
+        (lambda rows: [{**row, "primaries": None} for row in rows], "NOT NULL constraint"),
+        (lambda rows: [{**row, "primaries": [1]} for row in rows], "not supported"),
     ],
 )
 async def test_a_record_that_does_not_fit_its_tables_is_refused_each_time(
@@ -205,12 +205,12 @@ async def test_a_record_that_does_not_fit_its_tables_is_refused_each_time(
         blob = await tx.connection.scalar(select(folded_rounds.c.record).where(its))
         assert blob is not None
         rows = unfolded(expanded(blob)).rows()
-        rows["scores"] = change(rows["scores"])
+        rows["groups"] = change(rows["groups"])  # the scores come before them
         await tx.connection.execute(update(folded_rounds).where(its).values(record=compressed(folded(rows))))
     async with open_store(store_url) as store, store.read() as tx:
         for _ in range(2):
             with pytest.raises(DamagedError, match=told):
-                await tx.groups.of_round(0)
+                await tx.scores.of_round(0)
 
 
 @pytest.mark.parametrize("zone", [UTC, timezone(timedelta(hours=2)), None])
