@@ -1,31 +1,42 @@
 """Prompts, documents and JSON lines: what they tell the model, openly and out of sight."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from localnet.analysis.abroad import find_orders_abroad
 from localnet.analysis.bounds import Budget
+from localnet.analysis.concealed import said_out_of_sight
 from localnet.analysis.hidden_text import hidden_comments, invisible_characters, invisible_styles
-from localnet.analysis.injection import Phrase, find_phrases, plain
 from localnet.analysis.links import hosts_in, suspicious_links
-from localnet.analysis.orders import find_orders
 from localnet.analysis.result import BEYOND, Report, Use, found
 from localnet.analysis.secret_scan import secrets_in
-from localnet.analysis.sentences import paragraphs
 from localnet.analysis.source import SourceFile
+from localnet.analysis.spoken import HIDDEN, OPEN, TO_A_MODEL, orders_in
 from validator.protocol import vocabulary as cap
 from validator.protocol.sssa import Finding
 from validator.protocol.strict_json import JsonError, decode_plain
 
 SUFFIXES: Final = frozenset({"md", "markdown", "txt", "rst", "jsonl", "html", "htm", "prompt"})
 _NAMES: Final = frozenset({"METADATA", "PKG-INFO", "README", "SKILL", "PROMPT"})
+_RULE_FILES: Final = frozenset(
+    {
+        *("agents.md", "claude.md", "gemini.md", "copilot-instructions.md", "conventions.md", "warp.md", "rules.md"),
+        *(".cursorrules", ".windsurfrules", ".clinerules", ".roorules", ".goosehints", ".aider.conf.yml", ".rules"),
+    }
+)
+_NEEDLESS: Final = re.compile(r"\\u00[2-7][0-9a-fA-F]")  # an escape of what needs none
 _MAX_JSON_LINE: Final = 64 * 1024
 _MAX_STRINGS: Final = 2_000  # of one JSON line
 
 
 def is_document(source: SourceFile) -> bool:
     """Whether a model may be given the file to read."""
-    return source.suffix in SUFFIXES or source.name in _NAMES
+    return source.suffix in SUFFIXES or source.name in _NAMES or _for_models(source)
+
+
+def _for_models(source: SourceFile) -> bool:
+    """Whether the file is read by a coding agent as its rules."""
+    return source.name.lower() in _RULE_FILES or source.suffix == "mdc"
 
 
 def read_documents(sources: Iterable[SourceFile], budget: Budget, *, content: bool) -> Report:
@@ -58,7 +69,8 @@ def _findings_in(source: SourceFile) -> Iterator[Finding]:
     yield from invisible_characters(source, code=False)
     if source.suffix not in ("html", "htm"):
         yield from invisible_styles(source)
-    orders = list(_orders(source.lines))
+    yield from said_out_of_sight(source)
+    orders = list(orders_in(source.lines, TO_A_MODEL if _for_models(source) else OPEN))
     told = {source.place(line + 1) for order in orders for line in range(order.first, order.last + 1)}
     yield from (link for link in suspicious_links(source) if link.evidence_ref not in told)
     yield from secrets_in(source)
@@ -67,19 +79,6 @@ def _findings_in(source: SourceFile) -> Iterator[Finding]:
         yield found("prompt_injection", phrase.severity, place, f"The text {phrase.family}.", source.path)
     if source.suffix == "jsonl":
         yield from _escaped_phrases(source)
-
-
-def _orders(lines: list[str]) -> Iterator[Phrase]:
-    """Yield what speaks to a model: stock phrases, and sentences without one that no stock phrase stands in."""
-    told: set[int] = set()
-    for phrase in find_phrases(lines):
-        told.update(range(phrase.first, phrase.last + 1))
-        yield phrase
-    said = list(paragraphs([plain(line) for line in lines]))
-    for phrase in (*find_orders(said), *find_orders_abroad(said)):
-        if told.isdisjoint(range(phrase.first, phrase.last + 1)):
-            told.update(range(phrase.first, phrase.last + 1))
-            yield phrase
 
 
 def _escaped_phrases(source: SourceFile) -> Iterator[Finding]:
@@ -92,7 +91,7 @@ def _escaped_phrases(source: SourceFile) -> Iterator[Finding]:
         except JsonError:
             continue
         strings = [part for text in _strings(record) for part in text.split("\n")]
-        for phrase in find_phrases(strings):
+        for phrase in orders_in(strings, HIDDEN if _NEEDLESS.search(line) else OPEN):
             text = f"A value {phrase.family}."
             yield found("prompt_injection", phrase.severity, source.place(number), text, source.path)
 

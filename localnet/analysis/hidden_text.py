@@ -7,6 +7,7 @@ from typing import Final
 from localnet.analysis.injection import find_phrases
 from localnet.analysis.result import found
 from localnet.analysis.source import SourceFile
+from localnet.analysis.spoken import HIDDEN, orders_in
 from validator.protocol.sssa import Finding
 
 _MAX_COMMENTS: Final = 500
@@ -33,7 +34,7 @@ def hidden_comments(source: SourceFile) -> Iterator[Finding]:
     for offset, comment in _comments(source.text):
         start = source.line_at(offset)
         lines = comment.split("\n")
-        phrases = list(find_phrases(lines))
+        phrases = list(orders_in(lines, HIDDEN))
         for phrase in phrases:
             place = source.place(start + phrase.first, start + phrase.last)
             text = f"An HTML comment that readers do not see {phrase.family}."

@@ -174,6 +174,12 @@ _RULES: Final = (
     _rule("keeps something from the reader", "medium", "still model"),
     _rule("keeps something from the reader", "medium", "still trigger"),
 )
+_SPEAKER: Final = re.compile(r"\W{0,4}(?:system|assistant|user|human|developer|instruction)s?\W{0,4}:")
+# Where a reader does not see the text, one of these is enough.
+_HIDDEN_RULES: Final = tuple(
+    _rule("is out of sight and orders a model", "critical", signs)
+    for signs in ("private sending", "private place", "act place", "act private", "unasked", "still", "shell", "swayed")
+)
 _SHORTEST: Final = 12
 _WORTH_READING: Final = re.compile(
     r"https?://|@|tell|mention|inform|notif|notice|reveal|disclos|confiden|secret|discretion|left out|out of"
@@ -185,13 +191,21 @@ _WORTH_READING: Final = re.compile(
 )
 
 
-def find_orders(paragraphs: Iterable[Sequence[Sentence]]) -> Iterator[Phrase]:
-    """Yield the orders to a model, each sentence's worst."""
+def find_orders(paragraphs: Iterable[Sequence[Sentence]], given: frozenset[str]) -> Iterator[Phrase]:
+    """Yield the orders to a model, each sentence's worst.
+
+    Args:
+        paragraphs: the text.
+        given: signs of every sentence: `model` where the text is written for one, `hidden` where no reader sees it.
+    """
+    rules = (*_RULES, *_HIDDEN_RULES) if "hidden" in given else _RULES
     for paragraph in paragraphs:
-        signs = [_signs_of(sentence) for sentence in paragraph]
+        # Where somebody in a dialogue speaks, the rest of the paragraph is said by or to a model.
+        spoken = given | {"model"} if any(_SPEAKER.match(sentence.text) for sentence in paragraph) else given
+        signs = [_signs_of(sentence, spoken) for sentence in paragraph]
         for index, sentence in enumerate(paragraph):
             around = frozenset().union(*signs[max(0, index - 1) : index + 2])
-            rule = next((rule for rule in _RULES if rule.here <= signs[index] and _meets(rule.near, around)), None)
+            rule = next((rule for rule in rules if rule.here <= signs[index] and _meets(rule.near, around)), None)
             if rule is not None:
                 yield Phrase(rule.family, rule.severity, sentence.first, sentence.last)
 
@@ -200,7 +214,8 @@ def _meets(near: frozenset[str], around: frozenset[str]) -> bool:
     return not near or not near.isdisjoint(around)
 
 
-def _signs_of(sentence: Sentence) -> frozenset[str]:
-    if len(sentence.text) < _SHORTEST or _WORTH_READING.search(sentence.text) is None:
+def _signs_of(sentence: Sentence, given: frozenset[str]) -> frozenset[str]:
+    text = sentence.text
+    if len(text) < _SHORTEST or (not given and _WORTH_READING.search(text) is None):
         return frozenset()
-    return frozenset(sign.name for sign in _SIGNS if sign.pattern.search(sentence.text))
+    return given | {sign.name for sign in _SIGNS if sign.pattern.search(text)}
