@@ -10,6 +10,7 @@ from localnet.analysis.bounds import Budget
 from localnet.analysis.canary import find_canary
 from localnet.analysis.composition import Conclusion, children_of, read_children
 from localnet.analysis.documents import is_document, read_documents
+from localnet.analysis.grants import read_grants
 from localnet.analysis.manifest import manifest_findings, read_manifest
 from localnet.analysis.mcp_manifest import MANIFEST, read_server
 from localnet.analysis.npm.read import read_packages
@@ -18,6 +19,7 @@ from localnet.analysis.python_code import read_python
 from localnet.analysis.requirements import declares_dependencies, read_dependencies
 from localnet.analysis.result import UNREAD_RISK, Analysis, Report, found, merged
 from localnet.analysis.script.read import read_scripts
+from localnet.analysis.script.syntax import language_of
 from localnet.analysis.secret_scan import read_settings
 from localnet.analysis.shell_code import is_shell, read_shell
 from localnet.analysis.source import SourceFile, addressable
@@ -96,13 +98,15 @@ def _read(sources: dict[str, SourceFile], skill_type: SkillType, budget: Budget)
     files = list(sources.values())
     python = [source for source in files if source.suffix in ("py", "pyw")]
     scripts = read_scripts(files, budget)
+    others = [s for s in files if not (s in python or is_shell(s) or is_document(s) or language_of(s))]
     reports = [
         read_server(sources, scripts.offered, budget) if skill_type is SkillType.MCP_SERVER else Report(),
         read_python(python, budget),
         scripts.report,
         read_shell([source for source in files if is_shell(source)], budget),
         read_documents(filter(is_document, files), budget, content=not is_runtime(skill_type)),
-        read_settings(files, budget),
+        read_settings(others, budget),
+        read_grants([*others, *filter(is_document, files)]),
         read_dependencies(filter(declares_dependencies, files)),
         read_packages(files, budget),
         name_unread(files),

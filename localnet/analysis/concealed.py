@@ -25,14 +25,15 @@ _CONCEALED: Final = (
     (
         "an element that is not shown",
         re.compile(
-            r"<\w{1,12}\s[^<>\n]{0,200}(?:display\s?:\s?none|visibility\s?:\s?hidden|font-size\s?:\s?0|opacity\s?:\s?0(?![.\d])"
+            r"<\w{1,12}\s[^<>\n]{0,200}(?:display\s?:\s?none|visibility\s?:\s?hidden|font-size\s?:\s?0"
+            r"|opacity\s?:\s?0(?![.\d])"
             r"|color\s?:\s?(?:white|#fff|transparent)|\bhidden\b)[^<>\n]{0,200}>([^<>\n]{12,2000})"
         ),
     ),
     ("text that is written backwards", re.compile("[\u202e\u202b\u2067]([^\u202c\u2069\n]{12,2000})")),
 )
 _BASE64: Final = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{40,4000}={0,2}(?![\w+/=-])")
-_HEX: Final = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}[ :]?){30,2000}(?![0-9a-fA-F])")
+_HEX: Final = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}[ :]?){30,2000}+")
 _ROTATED: Final = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
 )

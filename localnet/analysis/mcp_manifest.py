@@ -33,6 +33,8 @@ def read_server(sources: dict[str, SourceFile], scripts: Sequence[Offer], budget
     of_manifest = [Offer(manifest, tool) for tool in declared or ()] if manifest else []
     names = frozenset(offer.tool.name for offer in (*of_manifest, *of_python, *scripts))
     findings += [f for offer in (*of_manifest, *of_python) if (f := poisoned(offer, names)) is not None]
+    if manifest is not None:
+        findings += _twice(manifest, declared or (), {finding.target_pattern for finding in findings})
     if manifest is not None and declared is not None and offered:
         findings += _disagreement(manifest, declared, offered)
     return Report(findings=tuple(findings))
@@ -65,6 +67,16 @@ def _schema_texts(schema: Any) -> list[str]:
             texts += [text for text in item if isinstance(text, str)]
             queue += [part for part in item if not isinstance(part, str)]
     return texts[:_MAX_SCHEMA_TEXTS]
+
+
+def _twice(manifest: SourceFile, declared: tuple[Tool, ...], told: set[str]) -> Iterator[Finding]:
+    """Yield the tools whose name another has already: which of them a model gets, nobody can say."""
+    names: set[str] = set()
+    for tool in declared:
+        if tool.name in names and tool.name not in told:
+            text = "The manifest declares another tool of this name."
+            yield found("tool_poisoning", "high", manifest.place(tool.line), text, tool.name)
+        names.add(tool.name)
 
 
 def _disagreement(manifest: SourceFile, declared: tuple[Tool, ...], offered: Sequence[Offer]) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """Secrets that are written into files."""
 
+import base64
 import math
 import re
 from collections import Counter
@@ -51,20 +52,36 @@ _KEY_LINES: Final = 6  # behind a header: an encrypted key begins with two lines
 _HINTS: Final = re.compile(
     r"AKIA|ASIA|gh[pousr]_|github_pat|gl\w{2,4}-|npm_|pypi-|SG\.|sk-|hf_|_v1_|dapi|shp|SK[0-9a-f]|:AA|hooks\.slack"
     r"|webhooks/|xox"
-    r"|AIza|k_live_|PRIVATE KEY|eyJ|(?i:api.?key|secret|token|passw|credential|auth)"
+    r"|AIza|k_live_|PRIVATE KEY|eyJ|://[^/@]{0,80}@|(?i:api.?key|secret|token|passw|credential|auth|basic |bearer "
+    r"|access|login|key\b|\"default\"|\"value\"|\"const\"|\"example\")"
 )
 _NAME: Final = r"(?i)(?:api[_-]?key|secret|token|passwd|password|credential|auth)[A-Za-z0-9_]{0,24}"
 _VALUE: Final = r"([A-Za-z0-9+/=_.$!@#%^&*-]{16,200})"
 _ASSIGNED: Final = re.compile(rf"{_NAME}[\"']?\s{{0,3}}(?::[=-]|[:=])\s{{0,3}}[\"']?{_VALUE}[\"']?")
+_SAID: Final = re.compile(
+    rf"(?i)(?:api[_-]?key|secret|token|passw(?:or)?d|passphrase|credential|access|login"
+    rf"|\bkey\b)[^\n]{{0,40}}?[:=]\s{{1,3}}[`\"']?{_VALUE}(?=[\s`\"'.,;)]|$)"
+)
+_IN_JSON: Final = re.compile(rf"\"(?:default|value|example|const)\"\s{{0,3}}:\s{{0,3}}\"{_VALUE}\"")
 # What stands in where nobody sets it: the default of a lookup, of an option, of an operator.
 _STANDING_IN: Final = re.compile(rf"{_NAME}[^A-Za-z0-9_].{{0,60}}?[\"'`]{_VALUE}[\"'`]")
+# Who reads the address has the password; documents name it in many forms.
+_ADDRESS: Final = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://([^\s:/@\"'<>]{0,64}):([^\s/@\"'<>]{3,200})@[\w.\[-]")
+_BASIC: Final = re.compile(r"(?i)\bbasic\s{1,3}([A-Za-z0-9+/]{8,400}={0,2})")
+_BEARER: Final = re.compile(r"(?i)\b(?:bearer|x-api-key:|token)\s{1,3}[\"']?([A-Za-z0-9_.~+/-]{20,400}={0,2})")
+_NO_PASSWORD: Final = re.compile(
+    r"(?i)^(?:pass(?:word|wd|phrase)?|pwd|secret|token|user(?:name)?|x{3,}|\*{3,}|\.{3,}|changeme|change-me|example"
+    r"|your.*|my.*"
+    r"|foo|bar|test|guest|none|null|abc|123|1234|p@ss\w*|encoded-.*|\W*)$|[<>{}$%\[\]()]|\.\.\."
+)
+_FORMS: Final = (_ASSIGNED, _STANDING_IN, _SAID, _IN_JSON)
 _PLACEHOLDER: Final = re.compile(
     r"(?i)example|changeme|change_me|placeholder|your[_-]|xxxx|dummy|todo|\.\.\.|test|sample|<|\$|%\(|self\.|os\."
     r"|\bget|env\b|environ"
 )
 _WORDS: Final = re.compile(r"[A-Za-z]{2,}(?:[-_./][A-Za-z0-9]{1,16}){1,12}")  # an identifier, a path, a slug
 _HEX: Final = re.compile(r"[0-9a-f]{32,128}|[0-9A-F]{32,128}")
-_SETTINGS: Final = frozenset({"json", "toml", "cfg", "ini", "yaml", "yml", "env", "conf", "properties", "pem", "key"})
+_BINARY: Final = 1_024  # bytes in which a NUL tells that a file is no text
 _LINE: Final = 2_000  # characters of a line that are searched
 _MIN_ENTROPY: Final = 3.6  # bits per character: above identifiers and words, below random text
 _MIN_DIGITS: Final = 3
@@ -73,8 +90,8 @@ _MIN_HEX_ENTROPY: Final = 3.0
 
 
 def read_settings(sources: Iterable[SourceFile], budget: Budget) -> Report:
-    """Return the secrets in settings files, which no other sub-analyser reads."""
-    files = [source for source in sources if source.suffix in _SETTINGS]
+    """Return the secrets in texts that no other sub-analyser reads: settings, keys, requests, files without suffix."""
+    files = [source for source in sources if b"\0" not in source.content[:_BINARY]]
     return Report(
         findings=tuple(f for source in files if budget.take_text(len(source.text)) for f in secrets_in(source))
     )
@@ -92,9 +109,29 @@ def secrets_in(source: SourceFile) -> Iterator[Finding]:
         if kind is not None:
             what = f"The line holds {kind}."
             yield found("secrets_exposure", "high", source.place(number), what, source.path)
-        elif any(_looks_random(match[1]) for form in (_ASSIGNED, _STANDING_IN) for match in form.finditer(text)):
+        elif _holds_password(text):
+            what = "A password stands in an address or in a header."
+            yield found("secrets_exposure", "high", source.place(number), what, source.path)
+        elif any(_looks_random(match[1]) for form in _FORMS for match in form.finditer(text)):
             what = "A random-looking value is assigned to a name that says secret."
             yield found("secrets_exposure", "medium", source.place(number), what, source.path)
+
+
+def _holds_password(text: str) -> bool:
+    if any(not _NO_PASSWORD.search(match[2]) and match[1] != match[2] for match in _ADDRESS.finditer(text)):
+        return True
+    for match in _BASIC.finditer(text):
+        user, colon, password = _decoded(match[1]).partition(":")
+        if colon and user.isprintable() and password and not _NO_PASSWORD.search(password):
+            return True
+    return any(_looks_random(match[1]) for match in _BEARER.finditer(text))
+
+
+def _decoded(text: str) -> str:
+    try:
+        return base64.b64decode(text + "=" * (-len(text) % 4)).decode()
+    except ValueError:
+        return ""
 
 
 def _holds_key(source: SourceFile, number: int, column: int) -> bool:
