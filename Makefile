@@ -6,7 +6,7 @@ UV := $(BIN)/uv
 ROUNDS ?= 18
 PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers hostile soak kill-test rerun-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents upgrade-rehearsal test-chain lint format reference wheel pictures lock clean
+.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers hostile soak kill-test rerun-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents real-skills upgrade-rehearsal test-chain lint format reference wheel pictures lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -81,6 +81,9 @@ bench-dendrite: setup  ## Calls beside those of bittensor 10's dendrite, which c
 bench-growth: setup  ## How time, memory and size grow with MINERS=64,…, FINDINGS=5,… and DAYS=1,7,30: tables, and docs/pictures/growth-*.svg
 	PYTHONPATH=benchmarks:tests/core:tests/kinds $(BIN)/python -m growth
 
+real-skills: setup  ## Real packages with planted faults, over the network: what analysers find of them, into docs/reference-miner.md; QUICK=1 tries it
+	PYTHONPATH=benchmarks $(BIN)/python -m real_skills $(if $(QUICK),--only vulture --only gsd-agents --count 2 --rounds 3 --no-page)
+
 bench-log: setup  ## What the log costs as it grows to LOG_ROUNDS=1600: memory and time of audit verify, bytes of weights and digests
 	LOG_ROUNDS=$(or $(LOG_ROUNDS),1600) $(BIN)/python benchmarks/audit_growth.py
 
@@ -124,4 +127,4 @@ lock: setup  ## Lock requirements/*.in again, with hashes and without an index h
 	    requirements/$$name.in -o requirements/$$name.txt; done
 
 clean:  ## Remove what setup and demo made
-	rm -rf $(VENV) .venv-dendrite demo.sqlite* demo-2.sqlite* bench.json soak.json .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-dendrite build demo.sqlite* demo-2.sqlite* bench.json soak.json .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

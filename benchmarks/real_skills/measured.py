@@ -29,6 +29,9 @@ _LANGUAGES: Final = {
     ".bash": "shell",
     ".json": "JSON",
     ".jsonl": "JSON",
+    ".toml": "TOML",
+    ".yaml": "YAML",
+    ".yml": "YAML",
     ".md": "text",
     ".txt": "text",
     ".rst": "text",
@@ -56,12 +59,15 @@ class Measured:
     """What was seen of any number of bundles.
 
     Attributes:
-        named: findings that name a planted fault, by category.
+        named: category and language of the findings that name a planted fault.
+        follow: findings that a child of a composition is judged, in which a fault was planted: true, and no fault of
+            their own. They count neither way.
     """
 
     seen: list[Seen] = field(default_factory=list)
     beside: list[Beside] = field(default_factory=list)
     named: list[tuple[str, str]] = field(default_factory=list)
+    follow: list[Finding] = field(default_factory=list)
 
     def take(self, files: Files, base: Files, kind: SkillType, faults: Sequence[KnownFinding], by: Analyser) -> None:
         """Let an analyser look at a bundle with these faults, and at the one that they were planted in."""
@@ -71,7 +77,9 @@ class Measured:
             self.seen.append(Seen(fault, language(fault.evidence_ref, files), index is not None))
         beside = set(found.unplanted)
         for index, finding in enumerate(reported):
-            if index in beside:
+            if index in beside and _follows(finding, faults):
+                self.follow.append(finding)
+            elif index in beside:
                 known = _mark(finding, files) in before
                 self.beside.append(Beside(finding, language(finding.evidence_ref, files), known))
             else:
@@ -90,19 +98,14 @@ class Row(NamedTuple):
 
     @property
     def recall(self) -> float | None:
-        """Of the planted faults."""
+        """How many of the planted faults were found."""
         return self.found / self.planted if self.planted else None
 
     @property
     def precision(self) -> float | None:
-        """Of all findings but those that the bundle has without the faults as well."""
+        """How many of the findings name a fault; those that the bundle has without faults as well are left out."""
         reported = self.named + self.false - self.before
         return self.named / reported if reported else None
-
-    @property
-    def strict(self) -> float | None:
-        """Of all findings, whether or not the bundle had them before."""
-        return self.named / (self.named + self.false) if self.named + self.false else None
 
 
 def rows(measured: Measured, by: str) -> list[Row]:
@@ -141,6 +144,11 @@ def language(evidence: str, files: Files) -> str:
 
 def _name(category: str, lang: str, by: str) -> str:
     return category if by == "category" else lang
+
+
+def _follows(finding: Finding, faults: Iterable[KnownFinding]) -> bool:
+    child = finding.target_pattern
+    return finding.category == "transitive_risk" and any(one.evidence_ref.startswith(f"{child}/") for one in faults)
 
 
 def _marks(findings: Iterable[Finding], files: Files) -> set[tuple[str, str, bytes]]:

@@ -1,0 +1,145 @@
+"""The packages as bases: packed by the manifest, compositions made of their definitions, one more by a git url."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from real_skills.compositions import composed
+from validator.protocol.archives import pack
+from validator.protocol.bundles import read_bundle
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.skill_types import SkillType
+from validator.protocol.task import Task
+from validator.tasks.bases import Base, base_of
+from validator.tasks.checks import sourced_task
+from validator.tasks.folder import read_task
+from validator.tasks.packages import Package, read_packages
+from validator.tasks.packing import write_task
+from validator.tasks.source import TaskError
+
+MANIFEST: Final = Path(__file__).with_name("packages.json")
+VALIDATOR: Final = Path(sys.executable).with_name("validator")
+# Of packages that define agents: the sha256 of the composition that is made of their definitions.
+COMPOSITIONS: Final = {"gsd-agents": "8a1353282c01d4af78b30c1e3d59b83d74cd8dfcc45aebddd2aa3016a02faa46"}
+
+
+class Skill(NamedTuple):
+    """A package as a base; `to_decide` fields of its draft are left to a person."""
+
+    package: Package
+    base: Base
+    to_decide: int
+
+
+class RefusedError(Exception):
+    """A step failed, or a hash is not the one that is pinned; the text says which in one line."""
+
+
+def told(arguments: list[str], cwd: Path | None = None) -> Any:
+    """Return what a command of `validator` prints as JSON.
+
+    Raises:
+        RefusedError: it ended with another exit code than 0.
+    """
+    done = subprocess.run([VALIDATOR, *arguments, "--json"], cwd=cwd, stdout=subprocess.PIPE, check=False)
+    if done.returncode:
+        raise RefusedError(f"`validator {' '.join(arguments)}` ended with exit code {done.returncode}")
+    return msgspec.json.decode(done.stdout)
+
+
+def bases(work: Path, only: frozenset[str], step: Callable[[], None]) -> list[Skill]:
+    """Pack, draft and read the packages of the manifest. Needs the network for those that are not there yet.
+
+    Args:
+        work: a folder; what was packed there before is taken as it is if its hash is right.
+        only: names of packages; empty for all.
+        step: called after each.
+
+    Raises:
+        RefusedError: a package cannot be had, or hashes otherwise.
+    """
+    packages = [one for one in read_packages(MANIFEST).packages if not only or one.name in only]
+    if not packages:
+        raise RefusedError("the manifest has no such package")
+    missing = [package for package in packages if not _is_there(package, work / "packed" / package.name)]
+    if missing:
+        chosen = work / "packages.json"
+        work.mkdir(parents=True, exist_ok=True)
+        chosen.write_bytes(msgspec.json.encode({"manifest_version": "1.0", "packages": missing}))
+        told(["tasks", "pack", "--manifest", str(chosen), "--output", str(work / "packed"), "--replace"])
+    skills = []
+    for package in packages:
+        folder = work / "packed" / package.name
+        if package.name in COMPOSITIONS:
+            folder = _composition(package, folder, work / "composed" / package.name)
+        draft = told(["tasks", "draft", str(folder), "--replace"])
+        skills.append(Skill(package, base_of(read_task(folder), package.name), len(draft["todo"])))
+        step()
+    return skills
+
+
+def same_by_git(skill: Skill) -> None:
+    """Commit a base's files to a repository here, and pack that by its `git+file://` url.
+
+    Raises:
+        RefusedError: git is missing, or the bundle is another one.
+    """
+    with tempfile.TemporaryDirectory(prefix="real-skills-git-") as made:
+        folder = Path(made, "repository", "skill")
+        for path, content in skill.base.files.items():
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        nobody = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "PATH": os.environ["PATH"]}
+        for arguments in (
+            ["init", "--quiet"],
+            ["add", "--all", "--force", "."],
+            ["-c", "user.name=x", "-c", "user.email=x@localhost", "commit", "--quiet", "--message=Everything"],
+        ):
+            if subprocess.run(["git", *arguments], cwd=folder.parent, env=nobody, check=False).returncode:
+                raise RefusedError(f"`git {arguments[0]}` failed")
+        url = f"git+file://{folder.parent}#subdirectory=skill"
+        packed = told(["tasks", "pack", url, "--type", skill.base.skill_type, "--output", str(Path(made, "task"))])
+        if packed["bundle_sha256"] != skill.base.sha256:
+            raise RefusedError(
+                f"`{skill.package.name}` by git hashes to {packed['bundle_sha256']}, not {skill.base.sha256}"
+            )
+
+
+def _require(what: str, found: str, pinned: str) -> None:
+    if found != pinned:
+        raise RefusedError(f"{what} hashes to {found}, not to {pinned}")
+
+
+def _is_there(package: Package, folder: Path) -> bool:
+    try:
+        return read_task(folder).task.bundle_sha256 == package.bundle_sha256
+    except TaskError:
+        return False
+
+
+def _composition(package: Package, packed: Path, folder: Path) -> Path:
+    files = composed(package.name, package.version or "0", read_bundle(read_task(packed).bundle))
+    bundle = pack(files)
+    found = sha256_hex(bundle)
+    if found != COMPOSITIONS[package.name]:
+        raise RefusedError(
+            f"the composition of `{package.name}` hashes to {found}, not to {COMPOSITIONS[package.name]}"
+        )
+    task = Task(
+        task_version="1.0",
+        skill_type=SkillType.AGENT_COMPOSITION,
+        windows=None,
+        bundle_sha256=found,
+        provenance="none",
+        truth=None,
+        canary=None,
+    )
+    write_task(sourced_task(task, bundle), folder)
+    return folder

@@ -1,0 +1,184 @@
+"""What a run comes to: tasks with planted faults, what each analyser finds of them, and whether that is enough."""
+
+import hashlib
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from real_skills.analysers import REFERENCE, analysers
+from real_skills.bases import Skill
+from real_skills.measured import Measured, Row, rows
+from real_skills.network import Network
+from validator.planting.shape import Shape
+from validator.tasks.seeding import Seeded, seeded
+from validator.tasks.source import TaskError
+
+ROOT: Final = Path(__file__).parents[2]
+RULES: Final = ROOT / "localnet" / "analysis"
+RECALL: Final = 0.8
+PRECISION: Final = 0.7
+
+
+class Rules(NamedTuple):
+    """Which rules were measured: a digest of their files, the commit that changed them last, the day of the run."""
+
+    digest: str
+    commit: str
+    measured: str
+
+
+class OnPackage(NamedTuple):
+    """What the reference miner made of one package; `alone` findings are of the package without a fault."""
+
+    name: str
+    source: str
+    skill_type: str
+    files: int
+    to_decide: int
+    tasks: int
+    planted: int
+    found: int
+    alone: int
+    seconds: float
+
+
+class ByAnalyser(NamedTuple):
+    """All that one analyser found of shapes that were there before the rules were frozen, or later ones.
+
+    Attributes:
+        row: over everything.
+        alone: findings in the packages without a fault.
+        follow: findings that a child is judged, in which a fault lies; they count neither way.
+    """
+
+    analyser: str
+    shapes: str
+    row: Row
+    alone: int
+    follow: int
+
+    @property
+    def with_alone(self) -> float | None:
+        """Precision if every finding in a package without a fault is a false alarm."""
+        reported = self.row.named + self.row.false - self.row.before + self.alone
+        return self.row.named / reported if reported else None
+
+
+class Figures(NamedTuple):
+    """Everything; `measured` is the reference miner's, by shapes."""
+
+    rules: Rules
+    seed: str
+    packages: tuple[OnPackage, ...]
+    analysers: tuple[ByAnalyser, ...]
+    measured: Mapping[str, Measured]
+    network: Network | None
+
+    @property
+    def enough(self) -> bool:
+        """Whether the reference miner finds as much of the first shapes as it has to, with as few false alarms."""
+        row = next(one.row for one in self.analysers if one.analyser == REFERENCE)
+        return (row.recall or 0.0) >= RECALL and (row.precision or 0.0) >= PRECISION
+
+
+class Sown(NamedTuple):
+    """A task with planted faults, the package that it was made of, and which shapes were planted."""
+
+    skill: Skill
+    shapes: str
+    task: Seeded
+
+
+def sow(
+    skills: Sequence[Skill], seed: str, counts: Mapping[str, int], shapes: Mapping[str, Sequence[Shape]]
+) -> list[Sown]:
+    """Return tasks of each package with faults of each list of shapes; none where a package has no place for any."""
+    return [
+        Sown(skill, name, task)
+        for skill in skills
+        for name in shapes
+        for task in _made(skill, f"{seed}|{name}", counts[name], shapes[name])
+    ]
+
+
+def measure(
+    sown: Sequence[Sown], skills: Sequence[Skill], step: Callable[[], None]
+) -> tuple[tuple[OnPackage, ...], tuple[ByAnalyser, ...], Mapping[str, Measured]]:
+    """Let every analyser look at every task and at what it was made of; `step` is called after each task."""
+    by = analysers()
+    alone = {
+        name: {s.package.name: len(look(s.base.files, s.base.skill_type)) for s in skills} for name, look in by.items()
+    }
+    seen = {name: {one.shapes: Measured() for one in sown} for name in by}
+    packages = {skill.package.name: Measured() for skill in skills}
+    seconds = dict.fromkeys(packages, 0.0)
+    for skill, shapes, task in sown:
+        base, files, faults = skill.base, task.planted.files, task.planted.truth.findings or ()
+        for name, look in by.items():
+            began = time.process_time()
+            look(files, base.skill_type)
+            if name == REFERENCE:
+                seconds[skill.package.name] += time.process_time() - began
+                packages[skill.package.name].take(files, base.files, base.skill_type, faults, look)
+            seen[name][shapes].take(files, base.files, base.skill_type, faults, look)
+        step()
+    return (
+        tuple(_package(s, sown, packages[s.package.name], alone[REFERENCE], seconds) for s in skills),
+        tuple(
+            ByAnalyser(name, shapes, total(measured), sum(alone[name].values()), len(measured.follow))
+            for name in by
+            for shapes, measured in seen[name].items()
+        ),
+        seen[REFERENCE],
+    )
+
+
+def total(measured: Measured) -> Row:
+    """Return one line over everything."""
+    lines = rows(measured, "category")
+    return lines[-1] if lines else Row("all", 0, 0, 0, 0, 0)
+
+
+def rules() -> Rules:
+    """Return which rules are measured now."""
+    asked = ["git", "log", "-1", "--format=%h", "--", str(RULES)]
+    commit = subprocess.run(asked, cwd=ROOT, capture_output=True, check=False).stdout.decode().strip()
+    return Rules(rules_digest(), commit or "unknown", datetime.now(UTC).date().isoformat())
+
+
+def rules_digest() -> str:
+    """Return the first 16 hex digits of a SHA-256 over the names and bytes of the rules' modules."""
+    found = hashlib.sha256()
+    for path in sorted(RULES.rglob("*.py")):
+        found.update(f"{path.relative_to(RULES)}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return found.hexdigest()[:16]
+
+
+def _made(skill: Skill, seed: str, count: int, shapes: Sequence[Shape]) -> Iterator[Seeded]:
+    if not count or not any(skill.base.skill_type in shape.types for shape in shapes):
+        return
+    try:
+        yield from seeded(skill.base, seed, count, shapes)
+    except TaskError:
+        return  # of some draws nothing has a place there
+
+
+def _package(
+    skill: Skill, sown: Sequence[Sown], measured: Measured, alone: Mapping[str, int], seconds: Mapping[str, float]
+) -> OnPackage:
+    name, tasks, row = skill.package.name, sum(one.skill is skill for one in sown), total(measured)
+    return OnPackage(
+        name,
+        skill.package.source,
+        skill.base.skill_type.value,
+        len(skill.base.files),
+        skill.to_decide,
+        tasks,
+        row.planted,
+        row.found,
+        alone[name],
+        seconds[name] / max(1, tasks),
+    )

@@ -1,0 +1,179 @@
+"""`make real-skills` without a network: counting, compositions of definitions, tables, what the commands print."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+from real_skills.bases import COMPOSITIONS, MANIFEST
+from real_skills.compositions import composed
+from real_skills.figures import ByAnalyser, Figures, OnPackage, Rules, rules_digest
+from real_skills.measured import Measured, language, rows, shares
+from real_skills.network import Finder, Network, read_network
+from real_skills.page import PAGE, replaced, tables
+
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+from validator.protocol.sssa import Category, Finding
+from validator.protocol.task import KnownFinding
+from validator.tasks.packages import read_packages
+from validator.tasks.references import GitReference, parse_reference
+
+FILES = {"a.md": b"one\ntwo\nthree\nold\n", "run": b"#!/bin/sh\ntrue\n", "agents/x/prompt.md": b"x\n"}
+BASE = {**FILES, "a.md": b"old\n"}
+PLANTED = "<!-- table: real skills"
+
+
+def fault(place: str, kind: str, category: Category = "prompt_injection") -> KnownFinding:
+    return KnownFinding(category, "high", place, (), "", kind)
+
+
+def finding(place: str, category: Category = "prompt_injection", target: str = "") -> Finding:
+    return Finding("f", category, "low", "It says so.", place, (), target)
+
+
+def measured(faults: Sequence[KnownFinding], reported: Sequence[Finding], before: Sequence[Finding] = ()) -> Measured:
+    made = Measured()
+    made.take(FILES, BASE, SkillType.DECLARATIVE, faults, lambda files, _: before if files is BASE else reported)
+    return made
+
+
+def test_a_finding_names_a_fault_or_was_there_before_or_is_a_false_alarm() -> None:
+    faults = [fault("a.md#L1", "injection/plain"), fault("run#L2", "exfiltration/keys", "secrets_exposure")]
+    reported = [finding("a.md#L1"), finding("a.md#L4", "other"), finding("run#L2", "other")]
+    found = measured(faults, reported, before=[finding("a.md#L1", "other")])  # the same line, where it was
+    by_name = {row.name: row for row in rows(found, "category")}
+    assert by_name["prompt_injection"].recall == by_name["prompt_injection"].precision == 1
+    assert by_name["secrets_exposure"].recall == 0
+    assert by_name["secrets_exposure"].precision is None
+    assert (by_name["other"].false, by_name["other"].before) == (2, 1)
+    assert (by_name["all"].recall, by_name["all"].precision) == (0.5, 0.5)
+    assert {row.name: row.planted for row in rows(found, "language")} == {"text": 1, "shell": 1, "all": 2}
+    assert shares(found.seen, lambda seen: seen.fault.kind) == {"exfiltration/keys": (0, 1), "injection/plain": (1, 1)}
+
+
+def test_that_a_child_with_a_fault_is_judged_is_no_false_alarm() -> None:
+    judged = finding("composition.json#L3", "transitive_risk", "agents/x")
+    found = measured([fault("agents/x/prompt.md#L1", "injection/plain")], [judged, finding("agents/x/prompt.md#L1")])
+    assert (found.follow, found.beside) == ([judged], [])
+    found = measured([fault("a.md#L1", "injection/plain")], [judged])
+    assert (found.follow, [one.finding for one in found.beside]) == ([], [judged])
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [("a.PY#L1", "Python"), ("x/b.mts", "TypeScript"), ("run", "shell"), ("agents", "other"), ("a#b#c", "other")],
+)
+def test_the_language_of_evidence(place: str, name: str) -> None:
+    assert language(place, FILES) == name
+
+
+def definition(name: str, tools: str) -> bytes:
+    return f"---\nname: {name}\ndescription: Does {name}.\ntools: {tools}\n---\n\nYou do {name}.\n".encode()
+
+
+def test_a_composition_has_a_child_for_each_definition() -> None:
+    files = {
+        "b.md": definition("b", "Read, Bash"),
+        "a.md": definition("a", "WebFetch, Read, Unknown"),
+        "README.md": b"# Not an agent\n",
+        "deep/c.md": definition("c", "Read"),
+        "manifest.json": b"{}",
+    }
+    made = composed("crew", "1.2", files)
+    assert made == composed("crew", "1.2", dict(reversed(files.items())))
+    assert sorted(made) == [
+        *("agents/a/manifest.json", "agents/a/prompt.md", "agents/b/manifest.json", "agents/b/prompt.md"),
+        *("composition.json", "manifest.json"),
+    ]
+    assert made["agents/a/prompt.md"] == files["a.md"]
+    assert msgspec.json.decode(made["agents/a/manifest.json"])["capabilities"] == ["file_read", "network"]
+    assert msgspec.json.decode(made["manifest.json"])["capabilities"] == ["file_read", "network", "subprocess"]
+    assert msgspec.json.decode(made["composition.json"]) == {
+        "name": "crew",
+        "children": [{"name": n, "skill_type": "declarative", "path": f"agents/{n}"} for n in ("a", "b")],
+        "flow": [["crew", "a"], ["crew", "b"]],
+    }
+
+
+def test_what_defines_no_agent_or_one_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="0 definitions of 0 agents"):
+        composed("crew", "1", {"a.md": b"# Text\n", "b.md": b"---\nname: ../b\n---\n", "c.md": b"---\nname: c\n"})
+    with pytest.raises(ValueError, match="2 definitions of 1 agents"):
+        composed("crew", "1", {"a.md": definition("a", ""), "b.md": definition("a", "")})
+
+
+def test_twelve_packages_of_all_types_are_pinned() -> None:
+    packages = read_packages(MANIFEST).packages
+    references = [parse_reference(one.source) for one in packages]
+    assert all(one is not None and not isinstance(one, GitReference) and one.version for one in references)
+    assert len({one.artifact.sha256 for one in packages if one.artifact}) == len(packages) == 12
+    assert set(COMPOSITIONS) < {one.name for one in packages}
+    types = {SkillType.AGENT_COMPOSITION if one.name in COMPOSITIONS else one.skill_type for one in packages}
+    assert types == set(ASSESSED_TYPES)
+
+
+def some_figures() -> Figures:
+    found = measured([fault("a.md#L1", "injection/plain")], [finding("a.md#L1"), finding("run#L2", "other")])
+    row = rows(found, "category")[-1]
+    return Figures(
+        Rules("0" * 16, "abc1234", "2026-01-02"),
+        "seed",
+        (OnPackage("p", "npm:p@1.0.0", "declarative", 3, 4, 1, 1, 1, 2, 0.25),),
+        (ByAnalyser("reference miner", "first", row, 2, 0),),
+        {"first": found},
+        Network(30, 29, 20, 18, 9, (Finder("m", "thorough", 5, 9, 10, 0.5),)),
+    )
+
+
+def test_the_tables_stand_below_their_names_and_nothing_else_changes() -> None:
+    made = tables(some_figures(), {"injection/plain": "easy"})
+    page = "".join(f"Before.\n\n<!-- table: {name} -->\n\nBehind {name}.\n" for name in made)
+    once = replaced(page, made)
+    assert replaced(once, made) == once
+    assert re.sub(r"^\|.*\n", "", once, flags=re.MULTILINE) == page
+    for line in (
+        "| rules | digest `0000000000000000` of localnet/analysis, commit `abc1234` |",
+        "| `npm:p@1.0.0` | `declarative` | 3 | 4 | 1 | 1 | 1 | 2 | 0.25 |",
+        "| reference miner | first | 1 | 1 | 1.00 | 2 | 0 | 0.50 | 2 | 0.25 | 0 |",
+        "| `prompt_injection` | first | 1 | 1 | 1.00 | 1 | 0 | 1.00 |",
+        "| `injection` | first | 1 of 1 | – | – | 1 of 1 |",
+        "| m | `thorough` | 5 | 9 of 10 | 0.90 | 0.500 |",
+    ):
+        assert line in once.splitlines()
+    with pytest.raises(ValueError, match="no `<!-- table: real skills -->`"):
+        replaced("", made)
+
+
+@pytest.mark.parametrize(("found", "false", "enough"), [(8, 3, True), (7, 0, False), (10, 5, False)])
+def test_what_is_enough(found: int, false: int, enough: bool) -> None:
+    figures = some_figures()
+    row = figures.analysers[0].row._replace(planted=10, found=found, named=found, false=false, before=0)
+    assert figures._replace(analysers=(figures.analysers[0]._replace(row=row),)).enough is enough
+
+
+def test_what_the_commands_print_is_read() -> None:
+    result = {
+        "rounds": 3,
+        "settled": 2,
+        "miners": [{"hotkey": h, "name": h, "behaviour": "lazy", "weight": 0.1} for h in ("a", "b", "silent")],
+        "own": {"tasks": [{"given": 1, "separates": True}, {"given": 0, "separates": False}]},
+    }
+    found = {
+        "tasks": 7,
+        "miners": [{"hotkey": h, "answers": 2, "total": {"found": n, "known": 4}} for h, n in (("a", 1), ("b", 3))],
+    }
+    network = read_network(result, found)
+    assert network[:5] == (3, 2, 7, 1, 1)
+    assert [(one.name, one.found) for one in network.finders] == [("b", 3), ("a", 1)]
+
+
+def test_the_page_says_of_which_rules_its_figures_are() -> None:
+    """Rules that changed since say so on the page: `make real-skills`, or `, older than the code` behind the digest."""
+    page = Path(PAGE).read_text()
+    names = tables(some_figures(), {"injection/plain": "easy"})
+    assert [name for name in names if f"<!-- table: {name} -->\n\n" not in page] == []
+    digest = re.search(r"^\| rules \| digest `([0-9a-f]{16})` of localnet/analysis, (.*) \|$", page, re.MULTILINE)
+    if digest is not None:
+        assert digest[1] == rules_digest() or digest[2].endswith("older than the code")
+        assert all(re.search(rf"<!-- table: {name} -->\n\n\|.*\|\n\|---", page) for name in names)
