@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,6 +53,13 @@ def test_large_answers_wait_in_the_volume_and_not_in_memory() -> None:
     validator = SERVICES["validator"]
     assert validator["environment"]["TMPDIR"] == "/data"
     assert "data:/data" in validator["volumes"]
+
+
+def test_what_rounds_are_made_of_is_mounted_where_the_settings_look_for_it() -> None:
+    commented = (ROOT / "config" / "validator.toml").read_text().replace("# bases = ", "bases = ")
+    settings = tomllib.loads(commented)["tasks"]
+    for variable, folder in (("TASKS", settings["directory"]), ("BASES", settings["bases"])):
+        assert f"${{{variable}:-./{folder}}}:/data/{folder}:ro" in SERVICES["validator"]["volumes"]
 
 
 def test_without_a_profile_only_the_validator_runs_on_sqlite_in_a_named_volume() -> None:
