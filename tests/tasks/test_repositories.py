@@ -8,6 +8,7 @@ import pytest
 
 from validator.protocol.bundles import read_bundle
 from validator.tasks import repositories
+from validator.tasks.bases import read_bases
 from validator.tasks.packing import pack_task
 from validator.tasks.source import TaskError
 
@@ -73,6 +74,7 @@ def test_a_branch_a_tag_a_commit_and_a_folder_can_be_named(repository: Path, tmp
     packed = pack_task(f"{url}@main")
     assert (packed.pin.commit, packed.pin.version, packed.pin.artifact) == (second, None, None)
     assert packed.task == pack_task(f"{url}@{second}").task
+    assert [base.files for base in read_bases(f"{url}@{second}")] == [read_bundle(packed.task.bundle)]
     assert list((tmp_path / "tmp").iterdir()) == []
 
 

@@ -19,7 +19,7 @@ from validator.sources import SeededRandom
 from validator.tasks.bases import Base, base_of, read_bases
 from validator.tasks.check import check_folder
 from validator.tasks.folder import read_task
-from validator.tasks.seeding import Seeded, planted_task, seeded, write_seeded
+from validator.tasks.seeding import Seeded, planted_task, seeded, seeded_all, write_seeded
 from validator.tasks.source import TaskError
 
 FAMILIES: tuple[Family, ...] = get_args(Family)
@@ -72,6 +72,19 @@ def test_the_same_seed_gives_the_same_tasks_and_no_bundle_twice() -> None:
     assert len({one.name for one in made}) == 20
     assert sum(not one.planted.faults for one in made) == 1
     assert list(seeded(BASE, "other", 2, SHAPES)) != made[:2]
+
+
+def test_bases_are_read_one_at_a_time_and_each_is_taken_once() -> None:
+    read: list[str] = []
+
+    def bases() -> Iterator[Base]:
+        for number in "0010":
+            read.append(number)
+            yield BASE._replace(name=f"greet{number}", sha256=number * 64)
+
+    tasks = seeded_all(bases(), "word", 2, SHAPES)
+    assert [(next(tasks).base, len(read)) for _ in range(4)] == [("greet0", 1)] * 2 + [("greet1", 3)] * 2
+    assert list(tasks) == []
 
 
 def test_a_base_with_few_places_gives_few_tasks() -> None:

@@ -8,8 +8,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
-    """Show `what` on its way to `total`; call what this yields after each step, or with a number of steps."""
+def progress(what: str, total: int | None) -> Iterator[Callable[..., None]]:
+    """Show `what` on its way to `total`, None where nobody knows it.
+
+    Call what this yields after each step, or with a number of steps.
+    """
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),

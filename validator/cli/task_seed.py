@@ -12,10 +12,10 @@ from validator.protocol.skill_types import SkillType
 
 def seed(  # noqa: PLR0913, PLR0917 - the options of a command
     bundles: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
             metavar="BUNDLE",
-            help="Task folders (truth absent or ALLOW) or folders of them, bundles, or folders with a skill.",
+            help="Task folders (truth absent or ALLOW) or folders of them, bundles, or whatever `tasks pack` takes.",
             show_default=False,
         ),
     ],

@@ -18,6 +18,7 @@ from validator.tasks.folder import ARCHIVE_ENDINGS, BUNDLE_NAME, TASK_NAME, fold
 from validator.tasks.guessing import guess_skill_type
 from validator.tasks.layout import MANIFEST, REQUIREMENTS, marker_file
 from validator.tasks.packing import PackOptions, pack_task
+from validator.tasks.references import folder_name, parse_reference
 from validator.tasks.source import SourcedTask, TaskError
 
 _LARGEST_ARCHIVE: Final = limits.MAX_TASK_BODY + limits.MAX_BUNDLE_COMPRESSED + limits.MIB
@@ -63,25 +64,30 @@ def base_of(sourced: SourcedTask, name: str) -> Base:
     return _with_text(Base(name, task.bundle_sha256, files, task.skill_type, task.windows, marked, truth))
 
 
-def read_bases(what: Path, skill_type: SkillType | None = None) -> Iterator[Base]:
-    """Yield what `what` is: a task's folder or archive, a bundle, a skill; of a folder of task folders, each. Blocks.
+def read_bases(source: str | Path, skill_type: SkillType | None = None) -> Iterator[Base]:
+    """Yield what `source` is: a task's folder or archive, a bundle, a skill; of a folder of task folders, each. Blocks.
 
     Args:
-        what: see `pack_task` for skills that are no bundle yet.
+        source: see `pack_task` for skills that are no bundle yet.
         skill_type: of what is no task; None to take it from the manifest or guess it from the files.
 
     Raises:
         TaskError: it is none of that, or no benign task; the text names it.
     """
+    reference = parse_reference(source) if isinstance(source, str) else None
+    if reference is not None:
+        yield _packed(str(source), folder_name(reference), skill_type)
+        return
+    what = Path(source)
     if what.is_dir():
         tasks = sorted(Path(folder) for folder, _, names in folders(what) if {TASK_NAME, BUNDLE_NAME} <= set(names))
         for path in tasks:
             yield base_of(read_task(path), label(path))
         if not tasks:
-            yield _packed(what, skill_type)
+            yield _packed(str(what), _name(what), skill_type)
         return
     if not (what.is_file() and what.name.endswith(ARCHIVE_ENDINGS)):
-        yield _packed(what, skill_type)
+        yield _packed(str(what), _name(what), skill_type)
         return
     data = read_bounded(what, _LARGEST_ARCHIVE)
     if len(data) > limits.MAX_BUNDLE_COMPRESSED:
@@ -97,9 +103,9 @@ def read_bases(what: Path, skill_type: SkillType | None = None) -> Iterator[Base
     yield _unpacked(_name(what), data, files, skill_type)
 
 
-def _packed(what: Path, skill_type: SkillType | None) -> Base:
-    packed = pack_task(str(what), PackOptions(skill_type=skill_type))
-    return base_of(packed.task, _name(what))._replace(notes=packed.notes)
+def _packed(what: str, name: str, skill_type: SkillType | None) -> Base:
+    packed = pack_task(what, PackOptions(skill_type=skill_type))
+    return base_of(packed.task, name)._replace(notes=packed.notes)
 
 
 def _unpacked(name: str, data: bytes, files: Files, skill_type: SkillType | None) -> Base:

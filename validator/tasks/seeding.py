@@ -1,7 +1,7 @@
 """Tasks with planted faults, and with the truth about them, from benign bundles (SPEC 16, D-33)."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -14,7 +14,7 @@ from validator.planting.shape import Shape
 from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.skill_types import is_runtime
+from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.task import Provenance, Task, Truth
 from validator.sources import SeededRandom
 from validator.tasks.bases import Base
@@ -111,6 +111,18 @@ def seeded(base: Base, seed: str, count: int, shapes: Sequence[Shape]) -> Iterat
         yield Seeded(f"{plain}-{base.sha256[:8]}-{len(made):03}", base.name, task, planted)
         if len(made) == count:
             return
+
+
+def seeded_all(bases: Iterable[Base], seed: str, count: int, shapes: Sequence[Shape]) -> Iterator[Seeded]:
+    """Yield the tasks of each base in turn, one at a time in memory; a base that came before gives none.
+
+    See `seeded`. The next base is asked for once the tasks of the one before it are taken.
+    """
+    had: set[tuple[SkillType, str]] = set()
+    for base in bases:
+        if (base.skill_type, base.sha256) not in had:
+            had.add((base.skill_type, base.sha256))
+            yield from seeded(base, seed, count, shapes)
 
 
 def write_seeded(tasks: Iterator[Seeded], out: Path) -> Iterator[Seeded]:

@@ -1,7 +1,7 @@
 """What `validator tasks seed` does."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,38 +12,39 @@ from validator.cli.progress import progress
 from validator.cli.tables import Column, print_table
 from validator.planting.shapes import SHAPES
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.tasks.bases import read_bases
-from validator.tasks.seeding import Seeded, seeded, write_seeded
+from validator.tasks.bases import Base, read_bases
+from validator.tasks.seeding import Seeded, seeded_all, write_seeded
 
 _COLUMNS: Final = (Column("task"), Column("kind"), Column("difficulty"), Column("severity"), Column("evidence"))
 
 
 def seed(  # noqa: PLR0913 - each is an option
-    bundles: list[Path], output: Path, word: str | None, count: int, skill_type: SkillType | None, *, as_json: bool
+    bundles: list[str], output: Path, word: str | None, count: int, skill_type: SkillType | None, *, as_json: bool
 ) -> None:
     """Plant known faults in benign bundles, and write tasks whose truth names all of them."""
     if skill_type is not None and skill_type not in ASSESSED_TYPES:
         raise typer.BadParameter("a workflow has no bundle", param_hint="--type")
     chosen = secrets.token_hex(16) if word is None else word
-    bases = {(base.skill_type, base.sha256): base for what in bundles for base in read_bases(what, skill_type)}
+    noted: list[tuple[str, tuple[str, ...]]] = []
 
-    def tasks() -> Iterator[Seeded]:
-        for base in bases.values():
-            yield from seeded(base, chosen, count, SHAPES)
+    def bases() -> Iterator[Base]:
+        for base in (base for what in bundles for base in read_bases(what, skill_type)):
+            if base.notes and (base.name, base.notes) not in noted:
+                noted.append((base.name, base.notes))
+            yield base
 
-    made: list[Seeded] = []
-    with progress("planting", count * len(bases)) as step:
-        for one in write_seeded(tasks(), output):
-            made.append(one)
+    with progress("planting", None) as step:
+        made = []
+        for one in write_seeded(seeded_all(bases(), chosen, count, SHAPES), output):
+            made.append(_document(one, output))  # and not the task: there may be thousands, of megabytes
             step()
     if as_json:
-        notes = {base.name: base.notes for base in bases.values() if base.notes}
-        print_json({"seed": chosen, "notes": notes, "tasks": [_document(one, output) for one in made]})
+        print_json({"seed": chosen, "notes": dict(noted), "tasks": made})
     else:
-        for base in bases.values():
-            for note in base.notes:
-                print_line(f"{base.name}: {note}")
-        _print(made, output, drawn=None if word is not None else chosen)
+        for name, notes in noted:
+            for note in notes:
+                print_line(f"{name}: {note}")
+        _print(made, drawn=None if word is not None else chosen)
 
 
 def _document(one: Seeded, output: Path) -> dict[str, Any]:
@@ -70,21 +71,18 @@ def _document(one: Seeded, output: Path) -> dict[str, Any]:
     }
 
 
-def _print(made: list[Seeded], output: Path, drawn: str | None) -> None:
+def _print(made: Sequence[Mapping[str, Any]], drawn: str | None) -> None:
     print_table(
         _COLUMNS,
         [
-            (one.name, fault.kind, fault.shape.difficulty, fault.plant.severity, fault.place)
+            (Path(one["path"]).name, found["kind"], found["difficulty"], found["severity"], found["evidence_ref"])
             for one in made
-            for fault in one.planted.faults
+            for found in one["findings"]
         ],
     )
     for one in made:
-        planted, task = one.planted, one.task.task
-        short = len(planted.faults) < planted.wanted
-        told = f"{len(planted.faults)} of {planted.wanted} faults (no place for more)" if short else None
-        faults = told or f"{len(planted.faults)} faults"
-        risk = f"risk {planted.truth.reference_risk:.4f}"
-        print_line(f"{output / one.name}: {task.skill_type}, {faults}, {planted.truth.verdict}, {risk}")
+        number, wanted = len(one["findings"]), one["wanted"]
+        told = f"{number} of {wanted} faults (no place for more)" if number < wanted else f"{number} faults"
+        print_line(f"{one['path']}: {one['skill_type']}, {told}, {one['verdict']}, risk {one['risk']:.4f}")
     if drawn is not None:
         print_line(f"seed {drawn}: keep it secret, or forget it")
