@@ -39,6 +39,12 @@ level = "error"
 port = 0
 """
 
+# None that waits until most of a window has passed: rounds would take as long.
+_MINERS: Final = "".join(
+    f'[[miners]]\nbehaviour = "{behaviour}"\ncount = {count}\n\n'
+    for behaviour, count in (("thorough", 4), ("partial", 3), ("sloppy", 2), ("lazy", 1))
+)
+
 
 class Finder(NamedTuple):
     """What one miner of the network found in answers that passed the gates, and the weight that it got."""
@@ -76,8 +82,11 @@ def network(work: Path, tasks: Path, rounds: int, pace: float) -> Network:
     """
     settings = work / "network.toml"
     settings.write_text(_SETTINGS)
-    over = ["--tasks", str(tasks.resolve()), "--rounds", str(rounds), "--pace", f"{pace:g}", "--no-reruns"]
-    result = told(["devnet", "--config", settings.name, *over], work)
+    (work / "miners.toml").write_text(_MINERS)
+    who = ["--config", settings.name, "--miners", "miners.toml", "--no-reruns"]
+    result = told(
+        ["devnet", *who, "--tasks", str(tasks.resolve()), "--rounds", str(rounds), "--pace", f"{pace:g}"], work
+    )
     found = told(["miners", "faults", "--config", settings.name, "--rounds", str(rounds)], work)
     return read_network(result, found)
 

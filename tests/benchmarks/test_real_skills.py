@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from real_skills.analysers import REFERENCE, analysers
 from real_skills.bases import COMPOSITIONS, MANIFEST
 from real_skills.compositions import composed
 from real_skills.figures import ByAnalyser, Figures, OnPackage, Rules, rules_digest
@@ -66,6 +67,18 @@ def test_that_a_child_with_a_fault_is_judged_is_no_false_alarm() -> None:
 )
 def test_the_language_of_evidence(place: str, name: str) -> None:
     assert language(place, FILES) == name
+
+
+def test_bandit_reads_the_python_files_alone_and_every_analyser_what_it_is_given() -> None:
+    files = {"a/b.py": b"import os\n\npassword = 'hunter22'\nos.system(input())  # nosec\n", "c.md": b"exec(1)\n"}
+    looked = {name: look(files, SkillType.EXECUTABLE_PYTHON) for name, look in analysers().items()}
+    assert next(iter(looked)) == REFERENCE
+    assert [(one.category, one.evidence_ref) for one in looked["bandit alone, on Python"]] == [
+        ("secrets_exposure", "a/b.py#L3"),
+    ]
+    assert "excessive_capability" in {one.category for one in looked[REFERENCE]}
+    assert looked["`lazy`, finds nothing"] == ()
+    assert {one.id for one in looked["`partial`, overlooks a quarter"]} <= {one.id for one in looked[REFERENCE]}
 
 
 def definition(name: str, tools: str) -> bytes:
