@@ -66,6 +66,7 @@ def run(chosen: argparse.Namespace, shapes: Mapping[str, Sequence[Shape]]) -> Fi
     Raises:
         RefusedError: a step failed.
     """
+    measured_now = rules()  # of the files that were loaded, whatever happens to them meanwhile
     work: Path = chosen.work.resolve()
     only = frozenset(chosen.only)
     with progress("packing and drafting", len(only) or len(read_packages(MANIFEST).packages)) as step:
@@ -79,7 +80,7 @@ def run(chosen: argparse.Namespace, shapes: Mapping[str, Sequence[Shape]]) -> Fi
     with progress("measuring", len(sown)) as step:
         packages, by_analyser, measured = measure(sown, skills, step)
     found = network(work, tasks, chosen.rounds, chosen.pace) if chosen.rounds else None
-    return Figures(rules(), SEED, packages, by_analyser, measured, found)
+    return Figures(measured_now, SEED, packages, by_analyser, measured, found)
 
 
 def document(figures: Figures) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from validator.tasks.seeding import Seeded, seeded
 from validator.tasks.source import TaskError
 
 ROOT: Final = Path(__file__).parents[2]
-RULES: Final = ROOT / "localnet" / "analysis"
+RULES: Final = tuple(ROOT / "localnet" / name for name in ("analysis", "advisories.py", "npm_advisories.py"))
 RECALL: Final = 0.8
 PRECISION: Final = 0.7
 
@@ -144,16 +144,16 @@ def total(measured: Measured) -> Row:
 
 def rules() -> Rules:
     """Return which rules are measured now."""
-    asked = ["git", "log", "-1", "--format=%h", "--", str(RULES)]
+    asked = ["git", "log", "-1", "--format=%h", "--", *map(str, RULES)]
     commit = subprocess.run(asked, cwd=ROOT, capture_output=True, check=False).stdout.decode().strip()
     return Rules(rules_digest(), commit or "unknown", datetime.now(UTC).date().isoformat())
 
 
 def rules_digest() -> str:
-    """Return the first 16 hex digits of a SHA-256 over the names and bytes of the rules' modules."""
+    """Return the first 16 hex digits of a SHA-256 over the names and bytes of the rules' modules and advisories."""
     found = hashlib.sha256()
-    for path in sorted(RULES.rglob("*.py")):
-        found.update(f"{path.relative_to(RULES)}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    for path in sorted(path for each in RULES for path in (each.rglob("*.py") if each.is_dir() else [each])):
+        found.update(f"{path.relative_to(ROOT)}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     return found.hexdigest()[:16]
 
 

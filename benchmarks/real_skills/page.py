@@ -1,5 +1,6 @@
 """The figures as tables of docs/reference-miner.md, each below the comment that names it."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -8,6 +9,7 @@ from real_skills.measured import Measured, Row, rows, shares
 
 PAGE: Final = ROOT / "docs" / "reference-miner.md"
 NONE: Final = "–"
+_RULES: Final = re.compile(r"^\| rules \| digest `([0-9a-f]{16})` (.*) \|$", re.MULTILINE)
 _LEVELS: Final = ("easy", "medium", "hard")
 _COUNTED: Final = ("planted", "found", "recall", "findings", "had before", "precision")
 
@@ -47,6 +49,15 @@ def replaced(page: str, made: Mapping[str, Sequence[Sequence[str]]]) -> str:
     return page
 
 
+def rules_told(page: str) -> tuple[str, bool] | None:
+    """Return the digest of the rules that the page's figures are of, and whether it says that they are older ones.
+
+    None where the page has no figures yet.
+    """
+    found = _RULES.search(page)
+    return None if found is None else (found[1], found[2].endswith("older than the code"))
+
+
 def share(value: float | None) -> str:
     """Return a share with two decimals."""
     return NONE if value is None else f"{value:.2f}"
@@ -63,7 +74,7 @@ def _run(figures: Figures) -> list[list[str]]:
     rules, network = figures.rules, figures.network
     lines = [
         ["what", "value"],
-        ["rules", f"digest `{rules.digest}` of localnet/analysis, commit `{rules.commit}`"],
+        ["rules", f"digest `{rules.digest}` of localnet/analysis and its advisories, commit `{rules.commit}`"],
         ["measured", rules.measured],
         ["seed", f"`{figures.seed}`"],
         ["packages", str(len(figures.packages))],

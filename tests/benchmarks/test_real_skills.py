@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -12,7 +11,7 @@ from real_skills.compositions import composed
 from real_skills.figures import ByAnalyser, Figures, OnPackage, Rules, rules_digest
 from real_skills.measured import Measured, language, rows, shares
 from real_skills.network import Finder, Network, read_network
-from real_skills.page import PAGE, replaced, tables
+from real_skills.page import PAGE, replaced, rules_told, tables
 
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Category, Finding
@@ -59,6 +58,9 @@ def test_that_a_child_with_a_fault_is_judged_is_no_false_alarm() -> None:
     assert (found.follow, found.beside) == ([judged], [])
     found = measured([fault("a.md#L1", "injection/plain")], [judged])
     assert (found.follow, [one.finding for one in found.beside]) == ([], [judged])
+    other = finding("composition.json#L3", "other", "agents/x")
+    found = measured([fault("agents/x/prompt.md#L1", "injection/plain")], [other])
+    assert (found.follow, [one.finding for one in found.beside]) == ([], [other])
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,7 @@ def test_the_tables_stand_below_their_names_and_nothing_else_changes() -> None:
     assert replaced(once, made) == once
     assert re.sub(r"^\|.*\n", "", once, flags=re.MULTILINE) == page
     for line in (
-        "| rules | digest `0000000000000000` of localnet/analysis, commit `abc1234` |",
+        "| rules | digest `0000000000000000` of localnet/analysis and its advisories, commit `abc1234` |",
         "| `npm:p@1.0.0` | `declarative` | 3 | 4 | 1 | 1 | 1 | 2 | 0.25 |",
         "| reference miner | first | 1 | 1 | 1.00 | 2 | 0 | 0.50 | 2 | 0.25 | 0 |",
         "| `prompt_injection` | first | 1 | 1 | 1.00 | 1 | 0 | 1.00 |",
@@ -181,12 +183,19 @@ def test_what_the_commands_print_is_read() -> None:
     assert [(one.name, one.found) for one in network.finders] == [("b", 3), ("a", 1)]
 
 
+def test_of_which_rules_the_figures_of_a_page_are() -> None:
+    page = "<!-- table: real skills -->\n\n"
+    assert rules_told(page) is None
+    page = replaced(page, {"real skills": tables(some_figures(), {"injection/plain": "easy"})["real skills"]})
+    assert rules_told(page) == ("0" * 16, False)
+    assert rules_told(page.replace("`abc1234` |", "`abc1234`, older than the code |")) == ("0" * 16, True)
+
+
 def test_the_page_says_of_which_rules_its_figures_are() -> None:
-    """Rules that changed since say so on the page: `make real-skills`, or `, older than the code` behind the digest."""
-    page = Path(PAGE).read_text()
+    """Where rules changed since: `make real-skills`, or `, older than the code` behind commit in the digest's line."""
+    page = PAGE.read_text()
     names = tables(some_figures(), {"injection/plain": "easy"})
-    assert [name for name in names if f"<!-- table: {name} -->\n\n" not in page] == []
-    digest = re.search(r"^\| rules \| digest `([0-9a-f]{16})` of localnet/analysis, (.*) \|$", page, re.MULTILINE)
-    if digest is not None:
-        assert digest[1] == rules_digest() or digest[2].endswith("older than the code")
+    assert rules_told(replaced(page, names)) == ("0" * 16, False)
+    if (told := rules_told(page)) is not None:
+        assert told[0] == rules_digest() or told[1]
         assert all(re.search(rf"<!-- table: {name} -->\n\n\|.*\|\n\|---", page) for name in names)
