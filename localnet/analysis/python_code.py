@@ -9,9 +9,10 @@ from localnet.analysis.bandit_run import bandit_findings, effort
 from localnet.analysis.bounds import BANDIT_EFFORT, Budget
 from localnet.analysis.hidden_text import invisible_characters
 from localnet.analysis.python_capabilities import uses_of
-from localnet.analysis.python_parse import Names, Scope, UnreadableSourceError, parse, scopes_of
-from localnet.analysis.python_sinks import sinks_of
-from localnet.analysis.python_taint import find_leaks
+from localnet.analysis.python_flow import Flow
+from localnet.analysis.python_order import frames_of
+from localnet.analysis.python_parse import Names, UnreadableSourceError, parse
+from localnet.analysis.python_rules import objections
 from localnet.analysis.result import BEYOND, Report, found, merged
 from localnet.analysis.secret_scan import secrets_in
 from localnet.analysis.source import SourceFile
@@ -49,23 +50,10 @@ def _read_module(source: SourceFile, budget: Budget) -> Report:
         findings.append(found("other", "medium", source.place(), BEYOND, source.path))
         return Report(findings=tuple(findings))
     names = Names(nodes)
-    scopes = scopes_of(tree)
-    findings += sinks_of(source, scopes, names)
-    findings += _leaks(source, scopes, names)
+    findings += objections(source, Flow(frames_of(tree), names), nodes, budget)
     if effort(nodes) <= BANDIT_EFFORT and budget.take_bandit(len(nodes)):
         findings += bandit_findings(source, tree)
     return Report(findings=tuple(findings), uses=tuple(uses_of(source, nodes, names)))
-
-
-def _leaks(source: SourceFile, scopes: list[Scope], names: Names) -> Iterable[Finding]:
-    for leak in find_leaks(scopes, names):
-        place, target = source.place(leak.line), leak.url or source.path
-        if leak.as_credential:
-            yield found(
-                "secrets_exposure", "low", place, "A secret of the environment is used as a credential.", target
-            )
-        else:
-            yield found("secrets_exposure", "critical", place, "A secret of the environment is sent away.", target)
 
 
 def _odd_coding(source: SourceFile) -> Iterable[Finding]:

@@ -3,10 +3,8 @@
 import ast
 import threading
 import warnings
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, NamedTuple
 
 from localnet.analysis.bounds import MAX_DOTTED, MAX_PYTHON_FILE, MAX_SYNTAX_DEPTH
 
@@ -64,35 +62,6 @@ def dotted(node: ast.AST) -> str:
     return ".".join(reversed(parts))
 
 
-FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-class Scope(NamedTuple):
-    """A function's name (empty for the module) and the nodes that are its own, parents before children."""
-
-    name: str
-    nodes: list[ast.AST]
-
-
-def scopes_of(tree: ast.Module) -> list[Scope]:
-    """Return the module and its functions; a function's body belongs to its own scope alone."""
-    found: list[Scope] = []
-    queue: deque[tuple[str, ast.AST]] = deque([("", tree)])
-    while queue:
-        name, root = queue.popleft()
-        nodes: list[ast.AST] = []
-        stack = list(ast.iter_child_nodes(root))[::-1]
-        while stack:
-            node = stack.pop()
-            nodes.append(node)
-            if isinstance(node, FUNCTIONS):
-                queue.append((node.name, node))
-            else:
-                stack.extend(list(ast.iter_child_nodes(node))[::-1])
-        found.append(Scope(name, nodes))
-    return found
-
-
 class Names:
     """What the module's imports call things.
 
@@ -132,15 +101,6 @@ def text_of(node: ast.AST | None) -> str | None:
         parts = [v.value for v in node.values if isinstance(v, ast.Constant) and isinstance(v.value, str)]
         return "".join(parts) if len(parts) == len(node.values) else None
     return None
-
-
-def leading_text(node: ast.AST | None) -> str:
-    """Return the literal text with which a string expression is known to begin; empty if nothing is known."""
-    while isinstance(node, ast.BinOp):
-        node = node.left
-    if isinstance(node, ast.JoinedStr):
-        node = node.values[0] if node.values else None
-    return text_of(node) or ""
 
 
 def keyword(call: ast.Call, name: str) -> ast.expr | None:

@@ -82,6 +82,11 @@ _PLACEHOLDER: Final = re.compile(
 _WORDS: Final = re.compile(r"[A-Za-z]{2,}(?:[-_./][A-Za-z0-9]{1,16}){1,12}")  # an identifier, a path, a slug
 _HEX: Final = re.compile(r"[0-9a-f]{32,128}|[0-9A-F]{32,128}")
 _BINARY: Final = 1_024  # bytes in which a NUL tells that a file is no text
+_LONGEST: Final = 200  # characters of a secret that is put together
+_SHORTEST: Final = 16
+_TOKEN: Final = re.compile(r"[A-Za-z0-9+/=_.!#%*~-]+")
+_PACKED: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
+_HEX_TEXT: Final = re.compile(r"(?:[0-9a-fA-F]{2})+")
 _LINE: Final = 2_000  # characters of a line that are searched
 _MIN_ENTROPY: Final = 3.6  # bits per character: above identifiers and words, below random text
 _MIN_DIGITS: Final = 3
@@ -155,3 +160,27 @@ def _looks_random(value: str) -> bool:
         return False
     digits = sum(map(str.isdigit, value))
     return entropy(value) >= (_MIN_ENTROPY if digits >= _MIN_DIGITS else _MIN_WORDLESS)
+
+
+def is_secret(text: str) -> bool:
+    """Whether a whole text has the form of a secret: of a known kind, or random and without a blank."""
+    if not _SHORTEST <= len(text) <= _LONGEST or _PLACEHOLDER.search(text):
+        return False
+    if any(pattern.search(text) for _, pattern in _KNOWN):
+        return True
+    mixed = sum(map(str.isdigit, text)) > 1 and not text.startswith(("/", "~", "."))
+    return mixed and _TOKEN.fullmatch(text) is not None and _looks_random(text)
+
+
+def hidden_secret(text: str) -> bool:
+    """Whether a text is a secret in base64 or in hex."""
+    if not 2 * _SHORTEST <= len(text) <= 2 * _LONGEST or not _PACKED.fullmatch(text):
+        return False
+    raws = []
+    try:
+        if _HEX_TEXT.fullmatch(text):
+            raws.append(bytes.fromhex(text))
+        raws.append(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_" if set(text) & set("-_") else None))
+    except ValueError:
+        pass
+    return any(raw.isascii() and raw.decode().isprintable() and is_secret(raw.decode()) for raw in raws)
