@@ -82,7 +82,7 @@ bench-growth: setup  ## How time, memory and size grow with MINERS=64,…, FINDI
 	PYTHONPATH=benchmarks:tests/core:tests/kinds $(BIN)/python -m growth
 
 real-skills: setup  ## Real packages with planted faults, over the network: what analysers find of them, into docs/reference-miner.md; QUICK=1 tries it
-	PYTHONPATH=benchmarks $(BIN)/python -m real_skills $(if $(QUICK),--only vulture --only gsd-agents --count 2 --rounds 3 --no-page)
+	PYTHONPATH=benchmarks $(BIN)/python -m real_skills $(if $(QUICK),--only vulture --only gsd-agents --count 2 --rounds 3)
 
 bench-log: setup  ## What the log costs as it grows to LOG_ROUNDS=1600: memory and time of audit verify, bytes of weights and digests
 	LOG_ROUNDS=$(or $(LOG_ROUNDS),1600) $(BIN)/python benchmarks/audit_growth.py

@@ -26,6 +26,8 @@ from real_skills.page import PAGE, replaced, tables
 from validator.cli.progress import progress
 from validator.planting.shape import Shape
 from validator.planting.shapes import SHAPES
+from validator.protocol.errors import ValidatorError
+from validator.protocol.text import printable
 from validator.tasks.packages import read_packages
 from validator.tasks.seeding import write_seeded
 
@@ -37,23 +39,24 @@ _LATER: Final = "validator.planting.shapes.later"
 
 def main() -> int:
     """Do all of it; return the exit code."""
-    chosen = _options().parse_args()
+    chosen = _chosen()
     console = Console(highlight=False)
     console.width = max(console.width, _WIDE)
     first, later = _shapes()
     try:
         figures = run(chosen, {"first": first, "later": later})
-    except RefusedError as refused:
-        Console(stderr=True, highlight=False).print(Text(str(refused)), soft_wrap=True)
+    except (RefusedError, ValidatorError) as refused:
+        Console(stderr=True, highlight=False).print(Text(printable(str(refused), 1_000)), soft_wrap=True)
         return 2
     made = tables(figures, {f"{one.family}/{one.name}": one.difficulty for one in (*first, *later)})
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
     chosen.out.write_bytes(msgspec.json.format(msgspec.json.encode(document(figures))) + b"\n")
     for name, lines in made.items():
         console.print(_table(name, lines))
-    if chosen.page:
+    whole = figures.network is not None and not chosen.only
+    if chosen.page and whole:
         PAGE.write_text(replaced(PAGE.read_text(), made))
-    where = f"; tables: {PAGE.relative_to(ROOT)}" if chosen.page else ""
+    where = f"; tables: {PAGE.relative_to(ROOT)}" if chosen.page and whole else ""
     console.print(Text(f"Figures: {chosen.out}{where}"), soft_wrap=True)
     if not figures.enough:
         console.print(f"below a recall of {RECALL} or a precision of {PRECISION} on the first shapes")
@@ -64,7 +67,7 @@ def run(chosen: argparse.Namespace, shapes: Mapping[str, Sequence[Shape]]) -> Fi
     """Return what a run comes to.
 
     Raises:
-        RefusedError: a step failed.
+        RefusedError, ValidatorError: a step failed.
     """
     measured_now = rules()  # of the files that were loaded, whatever happens to them meanwhile
     work: Path = chosen.work.resolve()
@@ -124,7 +127,7 @@ def _shapes() -> tuple[tuple[Shape, ...], tuple[Shape, ...]]:
     return tuple(shape for shape in SHAPES if shape.name not in names), later
 
 
-def _options() -> argparse.ArgumentParser:
+def _chosen() -> argparse.Namespace:
     options = argparse.ArgumentParser(prog="real_skills", description=__doc__)
     options.add_argument("--only", action="append", default=[], metavar="NAME", help="this package; again for more")
     options.add_argument("--count", type=int, default=8, help="tasks of a package, and half as many of later shapes; 8")
@@ -132,8 +135,16 @@ def _options() -> argparse.ArgumentParser:
     options.add_argument("--pace", type=float, default=PACE, help=f"of the network; {PACE:g}")
     options.add_argument("--work", type=Path, default=WORK, metavar="DIR", help="for packages, tasks and the store")
     options.add_argument("--out", type=Path, default=WORK / "figures.json", metavar="FILE", help="figures as JSON")
-    options.add_argument("--no-page", dest="page", action="store_false", help="leave docs/reference-miner.md as it is")
-    return options
+    options.add_argument(
+        "--no-page",
+        dest="page",
+        action="store_false",
+        help="leave docs/reference-miner.md as it is, as --only and --rounds 0 do",
+    )
+    chosen = options.parse_args()
+    if chosen.count < 1 or chosen.rounds < 0 or chosen.pace < 1:
+        options.error("--count and --pace are 1 or more, --rounds 0 or more")
+    return chosen
 
 
 def _table(name: str, lines: Sequence[Sequence[str]]) -> Table:

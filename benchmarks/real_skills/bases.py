@@ -64,9 +64,10 @@ def bases(work: Path, only: frozenset[str], step: Callable[[], None]) -> list[Sk
     Raises:
         RefusedError: a package cannot be had, or hashes otherwise.
     """
-    packages = [one for one in read_packages(MANIFEST).packages if not only or one.name in only]
-    if not packages:
-        raise RefusedError("the manifest has no such package")
+    pinned = {one.name: one for one in read_packages(MANIFEST).packages}
+    if unknown := sorted(only - pinned.keys()):
+        raise RefusedError(f"`{unknown[0]}` is none of {', '.join(pinned)}")
+    packages = [one for one in pinned.values() if not only or one.name in only]
     missing = [package for package in packages if not _is_there(package, work / "packed" / package.name)]
     if missing:
         chosen = work / "packages.json"

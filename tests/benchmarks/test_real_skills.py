@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 import pytest
 from real_skills.analysers import REFERENCE, analysers
-from real_skills.bases import COMPOSITIONS, MANIFEST
+from real_skills.bases import COMPOSITIONS, MANIFEST, RefusedError, bases
 from real_skills.compositions import composed
 from real_skills.figures import ByAnalyser, Figures, OnPackage, Rules, rules_digest
 from real_skills.measured import Measured, language, rows, shares
@@ -126,6 +127,12 @@ def test_twelve_packages_of_all_types_are_pinned() -> None:
     assert set(COMPOSITIONS) < {one.name for one in packages}
     types = {SkillType.AGENT_COMPOSITION if one.name in COMPOSITIONS else one.skill_type for one in packages}
     assert types == set(ASSESSED_TYPES)
+
+
+def test_a_name_that_is_not_pinned_is_refused_before_anything_is_fetched(tmp_path: Path) -> None:
+    with pytest.raises(RefusedError, match=r"`nope` is none of angular-developer, .*, wikipedia-mcp"):
+        bases(tmp_path / "work", frozenset({"nope", "vulture"}), lambda: None)
+    assert not (tmp_path / "work").exists()
 
 
 def some_figures() -> Figures:
