@@ -49,8 +49,14 @@ def told(arguments: list[str], cwd: Path | None = None) -> Any:
     """
     done = subprocess.run([VALIDATOR, *arguments, "--json"], cwd=cwd, stdout=subprocess.PIPE, check=False)
     if done.returncode:
-        raise RefusedError(f"`validator {' '.join(arguments)}` ended with exit code {done.returncode}")
+        raise RefusedError(_fault(done.stdout) or f"`validator {' '.join(arguments)}` ended with {done.returncode}")
     return msgspec.json.decode(done.stdout)
+
+
+def _fault(output: bytes) -> str | None:
+    """Return the first fault that `tasks pack` printed of a package; what else goes wrong stands on standard error."""
+    packages = msgspec.json.decode(output).get("packages", []) if output.startswith(b"{") else []
+    return next((one["fault"] for one in packages if one["fault"]), None)
 
 
 def bases(work: Path, only: frozenset[str], step: Callable[[], None]) -> list[Skill]:
@@ -107,10 +113,7 @@ def same_by_git(skill: Skill) -> None:
                 raise RefusedError(f"`git {arguments[0]}` failed")
         url = f"git+file://{folder.parent}#subdirectory=skill"
         packed = told(["tasks", "pack", url, "--type", skill.base.skill_type, "--output", str(Path(made, "task"))])
-        if packed["bundle_sha256"] != skill.base.sha256:
-            raise RefusedError(
-                f"`{skill.package.name}` by git hashes to {packed['bundle_sha256']}, not {skill.base.sha256}"
-            )
+        _require(f"`{skill.package.name}` by git", packed["bundle_sha256"], skill.base.sha256)
 
 
 def _require(what: str, found: str, pinned: str) -> None:
@@ -129,10 +132,7 @@ def _composition(package: Package, packed: Path, folder: Path) -> Path:
     files = composed(package.name, package.version or "0", read_bundle(read_task(packed).bundle))
     bundle = pack(files)
     found = sha256_hex(bundle)
-    if found != COMPOSITIONS[package.name]:
-        raise RefusedError(
-            f"the composition of `{package.name}` hashes to {found}, not to {COMPOSITIONS[package.name]}"
-        )
+    _require(f"the composition of `{package.name}`", found, COMPOSITIONS[package.name])
     task = Task(
         task_version="1.0",
         skill_type=SkillType.AGENT_COMPOSITION,

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from real_skills.analysers import REFERENCE, analysers
-from real_skills.bases import COMPOSITIONS, MANIFEST, RefusedError, bases
+from real_skills.bases import COMPOSITIONS, MANIFEST, RefusedError, bases, same_by_git
 from real_skills.compositions import composed
 from real_skills.figures import ByAnalyser, Figures, OnPackage, Rules, rules_digest
 from real_skills.measured import Measured, language, rows, shares
@@ -17,7 +17,8 @@ from real_skills.page import PAGE, replaced, rules_told, tables
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Category, Finding
 from validator.protocol.task import KnownFinding
-from validator.tasks.packages import read_packages
+from validator.tasks.packages import read_packages, record
+from validator.tasks.packing import pack_task
 from validator.tasks.references import GitReference, parse_reference
 
 FILES = {"a.md": b"one\ntwo\nthree\nold\n", "run": b"#!/bin/sh\ntrue\n", "agents/x/prompt.md": b"x\n"}
@@ -133,6 +134,28 @@ def test_a_name_that_is_not_pinned_is_refused_before_anything_is_fetched(tmp_pat
     with pytest.raises(RefusedError, match=r"`nope` is none of angular-developer, .*, wikipedia-mcp"):
         bases(tmp_path / "work", frozenset({"nope", "vulture"}), lambda: None)
     assert not (tmp_path / "work").exists()
+
+
+def test_what_is_pinned_is_packed_drafted_and_the_same_by_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "skill").mkdir()
+    (tmp_path / "skill" / "SKILL.md").write_text("# Sort mail\n\nSort it by sender.\n")
+    packed = pack_task(tmp_path / "skill")
+    manifest, work = tmp_path / "packages.json", tmp_path / "work"
+    monkeypatch.setattr("real_skills.bases.MANIFEST", manifest)
+    record(manifest, str(tmp_path / "skill"), tmp_path / "sorter", packed)
+    said = manifest.read_text().replace('"./skill"', f'"{tmp_path / "skill"}"')
+    manifest.write_text(said.replace(packed.task.task.bundle_sha256, "0" * 64))
+    with pytest.raises(RefusedError, match=f"the bundle hashes to {packed.task.task.bundle_sha256}, not to 000"):
+        bases(work, frozenset(), lambda: None)
+    manifest.write_text(said)
+    steps: list[None] = []
+    (skill,) = bases(work, frozenset(), lambda: steps.append(None))
+    assert (skill.base.sha256, len(steps)) == (packed.task.task.bundle_sha256, 1)
+    assert skill.to_decide > 0
+    assert (work / "packed" / "sorter" / "task.draft.json").exists()
+    same_by_git(skill)
+    with pytest.raises(RefusedError, match="`sorter` by git hashes to"):
+        same_by_git(skill._replace(base=skill.base._replace(sha256="0" * 64)))
 
 
 def some_figures() -> Figures:
