@@ -226,6 +226,49 @@ TABLE: Final[tuple[Advisory, ...]] = (
         "The debugger can be reached from a site that an attacker controls.",
     ),
     Advisory("wheel", "CVE-2022-40898", ("<0.38.1",), "high", "Regular expression denial of service in file names."),
+    Advisory("gitpython", "CVE-2022-24439", ("<3.1.30",), "critical", "A URL with an ext transport runs commands."),
+    Advisory("gitpython", "CVE-2023-40267", ("<3.1.32",), "critical", "Options of clone run commands."),
+    Advisory("gitpython", "CVE-2024-22190", ("<3.1.41",), "high", "A program in the working folder is run on Windows."),
+    Advisory(
+        "h11",
+        "CVE-2025-43859",
+        ("<0.16.0",),
+        "critical",
+        "Chunked bodies that are malformed are taken: request smuggling.",
+    ),
+    Advisory(
+        "mcp", "CVE-2025-53365", ("<1.10.0",), "high", "An exception of a streamable HTTP session ends the server."
+    ),
+    Advisory("mcp", "CVE-2025-53366", ("<1.9.4",), "high", "A malformed request ends the server."),
+    Advisory("mcp", "CVE-2025-66416", ("<1.23.0",), "high", "No protection from DNS rebinding for HTTP servers."),
+    Advisory(
+        "paramiko",
+        "CVE-2018-7750",
+        ("<1.17.6", ">=1.18,<1.18.5", ">=2.0,<2.0.8", ">=2.1,<2.1.5", ">=2.2,<2.2.3", ">=2.3,<2.3.2", ">=2.4,<2.4.1"),
+        "critical",
+        "A server takes requests of clients that did not authenticate.",
+    ),
+    Advisory(
+        "pyarrow",
+        "CVE-2023-47248",
+        (">=0.14.0,<14.0.1",),
+        "critical",
+        "Reading a file of Arrow or Parquet can run code.",
+    ),
+    Advisory("python-jose", "CVE-2024-33663", ("<3.4.0",), "critical", "A public key is taken for a secret of HMAC."),
+    Advisory(
+        "python-multipart",
+        "CVE-2024-24762",
+        ("<0.0.7",),
+        "high",
+        "Regular expression denial of service by a Content-Type.",
+    ),
+    Advisory(
+        "python-multipart", "CVE-2024-53981", ("<0.0.18",), "high", "Bytes around the boundary cost a log line each."
+    ),
+    Advisory("torch", "CVE-2025-32434", ("<2.6.0",), "critical", "load runs code even with weights_only."),
+    Advisory("tornado", "CVE-2024-52804", ("<6.4.2",), "high", "Parsing cookies takes quadratic time."),
+    Advisory("tornado", "CVE-2025-47287", ("<6.5",), "high", "Multipart bodies that are malformed fill the log."),
 )
 
 

@@ -193,8 +193,8 @@ def _opened_path(flow: Flow, receiver: Value, given: Arguments) -> Value:
     return opened(flow, receiver, _mode(given.at(0, "mode")))
 
 
-def _inside(_: Flow, receiver: Value, __: Arguments) -> Value:
-    return made([receiver], lambda text: f"{text}/{HOLE}")
+def _inside(_: Flow, receiver: Value, given: Arguments) -> Value:
+    return made([receiver, *given.positional[:1]], lambda text, name=HOLE: f"{text}/{name.replace('*', HOLE)}")
 
 
 def _pairs(_: Flow, receiver: Value, __: Arguments) -> Value:

@@ -216,7 +216,7 @@ class Flow:
             self._set(frame, target.id, value)
         elif isinstance(target, ast.Tuple | ast.List):
             for position, part in enumerate(target.elts):
-                whole = value._replace(texts=(), items={}, origin=0)
+                whole = value._replace(items={}, origin=0)
                 self._bind(frame, part, value.items.get(position, whole))
         elif isinstance(target, ast.Starred):
             self._bind(frame, target.value, value)
@@ -346,10 +346,12 @@ class Flow:
         value = self.of(node.value)
         if isinstance(node.target, ast.Name) and isinstance(node.op, ast.Add):
             old = self._bound.get((id(frame), node.target.id), NOTHING)
-            if len(old.texts) == 1:
-                value = made([old, value], lambda a, b: a + b, MADE)
+            if old.texts and id(node) not in self.values:  # once: a loop adds without end
+                value = made([old._replace(texts=old.texts[-1:]), value], lambda a, b: a + b, MADE)
+                self._bind(frame, node.target, value)
+                return value
         self._bind(frame, node.target, value)
-        return NOTHING
+        return self.values.get(id(node), NOTHING)
 
     def _string(self, _: Frame, node: ast.JoinedStr) -> Value:
         parts = [self.of(part.value if isinstance(part, ast.FormattedValue) else part) for part in node.values[:64]]
@@ -451,7 +453,21 @@ class Flow:
 
 
 _FILLING: Final = frozenset(
-    {"append", "extend", "add", "update", "insert", "write", "writelines", "setdefault", "put", "attach"}
+    {
+        "append",
+        "extend",
+        "add",
+        "update",
+        "insert",
+        "write",
+        "writelines",
+        "setdefault",
+        "put",
+        "attach",
+        "set_content",
+        "set_payload",
+        "add_attachment",
+    }
 )
 
 

@@ -12,7 +12,7 @@ from localnet.analysis.python_flow import Flow
 from localnet.analysis.python_leaks import leak_of
 from localnet.analysis.python_parse import dotted
 from localnet.analysis.python_sinks import hits_of, is_blob
-from localnet.analysis.python_value import DECODED, HOLE, MADE, STARTS
+from localnet.analysis.python_value import DECODED, HOLE, MADE, NUMBERS, STARTS
 from localnet.analysis.result import found
 from localnet.analysis.secret_scan import hidden_secret, is_secret
 from localnet.analysis.shell_parser import parse_script
@@ -40,7 +40,7 @@ def objections(source: SourceFile, flow: Flow, nodes: list[ast.AST], budget: Bud
             yield from _of_assignment(source, flow, node)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
             yield from _of_literal(source, node, node.value)
-        if isinstance(node, ast.Call | ast.BinOp | ast.JoinedStr | ast.Subscript):
+        if isinstance(node, ast.Call | ast.BinOp | ast.JoinedStr | ast.Subscript | ast.AugAssign):
             yield from _of_text(source, flow, node)
 
 
@@ -132,7 +132,7 @@ def _of_literal(source: SourceFile, node: ast.Constant, value: str | bytes) -> I
         yield found("other", "low", place, "A long encoded literal hides what it holds.", source.path)
 
 
-def _of_text(source: SourceFile, flow: Flow, node: ast.expr) -> Iterator[Finding]:
+def _of_text(source: SourceFile, flow: Flow, node: ast.expr | ast.AugAssign) -> Iterator[Finding]:
     """Yield secrets that are put together of pieces, where the last piece comes in."""
     value = flow.of(node)
     if not value.labels & (MADE | DECODED):
@@ -144,8 +144,9 @@ def _of_text(source: SourceFile, flow: Flow, node: ast.expr) -> Iterator[Finding
             return
 
 
-def _within(flow: Flow, node: ast.expr, text: str) -> bool:
+def _within(flow: Flow, node: ast.expr | ast.AugAssign, text: str) -> bool:
     """Whether a part of the expression is the text already."""
-    return any(text in flow.of(child).texts for child in ast.iter_child_nodes(node)) or (
+    parts = (flow.of(child) for child in ast.iter_child_nodes(node))
+    return any(text in part.texts and not part.labels & NUMBERS for part in parts) or (
         isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and text in flow.of(node.func.value).texts
     )

@@ -122,7 +122,21 @@ def _started(site: Site) -> Hit | None:
         return _power("critical", "A command that is decoded or fetched is run.")
     if any(site.flow.reads(word) & _PLANTED for word in (words if runs_words else words[:1])):
         return _power("critical", "A file that was fetched or decoded is run.")
-    if tables.START_COMMAND.search(line_of(site.one.arguments)) or (program == "crontab" and _changes(words)):
+    return None
+
+
+def _managed(site: Site) -> Hit | None:
+    """Command lines that change what starts, what is installed, or whom programs believe."""
+    if not site.is_any(tables.SPAWNERS):
+        return None
+    words = words_of(site.one.arguments)
+    program = (words[0].texts[0] if words and words[0].texts else "").partition(" ")[0].rpartition("/")[2]
+    line = line_of(site.one.arguments)
+    if tables.FOREIGN_INSTALL.search(line):
+        return _power("high", "Packages are installed at run time from an address of the author's choice.")
+    if tables.UNCHECKED_COMMAND.search(line):
+        return _power("medium", "Certificates are not verified.")
+    if tables.START_COMMAND.search(line) or (program == "crontab" and _changes(words)):
         return _power("high", "A program is set up to start by itself.")
     return None
 
@@ -276,6 +290,7 @@ _RULES: Final[tuple[Callable[[Site], Hit | None], ...]] = (
     _eval,
     _computed,
     _started,
+    _managed,
     _shell,
     _unpickle,
     _load,

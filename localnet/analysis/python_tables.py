@@ -139,6 +139,12 @@ START_COMMAND: Final = re.compile(
     r"|schtasks(?:\.exe)?\s.*?/create|update-rc\.d\s|chkconfig\s|reg(?:\.exe)?\s+add\b.*\\Run\b|loginctl\s+enable-linger)"
     r"|\|\s*crontab\b|git\s+config\s+--global\s+core\.hooksPath"
 )
+FOREIGN_INSTALL: Final = re.compile(
+    r"\bpip3?\s+install\b[^;&|]{0,400}(?:\s(?:-i|--index-url|--extra-index-url|--find-links)[ =]\S*?://|\s(?:git\+)?https?://)"
+)
+UNCHECKED_COMMAND: Final = re.compile(
+    r"\bcurl\b[^;&|]{0,400}\s(?:-[a-zA-Z]{0,8}k[a-zA-Z]{0,8}|--insecure)(?:\s|$)|\bwget\b[^;&|]{0,400}\s--no-check-certificate"
+)
 _FOLDERS: Final = (
     r"Documents|Desktop|Downloads|Pictures|Music|Videos|Movies|Public|Library|projects?|work(?:space)?|src|code|repos?"
     r"|dev|git|\.ssh|\.config|\.local|OneDrive|Dropbox"

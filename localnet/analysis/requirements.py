@@ -6,15 +6,17 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from email.parser import BytesParser
 from email.policy import compat32
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
-import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from localnet.advisories import advisories_for
-from localnet.analysis.bounds import MAX_JSON, MAX_REQUIREMENT, MAX_REQUIREMENTS
+from localnet.analysis.bounds import MAX_JSON, MAX_LOCK, MAX_LOCKED, MAX_REQUIREMENT, MAX_REQUIREMENTS
+from localnet.analysis.json_file import read_object
+from localnet.analysis.pinned import pinned_finding
 from localnet.analysis.result import Report, found
 from localnet.analysis.source import SourceFile
 from validator.protocol.sssa import Dependency, Finding
@@ -24,6 +26,12 @@ _MAX_TOML: Final = 64 * 1024  # bytes
 _DOTTED: Final = re.compile(r"[\w\"' \t.-]+")
 _MAX_DOTS: Final = 64  # in a row: tomllib's time is quadratic in the parts of a dotted key
 _MAX_VERSION: Final = 64  # characters
+
+
+_LOCKED: Final = re.compile(r"name = \"([\w.-]{1,128})\"")
+_LOCKED_VERSION: Final = re.compile(r"version = \"([^\"]{1,64})\"")
+_TOML_LOCKS: Final = frozenset({"poetry.lock", "uv.lock", "pdm.lock", "pylock.toml"})
+_NAMES: Final = _TOML_LOCKS | {"Pipfile.lock", "pyproject.toml", "setup.cfg", "METADATA", "PKG-INFO"}
 
 
 class Pin(NamedTuple):
@@ -36,16 +44,12 @@ class Pin(NamedTuple):
 
 def declares_dependencies(source: SourceFile) -> bool:
     """Whether the file is one of those that name dependencies."""
-    return (source.name.startswith("requirements") and source.suffix in ("txt", "in")) or source.name in (
-        "pyproject.toml",
-        "setup.cfg",
-        "METADATA",
-        "PKG-INFO",
-    )
+    listed = "requirements" in source.name or "constraints" in source.name or "/requirements/" in f"/{source.path}"
+    return (listed and source.suffix in ("txt", "in")) or source.name in _NAMES
 
 
 def read_dependencies(sources: Iterable[SourceFile]) -> Report:
-    """Return the pinned dependencies of the files with their CVEs, and a finding per CVE and file."""
+    """Return the pinned dependencies of the files with their CVEs, and a finding for each that has any."""
     findings: list[Finding] = []
     known: dict[tuple[str, str], tuple[str, ...]] = {}
     for source in sources:
@@ -57,18 +61,21 @@ def read_dependencies(sources: Iterable[SourceFile]) -> Report:
             advisories = advisories_for(pin.package, pin.version)
             known[pin.package, pin.version] = tuple(advisory.cve for advisory in advisories)
             target = f"pkg:pypi/{pin.package}@{pin.version}"
-            for advisory in advisories:
-                text = f"{pin.package} {pin.version}: {advisory.summary}"
-                finding = found("dependency_cve", advisory.severity, source.place(pin.line), text, target)
-                findings.append(msgspec.structs.replace(finding, cve_ids=(advisory.cve,)))
+            if advisories:
+                named = f"{pin.package} {pin.version}"
+                findings.append(pinned_finding(source.place(pin.line), named, target, advisories))
     dependencies = tuple(Dependency(package, version, cves) for (package, version), cves in sorted(known.items()))
     return Report(findings=tuple(findings), dependencies=dependencies)
 
 
 def pins_of(source: SourceFile) -> list[Pin]:
     """Return the packages that the file names, the first ones; of requirements files those without a version, too."""
+    if source.name in _TOML_LOCKS:
+        return list(_toml_lock(source)) if len(source.content) <= MAX_LOCK else []
     if len(source.content) > MAX_JSON:
         return []
+    if source.name == "Pipfile.lock":
+        return list(_pipfile_lock(source))
     if source.name == "pyproject.toml":
         entries = _pyproject(source)
     elif source.name == "setup.cfg":
@@ -101,6 +108,30 @@ def _requirements_txt(source: SourceFile) -> Iterator[tuple[str, int]]:
         entry = line.split(" #")[0].split(" --")[0].strip().rstrip("\\").strip()
         if entry and not entry.startswith(("#", "-")):
             yield entry, number
+
+
+def _toml_lock(source: SourceFile) -> Iterator[Pin]:
+    """Yield the packages of a lock file by its lines, as tools write it: TOML in full costs more than it tells."""
+    package = ""
+    count = 0
+    for number, line in enumerate(source.lines, start=1):
+        if line.startswith("[") or count >= MAX_LOCKED:
+            package = ""
+        elif match := _LOCKED.fullmatch(line.rstrip()):
+            package = match[1]
+        elif package and (match := _LOCKED_VERSION.fullmatch(line.rstrip())):
+            yield from _pin(f"{package}=={match[1]}", number)
+            package, count = "", count + 1
+
+
+def _pipfile_lock(source: SourceFile) -> Iterator[Pin]:
+    document = read_object(source) or {}
+    lines = {line.strip().partition(":")[0]: number for number, line in enumerate(source.lines, start=1)}
+    for group in ("default", "develop"):
+        for package, entry in islice(_table(document.get(group)).items(), MAX_LOCKED):
+            version = _table(entry).get("version")
+            if isinstance(version, str):
+                yield from _pin(f"{package}{version}", lines.get(f'"{package}"', 1))
 
 
 def _pyproject(source: SourceFile) -> list[str]:

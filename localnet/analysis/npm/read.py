@@ -3,12 +3,11 @@
 from collections.abc import Iterable
 from typing import Final
 
-import msgspec
-
 from localnet.advisories import advisories_for
 from localnet.analysis.bounds import MAX_PACKAGES, Budget
 from localnet.analysis.npm.locks import READERS, pins_of
 from localnet.analysis.npm.package_json import FILE_NAME, Pin, read_package
+from localnet.analysis.pinned import pinned_finding
 from localnet.analysis.result import BEYOND, Report, found, merged
 from localnet.analysis.source import SourceFile
 from localnet.npm_advisories import TABLE
@@ -37,15 +36,13 @@ def _read(source: SourceFile, budget: Budget) -> Report:
 
 
 def _known(source: SourceFile, pins: Iterable[Pin]) -> Report:
-    """Return the pins as dependencies, and a finding per advisory."""
+    """Return the pins as dependencies, and a finding for each that has advisories."""
     findings: list[Finding] = []
     dependencies = []
     for pin in pins:
         advisories = advisories_for(pin.package, pin.version, TABLE)
         dependencies.append(Dependency(pin.package, pin.version, tuple(advisory.cve for advisory in advisories)))
         target = f"pkg:npm/{pin.package.replace('@', '%40', 1)}@{pin.version}"
-        for advisory in advisories:
-            text = f"{pin.package} {pin.version}: {advisory.summary}"
-            finding = found("dependency_cve", advisory.severity, source.place(pin.line), text, target)
-            findings.append(msgspec.structs.replace(finding, cve_ids=(advisory.cve,)))
+        if advisories:
+            findings.append(pinned_finding(source.place(pin.line), f"{pin.package} {pin.version}", target, advisories))
     return Report(findings=tuple(findings), dependencies=tuple(dependencies))

