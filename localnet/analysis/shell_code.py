@@ -9,9 +9,11 @@ from localnet.analysis.hidden_text import invisible_characters
 from localnet.analysis.links import hosts_in
 from localnet.analysis.result import BEYOND, Report, Use, found, merged
 from localnet.analysis.secret_scan import secrets_in
-from localnet.analysis.shell_commands import Command, Pipeline
+from localnet.analysis.shell_commands import Command, Pipeline, program_of
+from localnet.analysis.shell_objections import objections_to
 from localnet.analysis.shell_parser import parse_script
-from localnet.analysis.shell_rules import DOWNLOADERS, INTERPRETERS, SENDERS, hits_of, program_of
+from localnet.analysis.shell_secrets import secrets_of
+from localnet.analysis.shell_tables import DOWNLOADERS, INTERPRETERS, SENDERS
 from localnet.analysis.source import SourceFile
 from validator.protocol import vocabulary as cap
 from validator.protocol.limits import MAX_STRING
@@ -56,14 +58,18 @@ def _read_script(source: SourceFile, budget: Budget) -> Report:
     if not budget.take_text(len(source.text)) or not budget.take_shell(len(source.text)):
         return Report(findings=(found("other", "medium", source.place(), BEYOND, source.path),))
     findings: list[Finding] = [*invisible_characters(source, code=True), *secrets_in(source)]
-    pipelines, complete = parse_script(source.text)
-    if source.truncated or not complete:
+    script = parse_script(source.text)
+    pipelines = script.pipelines
+    if source.truncated or not script.complete:
         findings.append(found("other", "medium", source.place(), BEYOND, source.path))
-    for pipeline in pipelines:
-        place = source.place(pipeline[0].line, pipeline[-1].line)
-        findings += [
-            found(hit.category, hit.severity, place, hit.text, hit.target or source.path) for hit in hits_of(pipeline)
-        ]
+    for first, last, hit in objections_to(script):
+        place = source.place(first, last)
+        findings.append(found(hit.category, hit.severity, place, hit.text, hit.target or source.path))
+    said = {finding.evidence_ref for finding in findings if finding.category == "secrets_exposure"}
+    for line, what in dict.fromkeys(secrets_of(script)):
+        if source.place(line) not in said:
+            findings.append(found("secrets_exposure", "high", source.place(line), what, source.path))
+            said.add(source.place(line))
     functions = frozenset(name for match in _FUNCTION.finditer(source.text) for name in match.groups() if name)
     commands = [str(c) for pipeline in pipelines for c in pipeline if c.literal and c.argv != (":",)]
     return Report(

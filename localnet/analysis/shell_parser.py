@@ -9,13 +9,15 @@ from typing import Final
 from tree_sitter import Node
 
 from localnet.analysis.bounds import MAX_SHELL_TOKENS
-from localnet.analysis.shell_commands import Draft, Script
+from localnet.analysis.shell_commands import Assignment, Draft, Function, Script
 from localnet.analysis.shell_tree import ShellTree, parse_tree
 from localnet.analysis.shell_words import Word, read_word, substitutions
 
 _SIMPLE: Final = frozenset({"command", "declaration_command", "unset_command", "test_command"})
-_JOINING: Final = _SIMPLE | {"pipeline", "negated_command", "redirected_statement"}
-_STATEMENTS: Final = _JOINING | {
+_STATEMENTS: Final = _SIMPLE | {
+    "pipeline",
+    "negated_command",
+    "redirected_statement",
     "list",
     "variable_assignment",
     "variable_assignments",
@@ -51,7 +53,8 @@ def parse_script(text: str, *, depth: int = 0) -> Script:
     tree = parse_tree(text)
     reader = _Reader(tree, depth)
     reader.visit_all(tree.root.children, 0)
-    return Script([tuple(c.finished() for c in pipeline) for pipeline in reader.done], reader.complete)
+    pipelines = [tuple(c.finished() for c in pipeline) for pipeline in reader.done]
+    return Script(pipelines, reader.complete, tuple(reader.assignments), tuple(reader.functions))
 
 
 class _Reader:
@@ -59,6 +62,8 @@ class _Reader:
         self.tree = tree
         self.complete = tree.complete
         self.done: list[list[Draft]] = []
+        self.assignments: list[Assignment] = []
+        self.functions: list[Function] = []
         self._depth = depth
         self.left = MAX_SHELL_TOKENS
         self._first_row = first_row
@@ -66,8 +71,8 @@ class _Reader:
         self._pipeline: list[Draft] = []
         self._last: Draft | None = None
 
-    def visit_all(self, nodes: Iterable[Node], level: int) -> None:
-        """Read statements one after the other, and the substitutions of the words that stand between them."""
+    def visit_all(self, nodes: Iterable[Node], level: int) -> Draft:
+        """Read statements one after the other; return the substitutions of the words that stand between them."""
         between = Draft(0)
         for node in nodes:
             if node.type in _STATEMENTS:
@@ -79,6 +84,7 @@ class _Reader:
             elif node.is_named and node.type != "comment":
                 self._word(between, node, level)
         self._end()
+        return between
 
     def _visit(self, node: Node, level: int, *, joined: bool = False) -> None:
         if not self._take() or level > _MAX_LEVEL:
@@ -97,20 +103,38 @@ class _Reader:
             for child in [node] if kind == "variable_assignment" else node.named_children:
                 self._assign(child, level)
         else:
-            self._compound(node, level)
+            self._compound(node, level, joined=joined)
         if not joined:
             self._end()
 
-    def _compound(self, node: Node, level: int) -> None:
-        """Read what groups statements; its pipelines are its own."""
+    def _compound(self, node: Node, level: int, *, joined: bool) -> None:
+        """Read what groups statements; its pipelines are its own, and one command of the pipeline that it stands in."""
         outer, self._pipeline = self._pipeline, []
+        first = len(self.done)
         if node.type == "for_statement" and (name := node.child_by_field_name("variable")) is not None:
             self._variables.pop(self.tree.text(name), None)
         if node.type == "ERROR":
             self._broken(node, level)
         else:
-            self.visit_all(_flat(node, _LISTS), level + 1)
+            self._note(node, self.visit_all(_flat(node, _LISTS), level + 1))
         self._pipeline = outer
+        if joined:
+            draft = self._begin(node)
+            draft.line = node.end_point.row + 1 + (self._first_row or 0)
+            draft.group = (first, len(self.done))
+
+    def _note(self, node: Node, header: Draft) -> None:
+        """Remember what a function is called, or what a loop's variable runs over."""
+        name, line = node.child_by_field_name("name"), node.start_point.row + 1 + (self._first_row or 0)
+        if node.type == "function_definition" and name is not None:
+            self.functions.append(
+                Function(self.tree.text(name), line, line + node.end_point.row - node.start_point.row)
+            )
+        variable = node.child_by_field_name("variable") if node.type == "for_statement" else None
+        if variable is not None:
+            text = " ".join(self.tree.text(word).strip("\"'") for word in node.children_by_field_name("value"))
+            inner = tuple(draft.finished() for draft in header.inner)
+            self.assignments.append(Assignment(line, self.tree.text(variable), text, inner))
 
     def _broken(self, node: Node, level: int) -> None:
         """Read what the grammar does not know: the statements in it, and each other line by itself."""
@@ -131,7 +155,11 @@ class _Reader:
             reader.left = self.left
             reader.visit_all(reader.tree.root.children, level + 1)
             self.left = reader.left
+            for draft in (draft for pipeline in reader.done for draft in pipeline):
+                draft.group = (draft.group[0] + len(self.done), draft.group[1] + len(self.done))
             self.done += reader.done
+            self.assignments += reader.assignments
+            self.functions += reader.functions
 
     def _loose_words(self, node: Node, level: int) -> None:
         words = [child for child in node.children if child.is_named and child.type not in _STATEMENTS | {"comment"}]
@@ -170,12 +198,14 @@ class _Reader:
                 self._redirect(draft, child, level)
             elif child.type == "variable_assignment" and node.type == "command":
                 self._inner(draft, substitutions(child), level)
+                name, _, text = self.tree.text(child).partition("=")
+                draft.settings.append((name, text))
             elif child.type == "ERROR" or child.is_missing:
                 self.complete = False
             else:
                 self._argument(draft, child, level)
         while len(draft.argv) > 1 and draft.argv[0] in _PREFIXES:
-            del draft.argv[0]
+            del draft.argv[0], draft.open[0]
         draft.line = node.start_point.row + 1 + (self._first_row or 0)
         draft.literal = draft.literal and self._first_row is None
         self._last = draft
@@ -184,6 +214,7 @@ class _Reader:
     def _argument(self, draft: Draft, node: Node, level: int) -> None:
         word = self._word(draft, node, level)
         draft.argv.append(word.value)
+        draft.open.append(not word.literal)
         draft.literal = draft.literal and word.literal
 
     def _word(self, draft: Draft, node: Node, level: int) -> Word:
@@ -208,7 +239,12 @@ class _Reader:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         if name is None:
             return
-        word = Word("", literal=True) if value is None else self._word(Draft(0), value, level)
+        draft = Draft(0)
+        word = Word("", literal=True) if value is None else self._word(draft, value, level)
+        inner = tuple(one.finished() for one in draft.inner)
+        line = node.start_point.row + 1 + (self._first_row or 0)
+        joined = value is not None and self.tree.text(value).strip("\"'") != word.value
+        self.assignments.append(Assignment(line, self.tree.text(name), word.value, inner, joined))
         plain = name.type == "variable_name" and (value is None or value.type != "array")
         if plain and word.literal and "+=" not in [child.type for child in node.children]:
             self._variables[self.tree.text(name)] = word.value
@@ -219,8 +255,8 @@ class _Reader:
         """Read a statement's redirections; they are those of its last command, or of a group as a whole."""
         draft = None
         if body is not None:
-            self._visit(body, level + 1, joined=body.type in _JOINING)
-            draft = self._last if body.type in _JOINING | _LISTS else None
+            self._visit(body, level + 1, joined=body.type not in _LISTS)
+            draft = self._last
         for node in redirects:
             draft = draft or self._begin(node)
             self._redirect(draft, node, level)

@@ -2,73 +2,22 @@
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Final, NamedTuple
 
+from localnet.analysis import private_paths as paths
+from localnet.analysis import shell_tables as tables
 from localnet.analysis.links import urls_in
-from localnet.analysis.shell_commands import Command, Pipeline
-from localnet.analysis.shell_parser import parse_script
+from localnet.analysis.shell_commands import Command, Pipeline, program_of
 from validator.protocol.sssa import Category, Severity
 
-_SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
-INTERPRETERS: Final = _SHELLS | {"python", "python3", "perl", "ruby", "node", "php"}
-_MAX_EMBEDDED: Final = 3  # scripts within scripts
-DOWNLOADERS: Final = frozenset({"curl", "wget", "fetch", "aria2c", "http", "lynx"})
-SENDERS: Final = frozenset(
-    {
-        "nc",
-        "ncat",
-        "netcat",
-        "socat",
-        "ssh",
-        "scp",
-        "sftp",
-        "rsync",
-        "ftp",
-        "telnet",
-        "mail",
-        "sendmail",
-        "dig",
-        "nslookup",
-        "host",
-    }
-)
-_DECODERS: Final = {
-    "base64": ("-d", "--decode", "-D"),
-    "base32": ("-d",),
-    "xxd": ("-r",),
-    "openssl": ("enc", "-d"),
-    "gunzip": (),
-    "zcat": (),
-    "rev": (),
-}
-_WRAPPERS: Final = frozenset(
-    {
-        "sudo",
-        "doas",
-        "exec",
-        "command",
-        "builtin",
-        "nohup",
-        "time",
-        "timeout",
-        "xargs",
-        "nice",
-        "env",
-        "stdbuf",
-        "setsid",
-    }
-)
-_SECRET_FILES: Final = re.compile(
-    r"(?:^|[/~])\.(?:ssh|aws|gnupg|kube|netrc|pgpass|git-credentials|docker)\b|id_(?:rsa|ed25519)|/etc/shadow|/proc/[^/]+/environ|(?:^|/)\.env$"
-)
-_START_FILES: Final = re.compile(
-    r"\.(?:bashrc|bash_profile|zshrc|profile)$|/etc/(?:cron|init|profile|systemd|rc)|authorized_keys$|autostart/"
-)
 _BROAD_PATHS: Final = re.compile(
     r"(?:/|/\*|~|~/|~/\*|\.\.|\$HOME/?\*?|\$\{HOME\}/?\*?|/(?:etc|usr|bin|lib|home|root|var|boot|opt|srv)(?:/\*?)?)"
 )
-_OPEN_MODES: Final = re.compile(r"0?777|0?666|a\+rwx|[ugoa]*\+s|[2467][0-7]{3}")
-_DURATION: Final = re.compile(r"\d+(?:\.\d+)?[smhd]?")
+_EXECUTING: Final = re.compile(r"-[a-z]*[ec]$|--exec|--sh-exec|(?i:exec|system):")
+_ENABLING: Final = frozenset({"enable", "load", "bootstrap", "reenable"})
+_HOOKING: Final = frozenset({"core.hookspath", "init.templatedir", "core.fsmonitor", "core.sshcommand", "core.pager"})
+_CURL_INSECURE: Final = re.compile(r"-[a-zA-Z]{0,12}?k[a-zA-Z]{0,12}")
 
 
 class Hit(NamedTuple):
@@ -80,39 +29,14 @@ class Hit(NamedTuple):
     target: str = ""
 
 
-def program_of(command: Command) -> tuple[str, tuple[str, ...]]:
-    """Return the program that really runs (behind sudo, env, timeout, …), without its folder, and its arguments."""
-    words = list(command.argv)
-    while len(words) > 1 and words[0].rpartition("/")[2] in _WRAPPERS:
-        rest = words[1:]
-        while len(rest) > 1 and (rest[0].startswith("-") or "=" in rest[0] or _DURATION.fullmatch(rest[0])):
-            rest = rest[1:]
-        if rest[0].startswith("-") or "=" in rest[0]:
-            break
-        words = rest
-    return words[0].rpartition("/")[2] if words else "", tuple(words[1:])
-
-
-def hits_of(pipeline: Pipeline, depth: int = 0) -> Iterator[Hit]:
-    """Yield what the rules object to in the pipeline, and in the scripts that it hands to a shell as text."""
+def hits_of(pipeline: Pipeline) -> Iterator[Hit]:
+    """Yield what the rules object to in the pipeline."""
     for whole in _PIPELINE_RULES:
         yield from whole(pipeline)
     for command in pipeline:
         program, arguments = program_of(command)
         for rule in _COMMAND_RULES:
             yield from rule(command, program, arguments)
-        for text in _embedded(command, program, arguments) if depth < _MAX_EMBEDDED else ():
-            for inner in parse_script(text, depth=depth + 1).pipelines:
-                yield from hits_of(inner, depth + 1)
-
-
-def _embedded(command: Command, program: str, arguments: tuple[str, ...]) -> Iterator[str]:
-    """Yield the scripts that a shell gets as text: here-documents, here-strings, `-c`."""
-    if program not in _SHELLS:
-        return
-    yield from (text for sign, text in command.redirects if sign in ("<<", "<<<"))
-    if "-c" in arguments[:-1]:
-        yield arguments[arguments.index("-c") + 1]
 
 
 def _fetched_code(pipeline: Pipeline) -> Iterator[Hit]:
@@ -120,7 +44,7 @@ def _fetched_code(pipeline: Pipeline) -> Iterator[Hit]:
     origin: Hit | None = None
     for command in pipeline:
         program, _ = program_of(command)
-        runs = program in INTERPRETERS or program in ("eval", "source", ".")
+        runs = program in tables.INTERPRETERS or program in ("eval", "source", ".")
         inside = next((hit for inner in command.inner if (hit := _origin(inner)) is not None), None)
         if runs and (source := inside or origin) is not None:
             yield source
@@ -129,50 +53,26 @@ def _fetched_code(pipeline: Pipeline) -> Iterator[Hit]:
 
 def _origin(command: Command) -> Hit | None:
     program, arguments = program_of(command)
-    if program in DOWNLOADERS:
+    if program in tables.DOWNLOADERS:
         return Hit(
-            "excessive_capability", "critical", "What is downloaded is run without being looked at.", _url(arguments)
+            "excessive_capability", "critical", "What is downloaded is run without being looked at.", url_of(arguments)
         )
-    if program in _DECODERS and (not _DECODERS[program] or any(a in _DECODERS[program] for a in arguments)):
+    if program in tables.DECODERS and (
+        not tables.DECODERS[program] or any(a in tables.DECODERS[program] for a in arguments)
+    ):
         return Hit("excessive_capability", "critical", "What is decoded is run: readers cannot see what it is.")
     return None
 
 
-def _sent_away(pipeline: Pipeline) -> Iterator[Hit]:
-    """The environment or a secret file flows into something that sends it."""
-    tainted = False
-    for command in pipeline:
-        program, arguments = program_of(command)
-        sends = (
-            program in DOWNLOADERS
-            or program in SENDERS
-            or any(t.startswith(("/dev/tcp/", "/dev/udp/")) for _, t in command.redirects)
-        )
-        reads_secret = any(_reveals(inner) for inner in command.inner) or any(
-            _SECRET_FILES.search(a.lstrip("@")) for a in arguments
-        )
-        tainted = tainted or _reveals(command)
-        if sends and (tainted or reads_secret):
-            yield Hit("secrets_exposure", "critical", "Secrets or the environment are sent away.", _url(arguments))
-
-
-def _reveals(command: Command) -> bool:
-    """Whether the command prints the environment or a secret file."""
-    program, arguments = program_of(command)
-    if program in ("env", "printenv") and all(a.startswith("-") for a in arguments):
-        return True
-    if program in ("set", "export", "declare") and arguments in ((), ("-p",)):
-        return True
-    files = (*arguments, *(target for sign, target in command.redirects if sign == "<"))
-    return program not in ("chmod", "mkdir", "test", "[") and any(_SECRET_FILES.search(name) for name in files)
-
-
 def _dump(command: Command, program: str, arguments: tuple[str, ...]) -> Iterator[Hit]:
-    if _reveals(command):
-        if any(_SECRET_FILES.search(a) for a in arguments):
-            yield Hit("secrets_exposure", "high", "A file that holds secrets is read.")
-        elif program in ("env", "printenv"):
-            yield Hit("secrets_exposure", "medium", "The whole environment is printed.")
+    files = [target for sign, target in command.redirects if sign == "<"]
+    keys = any(command.argv[at - 1 : at] in (("-i",), ("--key",), ("--cert",)) for at in range(1, len(command.argv)))
+    if program not in tables.KEEPERS and not keys:
+        files += arguments
+    if any(map(paths.CREDENTIALS.search, files)):
+        yield Hit("secrets_exposure", "high", "A file that holds secrets is read.")
+    elif program in ("env", "printenv") and all(a.startswith("-") for a in arguments):
+        yield Hit("secrets_exposure", "medium", "The whole environment is printed.")
 
 
 def _dynamic(_: Command, program: str, arguments: tuple[str, ...]) -> Iterator[Hit]:
@@ -193,7 +93,7 @@ def _deletion(_: Command, program: str, arguments: tuple[str, ...]) -> Iterator[
 
 
 def _permissions(_: Command, program: str, arguments: tuple[str, ...]) -> Iterator[Hit]:
-    if program == "chmod" and any(_OPEN_MODES.fullmatch(a) for a in arguments):
+    if program == "chmod" and any(tables.OPEN_MODES.fullmatch(a) for a in arguments):
         yield Hit("excessive_capability", "medium", "A file is opened to everyone, or runs with its owner's rights.")
     if program in ("useradd", "usermod", "passwd", "visudo", "setcap"):
         yield Hit("excessive_capability", "high", "Accounts or rights of the system are changed.")
@@ -205,23 +105,26 @@ def _elevation(command: Command, _: str, __: tuple[str, ...]) -> Iterator[Hit]:
 
 
 def _remote_shell(command: Command, program: str, arguments: tuple[str, ...]) -> Iterator[Hit]:
-    sockets = [target for _, target in command.redirects if target.startswith(("/dev/tcp/", "/dev/udp/"))]
-    if program in INTERPRETERS and ("-i" in arguments or sockets) and (sockets or "-i" in arguments):
-        if sockets:
-            yield Hit("excessive_capability", "critical", "A shell is handed to a network connection.")
-    elif program in ("nc", "ncat", "netcat") and any(a in ("-e", "-c", "--exec") for a in arguments):
+    sockets = [target for _, target in command.redirects if target.startswith(tables.NETWORK_FILES)]
+    handed = program in tables.INTERPRETERS and bool(sockets)
+    if program in tables.CONVERSING:
+        handed = any(_EXECUTING.match(a) for a in arguments)
+    elif program in tables.INTERPRETERS | {"awk", "gawk"}:
+        handed = handed or any(tables.SOCKET.search(a) and tables.SHELL_IN_CODE.search(a) for a in arguments)
+    if handed:
         yield Hit("excessive_capability", "critical", "A shell is handed to a network connection.")
     elif sockets:
         yield Hit("excessive_capability", "high", "A network connection is opened through the shell itself.")
 
 
-def _persistence(command: Command, program: str, arguments: tuple[str, ...]) -> Iterator[Hit]:
-    written = [target for sign, target in command.redirects if sign.startswith((">", "&"))]
-    if program in ("tee", "cp", "mv", "ln", "install"):
-        written += arguments
+def _persistence(_: Command, program: str, arguments: tuple[str, ...]) -> Iterator[Hit]:
     changes_crontab = program == "crontab" and "-l" not in arguments
-    enables = program in ("systemctl", "launchctl") and any(a in ("enable", "load") for a in arguments)
-    if changes_crontab or enables or any(_START_FILES.search(name) for name in written):
+    enables = program in ("systemctl", "launchctl") and not _ENABLING.isdisjoint(arguments)
+    plans = program in ("at", "batch", "update-rc.d", "chkconfig", "schtasks") or (
+        program == "systemd-run" and any(a.startswith("--on-") for a in arguments)
+    )
+    hooks = program == "git" and "config" in arguments and not _HOOKING.isdisjoint(a.lower() for a in arguments)
+    if changes_crontab or enables or plans or hooks:
         yield Hit("excessive_capability", "high", "Something is made to start by itself later.")
 
 
@@ -230,15 +133,27 @@ def _concealment(_: Command, program: str, arguments: tuple[str, ...]) -> Iterat
         program in ("unset", "export") and any(a.startswith("HISTFILE") for a in arguments)
     ):
         yield Hit("other", "medium", "The shell's history is erased or switched off.")
-    if program in DOWNLOADERS and any(a in ("-k", "--insecure", "--no-check-certificate") for a in arguments):
-        yield Hit("other", "medium", "Certificates are not verified.", _url(arguments))
 
 
-def _url(arguments: tuple[str, ...]) -> str:
+def _unchecked(_: Command, program: str, arguments: tuple[str, ...]) -> Iterator[Hit]:
+    off = any(a in tables.UNCHECKED or a.lower() in tables.UNCHECKED for a in arguments)
+    if program == "curl":
+        off = off or any(_CURL_INSECURE.fullmatch(a) for a in arguments)
+    elif program in ("git", "npm", "yarn", "pnpm", "pip", "pip3"):
+        pairs = {(one.lower().lstrip("-"), two.lower()) for one, two in pairwise(arguments)}
+        off = off or bool(pairs & {("http.sslverify", "false"), ("strict-ssl", "false")})
+        off = off or any(a.lower().endswith(("sslverify=false", "strict-ssl=false")) for a in arguments)
+        off = off or (program.startswith("pip") and "--trusted-host" in arguments)
+    if off:
+        yield Hit("excessive_capability", "medium", "Certificates are not verified.", url_of(arguments))
+
+
+def url_of(arguments: tuple[str, ...]) -> str:
+    """Return the first URL among the arguments; empty without one."""
     return next((url for argument in arguments for url in urls_in(argument)), "")
 
 
-_PIPELINE_RULES: Final[tuple[Callable[[Pipeline], Iterator[Hit]], ...]] = (_fetched_code, _sent_away)
+_PIPELINE_RULES: Final[tuple[Callable[[Pipeline], Iterator[Hit]], ...]] = (_fetched_code,)
 _COMMAND_RULES: Final[tuple[Callable[[Command, str, tuple[str, ...]], Iterator[Hit]], ...]] = (
     _dump,
     _dynamic,
@@ -248,4 +163,5 @@ _COMMAND_RULES: Final[tuple[Callable[[Command, str, tuple[str, ...]], Iterator[H
     _remote_shell,
     _persistence,
     _concealment,
+    _unchecked,
 )

@@ -9,9 +9,9 @@ from localnet.analysis.bounds import MAX_REQUIREMENTS, Budget
 from localnet.analysis.json_file import line_of, read_object, string
 from localnet.analysis.result import BEYOND, Report, Use, found
 from localnet.analysis.script.read import findings_in
-from localnet.analysis.shell_commands import Pipeline
+from localnet.analysis.shell_commands import Pipeline, program_of
+from localnet.analysis.shell_objections import objections_to
 from localnet.analysis.shell_parser import parse_script
-from localnet.analysis.shell_rules import hits_of, program_of
 from localnet.analysis.source import SourceFile
 from validator.protocol import vocabulary as cap
 from validator.protocol.sssa import Finding
@@ -65,11 +65,12 @@ def read_package(source: SourceFile, budget: Budget) -> Package:
         if not budget.take_shell(len(command[:_MAX_COMMAND])):
             findings.append(found("other", "medium", place, BEYOND, source.path))
             break
-        for pipeline in parse_script(command[:_MAX_COMMAND]).pipelines:
-            findings += [
-                found(hit.category, hit.severity, place, f"Script {name[:40]}: {hit.text}", hit.target or source.path)
-                for hit in hits_of(pipeline)
-            ]
+        script = parse_script(command[:_MAX_COMMAND])
+        findings += [
+            found(hit.category, hit.severity, place, f"Script {name[:40]}: {hit.text}", hit.target or source.path)
+            for _, _, hit in objections_to(script)
+        ]
+        for pipeline in script.pipelines:
             for code in _inline(pipeline):
                 findings += findings_in(code, source, line, budget)
             if name in _AT_INSTALLATION:

@@ -11,9 +11,9 @@ from localnet.analysis.script.holding import parts_of_call
 from localnet.analysis.script.sources import programs_of
 from localnet.analysis.script.strings import text_of
 from localnet.analysis.script.syntax import Node
-from localnet.analysis.shell_commands import Command, Pipeline
+from localnet.analysis.shell_commands import Command, Pipeline, Script
+from localnet.analysis.shell_objections import objections_to
 from localnet.analysis.shell_parser import parse_script
-from localnet.analysis.shell_rules import hits_of
 from localnet.analysis.source import SourceFile
 from validator.protocol.sssa import Finding
 
@@ -37,10 +37,9 @@ def commands_of(source: SourceFile, flow: Flow, budget: Budget) -> Iterator[Find
         if not budget.take_shell(len(command) + sum(map(len, words))):
             yield found("other", "medium", source.place(node.line), BEYOND, source.path)
             return
-        pipelines = parse_script(command).pipelines if command else _pipelines_of(node, words)
-        for pipeline in pipelines:
-            for hit in hits_of(pipeline):
-                yield found(hit.category, hit.severity, source.place(node.line), hit.text, hit.target or source.path)
+        script = parse_script(command) if command else Script(_pipelines_of(node, words), complete=True)
+        for _, _, hit in objections_to(script):
+            yield found(hit.category, hit.severity, source.place(node.line), hit.text, hit.target or source.path)
 
 
 def _pipelines_of(call: Node, words: list[str]) -> list[Pipeline]:

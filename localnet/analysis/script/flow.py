@@ -19,6 +19,7 @@ from localnet.analysis.script.syntax import Node
 
 _PASSES: Final = 6  # a value that changes hands more often than this is lost sight of
 _HIDDEN: Final = frozenset({lab.FETCHED, lab.DECODED, lab.REMOTE})
+_SECRETS: Final = frozenset({lab.ENVIRONMENT, lab.FILE})
 _MAX_PATH: Final = 256  # characters
 _CARRYING: Final = frozenset({"+", "||", "??", "&&"})
 _WITH_CALLBACK: Final = frozenset({"then", "map", "flatMap", "reduce"})
@@ -40,6 +41,7 @@ class Flow:
             labels = of_literal(names, node) if node.kind in _LITERALS else lab.NONE
             if labels:
                 self._labels[node.index] = labels
+        self._literals = [n for n in names.code.nodes if n.kind == "string" and n.end - n.start <= _MAX_PATH]
         self._nodes = [node for node in names.code.nodes if node.kind in _RULES or node.kind in _STATEMENTS]
         for _ in range(_PASSES):
             before = self.holding.size
@@ -74,6 +76,10 @@ class Flow:
         for node in self._nodes:
             if node.kind in _STATEMENTS:
                 self.holding.hand_on(node)
+        for node in self._literals if self.holding.written else ():
+            held = self.holding.written.get(self.names.code.text(node)[:_MAX_PATH].strip("'\"`"))
+            if held:
+                self._labels[node.index] = joined((self.of(node), held))
 
     def whole(self, node: Node) -> Labels:
         """Return what the parts hold."""
@@ -93,8 +99,11 @@ class Flow:
         text, owner = self.names.code.text(key), unwrapped(owner)
         if owner.kind == "this":
             return self.holding.own_field(text)
-        if node.kind == "subscript_expression" and of_name(self.names.of(owner)):
-            return frozenset({lab.VARIABLE})
+        if node.kind == "subscript_expression" and not name:
+            if of_name(self.names.of(owner)):
+                return frozenset({lab.VARIABLE})
+            if self.names.of(owner) in tables.HOLDERS:
+                return frozenset({lab.COMPUTED})
         held = self.holding.field(owner, text)
         if held is not None:
             return held
@@ -136,6 +145,8 @@ class Flow:
         verb = self.names.code.text(key) if key is not None else ""
         if verb in tables.KEEPERS:
             return NONE
+        if verb in tables.TAKING:
+            return frozenset(label for label in self.of(owner) if label in _SECRETS or label.startswith(lab.VARIABLE))
         parts = [self.of(owner)]
         if verb in _WITH_CALLBACK:
             parts += [self.holding.returned(one) for one in map(self.holding.function_of, arguments) if one]

@@ -14,6 +14,9 @@ from localnet.analysis.script.syntax import Node
 
 _MEMBERS: Final = frozenset({"member_expression", "subscript_expression"})
 _REACTING: Final = frozenset({"on", "once", "addListener", "addEventListener"})
+_CODE: Final = frozenset({lab.FETCHED, lab.DECODED, lab.REMOTE})
+_SECRET: Final = frozenset({lab.ENVIRONMENT, lab.FILE})
+_MAX_PATH: Final = 256  # characters
 _Key = tuple[int, str] | int | str
 
 
@@ -32,6 +35,7 @@ class Holding:
         self._held: dict[_Key, Labels] = {}  # by a binding's id, that and a field, or a field of `this`
         self._returned: dict[int, Labels] = {}  # by a function's index
         self._objects: set[int] = set()  # whose fields are written out: ids of bindings, and functions that return one
+        self.written: dict[str, Labels] = {}  # labels of the paths of files by what is written to them
         self.size = 0  # grows with what is known
 
     def identifier(self, node: Node) -> Labels:
@@ -167,8 +171,12 @@ class Holding:
             return
         own = self.function_of(function)
         if own is not None:
-            for parameter, argument in zip(parameters_of(own), arguments, strict=False):
+            parameters = parameters_of(own)
+            for parameter, argument in zip(parameters, arguments, strict=False):
                 self._bind(parameter, self._of(argument), argument)
+            for argument in arguments[len(parameters) :] if parameters and _takes_rest(parameters[-1]) else ():
+                self._bind(parameters[-1], self._of(argument), None)
+        self._write(call, arguments)
         member = function.kind == "member_expression"
         key, owner = (function.child("property"), function.child("object")) if member else (None, None)
         verb = self.code.text(key) if key is not None else ""
@@ -180,6 +188,37 @@ class Holding:
         if found is not None:
             self._add(id(found), joined(map(self._of, arguments)))
 
+    def _write(self, call: Node, arguments: list[Node]) -> None:
+        """Remember of a file's path what is written to the file."""
+        function = parts_of_call(call)[0]
+        key = function.child("property") if function is not None and function.kind == "member_expression" else None
+        if key is not None and self.code.text(key) == "pipe" and function is not None and arguments:
+            stream, content = arguments[0], self._of(function.child("object"))
+        elif self.names.of(function) in ("stream.pipeline", "stream.promises.pipeline", "stream/promises.pipeline"):
+            stream, content = arguments[-1], joined(map(self._of, arguments[:-1]))
+        elif self.names.of(function) in tables.WRITERS and len(arguments) > 1:
+            self._hold(arguments[0], self._of(arguments[1]))
+            return
+        else:
+            return
+        opened, given = parts_of_call(unwrapped(stream))
+        if opened is not None and given and self.names.of(opened) == "fs.createWriteStream":
+            self._hold(given[0], content)
+
+    def _hold(self, path: Node, content: Labels) -> None:
+        labels = frozenset({lab.DROPPED}) if content & _CODE else NONE
+        labels |= {lab.SECRET_PATH} if content & _SECRET else NONE
+        if not labels:
+            return
+        found = self._binding(unwrapped(path))
+        if found is not None:
+            self._add(id(found), labels)
+        elif path.end - path.start <= _MAX_PATH:
+            text = self.code.text(path).strip("'\"`")
+            before = self.written.get(text, NONE)
+            self.written[text] = joined((before, labels))
+            self.size += len(self.written[text]) - len(before)
+
     def _received(self, call: Node, name: str, verb: str, owner: Labels) -> Labels:
         """Return what a callback gets that the call is given."""
         if name in tables.SERVERS:
@@ -187,6 +226,11 @@ class Holding:
         if verb in _REACTING and owner & OBJECTS:
             return frozenset({lab.REMOTE if lab.CONNECTION in owner else lab.SHELL})
         return (self._of(call) | owner) - OBJECTS
+
+
+def _takes_rest(parameter: Node) -> bool:
+    inner = parameter.child("pattern") or parameter
+    return inner.kind == "rest_pattern"
 
 
 def _record_of(function: Node) -> int:

@@ -14,7 +14,7 @@ from localnet.analysis.script.labels import NONE, Labels
 from localnet.analysis.script.rules import object_to
 from localnet.analysis.script.strings import leading_text, unwrapped
 from localnet.analysis.script.syntax import Node
-from localnet.analysis.shell_rules import DOWNLOADERS, SENDERS
+from localnet.analysis.shell_tables import CONVERSING, DOWNLOADERS, SENDERS
 from localnet.analysis.source import SourceFile
 from validator.protocol.sssa import Finding
 
@@ -43,11 +43,14 @@ def leaks_of(source: SourceFile, flow: Flow) -> Iterator[Finding]:
         function, arguments = parts_of_call(node)
         if function is None or not arguments:
             continue
-        if _hands_to_sender(flow, function, arguments):
+        if _hands_to_sender(flow, function, arguments) or _pipes(flow, node, function, arguments):
             yield object_to("secret-sent", source, node.line)
         if not _sends(flow, node, function):
             continue
         openly, hidden, url = _sent(flow, arguments)
+        if flow.names.of(function) in tables.RESOLVERS and (openly & _WHOLE or [*lab.variables(openly)]):
+            yield object_to("secret-sent", source, node.line)
+            continue
         rule = _objection(openly, hidden, host_of(url))
         if rule:
             yield object_to(rule, source, node.line, url)
@@ -59,7 +62,18 @@ def _hands_to_sender(flow: Flow, function: Node, arguments: list[Node]) -> bool:
         return False
     words = leading_text(flow.names.scopes, arguments[0]).replace("|", " ").split()
     given = flow.of_all([one for one in arguments[:2] if one.kind != "object"])
+    if lab.SECRET_PATH in given and not (DOWNLOADERS | CONVERSING).isdisjoint(words):
+        return True
     return bool(given & _WHOLE) and not (DOWNLOADERS | SENDERS).isdisjoint(words)
+
+
+def _pipes(flow: Flow, call: Node, function: Node, arguments: list[Node]) -> bool:
+    """Whether a stream of secrets is led into a connection."""
+    piped = flow.names.method_of(call) == "pipe" and lab.CONNECTION in flow.of(arguments[0])
+    if piped:
+        return bool(flow.of(function.child("object")) & _WHOLE)
+    joined = flow.names.of(function).endswith("pipeline") and len(arguments) > 1
+    return joined and lab.CONNECTION in flow.of_all(arguments) and bool(flow.of_all(arguments) & _WHOLE)
 
 
 def _sends(flow: Flow, call: Node, function: Node) -> bool:

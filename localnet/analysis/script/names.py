@@ -61,7 +61,7 @@ class Names:
                     self._assigned(node)
                 elif node.kind == "import_statement":
                     self._imported(node)
-        self._known = {}
+        self._known, scopes.texts = {}, {}
 
     def of(self, node: Node | None) -> str:
         """Return the dotted name that an expression refers to; empty for what is the file's own or unnamed."""

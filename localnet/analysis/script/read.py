@@ -13,6 +13,7 @@ from localnet.analysis.script.flow import Flow
 from localnet.analysis.script.leaks import leaks_of
 from localnet.analysis.script.names import Names
 from localnet.analysis.script.scopes import Scopes
+from localnet.analysis.script.secrets import secrets_of
 from localnet.analysis.script.sinks import sinks_of
 from localnet.analysis.script.syntax import UnreadableScriptError, language_of, parse
 from localnet.analysis.script.tools import tools_of
@@ -98,5 +99,7 @@ def _read_file(source: SourceFile, budget: Budget) -> Scripts:
     findings += sinks_of(source, flow)
     findings += commands_of(source, flow, budget)
     findings += leaks_of(source, flow)
+    known = frozenset(finding.evidence_ref for finding in findings if finding.category == "secrets_exposure")
+    findings += secrets_of(source, flow, known)
     report = Report(findings=tuple(findings), uses=tuple(uses_of(source, names)), unread=minified)
     return Scripts(report, tuple(Offer(source, tool) for tool in tools_of(names)))

@@ -26,6 +26,7 @@ _SECRETS: Final[Category] = "secrets_exposure"
 RULES: Final[dict[str, Rule]] = {
     "eval-hidden": Rule(_EXCESSIVE, "critical", "Code is decoded or fetched and then executed."),
     "eval-given": Rule(_EXCESSIVE, "medium", "Code that is given at run time is executed."),
+    "call-assembled": Rule(_EXCESSIVE, "medium", "What is called has a name that is put together at run time."),
     "eval-literal": Rule("other", "low", "A literal is executed as code."),
     "run-hidden": Rule(_EXCESSIVE, "critical", "A command that is decoded or fetched is run."),
     "remote-shell": Rule(_EXCESSIVE, "critical", "A shell is handed to a network connection."),
@@ -35,7 +36,7 @@ RULES: Final[dict[str, Rule]] = {
     "start-file": Rule(_EXCESSIVE, "high", "The code writes a file that makes programs start by themselves."),
     "unserialize": Rule(_EXCESSIVE, "medium", "What is unserialized here can name code that runs."),
     "import-assembled": Rule("other", "low", "The name of an imported module is put together at run time."),
-    "unverified": Rule("other", "medium", "Certificates are not verified."),
+    "unverified": Rule(_EXCESSIVE, "medium", "Certificates are not verified."),
     "blob": Rule("other", "low", "A long encoded literal hides what it holds."),
     "secret-file": Rule(_SECRETS, "high", "A file that holds secrets is read."),
     "secret-sent": Rule(_SECRETS, "critical", "A secret of the environment or of a file is sent away."),

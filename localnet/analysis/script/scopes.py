@@ -71,6 +71,7 @@ class Scopes:
 
     def __init__(self, code: Code) -> None:
         self.code = code
+        self.texts: dict[tuple[int, int], str | None] | None = None  # of expressions, once every name has its value
         top = _Scope(None)
         self._of = [top] * len(code.nodes)
         self._home: list[Node | None] = [None] * len(code.nodes)  # the function that the node is part of

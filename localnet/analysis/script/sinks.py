@@ -20,6 +20,7 @@ _HIDDEN: Final = frozenset({lab.DECODED, lab.FETCHED, lab.REMOTE})
 _BLOB: Final = 200  # characters
 _LITERALS: Final = frozenset({"string", "template_string"})
 _UNVERIFIED: Final = "process.env.NODE_TLS_REJECT_UNAUTHORIZED"
+_CHECKS: Final = frozenset({"rejectUnauthorized", "strictSSL", "strict-ssl", "verifySsl", "sslVerify"})
 _REQUIRES: Final = frozenset({"require", "module.require", "process.mainModule.require", "import"})
 _HOMES: Final = frozenset({"process.env.HOME", "process.env.USERPROFILE"})
 _BROAD_FOLDERS: Final = frozenset({"/", "~", "~/", "/home", "/etc", "/usr", "/var", "/root", "/opt", "C:\\", "C:/"})
@@ -48,6 +49,10 @@ def _evaluated(flow: Flow, call: Node, name: str, arguments: list[Node]) -> Iter
             yield "eval-hidden"
         elif arguments[0].kind in _LITERALS:
             yield "eval-literal"
+    function = call.child("function")
+    if function is not None and lab.COMPUTED in flow.of(unwrapped(function)):
+        yield "call-assembled"
+    name = name.removesuffix(".call").removesuffix(".apply")
     if not arguments or not (name in tables.EVALUATORS or flow.names.method_of(call) == "_compile"):
         return
     if flow.of_all(arguments) & _HIDDEN:
@@ -87,11 +92,12 @@ def _remote_shell(flow: Flow, call: Node, _: str, arguments: list[Node]) -> Iter
 
 def _dropped(flow: Flow, _: Node, name: str, arguments: list[Node]) -> Iterator[str]:
     """What was fetched is written to a file, and the file is run."""
-    if not arguments or name not in tables.SPAWNERS | _REQUIRES:
+    if not arguments or name not in tables.SPAWNERS | tables.NATIVE | _REQUIRES:
         return
     code = flow.names.code
     run = [code.text(one)[:_MAX_TEXT] for one in arguments[:1]]
-    if any(path and path in text for text in run for path in flow.dropped):
+    written = any(path and path in text for text in run for path in flow.dropped)
+    if written or lab.DROPPED in flow.of_all(arguments[:2]):
         yield "run-hidden"
 
 
@@ -103,8 +109,33 @@ def _deleted(flow: Flow, _: Node, name: str, arguments: list[Node]) -> Iterator[
     value = unwrapped(found.value) if found is not None and found.value is not None else target
     function, _given = parts_of_call(value)
     home = function is not None and flow.names.of(function) == "os.homedir"
+    home = home or flow.of(target) >= {lab.HOME, lab.FOLDER} or _below_home(flow, target)
     if home or flow.names.of(value) in _HOMES or (text_of(flow.names.scopes, value) or "") in _BROAD_FOLDERS:
         yield "delete-broad"
+
+
+def _below_home(flow: Flow, target: Node) -> bool:
+    """Whether a path is the home folder with nothing behind it but what is only known at run time."""
+    if lab.HOME not in flow.of(target) or target.kind not in (
+        "template_string",
+        "call_expression",
+        "binary_expression",
+    ):
+        return False
+    code = flow.names.code
+    return not any(
+        len(code.text(node).strip("'\"`/\\")) > 0 for node in _spelled(target) if node.end - node.start < _MAX_TEXT
+    )
+
+
+def _spelled(node: Node) -> Iterator[Node]:
+    """Yield the literal parts of an expression."""
+    nodes = [node]
+    while nodes:
+        node = nodes.pop()
+        if node.kind in ("string", "string_fragment"):
+            yield node
+        nodes += node.children
 
 
 def _start_file(flow: Flow, _: Node, name: str, arguments: list[Node]) -> Iterator[str]:
@@ -135,12 +166,20 @@ def _imported(flow: Flow, _: Node, name: str, arguments: list[Node]) -> Iterator
 
 
 def _unverified(flow: Flow, node: Node) -> bool:
+    code = flow.names.code
+    value = node.child("value") if node.kind == "pair" else node.child("right")
+    if value is None:
+        return False
+    text = code.text(value)[:8].strip("\"'`")
     if node.kind == "pair":
-        value = node.child("value")
-        return value is not None and value.kind == "false" and flow.names.code.key_of(node) == "rejectUnauthorized"
-    value = node.child("right")
-    off = value is not None and flow.names.code.text(value)[:8].strip("\"'`") in ("0", "false")
-    return off and flow.names.of(node.child("left")) == _UNVERIFIED
+        key, name = code.key_of(node), ""
+    else:
+        target, name = node.child("left"), flow.names.of(node.child("left"))
+        named = target.child("property") or target.child("index") if target is not None else None
+        key = code.text(named)[:64].strip("\"'`") if named is not None else ""
+    if key in _CHECKS:
+        return text in ("false", "!1", "0")
+    return text in ("0", "false") and (key == "NODE_TLS_REJECT_UNAUTHORIZED" or name == _UNVERIFIED)
 
 
 def _is_blob(value: str) -> bool:

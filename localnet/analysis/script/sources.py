@@ -1,7 +1,9 @@
 """Where labels come from: the environment, paths, and calls that fetch, connect, decode or start shells."""
 
+import re
 from typing import Final
 
+from localnet.analysis import private_paths as paths
 from localnet.analysis.script import labels as lab
 from localnet.analysis.script import tables
 from localnet.analysis.script.labels import NONE, Labels
@@ -11,10 +13,13 @@ from localnet.analysis.script.syntax import Node
 
 _ENVIRONMENT: Final = "process.env"
 _CODINGS: Final = frozenset({"base64", "base64url", "hex"})
+_FOLDER: Final = re.compile(rf"^(?:{paths.HOME_FOLDER.pattern})$")
+_HOMES: Final = frozenset({f"{_ENVIRONMENT}.HOME", f"{_ENVIRONMENT}.USERPROFILE"})
 _PATHS: Final = (
-    (tables.SECRET_PATH, lab.SECRET_PATH),
-    (tables.LOCAL_SECRET_PATH, lab.LOCAL_PATH),
-    (tables.START_PATH, lab.START_PATH),
+    (paths.CREDENTIALS, lab.SECRET_PATH),
+    (paths.OWN_CREDENTIALS, lab.LOCAL_PATH),
+    (paths.START, lab.START_PATH),
+    (_FOLDER, lab.FOLDER),
 )
 _MAX_PATH: Final = 1_024  # characters of a literal that are looked at as a path
 
@@ -23,6 +28,8 @@ def of_name(name: str) -> Labels:
     """Return the labels of a dotted name: the environment, or one secret variable of it."""
     if name == _ENVIRONMENT:
         return frozenset({lab.ENVIRONMENT})
+    if name in _HOMES:
+        return frozenset({lab.HOME})
     variable = name.removeprefix(f"{_ENVIRONMENT}.")
     if variable == name or "." in variable or not tables.SECRET_VARIABLE.search(variable):
         return NONE
@@ -47,6 +54,10 @@ def of_call(names: Names, name: str, arguments: list[Node], given: Labels) -> La
     found = set()
     if name in tables.READERS and given & {lab.SECRET_PATH, lab.LOCAL_PATH}:
         found.add(lab.FILE)
+    if name == "os.homedir":
+        found.add(lab.HOME)
+    if name == "Reflect.get" and arguments and names.of(arguments[0]) in tables.HOLDERS:
+        found.add(lab.COMPUTED)
     if name in tables.FETCHERS:
         found.add(lab.FETCHED)
     if name in tables.CONNECTORS:

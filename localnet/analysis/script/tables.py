@@ -103,13 +103,14 @@ CAPABILITY_OF: Final = {
 CARRIERS: Final = _names(
     "String JSON.stringify encodeURIComponent encodeURI btoa escape structuredClone util.inspect util.format "
     "querystring.stringify qs.stringify yaml.stringify Array.from Promise.all Promise.resolve Promise.allSettled URL "
+    "stream.Readable.from stream.Readable.fromWeb "
     "URLSearchParams Headers FormData Request Blob Uint8Array TextEncoder Map Set Array Error Date\n"
     "Object: entries values assign fromEntries\nBuffer: from concat\npath: join resolve normalize\n"
     "path.posix: join resolve\nzlib: gzipSync deflateSync gzip deflate brotliCompressSync"
 )
 KEEPERS: Final = words(
     """
-    startsWith endsWith includes indexOf lastIndexOf has test match matchAll some every isBuffer equals
+    startsWith endsWith includes indexOf lastIndexOf has test some every isBuffer equals
     localeCompare createHmac createHash createSign sign digest length size byteLength keys
     """
 )
@@ -121,12 +122,6 @@ CREDENTIAL_KEYS: Final = frozenset(
 SECRET_VARIABLE: Final = re.compile(
     r"(?i)secret|token|passw|credential|api_?key|private|aws_|session|auth|_key$|^key$|_pat$|mnemonic|_pwd$"
 )
-SECRET_PATH: Final = re.compile(
-    r"(?i)(?:^|[/\\~])\.ssh\b|id_(?:rsa|ed25519|ecdsa)|(?:^|[/\\~])\.(?:aws|gnupg|kube|netrc|pgpass|git-credentials|npmrc"
-    r"|docker/config)\b|/etc/shadow|/proc/[^/]{1,16}/environ|Login Data$|keychain-db|wallet\.dat"
-)
-LOCAL_SECRET_PATH: Final = re.compile(r"(?i)(?:^|/)\.env(?:\.\w{1,16})?$|keystore")
-START_PATH: Final = re.compile(
-    r"\.(?:bashrc|bash_profile|zshrc|zprofile|profile)\b|/etc/(?:cron|init|profile|systemd|rc)|crontab|authorized_keys"
-    r"|[Aa]utostart|LaunchAgents|LaunchDaemons|systemd/user|Start Menu.{1,40}Startup"
-)
+HOLDERS: Final = words("globalThis global window self process child_process vm module Reflect")
+# They tell of a text what is in it: pieces of a secret, but no code.
+TAKING: Final = frozenset({"match", "matchAll"})

