@@ -15,8 +15,8 @@ from localnet.analysis.python_sinks import hits_of, is_blob
 from localnet.analysis.python_value import DECODED, HOLE, MADE, NUMBERS, STARTS
 from localnet.analysis.result import found
 from localnet.analysis.secret_scan import hidden_secret, is_secret
+from localnet.analysis.shell_objections import objections_to
 from localnet.analysis.shell_parser import parse_script
-from localnet.analysis.shell_rules import hits_of as shell_hits
 from localnet.analysis.source import SourceFile
 from validator.protocol.sssa import Finding, Severity
 
@@ -90,11 +90,10 @@ def _of_command(source: SourceFile, flow: Flow, node: ast.Call, budget: Budget) 
         line = line.replace(HOLE, "$value")[:_MAX_COMMAND]
         if not line.strip() or not budget.take_shell(len(line)):
             continue
-        for pipeline in parse_script(line).pipelines:
-            for hit in shell_hits(pipeline):
-                if hit.category == "excessive_capability" or (len(words) == 1 and hit.severity in ("high", "critical")):
-                    place = source.place(node.lineno)
-                    yield found(hit.category, hit.severity, place, hit.text, hit.target or source.path)
+        for _, _, hit in objections_to(parse_script(line)):
+            if hit.category == "excessive_capability" or (len(words) == 1 and hit.severity in ("high", "critical")):
+                place = source.place(node.lineno)
+                yield found(hit.category, hit.severity, place, hit.text, hit.target or source.path)
 
 
 def _quoted(text: str) -> str:
