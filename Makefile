@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 UV := $(BIN)/uv
 ROUNDS ?= 18
 PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+# Tests start hundreds of processes: without bytecode each compiles half a thousand files again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers hostile soak kill-test rerun-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents real-skills upgrade-rehearsal test-chain lint format reference wheel pictures lock clean
 
