@@ -16,6 +16,9 @@ from localnet.analysis.bounds import MAX_SHELL_FILE, MAX_SHELL_OPENINGS, MAX_SHE
 _OPENINGS: Final = (b"(", b"|", b"<<")
 _BASH: Final = Language(tree_sitter_bash.language())
 _MAX_STACKED: Final = 8  # here-documents after the first on their lines
+# The grammar's scanner looks characters up in the C library's tables, which have no more than ASCII: others end the
+# process. In bash they are parts of words and of no name.
+_SCANNED: Final = bytes(range(128)) + b"%" * 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +63,14 @@ def parse_tree(text: str) -> ShellTree:
 
 
 def _parsed(source: bytes) -> Tree:
-    return Parser(_BASH).parse(source)
+    return Parser(_BASH).parse(source.translate(_SCANNED))
 
 
 def _without_error(source: bytes) -> Tree | None:
+    scanned = source.translate(_SCANNED)
+
     def read(offset: int, _: Point) -> bytes:
-        return source[offset : offset + 65_536]
+        return scanned[offset : offset + 65_536]
 
     try:
         tree = Parser(_BASH).parse(read, progress_callback=lambda _, has_error: has_error)
