@@ -1,11 +1,12 @@
 """Normal form C by way of ordered runs, held against unicodedata alone."""
 
+import sys
 import unicodedata
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.protocol.nfc import nfc
+from validator.protocol.nfc import _LAST, nfc
 
 nfc("é" * 100)  # the table is made at the first use, which is not to count against a deadline
 
@@ -17,6 +18,11 @@ texts = st.text(st.sampled_from(MARKS + "aeké\u1e69\u1100\u1161\u11a8\uac00\u0f
 @given(texts | st.text() | st.builds("a".join, st.lists(st.text(MARKS, min_size=20, max_size=60))))
 def test_it_is_what_unicodedata_says(text: str) -> None:
     assert nfc(text) == unicodedata.normalize("NFC", text)
+
+
+def test_no_mark_is_behind_the_last_that_is_looked_at() -> None:
+    behind = map(chr, range(_LAST + 1, sys.maxunicode + 1))
+    assert not any(map(unicodedata.combining, unicodedata.normalize("NFD", "".join(behind))))
 
 
 def test_every_character_that_may_move_is_in_order_among_others() -> None:
