@@ -56,7 +56,7 @@ async def test_every_task_and_goal_is_given_before_any_is_given_again(store: Sto
     world = World(store, source=MemorySource(TASKS), goals=MemoryGoals(GOALS))
     bundles: list[str] = []
     goals: list[str] = []
-    for _ in range(21):
+    for _ in range(11):
         round_ = await prepared(world)
         bundles += sources(round_)
         goals += sources(round_, WORKFLOW)
@@ -136,10 +136,10 @@ async def test_a_servers_tasks_go_round_as_well(store: Store, tmp_path: Path) ->
         source = HttpSource(base, server.hotkey, validator, SystemClock())
         try:
             world = World(store, source=source)
-            given = [sha256 for _ in range(14) for sha256 in await next_sources(world)]
+            given = [sha256 for _ in range(7) for sha256 in await next_sources(world)]
         finally:
             await source.close()
-    for start in range(0, 28, 7):
+    for start in range(0, 14, 7):
         assert sorted(given[start : start + 7]) == sorted(HASHES)
 
 
