@@ -2,7 +2,7 @@
 
 `sqlite_url` and `postgres_url` name a database of the test's own, copied from one whose tables were made once;
 `store_url` is each of them in turn, and `store` is a store opened there. `empty_sqlite_url`, `empty_postgres_url` and
-`empty_store_url` are the same without tables, for tests of making them.
+`empty_store_url` are the same without tables, for tests of making them; `other_sqlite_url` is one more with tables.
 """
 
 import asyncio
@@ -129,6 +129,12 @@ def empty_sqlite_url(tmp_path: Path) -> str:
 def sqlite_url(sqlite_template: Path, empty_sqlite_url: str, tmp_path: Path) -> str:
     shutil.copy(sqlite_template, tmp_path / "store.sqlite")
     return empty_sqlite_url
+
+
+@pytest.fixture
+def other_sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
+    shutil.copy(sqlite_template, tmp_path / "other.sqlite")
+    return f"sqlite:///{tmp_path}/other.sqlite"
 
 
 @pytest.fixture

@@ -53,8 +53,8 @@ def test_the_example_for_operators_is_a_golden_page() -> None:
 
 
 def test_nothing_of_a_miner_s_reaches_the_terminal_unescaped(configs: Configs) -> None:
-    for name, (scenario, arguments) in EXAMPLES.items():
-        text = called("explain", *arguments, "--config", configs(scenario)).stdout
+    for name in EXAMPLES:  # whose pages are these, as another test says
+        text = (GOLDEN / f"{name}.txt").read_bytes().decode()
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e]", text), name
     text = called("explain", "0", HOTKEYS[2], "--config", configs("assorted"), COLUMNS="120").stdout
     assert r"a.py\u001b[31m %7C [bold]b[/bold]" in " ".join(text.split())

@@ -22,7 +22,7 @@ from validator.rounds.prepare import Prepared, Preparer
 from validator.rounds.settle import void_round
 from validator.scoring import Rules
 from validator.sources import SeededRandom, SystemClock
-from validator.store import Store, open_store, upgrade
+from validator.store import Store, open_store
 from validator.store.errors import MismatchError
 from validator.tasks.canary import Canaries
 from validator.tasks.directory import DirectorySource
@@ -77,10 +77,8 @@ async def test_ties_are_drawn_from_the_salt_of_the_rounds_epoch(store: Store) ->
     assert sources(round_) == sorted(HASHES, key=lambda sha256: task_draw(salt.salt, epoch, sha256))[:2]
 
 
-async def test_a_restart_goes_on_in_the_same_order(store_url: str, tmp_path: Path) -> None:
-    other = f"sqlite:///{tmp_path / 'other.sqlite'}"
-    await upgrade(other)
-    async with open_store(other, writer=True) as store:
+async def test_a_restart_goes_on_in_the_same_order(store_url: str, other_sqlite_url: str) -> None:
+    async with open_store(other_sqlite_url, writer=True) as store:
         world = World(store, source=MemorySource(TASKS), tempo=1_000)
         whole = [await next_sources(world) for _ in range(6)]
     pieces = []
@@ -101,10 +99,8 @@ async def filling(world: World) -> tuple[Rules, str, Order, bytes]:
     return V1.rules, "99", EpochOrder(world.store, epoch, salt.salt), salt.salt
 
 
-async def test_validators_with_different_salts_ask_in_different_orders(store: Store, tmp_path: Path) -> None:
-    other = f"sqlite:///{tmp_path / 'other.sqlite'}"
-    await upgrade(other)
-    async with open_store(other, writer=True) as second:
+async def test_validators_with_different_salts_ask_in_different_orders(store: Store, other_sqlite_url: str) -> None:
+    async with open_store(other_sqlite_url, writer=True) as second:
         worlds = [World(each, source=MemorySource(TASKS)) for each in (store, second)]
         worlds[1].preparer = replace(worlds[1].preparer, random=SeededRandom("another"))
         orders = [[sha256 for _ in range(3) for sha256 in await next_sources(world)] for world in worlds]
