@@ -2,11 +2,14 @@
 
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 from old_store import unpacked
 from sqlalchemy import delete, text, update
+from task_builders import make_truth
 from world import World, on_virtual_time, tasks_of_all_types
 
 from validator.protocol.canonical import sha256_hex
@@ -32,7 +35,9 @@ class UndoError(Exception):
 
 @pytest.fixture
 async def used(store: Store) -> Store:
-    world = World(store, source=MemorySource(tasks_of_all_types(each=1)))
+    unknown, *others = tasks_of_all_types(each=1)
+    known = [replace(one, task=structs.replace(one.task, provenance="curated", truth=make_truth())) for one in others]
+    world = World(store, source=MemorySource([unknown, *known]))
     for _ in range(2):
         await on_virtual_time(world, world.service.one_round())
     return store

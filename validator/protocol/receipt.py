@@ -3,6 +3,7 @@
 A line is `{"KIND":DOCUMENT}` in RFC 8785 bytes. Its digest is the sha256 of those bytes, without the newline behind it.
 """
 
+from collections.abc import Collection
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -212,6 +213,27 @@ def answers_line(results: RoundResults) -> bytes:
 def outcome_line(outcome: RoundOutcome) -> bytes:
     """Return an outcome's line."""
     return line("outcome", outcome_form(outcome))
+
+
+def stored_outcome_line(canonical: bytes, committed: Collection[str]) -> bytes:
+    """Return the line of an outcome's stored bytes, not of this version's struct: lines never change once written.
+
+    Args:
+        canonical: the outcome's bytes.
+        committed: ids of the tasks whose truths are committed to; see `told_outcome`.
+
+    Raises:
+        msgspec.MsgspecError: they are no outcome.
+        KeyError: likewise.
+        TypeError: likewise.
+    """
+    if not committed:
+        return wrapped("outcome", canonical)
+    plain = msgspec.json.decode(canonical)
+    for group in plain["groups"]:
+        if group["task_id"] in committed:
+            group["scored_verdict"] = None
+    return line("outcome", plain)
 
 
 def line_digest(data: bytes) -> str:

@@ -16,6 +16,7 @@ from validator.protocol.receipt import (
     line,
     line_digest,
     plan_line,
+    stored_outcome_line,
     wrapped,
 )
 from validator.protocol.round.forms import results_form
@@ -105,17 +106,11 @@ async def _input(tx: Transaction, round_id: int, truths: Truths) -> tuple[bytes,
 
 
 async def _outcome(tx: Transaction, round_id: int, committed: Collection[str]) -> bytes:
-    data = await tx.rounds.document_bytes(round_id, "outcome") or b""
-    if not committed:
-        return wrapped("outcome", data) if data else b""
+    data = await tx.rounds.document_bytes(round_id, "outcome")
     try:
-        plain = msgspec.json.decode(data)
-        for group in plain["groups"]:
-            if group["task_id"] in committed:
-                group["scored_verdict"] = None
+        return b"" if data is None else stored_outcome_line(data, committed)
     except (msgspec.MsgspecError, KeyError, TypeError):
         raise DamagedError(f"round {round_id}: the stored outcome cannot be read") from None
-    return line("outcome", plain)
 
 
 async def _weights(tx: Transaction, sequence: int, link: WeightsLink) -> bytes:

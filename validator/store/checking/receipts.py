@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.protocol import typed
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.receipt import wrapped
+from validator.protocol.receipt import stored_outcome_line, wrapped
 from validator.store.checking.check import Check, partitions
 from validator.store.codec import expanded
 from validator.store.errors import ArchivedError, ArchiveError, DamagedError
@@ -18,6 +18,15 @@ from validator.store.transaction import Transaction
 class _Note(msgspec.Struct):
     task_id: str
     sha256: str
+
+
+class _Task(msgspec.Struct):
+    task_id: str
+    truth_random: str | None = None
+
+
+class _Input(msgspec.Struct):
+    tasks: tuple[_Task, ...]
 
 
 class _Lines(msgspec.Struct):
@@ -83,7 +92,7 @@ async def _held(tx: Transaction, round_id: int, end: _End) -> bool:
 async def _lines(tx: Transaction, round_id: int) -> _Lines | None:
     """Return the lines that a round has now; None where they cannot be read."""
     try:
-        outcome = await tx.rounds.document_bytes(round_id, "outcome")
+        outcome = await _outcome(tx, round_id)
         task_ids = [task.task_id for task in await tx.tasks.of_round(round_id)]
         packed = await tx.proofs.packed(round_id, *task_ids)
         notes = [
@@ -91,6 +100,15 @@ async def _lines(tx: Transaction, round_id: int) -> _Lines | None:
             for task_id in task_ids
             if task_id in packed
         ]
-    except DamagedError:
+    except (DamagedError, msgspec.MsgspecError, KeyError, TypeError):
         return None
-    return _Lines(None if outcome is None else sha256_hex(wrapped("outcome", outcome)), tuple(notes))
+    return _Lines(None if outcome is None else sha256_hex(outcome), tuple(notes))
+
+
+async def _outcome(tx: Transaction, round_id: int) -> bytes | None:
+    """Return an outcome's line as the log has it: without the verdicts of truths that the input commits to."""
+    data = await tx.rounds.document_bytes(round_id, "outcome")
+    if data is None:
+        return None
+    frozen = typed.decode(await tx.rounds.document_bytes(round_id, "input") or b"", _Input)
+    return stored_outcome_line(data, {task.task_id for task in frozen.tasks if task.truth_random is not None})
