@@ -276,8 +276,17 @@ def test_packing_nothing_is_refused(tmp_path: Path, words: list[str], said: str)
     assert said in " ".join(done.stderr.split())
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_while_a_package_is_fetched_leaves_nothing(tmp_path: Path, number: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (signal.SIGINT, ["pack", "npm:x", "--out"]),
+        (signal.SIGTERM, ["pack", "npm:x", "--out"]),
+        (signal.SIGTERM, ["seed", "greeter", "npm:x", "--output"]),  # the first has its tasks by then
+    ],
+)
+def test_a_signal_while_a_package_is_fetched_leaves_nothing(
+    skill: Path, tmp_path: Path, number: int, words: list[str]
+) -> None:
     (tmp_path / "tmp").mkdir()
     (tmp_path / "bin").mkdir()
     tool, alive = tmp_path / "bin" / "npm", tmp_path / "alive"
@@ -285,12 +294,13 @@ def test_a_signal_while_a_package_is_fetched_leaves_nothing(tmp_path: Path, numb
     tool.write_text(f"#!/bin/sh\nexec >{alive}\necho begun; touch got/half.tgz\nexec sleep 1000\n")
     tool.chmod(0o755)
     places = {"TMPDIR": str(tmp_path / "tmp"), "PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
-    command = [*PROGRAM, "tasks", "pack", "npm:x", "--out", str(tmp_path / "out")]
+    command = [*PROGRAM, "tasks", *words, str(tmp_path / "out")]
     heard = os.open(alive, os.O_RDONLY | os.O_NONBLOCK)
-    process = subprocess.Popen(command, env=environment() | places, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, cwd=skill.parent, env=environment() | places, stderr=subprocess.PIPE, text=True)
     try:
         assert select.select([heard], [], [], 60)[0]
         assert os.read(heard, 100) == b"begun\n"
+        assert (tmp_path / "out").exists() is ("seed" in words)
         process.send_signal(number)
         _, said = process.communicate(timeout=60)
         assert select.select([heard], [], [], 60)[0]

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import typer
 
+from validator.cli.ending import clean_at_sigterm
 from validator.cli.output import print_json, print_line
 from validator.cli.progress import progress
 from validator.cli.tables import Column, print_table
@@ -24,6 +25,7 @@ def seed(  # noqa: PLR0913 - each is an option
     """Plant known faults in benign bundles, and write tasks whose truth names all of them."""
     if skill_type is not None and skill_type not in ASSESSED_TYPES:
         raise typer.BadParameter("a workflow has no bundle", param_hint="--type")
+    clean_at_sigterm()
     chosen = secrets.token_hex(16) if word is None else word
     noted: list[tuple[str, tuple[str, ...]]] = []
 

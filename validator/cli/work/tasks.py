@@ -1,12 +1,11 @@
 """What `validator tasks …` does: making, checking and serving tasks (SPEC 13)."""
 
-import signal
 from pathlib import Path
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 import typer
 
+from validator.cli.ending import clean_at_sigterm
 from validator.cli.errors import EXIT_NO
 from validator.cli.output import print_json, print_line
 from validator.cli.task_text import packed_document, parse_windows, print_packed, rebuilt_document, task_folder
@@ -29,7 +28,7 @@ def pack(  # noqa: PLR0913, PLR0917 - each is an option
     as_json: bool,
 ) -> None:
     """Make a task of what is there or is fetched: task.json and bundle.tar.gz."""
-    signal.signal(signal.SIGTERM, _ended)
+    clean_at_sigterm()
     out = output or task_folder(what)
     if manifest is not None:
         read_packages(manifest)  # a bad one is told before anything is fetched
@@ -44,7 +43,7 @@ def pack(  # noqa: PLR0913, PLR0917 - each is an option
 
 def pack_again(manifest: Path, output: Path, *, replace: bool, as_json: bool) -> None:
     """Pack all that is in a manifest again. Exit 1 if anything cannot be had or hashes otherwise."""
-    signal.signal(signal.SIGTERM, _ended)
+    clean_at_sigterm()
     done: list[Rebuilt] = []
     for one in rebuild(manifest, output, replace=replace):
         done.append(one)
@@ -58,11 +57,6 @@ def pack_again(manifest: Path, output: Path, *, replace: bool, as_json: bool) ->
         print_line(f"{len(done)} packages, {faults} refused")
     if faults:
         raise typer.Exit(EXIT_NO)
-
-
-def _ended(number: int, _: FrameType | None) -> NoReturn:
-    """End as after Ctrl-C: tools that run are killed, and nothing is left of what they fetched."""
-    raise SystemExit(128 + number)
 
 
 def check(directories: list[Path], *, as_json: bool) -> None:
