@@ -59,7 +59,7 @@ class Measured:
     """What was seen of any number of bundles.
 
     Attributes:
-        named: category and language of the findings that name a planted fault.
+        named: category and language of the findings that name a planted fault; two may name one.
         follow: findings that a child of a composition is judged, in which a fault was planted: true, and no fault of
             their own. They count neither way.
     """
@@ -71,19 +71,24 @@ class Measured:
 
     def take(self, files: Files, base: Files, kind: SkillType, faults: Sequence[KnownFinding], by: Analyser) -> None:
         """Let an analyser look at a bundle with these faults, and at the one that they were planted in."""
-        reported, before = by(files, kind), _marks(by(base, kind), base)
+        before = _marks(by(base, kind), base)
+        reported: list[Finding] = []
+        for finding in by(files, kind):
+            if _mark(finding, files) in before:  # whatever is near it, that is not what it tells
+                self.beside.append(Beside(finding, language(finding.evidence_ref, files), before=True))
+            else:
+                reported.append(finding)
         found = found_in(faults, reported)
         for fault, index in zip(faults, found.by, strict=True):
             self.seen.append(Seen(fault, language(fault.evidence_ref, files), index is not None))
-        beside = set(found.unplanted)
+        unplanted = set(found.unplanted)
         for index, finding in enumerate(reported):
-            if index in beside and _follows(finding, faults):
-                self.follow.append(finding)
-            elif index in beside:
-                known = _mark(finding, files) in before
-                self.beside.append(Beside(finding, language(finding.evidence_ref, files), known))
-            else:
+            if index not in unplanted:
                 self.named.append((finding.category, language(finding.evidence_ref, files)))
+            elif _follows(finding, faults):
+                self.follow.append(finding)
+            else:
+                self.beside.append(Beside(finding, language(finding.evidence_ref, files), before=False))
 
 
 class Row(NamedTuple):

@@ -54,6 +54,15 @@ def test_a_finding_names_a_fault_or_was_there_before_or_is_a_false_alarm() -> No
     assert shares(found.seen, lambda seen: seen.fault.kind) == {"exfiltration/keys": (0, 1), "injection/plain": (1, 1)}
 
 
+def test_what_the_bundle_had_before_names_no_fault_beside_it() -> None:
+    found = measured([fault("a.md#L3", "injection/plain")], [finding("a.md#L4")], before=[finding("a.md#L1")])
+    assert [(one.name, one.found, one.false, one.before) for one in rows(found, "category")[:1]] == [
+        ("prompt_injection", 0, 1, 1)
+    ]
+    found = measured([fault("a.md#L3", "injection/plain")], [finding("a.md#L4")])
+    assert [one.found for one in found.seen] == [True]
+
+
 def test_that_a_child_with_a_fault_is_judged_is_no_false_alarm() -> None:
     judged = finding("composition.json#L3", "transitive_risk", "agents/x")
     found = measured([fault("agents/x/prompt.md#L1", "injection/plain")], [judged, finding("agents/x/prompt.md#L1")])
