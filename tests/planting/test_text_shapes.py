@@ -1,13 +1,17 @@
+import csv
 import difflib
 import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Mapping
+from configparser import RawConfigParser
 from functools import cache
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,12 +19,14 @@ from validator.planting.draws import Draws
 from validator.planting.planting import fault_of
 from validator.planting.planting import plant as planted_in
 from validator.planting.shape import Files, Plant, Shape
+from validator.planting.shapes.later import LATER_TEXTS
 from validator.planting.shapes.text import TEXT_SHAPES
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.bundles import count_lines
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.sources import SeededRandom
 
+ALL = (*TEXT_SHAPES, *LATER_TEXTS)
 BUNDLES = Path(__file__).parents[2] / "localnet" / "bundles"
 CATEGORIES = {
     "injection": "prompt_injection",
@@ -114,9 +120,22 @@ def check(shape: Shape, files: Files, plant: Plant) -> None:
             json.loads(content)
         if path.endswith(".jsonl"):
             assert all(json.loads(line) for line in lines(content))
+        parse(path, content)
 
 
-@pytest.mark.parametrize("shape", TEXT_SHAPES, ids=lambda shape: shape.name)
+def parse(path: str, content: bytes) -> None:
+    """What a file that is planted whole is read with, where the bundle's own files have no such form."""
+    if path.endswith((".yml", ".yaml", ".har", ".tfstate")):
+        assert yaml.load(content, yaml.CSafeLoader)
+    elif path.endswith((".cfg", ".ini", ".my.cnf", "wg0.conf")):
+        RawConfigParser(allow_no_value=True).read_string(content.decode())
+    elif path.endswith("Pipfile"):
+        assert tomllib.loads(content.decode())
+    elif path.endswith(".csv"):
+        assert len({len(row) for row in csv.reader(content.decode().splitlines())}) == 1
+
+
+@pytest.mark.parametrize("shape", ALL, ids=lambda shape: shape.name)
 @settings(max_examples=3)
 @given(seed=st.text(max_size=6))
 def test_a_fault_is_planted_at_its_line_and_nothing_else_changes(shape: Shape, seed: str) -> None:
@@ -124,27 +143,28 @@ def test_a_fault_is_planted_at_its_line_and_nothing_else_changes(shape: Shape, s
         check(shape, files, plant)
 
 
-@pytest.mark.parametrize("shape", TEXT_SHAPES, ids=lambda shape: shape.name)
+@pytest.mark.parametrize("shape", ALL, ids=lambda shape: shape.name)
 def test_a_shape_finds_places_and_varies(shape: Shape) -> None:
     found = [str(plant) for n in range(8) for _, plant in plants(shape, f"vary {n}", sources())]
     assert len(set(found)) >= 4
 
 
-def test_a_third_is_easy_to_find_a_third_hard_and_no_type_or_family_goes_without() -> None:
-    levels = [shape.difficulty for shape in TEXT_SHAPES]
+@pytest.mark.parametrize("shapes", [TEXT_SHAPES, LATER_TEXTS], ids=["first", "later"])
+def test_a_third_is_easy_to_find_a_third_hard_and_no_type_or_family_goes_without(shapes: tuple[Shape, ...]) -> None:
+    levels = [shape.difficulty for shape in shapes]
     assert all(levels.count(level) >= len(levels) // 4 for level in ("easy", "medium", "hard"))
-    assert {shape.family for shape in TEXT_SHAPES} == set(CATEGORIES)
+    assert {shape.family for shape in shapes} == set(CATEGORIES)
     for kind in ASSESSED_TYPES:
-        families = {shape.family for shape in TEXT_SHAPES if kind in shape.types}
+        families = {shape.family for shape in shapes if kind in shape.types}
         assert {"injection", "secret", "capability"} <= families
-    assert len({shape.name for shape in TEXT_SHAPES}) == len(TEXT_SHAPES)
+    assert len({shape.name for shape in ALL}) == len(ALL)
 
 
 @pytest.mark.parametrize("seed", ["run 0", "run 1", "run 2"])
 def test_programs_say_the_same_with_every_fault_in_texts(tmp_path: Path, seed: str) -> None:
     for kind in (SkillType.EXECUTABLE_PYTHON, SkillType.EXECUTABLE_SCRIPT):
         files, _ = draw_skeleton(kind, Draws(SeededRandom(seed)))
-        planted = planted_in(files, kind, Draws(SeededRandom(seed)), TEXT_SHAPES, wanted=len(TEXT_SHAPES))
+        planted = planted_in(files, kind, Draws(SeededRandom(seed)), ALL, wanted=len(ALL))
         assert len(planted.faults) >= 10
         before = run(tmp_path / f"{kind} before", files, kind)
         assert before == run(tmp_path / f"{kind} after", planted.files, kind) != ""

@@ -10,11 +10,11 @@ from validator.planting.shapes.text.jsonfile import JsonFile, Member, json_of, w
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Severity
 
-_COMPOSED: Final = frozenset({SkillType.AGENT_COMPOSITION})
+COMPOSED: Final = frozenset({SkillType.AGENT_COMPOSITION})
 _FILE: Final = "composition.json"
 
 
-class _Risk(NamedTuple):
+class Risk(NamedTuple):
     """A member that is added, what it is about, and how bad that is."""
 
     member: Member
@@ -22,7 +22,8 @@ class _Risk(NamedTuple):
     severity: Severity
 
 
-def _composition(files: Files) -> tuple[JsonFile, list[dict[str, Any]]] | None:
+def composition_of(files: Files) -> tuple[JsonFile, list[dict[str, Any]]] | None:
+    """Return the composition and its children's entries; None where it is none that can be read."""
     file = json_of(files.get(_FILE))
     children = file.document.get("children") if file and isinstance(file.document, dict) else None
     if file is None or not isinstance(children, list) or not all(isinstance(child, dict) for child in children):
@@ -30,9 +31,9 @@ def _composition(files: Files) -> tuple[JsonFile, list[dict[str, Any]]] | None:
     return file, children
 
 
-def _in_child(draws: Draws, files: Files, draw: Callable[[Draws, str], _Risk], *kinds: str) -> Plant | None:
+def in_child(draws: Draws, files: Files, draw: Callable[[Draws, str], Risk], *kinds: str) -> Plant | None:
     """Return the composition with the risk in a drawn child's entry, of one of the kinds if any are named."""
-    found = _composition(files)
+    found = composition_of(files)
     if found is None:
         return None
     file, children = found
@@ -44,19 +45,20 @@ def _in_child(draws: Draws, files: Files, draw: Callable[[Draws, str], _Risk], *
     return _planted(risk, with_member(draws, file, ("children", at), risk.member))
 
 
-def _in_whole(draws: Draws, files: Files, risk: _Risk) -> Plant | None:
-    found = _composition(files)
+def in_whole(draws: Draws, files: Files, risk: Risk) -> Plant | None:
+    """Return the composition with the risk as a member of its own."""
+    found = composition_of(files)
     return None if found is None else _planted(risk, with_member(draws, found[0], (), risk.member))
 
 
-def _planted(risk: _Risk, changed: tuple[bytes, int] | None) -> Plant | None:
+def _planted(risk: Risk, changed: tuple[bytes, int] | None) -> Plant | None:
     if changed is None:
         return None
     content, line = changed
     return Plant({_FILE: content}, _FILE, line, "transitive_risk", risk.severity, target_pattern=risk.target)
 
 
-def _powers(draws: Draws, path: str) -> _Risk:
+def _powers(draws: Draws, path: str) -> Risk:
     key, value, shown = draws.pick(
         (
             ("permissions", ["*"], '"*"'),
@@ -67,14 +69,14 @@ def _powers(draws: Draws, path: str) -> _Risk:
             ("run_as", "root", '"root"'),
         )
     )
-    return _Risk(Member(key, value, shown), path, "high")
+    return Risk(Member(key, value, shown), path, "high")
 
 
 def _over_privileged(draws: Draws, files: Files, _: SkillType) -> Plant | None:
-    return _in_child(draws, files, _powers)
+    return in_child(draws, files, _powers)
 
 
-def _branch(draws: Draws, _: str) -> _Risk:
+def _branch(draws: Draws, _: str) -> Risk:
     host = draws.pick(("github.com", "gitlab.com", draw_host(draws)))
     name = draws.pick(("desk-agents", "crew-parts", "office-skills", "shared-agents"))
     url = draws.pick(
@@ -86,14 +88,14 @@ def _branch(draws: Draws, _: str) -> _Risk:
         )
     )
     key = draws.pick(("source", "url", "update_from", "origin"))
-    return _Risk(Member(key, url, url), url, "high")
+    return Risk(Member(key, url, url), url, "high")
 
 
 def _mutable(draws: Draws, files: Files, _: SkillType) -> Plant | None:
-    return _in_child(draws, files, _branch)
+    return in_child(draws, files, _branch)
 
 
-def _prompt(draws: Draws, _: str) -> _Risk:
+def _prompt(draws: Draws, _: str) -> Risk:
     page = draws.pick(("prompts/current.md", "agent/instructions", "p/latest.txt", "system.md"))
     url = f"https://{draw_host(draws)}/{page}"
     key, value = draws.pick(
@@ -103,11 +105,11 @@ def _prompt(draws: Draws, _: str) -> _Risk:
             ("system_prompt", {"from": url, "verify": False}),
         )
     )
-    return _Risk(Member(key, value, url), url, "high")
+    return Risk(Member(key, value, url), url, "high")
 
 
 def _remote_prompt(draws: Draws, files: Files, _: SkillType) -> Plant | None:
-    return _in_child(draws, files, _prompt, "declarative", "rag_knowledge", "mcp_server")
+    return in_child(draws, files, _prompt, "declarative", "rag_knowledge", "mcp_server")
 
 
 def _inherited(draws: Draws, files: Files, _: SkillType) -> Plant | None:
@@ -120,7 +122,7 @@ def _inherited(draws: Draws, files: Files, _: SkillType) -> Plant | None:
             ("context", {"share": "everything", "redact": []}, '"everything"'),
         )
     )
-    return _in_whole(draws, files, _Risk(Member(key, value, shown), _FILE, "medium"))
+    return in_whole(draws, files, Risk(Member(key, value, shown), _FILE, "medium"))
 
 
 def _unasked(draws: Draws, files: Files, _: SkillType) -> Plant | None:
@@ -133,13 +135,13 @@ def _unasked(draws: Draws, files: Files, _: SkillType) -> Plant | None:
             ("policy", {"children": "inherit", "confirm": "none"}, '"inherit"'),
         )
     )
-    return _in_whole(draws, files, _Risk(Member(key, value, shown), _FILE, "medium"))
+    return in_whole(draws, files, Risk(Member(key, value, shown), _FILE, "medium"))
 
 
 COMPOSITIONS: Final = (
-    Shape("over-privileged-child", "transitive_risk", "easy", _COMPOSED, _over_privileged),
-    Shape("child-that-can-change", "transitive_risk", "easy", _COMPOSED, _mutable),
-    Shape("prompt-from-elsewhere", "transitive_risk", "medium", _COMPOSED, _remote_prompt),
-    Shape("children-inherit-secrets", "transitive_risk", "hard", _COMPOSED, _inherited),
-    Shape("children-without-approval", "transitive_risk", "hard", _COMPOSED, _unasked),
+    Shape("over-privileged-child", "transitive_risk", "easy", COMPOSED, _over_privileged),
+    Shape("child-that-can-change", "transitive_risk", "easy", COMPOSED, _mutable),
+    Shape("prompt-from-elsewhere", "transitive_risk", "medium", COMPOSED, _remote_prompt),
+    Shape("children-inherit-secrets", "transitive_risk", "hard", COMPOSED, _inherited),
+    Shape("children-without-approval", "transitive_risk", "hard", COMPOSED, _unasked),
 )

@@ -14,21 +14,23 @@ from validator.planting.shapes.text.lines import lines_of, put, text_of
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 
 _ALL: Final = frozenset(ASSESSED_TYPES)
-_HOSTS: Final = ("db.example.net", "git.example.org", "packages.example.com", "mail.example.net", "10.20.0.15")
-_USERS: Final = ("deploy", "admin", "service", "backup", "reader")
+HOSTS: Final = ("db.example.net", "git.example.org", "packages.example.com", "mail.example.net", "10.20.0.15")
+USERS: Final = ("deploy", "admin", "service", "backup", "reader")
 
 
-def _leak(path: str, content: bytes, line: int) -> Plant:
+def leak(path: str, content: bytes, line: int) -> Plant:
+    """Return the fault of a file with a secret."""
     return Plant({path: content}, path, line, "secrets_exposure", "high", target_pattern=path)
 
 
-def _in_document(draws: Draws, files: Files, block: list[str], offset: int = 0) -> Plant | None:
+def leak_in_document(draws: Draws, files: Files, block: list[str], offset: int = 0) -> Plant | None:
+    """Return a drawn document with the block as a paragraph, whose line `offset`, from 0 on, has the secret."""
     found = all_documents(files)
     if not found:
         return None
     document: Document = draws.pick(found)
     placed = paragraph(draws, document, block)
-    return _leak(document.path, placed.content, placed.line + offset)
+    return leak(document.path, placed.content, placed.line + offset)
 
 
 def _document(draws: Draws, files: Files, _: SkillType) -> Plant | None:
@@ -42,7 +44,7 @@ def _document(draws: Draws, files: Files, _: SkillType) -> Plant | None:
             ([f"- {secret.variable} = {secret.value} (valid until {draws.date()})"], 0),
         )
     )
-    return _in_document(draws, files, block, offset)
+    return leak_in_document(draws, files, block, offset)
 
 
 _MANIFESTS: Final = ("manifest.json", "mcp.json", "composition.json")
@@ -63,11 +65,11 @@ def _manifest(draws: Draws, files: Files, _: SkillType) -> Plant | None:
         )
     )
     changed = with_member(draws, file, (), Member(key, value, secret.value))
-    return None if changed is None else _leak(path, *changed)
+    return None if changed is None else leak(path, *changed)
 
 
 def _example(draws: Draws, files: Files, _: SkillType) -> Plant | None:
-    secret, host, password = draw_credential(draws), draws.pick(_HOSTS), draw_password(draws)
+    secret, host, password = draw_credential(draws), draws.pick(HOSTS), draw_password(draws)
     name = secret.variable.lower()
     lines = ["LOG_LEVEL=info", f"{secret.variable}={secret.value}", f"TIMEOUT={draws.number(5, 90)}"]
     choices = (
@@ -82,16 +84,16 @@ def _example(draws: Draws, files: Files, _: SkillType) -> Plant | None:
     if not free:
         return None
     path, content, line = draws.pick(free)
-    return _leak(path, ("\n".join(content) + "\n").encode(), line)
+    return leak(path, ("\n".join(content) + "\n").encode(), line)
 
 
 def _url(draws: Draws, files: Files, _: SkillType) -> Plant | None:
-    user, password, host = draws.pick(_USERS), draw_password(draws).rstrip("!"), draws.pick(_HOSTS)
+    user, password, host = draws.pick(USERS), draw_password(draws).rstrip("!"), draws.pick(HOSTS)
     if "requirements.txt" in files and draws.number(0, 1):
         text = text_of(files["requirements.txt"])
         if text is not None and not any(line.endswith("\\") for line in lines_of(text)):
             line = f"--extra-index-url https://{user}:{password}@{host}/simple"
-            return _leak("requirements.txt", *put(text, 0, [line]))
+            return leak("requirements.txt", *put(text, 0, [line]))
     block, offset = draws.pick(
         (
             (["```bash", f"git clone https://{user}:{password}@{host}/team/files.git", "```"], 1),
@@ -101,11 +103,11 @@ def _url(draws: Draws, files: Files, _: SkillType) -> Plant | None:
             ([f"    redis://:{password}@{host}:6379/0"], 0),
         )
     )
-    return _in_document(draws, files, block, offset)
+    return leak_in_document(draws, files, block, offset)
 
 
 def _encoded(draws: Draws, files: Files, _: SkillType) -> Plant | None:
-    user, secret = draws.pick(_USERS), draw_credential(draws)
+    user, secret = draws.pick(USERS), draw_credential(draws)
     pair = base64.b64encode(f"{user}:{draw_password(draws)}".encode()).decode()
     whole = base64.b64encode(secret.value.encode()).decode()
     path = draws.pick(
@@ -114,10 +116,10 @@ def _encoded(draws: Draws, files: Files, _: SkillType) -> Plant | None:
     if path and draws.number(0, 1):
         head = ["apiVersion: v1", "kind: Secret", "metadata:", "  name: access", "type: Opaque", "data:"]
         content = "\n".join((*head, f"  {secret.variable.lower().replace('_', '-')}: {whole}")) + "\n"
-        return _leak(path, content.encode(), len(head) + 1)
-    address = f"https://{draws.pick(_HOSTS)}/v1/items"
+        return leak(path, content.encode(), len(head) + 1)
+    address = f"https://{draws.pick(HOSTS)}/v1/items"
     call = f'curl -H "Authorization: Basic {pair}" {address}'
-    return _in_document(draws, files, ["```bash", call, "```"], 1)
+    return leak_in_document(draws, files, ["```bash", call, "```"], 1)
 
 
 def _key_file(draws: Draws, files: Files, _: SkillType) -> Plant | None:
@@ -127,14 +129,14 @@ def _key_file(draws: Draws, files: Files, _: SkillType) -> Plant | None:
         return None
     path, key = draws.pick(free), draw_private_key(draws)
     if draws.number(0, 2):
-        return _leak(path, ("\n".join(key) + "\n").encode(), 1)
+        return leak(path, ("\n".join(key) + "\n").encode(), 1)
     account = {
         "type": "service_account",
         "client_email": f"job@project-{draws.number(100, 999)}.example",
         "private_key": "\n".join(key),
     }
     text = json.dumps(account, indent=2) + "\n"
-    return _leak(f"{path}.json", text.encode(), 4)
+    return leak(f"{path}.json", text.encode(), 4)
 
 
 LEAKS: Final = (

@@ -49,16 +49,17 @@ _SHADOW: Final = (
 _OTHERS: Final = ("send_email", "read_file", "search", "create_issue", "transfer", "query_database", "browser_open")
 
 
-def _poison(draws: Draws, files: Files, skill_type: SkillType, text: str, severity: Severity) -> Plant | None:
+def poison(draws: Draws, files: Files, skill_type: SkillType, text: str, severity: Severity) -> Plant | None:
     """Return the bundle with the text in the description of a drawn tool."""
     tools = tools_of(files, skill_type)
     if not tools:
         return None
     tool = draws.pick(tools)
-    return _plant(tool, *described(files, tool, _joined(draws, tool.description, text)), severity)
+    return poisoned(tool, *described(files, tool, _joined(draws, tool.description, text)), severity)
 
 
-def _plant(tool: Tool, changed: dict[str, bytes], line: int, severity: Severity) -> Plant | None:
+def poisoned(tool: Tool, changed: dict[str, bytes], line: int, severity: Severity) -> Plant | None:
+    """Return the fault of a tool whose file changed; None where it did not."""
     if tool.path not in changed:
         return None
     return Plant(
@@ -74,18 +75,18 @@ def _joined(draws: Draws, description: str, text: str) -> str:
 
 def _read_first(draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
     text = draws.pick(_READ_FIRST).format(secret=draws.pick(_SECRETS), argument=draws.pick(_ARGUMENTS))
-    return _poison(draws, files, skill_type, f"{text} {draws.pick((*_HIDE, ''))}".strip(), "critical")
+    return poison(draws, files, skill_type, f"{text} {draws.pick((*_HIDE, ''))}".strip(), "critical")
 
 
 def _send_on(draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
     text = draws.pick(_SEND).format(url=draw_url(draws), hide=draws.pick(_HIDE))
-    return _poison(draws, files, skill_type, text, "critical")
+    return poison(draws, files, skill_type, text, "critical")
 
 
 def _shadow(draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
     own = [tool.name for tool in tools_of(files, skill_type)]
     values = {"other": draws.pick((*_OTHERS, *own)), "mail": f"desk{draws.number(2, 99)}@relay.example"}
-    return _poison(draws, files, skill_type, draws.pick(_SHADOW).format(**values), "high")
+    return poison(draws, files, skill_type, draws.pick(_SHADOW).format(**values), "high")
 
 
 def _out_of_sight(draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
@@ -100,10 +101,10 @@ def _out_of_sight(draws: Draws, files: Files, skill_type: SkillType) -> Plant | 
     tool = draws.pick(tools)
     if tool.at is None:  # a source may take no control characters
         hidden = " " * draws.number(120, 400) + order
-    return _plant(tool, *described(files, tool, tool.description + hidden), "critical")
+    return poisoned(tool, *described(files, tool, tool.description + hidden), "critical")
 
 
-def _in_manifest(
+def draw_listed(
     draws: Draws, files: Files, skill_type: SkillType, fits: Callable[[dict[str, Any]], bool]
 ) -> tuple[Tool, JsonFile, dict[str, Any]] | None:
     """Return a drawn tool of a manifest that fits, with its file and its entry."""
@@ -126,7 +127,7 @@ _PARAMETER: Final = (
 
 
 def _parameter(draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
-    found = _in_manifest(draws, files, skill_type, lambda entry: bool(parameters(entry)))
+    found = draw_listed(draws, files, skill_type, lambda entry: bool(parameters(entry)))
     if found is None or found[0].at is None:
         return None
     tool, file, entry = found
@@ -144,7 +145,7 @@ def _parameter(draws: Draws, files: Files, skill_type: SkillType) -> Plant | Non
             return None
         text, line = added(draws, file.text, place.value, "description", new)
     changed = {tool.path: text.encode(), **repeated(files, tool.path, said, new)}
-    return _plant(tool, changed, line, "high")
+    return poisoned(tool, changed, line, "high")
 
 
 _TWICE: Final = (
@@ -155,7 +156,7 @@ _TWICE: Final = (
 
 
 def _twice(draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
-    found = _in_manifest(draws, files, skill_type, lambda _: True)
+    found = draw_listed(draws, files, skill_type, lambda _: True)
     if found is None:
         return None
     tool, file, entry = found
@@ -166,7 +167,7 @@ def _twice(draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
     listed = file.text.rindex("[", 0, place.value)
     text, line = added(draws, file.text, listed, None, {**entry, "description": draws.pick(_TWICE).format(**values)})
     at = text.index('"description"', len("\n".join(text.split("\n")[: line - 1])))
-    return _plant(tool, {tool.path: text.encode()}, line_at(text, at), "high")
+    return poisoned(tool, {tool.path: text.encode()}, line_at(text, at), "high")
 
 
 POISONED: Final = (
