@@ -68,8 +68,9 @@ def goals(
     ] = 1,
     as_json: Json = False,
 ) -> None:
-    """Write the benchmark's goals as workflow.json for services of your own: those that the given services can reach.
+    """Write the benchmark's goals as workflow.json for services of your own.
 
-    The services offer the actions of the local network's, at its prices and speeds (docs/workflows.md).
+    Those are written that the given services can reach. The services offer the actions of the local network's, at its
+    prices and speeds (docs/workflows.md).
     """
     work.task_goals.goals(folder, service, benchmark, as_json=as_json)

@@ -66,7 +66,7 @@ def test_the_local_network_joins() -> None:
     listed = [*TREE.commands.values(), *TASKS.commands.values()]
     joined = {command.entry for command in listed if isinstance(command, Lazy) and command.place is None}
     entries = {entry.name for entry in entry_points(group=JOINED)}
-    assert joined == entries == {"devnet", "localnet", "miner", "tasks.draft"}
+    assert joined == entries == {"devnet", "localnet", "miner", "tasks.draft", "tasks.goals"}
 
 
 def test_an_unknown_command_is_bad_usage() -> None:

@@ -225,12 +225,13 @@ def test_a_task_whose_code_is_run_is_noted_and_no_problem(tmp_path: Path) -> Non
         (tmp_path / kind / "workflow.json").write_text(json.dumps(task_document(kind)))
     done = called("tasks", "check", ".", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    note, total = done.stdout.splitlines()
+    _, note, of_text, total = done.stdout.splitlines()
+    assert of_text.startswith("rag/workflow.json: note: worth 1: ")
     assert note.startswith("code/workflow.json: note: its plans' code is judged by running its tests")
     assert "container engine" in note
     assert total == "2 tasks, 0 problems"
     found = answered("tasks", "check", ".", cwd=tmp_path)["tasks"]
-    assert [len(one["notes"]) for one in found] == [1, 0]
+    assert [len(one["notes"]) for one in found] == [2, 1]
 
 
 def test_a_workflow_is_checked_like_any_task(tmp_path: Path) -> None:
@@ -238,7 +239,9 @@ def test_a_workflow_is_checked_like_any_task(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "workflow.json").write_text(json.dumps(task_document()))
     sound = called("tasks", "check", "tasks", cwd=tmp_path)
-    assert (sound.returncode, sound.stdout, sound.stderr) == (0, "1 tasks, 0 problems\n", "")
+    note, total = sound.stdout.splitlines()
+    assert note.startswith("tasks/cat/workflow.json: note: worth 1: ")
+    assert (sound.returncode, total, sound.stderr) == (0, "1 tasks, 0 problems", "")
     (folder / "workflow.json").write_text(json.dumps(task_document(goal=" ")))
     broken = called("tasks", "check", "tasks/cat/workflow.json", cwd=tmp_path)
     told = "tasks/cat/workflow.json: workflow.json: blank - at `goal`\n1 tasks, 1 problems\n"
