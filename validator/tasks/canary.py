@@ -76,7 +76,10 @@ class Canaries:
             try:
                 base = await self._base(skill_type)
                 return await asyncio.to_thread(make_canary, skill_type, self._random, self._windows, base)
-            except (TaskError, TaskSourceError) as error:
+            except TaskSourceError as error:  # the folder as a whole: another base is not to be had either
+                self._failed(skill_type, error.detail)
+                break
+            except TaskError as error:
                 self._failed(skill_type, error.detail)
             except Exception as error:  # noqa: BLE001 - what a shape cannot read in a bundle must not end the rounds
                 self._failed(skill_type, repr(error))
