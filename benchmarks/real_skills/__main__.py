@@ -6,8 +6,6 @@ first shapes, or has too many false alarms, and with 2 where a step fails.
 """
 
 import argparse
-import importlib
-import importlib.util
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -26,6 +24,7 @@ from real_skills.page import PAGE, replaced, tables
 from validator.cli.progress import progress
 from validator.planting.shape import Shape
 from validator.planting.shapes import SHAPES
+from validator.planting.shapes.later import LATER_SHAPES
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.tasks.packages import read_packages
@@ -34,7 +33,6 @@ from validator.tasks.seeding import write_seeded
 SEED: Final = "real skills 1"
 WORK: Final = ROOT / "build" / "real-skills"
 _WIDE: Final = 170  # columns of the widest table: a narrower terminal breaks its lines
-_LATER: Final = "validator.planting.shapes.later"
 
 
 def main() -> int:
@@ -121,10 +119,8 @@ def document(figures: Figures) -> dict[str, Any]:
 
 def _shapes() -> tuple[tuple[Shape, ...], tuple[Shape, ...]]:
     """Return the shapes that were there before the rules were frozen, and those that were written later."""
-    found = importlib.util.find_spec(_LATER)
-    later: tuple[Shape, ...] = () if found is None else importlib.import_module(_LATER).LATER_SHAPES
-    names = {shape.name for shape in later}
-    return tuple(shape for shape in SHAPES if shape.name not in names), later
+    names = {shape.name for shape in LATER_SHAPES}
+    return tuple(shape for shape in SHAPES if shape.name not in names), LATER_SHAPES
 
 
 def _chosen() -> argparse.Namespace:
