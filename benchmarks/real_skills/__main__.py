@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from real_skills.bases import MANIFEST, RefusedError, bases, same_by_git
-from real_skills.figures import PRECISION, RECALL, ROOT, Figures, measure, rules, sow
+from real_skills.figures import PRECISION, RECALL, ROOT, Figures, measure, rules, sow, write_sown
 from real_skills.network import PACE, network
 from real_skills.page import PAGE, replaced, tables
 from validator.cli.progress import progress
@@ -28,7 +28,6 @@ from validator.planting.shapes.later import LATER_SHAPES
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.tasks.packages import read_packages
-from validator.tasks.seeding import write_seeded
 
 SEED: Final = "real skills 1"
 WORK: Final = ROOT / "build" / "real-skills"
@@ -76,8 +75,7 @@ def run(chosen: argparse.Namespace, shapes: Mapping[str, Sequence[Shape]]) -> Fi
     sown = sow(skills, SEED, {"first": chosen.count, "later": (chosen.count + 1) // 2}, shapes)
     tasks = work / "tasks"
     shutil.rmtree(tasks, ignore_errors=True)
-    for _ in write_seeded((one.task for one in sown), tasks):
-        pass
+    write_sown(sown, tasks)
     with progress("measuring", len(sown)) as step:
         packages, by_analyser, measured = measure(sown, skills, step)
     found = network(work, tasks, chosen.rounds, chosen.pace) if chosen.rounds else None

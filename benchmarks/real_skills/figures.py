@@ -13,7 +13,7 @@ from real_skills.bases import Skill
 from real_skills.measured import Measured, Row, rows
 from real_skills.network import Network
 from validator.planting.shape import Shape
-from validator.tasks.seeding import Seeded, seeded
+from validator.tasks.seeding import Seeded, seeded, write_seeded
 from validator.tasks.source import TaskError
 
 ROOT: Final = Path(__file__).parents[2]
@@ -102,6 +102,17 @@ def sow(
         for name in shapes
         for task in _made(skill, f"{seed}|{name}", counts[name], shapes[name])
     ]
+
+
+def write_sown(sown: Sequence[Sown], out: Path) -> None:
+    """Write the tasks' folders, below a folder for each list of shapes: their names begin anew with each list.
+
+    Raises:
+        TaskError: one is there already, or cannot be written.
+    """
+    for shapes in dict.fromkeys(one.shapes for one in sown):
+        for _ in write_seeded((one.task for one in sown if one.shapes == shapes), out / shapes):
+            pass
 
 
 def measure(

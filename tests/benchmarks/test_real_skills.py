@@ -9,11 +9,13 @@ import pytest
 from real_skills.analysers import REFERENCE, analysers
 from real_skills.bases import COMPOSITIONS, MANIFEST, RefusedError, bases, same_by_git
 from real_skills.compositions import composed
-from real_skills.figures import ByAnalyser, Figures, OnPackage, Rules, rules_digest
+from real_skills.figures import ByAnalyser, Figures, OnPackage, Rules, measure, rules_digest, sow, write_sown
 from real_skills.measured import Measured, language, rows, shares
 from real_skills.network import Finder, Network, read_network
 from real_skills.page import PAGE, replaced, rules_told, tables
 
+from validator.planting.shapes import SHAPES
+from validator.planting.shapes.later import LATER_SHAPES
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Category, Finding
 from validator.protocol.task import KnownFinding
@@ -163,6 +165,13 @@ def test_what_is_pinned_is_packed_drafted_and_the_same_by_git(tmp_path: Path, mo
     assert skill.to_decide > 0
     assert (work / "packed" / "sorter" / "task.draft.json").exists()
     same_by_git(skill)
+    sown = sow([skill], "seed", {"first": 2, "later": 1}, {"first": SHAPES[:20], "later": LATER_SHAPES})
+    write_sown(sown, tmp_path / "tasks")
+    assert sorted(path.parent.parent.name for path in tmp_path.glob("tasks/*/*/task.json")) == ["first"] * 2 + ["later"]
+    packages, by_analyser, measured_by = measure(sown, [skill], lambda: steps.append(None))
+    assert (len(steps), packages[0].tasks, set(measured_by)) == (4, 3, {"first", "later"})
+    assert [(one.analyser, one.shapes) for one in by_analyser[:2]] == [(REFERENCE, "first"), (REFERENCE, "later")]
+    assert packages[0].planted == sum(one.row.planted for one in by_analyser[:2]) > 0
     with pytest.raises(RefusedError, match="`sorter` by git hashes to"):
         same_by_git(skill._replace(base=skill.base._replace(sha256="0" * 64)))
 
