@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from localnet.analysis import python_tables as tables
 from localnet.analysis.links import urls_in
-from localnet.analysis.python_calls import line_of, words_of
+from localnet.analysis.python_commands import line_of, words_of
 from localnet.analysis.python_flow import Flow, PassedCall
 from localnet.analysis.python_value import CLIENT, CREDENTIAL, ENVIRON, FILE, SECRET, SOCKET, Value
 

@@ -7,11 +7,12 @@ from typing import Final
 
 from localnet.analysis import python_tables as tables
 from localnet.analysis.bounds import Budget
-from localnet.analysis.python_calls import words_of
+from localnet.analysis.python_commands import words_of
 from localnet.analysis.python_flow import Flow
 from localnet.analysis.python_leaks import leak_of
 from localnet.analysis.python_parse import dotted
-from localnet.analysis.python_sinks import hits_of, is_blob
+from localnet.analysis.python_sinks import hits_of
+from localnet.analysis.python_unpack import is_blob
 from localnet.analysis.python_value import DECODED, HOLE, MADE, NUMBERS, STARTS
 from localnet.analysis.result import found
 from localnet.analysis.secret_scan import hidden_secret, is_secret

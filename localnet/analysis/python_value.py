@@ -6,6 +6,8 @@ from itertools import product
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from localnet.analysis import python_tables as tables
+
 SECRET: Final = 1  # a variable of the environment that is called like a secret
 ENVIRON: Final = 2  # the environment as a whole
 FILE: Final = 4  # what a file of keys or credentials holds
@@ -19,6 +21,7 @@ STARTS: Final = 512  # an open file that makes programs start by themselves
 CREDENTIAL: Final = 1024  # carries a secret where credentials belong
 NUMBERS: Final = 2048  # its text are the codes of characters
 CONTENT: Final = SECRET | ENVIRON | FILE | FETCHED | DECODED | CREDENTIAL  # goes where the content goes
+KEPT: Final = CONTENT | SOCKET | CLIENT  # goes where the object goes
 
 HOLE: Final = "\0"  # stands in a text for what is not known
 _ALTERNATIVES: Final = 4
@@ -161,3 +164,23 @@ class Arguments(NamedTuple):
     def all(self) -> list[Value]:
         """Return all of them."""
         return [*self.positional, *self.keywords.values()]
+
+
+def content_of(given: Arguments) -> int:
+    """Return the labels of what a call is given; a secret that is given as a credential is one."""
+    labels = 0
+    for value in given.positional:
+        labels |= value.content
+    for name, value in given.keywords.items():
+        content = value.content
+        if name in tables.CREDENTIAL_KEYWORDS and content & SECRET:
+            content = content & ~SECRET | CREDENTIAL
+        labels |= 0 if name == "env" else content
+    return labels
+
+
+def element_of(value: Value) -> Value:
+    """Return what an element of the value is."""
+    if value.items and value.origin:
+        return joined(any_of(value.items.values()), labelled(value.labels & KEPT))
+    return value._replace(labels=value.labels & ~NUMBERS, texts=() if value.labels & NUMBERS else value.texts)
