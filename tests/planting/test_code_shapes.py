@@ -20,10 +20,12 @@ from validator.planting.draws import Draws
 from validator.planting.shape import Files, Plant, Shape
 from validator.planting.shapes.code import CODE_SHAPES
 from validator.planting.shapes.code.planter import CODE_TYPES
+from validator.planting.shapes.later.code import LATER_CODE
 from validator.protocol.bundles import count_lines
 from validator.protocol.skill_types import SkillType
 from validator.sources import SeededRandom
 
+ALL = (*CODE_SHAPES, *LATER_CODE)
 STYLES = Path(__file__).parent / "styles"
 
 
@@ -71,10 +73,27 @@ SINKS = {
     "shell-of-input": r"shell=True|popen|getoutput|execSync|eval|sh -c",
     "download-unpickled": r"loads\(|\.load\(\)",
     "library-downloaded": r"CDLL|dlopen|LD_PRELOAD",
+    "package-tokens-to-chat": r"urlopen|fetch|curl",
+    "history-uploaded": r"urlopen|storbinary|fetch|curl",
+    "credentials-by-mail": r"send_message|stdin\.end|mail -s|smtp://",
+    "cluster-token-to-a-remote": r"ls-remote",
+    "role-credentials-relayed": r"cache\.request|cache\.end|curl .*\| curl",
+    "secrets-in-a-log-stream": r"trace\.(warning|error|dir)|logger",
+    "signed-web-token": r"eyJ\w+\.eyJ\w+\.\w{43}",
+    "user-and-password-pair": r"20[12][0-9][!#%*+]\w{4}",
+    "password-of-a-data-source": r"20[12][0-9][!#%*+]\w{4}",
+    "answer-kept-as-a-sample": r"\"access_token\": \"[\w/+.-]{16}",
+    "token-under-a-mask": r"(\d+, ){19}|[\w/+.-]{20}",
+    "authorized-key-added": r"write\(|appendFile|>> .*authorized_keys",
+    "protection-switched-off": r"ufw|setenforce|firewalld|iptables",
+    "container-with-the-whole-disk": r"run\(|sendall|execFile|docker run",
+    "program-in-front-of-another": r"write_text|writeFile|printf",
+    "own-file-replaced": r"write_bytes|replace\(|writeFileSync|mv ",
+    "parts-from-an-archive": r"import_module|import\(|\. \"",
     "assembled-call": r"\)\(|\](\(|<)|vars\(|\| .\$use",
 }
 RESERVED = re.compile(r"\.(example|invalid|test|example\.(com|net|org))$|^(192\.0\.2|198\.51\.100|203\.0\.113)\.\d+$")
-SHAPES = pytest.mark.parametrize("shape", CODE_SHAPES, ids=[shape.name for shape in CODE_SHAPES])
+SHAPES = pytest.mark.parametrize("shape", ALL, ids=[shape.name for shape in ALL])
 
 
 def planted(shape: Shape, seed: str, skill_type: SkillType, files: Files) -> Plant | None:
@@ -129,7 +148,9 @@ def test_the_same_draws_plant_the_same_bytes(shape: Shape) -> None:
 
 def test_what_would_harm_a_machine_asks_for_a_variable_that_nobody_sets() -> None:
     grave = {"reverse-shell", "start-file-line", "scheduled-start", "home-cleared"}
-    for shape in CODE_SHAPES:
+    grave |= {"authorized-key-added", "protection-switched-off", "container-with-the-whole-disk"}
+    grave |= {"program-in-front-of-another"}
+    for shape in ALL:
         plants = everywhere(shape, "grave", ("mcp-notes", "functions", "commonjs", "posix", "shared"))
         asks = [re.search(rb"[A-Z]+_[0-9A-F]{4}\W", b"".join(plant.changed.values())) for plant in plants.values()]
         assert all(asks) if shape.name in grave else not any(asks), shape.name
@@ -138,7 +159,7 @@ def test_what_would_harm_a_machine_asks_for_a_variable_that_nobody_sets() -> Non
 def many_in(name: str) -> Files:
     """Every other shape, one upon the other; those that one base leaves out the next one gets."""
     skill_type, files = BASES[name]
-    for shape in CODE_SHAPES[list(BASES).index(name) % 2 :: 2]:
+    for shape in ALL[list(BASES).index(name) % 2 :: 2]:
         plant = planted(shape, f"{name}|{shape.name}", skill_type, files)
         files = {**files, **plant.changed} if plant else files
     return files
@@ -174,7 +195,7 @@ def ended(command: list[str], folder: Path) -> tuple[int, str, str]:
 @pytest.mark.parametrize("name", [name for name in BASES if name not in {"script-dev-setup", "typescript"}])
 def test_a_bundle_with_many_faults_runs_as_before(name: str, tmp_path: Path) -> None:
     files, full = BASES[name][1], many_in(name)
-    assert sum(map(len, full.values())) > sum(map(len, files.values())) + 100 * len(CODE_SHAPES) // 2
+    assert sum(map(len, full.values())) > sum(map(len, files.values())) + 100 * len(ALL) // 2
     paths = [path for path in files if f"{path.rpartition('/')[0]}/__init__.py" not in files]
     before, after = run(tmp_path / "before", files, paths), run(tmp_path / "after", full, paths)
     assert before
@@ -183,7 +204,7 @@ def test_a_bundle_with_many_faults_runs_as_before(name: str, tmp_path: Path) -> 
 
 @settings(max_examples=60)
 @given(
-    shape=st.sampled_from(CODE_SHAPES),
+    shape=st.sampled_from(ALL),
     name=st.sampled_from(sorted(BASES)),
     seed=st.text("abc", max_size=8),
     cut=st.integers(0, 4000),
@@ -214,19 +235,19 @@ NO_PLACE: Mapping[str, bytes] = {
 @pytest.mark.parametrize("content", NO_PLACE.values(), ids=list(NO_PLACE))
 def test_a_file_without_a_place_gets_nothing(content: bytes) -> None:
     suffixes = (".py", ".js") if b"def main(:" in content or content.startswith(b"#") else (".py", ".js", ".sh")
-    for shape in CODE_SHAPES:
+    for shape in ALL:
         for suffix in suffixes:
             assert planted(shape, "x", SkillType.MCP_SERVER, {f"main{suffix}": content}) is None
 
 
 def test_nothing_goes_between_statements_that_share_a_line() -> None:
     content = b'text = """one\ntwo"""; import os\n\n\ndef main():\n    return """\n    """; print(1)\n'
-    for shape in CODE_SHAPES:
+    for shape in ALL:
         assert planted(shape, "x", SkillType.MCP_SERVER, {"main.py": content}) is None
 
 
 def test_a_helper_is_there_before_a_call_at_the_start(capsys: pytest.CaptureFixture[str]) -> None:
-    shape = next(shape for shape in CODE_SHAPES if shape.name == "whole-environment")
+    shape = next(shape for shape in ALL if shape.name == "whole-environment")
     for seed in range(20):
         plant = planted(shape, str(seed), *BASES["early"])
         assert plant
@@ -236,7 +257,7 @@ def test_a_helper_is_there_before_a_call_at_the_start(capsys: pytest.CaptureFixt
 
 def test_places_are_all_over_a_script() -> None:
     skill_type, files = BASES["functions"]
-    shape = next(shape for shape in CODE_SHAPES if shape.name == "token-constant")
+    shape = next(shape for shape in ALL if shape.name == "token-constant")
     plants = [planted(shape, str(seed), skill_type, files) for seed in range(60)]
     lines = {plant.line for plant in plants if plant}
     first, last = min(filter(None, lines)), max(filter(None, lines))
@@ -249,12 +270,14 @@ def test_code_of_others_and_other_files_get_nothing() -> None:
     files = dict.fromkeys(
         ("tests/a.py", "node_modules/b/c.py", "a.txt", "test_a.py"), b"x = 1\n\n\ndef f():\n    return x\n"
     )
-    for shape in CODE_SHAPES:
+    for shape in ALL:
         assert planted(shape, "x", SkillType.EXECUTABLE_PYTHON, files) is None
         assert planted(shape, "x", SkillType.RAG_KNOWLEDGE, {"main.py": b"print(1)\n"}) is None
 
 
 def test_names_are_unique_and_severities_sober() -> None:
-    names = [shape.name for shape in CODE_SHAPES]
+    names = [shape.name for shape in ALL]
     assert len(set(names)) == len(names)
     assert set(SINKS) == set(names)
+    for level in ("easy", "medium", "hard"):
+        assert sum(shape.difficulty == level for shape in LATER_CODE) >= len(LATER_CODE) // 4

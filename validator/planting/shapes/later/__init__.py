@@ -3,6 +3,7 @@
 from typing import Final
 
 from validator.planting.shape import Shape
+from validator.planting.shapes.later.code import LATER_CODE
 from validator.planting.shapes.later.texts_automation import AUTOMATION
 from validator.planting.shapes.later.texts_disguised import DISGUISED
 from validator.planting.shapes.later.texts_flows import FLOWS
@@ -20,4 +21,4 @@ LATER_TEXTS: Final[tuple[Shape, ...]] = (
     *LATER_PINS,
     *FLOWS,
 )
-LATER_SHAPES: Final[tuple[Shape, ...]] = LATER_TEXTS
+LATER_SHAPES: Final[tuple[Shape, ...]] = (*LATER_TEXTS, *LATER_CODE)
