@@ -139,6 +139,14 @@ def test_a_plant_parses_keeps_every_line_and_points_at_its_sink(shape: Shape) ->
         assert not re.search(rb"<!>|<doc>|<guard>|<:|:>|@[a-z_]+@\W", content)
 
 
+def test_every_form_of_a_later_shape_parses() -> None:
+    for shape in LATER_CODE:
+        for seed in range(8):  # no shape has more than two forms in a language
+            for plant in everywhere(shape, str(seed), ("python-csv-report", "functions", "commonjs")).values():
+                for path, content in plant.changed.items():
+                    parse(path, content)
+
+
 @SHAPES
 def test_the_same_draws_plant_the_same_bytes(shape: Shape) -> None:
     some = ("python-csv-report", "functions", "commonjs")
