@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from localnet.analysis.analyse import analyse
+from localnet.analysis.python_parse import quiet
 from localnet.miner.careless import NOTHING, careless
 from localnet.miner.honest import with_gaps
 from real_skills.measured import Analyser, Files
@@ -37,8 +38,9 @@ def analysers() -> dict[str, Analyser]:
 
 def bandit_alone(files: Files, _kind: SkillType) -> Sequence[Finding]:
     """Return what bandit, as it comes, says of the Python files: a password is a secret, the rest capability."""
-    from bandit.core.config import BanditConfig  # noqa: PLC0415 - it takes a second
-    from bandit.core.manager import BanditManager  # noqa: PLC0415 - see above
+    with quiet():  # its plugins are loaded in a way that is going out of use
+        from bandit.core.config import BanditConfig  # noqa: PLC0415 - it takes a second
+        from bandit.core.manager import BanditManager  # noqa: PLC0415 - see above
 
     logging.getLogger("bandit").disabled = True
     with tempfile.TemporaryDirectory(prefix="real-skills-bandit-") as made:

@@ -95,13 +95,17 @@ class Sown(NamedTuple):
 def sow(
     skills: Sequence[Skill], seed: str, counts: Mapping[str, int], shapes: Mapping[str, Sequence[Shape]]
 ) -> list[Sown]:
-    """Return tasks of each package with faults of each list of shapes; none where a package has no place for any."""
-    return [
+    """Return tasks of each package with faults of each list of shapes; none where a package has no place for any.
+
+    Where nothing was planted, a second list gives the same bundle as the first, and it is taken once.
+    """
+    sown = [
         Sown(skill, name, task)
         for skill in skills
         for name in shapes
         for task in _made(skill, f"{seed}|{name}", counts[name], shapes[name])
     ]
+    return list({one.task.task.task.bundle_sha256: one for one in reversed(sown)}.values())[::-1]
 
 
 def write_sown(sown: Sequence[Sown], out: Path) -> None:

@@ -166,6 +166,7 @@ def test_what_is_pinned_is_packed_drafted_and_the_same_by_git(tmp_path: Path, mo
     assert (work / "packed" / "sorter" / "task.draft.json").exists()
     same_by_git(skill)
     sown = sow([skill], "seed", {"first": 2, "later": 1}, {"first": SHAPES[:20], "later": LATER_SHAPES})
+    assert len({one.task.task.task.bundle_sha256 for one in sown}) == len(sown) == 3
     write_sown(sown, tmp_path / "tasks")
     assert sorted(path.parent.parent.name for path in tmp_path.glob("tasks/*/*/task.json")) == ["first"] * 2 + ["later"]
     packages, by_analyser, measured_by = measure(sown, [skill], lambda: steps.append(None))

@@ -157,7 +157,7 @@ def test_the_same_draws_plant_the_same_bytes(shape: Shape) -> None:
 def test_what_would_harm_a_machine_asks_for_a_variable_that_nobody_sets() -> None:
     grave = {"reverse-shell", "start-file-line", "scheduled-start", "home-cleared"}
     grave |= {"authorized-key-added", "protection-switched-off", "container-with-the-whole-disk"}
-    grave |= {"program-in-front-of-another"}
+    grave |= {"program-in-front-of-another", "role-credentials-relayed"}
     for shape in ALL:
         plants = everywhere(shape, "grave", ("mcp-notes", "functions", "commonjs", "posix", "shared"))
         asks = [re.search(rb"[A-Z]+_[0-9A-F]{4}\W", b"".join(plant.changed.values())) for plant in plants.values()]

@@ -94,6 +94,7 @@ def @run@()<: -> None:>:
 ''',
             ("hashlib", "http.client", "zlib"),
         ),
+        grave=True,
     ),
     "javascript": of(
         _names,
@@ -117,6 +118,7 @@ function @run@()<:: void:> {
 """,
             ("http http", "https https"),
         ),
+        grave=True,
     ),
     "shell": of(
         _names,
@@ -131,6 +133,7 @@ function @run@()<:: void:> {
 }
 """
         ),
+        grave=True,
     ),
 }
 _LOG: Final[dict[Language, Maker]] = {
