@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from real_skills.analysers import REFERENCE, analysers
-from real_skills.bases import COMPOSITIONS, MANIFEST, RefusedError, bases, same_by_git
+from real_skills.bases import COMPOSITIONS, MANIFEST, RefusedError, Skill, bases, same_by_git
 from real_skills.compositions import composed
 from real_skills.figures import ByAnalyser, Figures, OnPackage, Rules, measure, rules_digest, sow, write_sown
 from real_skills.measured import Measured, language, rows, shares
@@ -19,6 +19,7 @@ from validator.planting.shapes.later import LATER_SHAPES
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Category, Finding
 from validator.protocol.task import KnownFinding
+from validator.tasks.bases import read_bases
 from validator.tasks.packages import read_packages, record
 from validator.tasks.packing import pack_task
 from validator.tasks.references import GitReference, parse_reference
@@ -166,7 +167,6 @@ def test_what_is_pinned_is_packed_drafted_and_the_same_by_git(tmp_path: Path, mo
     assert (work / "packed" / "sorter" / "task.draft.json").exists()
     same_by_git(skill)
     sown = sow([skill], "seed", {"first": 2, "later": 1}, {"first": SHAPES[:20], "later": LATER_SHAPES})
-    assert len({one.task.task.task.bundle_sha256 for one in sown}) == len(sown) == 3
     write_sown(sown, tmp_path / "tasks")
     assert sorted(path.parent.parent.name for path in tmp_path.glob("tasks/*/*/task.json")) == ["first"] * 2 + ["later"]
     packages, by_analyser, measured_by = measure(sown, [skill], lambda: steps.append(None))
@@ -175,6 +175,16 @@ def test_what_is_pinned_is_packed_drafted_and_the_same_by_git(tmp_path: Path, mo
     assert packages[0].planted == sum(one.row.planted for one in by_analyser[:2]) > 0
     with pytest.raises(RefusedError, match="`sorter` by git hashes to"):
         same_by_git(skill._replace(base=skill.base._replace(sha256="0" * 64)))
+
+
+def test_a_package_without_a_fault_is_sown_once(tmp_path: Path) -> None:
+    (tmp_path / "SKILL.md").write_text("# Sort mail\n\nSort it by sender.\n")
+    (base,) = read_bases(tmp_path)
+    skill = Skill(read_packages(MANIFEST).packages[0], base, 0)
+    for seed in map(str, range(20)):
+        sown = sow([skill], seed, {"first": 8, "later": 8}, {"first": SHAPES[:20], "later": SHAPES[20:40]})
+        hashes = [one.task.task.task.bundle_sha256 for one in sown]
+        assert len(set(hashes)) == len(hashes)
 
 
 def some_figures() -> Figures:
