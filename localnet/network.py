@@ -43,10 +43,10 @@ from validator.daemon.world import World, canaries_of, judging_workers
 from validator.kinds.assessment.supply import CanaryMaker
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType
+from validator.protocol.skill_types import SkillType, is_runtime
 from validator.settings import Settings
 from validator.sources import SystemClock
-from validator.tasks.canary import is_harmless
+from validator.tasks.canary import is_harmless, make_canary
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import SourcedTask, TaskSource
 
@@ -258,16 +258,24 @@ def _canaries(seat: Seat, around: _Surroundings) -> CanaryMaker | None:
     """Return what makes a validator's canaries; it notes those that may be run.
 
     That are bundles which the network itself drew, and in which nothing was planted: no stranger's code, and no fault.
+    Where answers are run again, an image runs whatever it is given: there a miner that has not run its bundle would be
+    taken for one that invents. So canaries of runtime types are such as miners run; and of them servers alone, as drawn
+    programs write beside themselves, which a container forbids.
     """
-    maker = canaries_of(seat.settings, seat.random, around.stock.canary_windows)
+    windows, own = around.stock.canary_windows, seat.settings.tasks.bases is None
+    maker = canaries_of(seat.settings, seat.random, windows)
     if maker is None:
         return None
 
     async def make(skill_type: SkillType) -> SourcedTask | None:
-        made = await maker(skill_type)
+        if around.reruns.sandbox is None or not is_runtime(skill_type):
+            made = await maker(skill_type)
+        else:
+            server = own and skill_type is SkillType.MCP_SERVER
+            made = make_canary(skill_type, seat.random, windows, wanted=0) if server else None
         if made is None:
             return None
-        if seat.settings.tasks.bases is None and is_harmless(made):
+        if own and is_harmless(made):
             around.canaries.add(made.task.bundle_sha256)
         return await around.stock.canary(made, around.analyses)
 

@@ -26,7 +26,11 @@ _log = structlog.get_logger()
 
 
 def make_canary(
-    skill_type: SkillType, random: RandomBytes, windows: Windows | None = None, base: Base | None = None
+    skill_type: SkillType,
+    random: RandomBytes,
+    windows: Windows | None = None,
+    base: Base | None = None,
+    wanted: int | None = None,
 ) -> SourcedTask:
     """Return a new canary task, with or without faults by a draw: provenance `canary`, and its truth.
 
@@ -35,13 +39,14 @@ def make_canary(
         random: what everything is drawn from.
         windows: of a canary without a base; None for the standard profile.
         base: the benign bundle that it is made of; None to draw one from the built-in skeletons.
+        wanted: how many faults; None to draw that as well.
 
     Raises:
         TaskError: nothing can be made of the base.
     """
     draws = Draws(random)
     chosen = base or _drawn(skill_type, draws, windows)
-    return planted_task(chosen, draws, SHAPES, "canary")[0]
+    return planted_task(chosen, draws, SHAPES, "canary", wanted)[0]
 
 
 def is_harmless(made: SourcedTask) -> bool:
