@@ -1,0 +1,48 @@
+"""Canaries of the local network: miners run what was drawn without a fault, and only that is run again."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from localnet.network import _canaries
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
+from validator.sources import SeededRandom
+from validator.tasks.canary import is_harmless
+from validator.tasks.source import SourcedTask
+
+SERVER = SkillType.MCP_SERVER
+
+
+async def as_it_is(made: SourcedTask, _analyses: object) -> SourcedTask:
+    return made
+
+
+async def made_by(sandbox: object) -> tuple[dict[SkillType, list[SourcedTask]], set[str]]:
+    around: Any = SimpleNamespace(
+        stock=SimpleNamespace(canary_windows=None, canary=as_it_is),
+        reruns=SimpleNamespace(sandbox=sandbox),
+        canaries=set(),
+        analyses=None,
+    )
+    tasks = SimpleNamespace(canaries=True, bases=None)
+    seat: Any = SimpleNamespace(settings=SimpleNamespace(tasks=tasks), random=SeededRandom("canaries"))
+    maker = _canaries(seat, around)
+    assert maker is not None
+    made = {kind: [one for _ in range(6) if (one := await maker(kind)) is not None] for kind in ASSESSED_TYPES}
+    return made, around.canaries
+
+
+async def test_without_an_engine_every_type_has_them_and_the_harmless_may_be_run() -> None:
+    made, run = await made_by(None)
+    assert all(len(tasks) == 6 for tasks in made.values())
+    assert run == {one.task.bundle_sha256 for tasks in made.values() for one in tasks if is_harmless(one)}
+    assert any(not is_harmless(one) for one in made[SERVER])
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ASSESSED_TYPES if is_runtime(kind)])
+async def test_where_answers_are_run_again_no_canary_is_one_that_miners_do_not_run(kind: SkillType) -> None:
+    made, run = await made_by(object())
+    assert {one.task.bundle_sha256 for one in made[kind]} <= run
+    assert len(made[kind]) == (6 if kind is SERVER else 0)
+    assert any(not is_harmless(one) for one in made[SkillType.DECLARATIVE]), "nobody runs those"
