@@ -4,8 +4,8 @@ import base64
 from typing import Final
 
 from validator.planting.shape import Shape
+from validator.planting.shapes.code.forms import Form, of
 from validator.planting.shapes.code.made_up import drawn_secret
-from validator.planting.shapes.code.markup import Fault, fill
 from validator.planting.shapes.code.planter import Maker, code_shape
 from validator.planting.shapes.code.words import Language, Words
 
@@ -29,18 +29,10 @@ def _names(words: Words) -> dict[str, str]:
     }
 
 
-def _of(*forms: tuple[str, tuple[str, ...]]) -> Maker:
-    def make(words: Words) -> Fault:
-        names = _names(words)
-        text, imports = words.draws.pick(forms)
-        return Fault(fill(text, names), imports=imports)
-
-    return make
-
-
 _SPLIT: Final[dict[Language, Maker]] = {
-    "python": _of(
-        (
+    "python": of(
+        _names,
+        Form(
             '''
 @left@ = "@first@"
 @right@ = "@third@"
@@ -51,7 +43,7 @@ def @label@()<: -> str:>:
 ''',
             (),
         ),
-        (
+        Form(
             '''
 @parts@ = {"eu": "@first@", "us": "@second@", "ap": "@back@"}
 ---
@@ -62,8 +54,9 @@ def @label@()<: -> str:>:
             (),
         ),
     ),
-    "javascript": _of(
-        (
+    "javascript": of(
+        _names,
+        Form(
             """
 const @left@ = "@first@";
 const @right@ = "@third@";
@@ -75,7 +68,7 @@ function @label@()<:: string:> {
 """,
             (),
         ),
-        (
+        Form(
             """
 const @parts@ = { eu: "@first@", us: "@second@", ap: "@third@" };
 ---
@@ -87,8 +80,9 @@ function @label@()<:: string:> {
             (),
         ),
     ),
-    "shell": _of(
-        (
+    "shell": of(
+        _names,
+        Form(
             """
 @left@='@first@'
 @right@='@third@'
@@ -103,8 +97,9 @@ function @label@()<:: string:> {
     ),
 }
 _PACKED: Final[dict[Language, Maker]] = {
-    "python": _of(
-        (
+    "python": of(
+        _names,
+        Form(
             '''
 def @headers@()<: -> dict[str, str]:>:
     """Return what every request carries.""" <doc>
@@ -113,7 +108,7 @@ def @headers@()<: -> dict[str, str]:>:
 ''',
             ("base64",),
         ),
-        (
+        Form(
             '''
 @parts@ = "@hex@" <!>
 ---
@@ -124,8 +119,9 @@ def @headers@()<: -> dict[str, str]:>:
             (),
         ),
     ),
-    "javascript": _of(
-        (
+    "javascript": of(
+        _names,
+        Form(
             """
 // What every request carries. <doc>
 function @headers@() {
@@ -135,7 +131,7 @@ function @headers@() {
 """,
             (),
         ),
-        (
+        Form(
             """
 const @parts@ = "@hex@"; <!>
 ---
@@ -147,8 +143,9 @@ function @headers@() {
             (),
         ),
     ),
-    "shell": _of(
-        (
+    "shell": of(
+        _names,
+        Form(
             """
 # What every request carries. <doc>
 @headers@() {

@@ -3,9 +3,9 @@
 from typing import Final
 
 from validator.planting.shape import Shape
+from validator.planting.shapes.code.forms import Form, of
 from validator.planting.shapes.code.planter import Maker, code_shape
 from validator.planting.shapes.code.words import Language, Words
-from validator.planting.shapes.later.code_forms import Form, of
 
 
 def _names(words: Words) -> dict[str, str]:
