@@ -36,11 +36,15 @@ def devnet(tmp_path: Path, *arguments: str) -> dict[str, Any]:
         str(CONFIG),
         "--json",
     ]
-    environment = os.environ | {"VALIDATOR_STORE__URL": f"sqlite:///{tmp_path}/devnet.sqlite"}
+    environment = os.environ | {
+        "VALIDATOR_STORE__URL": f"sqlite:///{tmp_path}/devnet.sqlite",
+        "VALIDATOR_LOG__LEVEL": "info",
+    }
     done = subprocess.run(
         [*command, *arguments], capture_output=True, text=True, check=False, timeout=280, env=environment
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    assert '"event": "round_settled"' in done.stderr  # where the data is not
     result: dict[str, Any] = json.loads(done.stdout)
     return result
 

@@ -1,6 +1,7 @@
 """What `validator miner check` does: a miner meets what a validator would send it."""
 
 import asyncio
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,7 +50,7 @@ def check(  # noqa: PLR0913, PLR0917 - each is an option
     typer.echo(hotkey_hint(signer.hotkey), err=True)
     pace = Pace(t_min_s=None, deadline_s=deadline) if real_t_min else Pace(deadline_s=deadline)
     options = Options(frozenset(skill_type or ()), tuple(only or SECTIONS), pace)
-    configure_logging("error", "auto")
+    configure_logging("error", "auto", sys.stderr)
     report = asyncio.run(_checked(target, options, Tools(signer, judging_workers(), SystemClock(), SystemRandom())))
     if as_json:
         print_json({"passed": not report.found, **msgspec.structs.asdict(report)})

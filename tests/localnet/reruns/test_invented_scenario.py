@@ -39,6 +39,7 @@ def devnet(folder: Path) -> dict[str, Any]:
         env=os.environ | {"VALIDATOR_STORE__URL": f"sqlite:///{folder}/devnet.sqlite"},
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    assert '"level": "error"' not in done.stderr, done.stderr[-8000:]
     result: dict[str, Any] = json.loads(done.stdout)
     return result
 
