@@ -1,5 +1,6 @@
 """Rounds that are folded: whoever reads them sees no difference, and their rows are gone."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
@@ -112,6 +113,24 @@ async def test_what_is_kept_in_memory_is_bounded(used: Store, store_url: str, mo
         for round_id in (0, 1):
             await tx.scores.of_round(round_id)
             assert list(tx.packing.folded._held) == [round_id]
+
+
+@pytest.mark.parametrize("most", [1, 8])
+async def test_readers_at_once_do_not_disturb_each_other(
+    used: Store, store_url: str, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(memory, "_HELD", most)
+    await fold_ended(used)
+
+    async def read(store: Store, round_id: int) -> Any:
+        async with store.read() as tx:
+            return await tx.rounds.get(round_id), await tx.submissions.judgements(round_id)
+
+    async with open_store(store_url) as alone:
+        expected = [await read(alone, round_id) for round_id in (0, 1)]
+    async with open_store(store_url) as store:
+        found = await asyncio.gather(*(read(store, number % 2) for number in range(8)))
+    assert found == expected * 4
 
 
 async def test_a_copy_on_the_other_database_reads_the_same(

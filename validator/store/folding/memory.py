@@ -1,5 +1,6 @@
 """Folded rounds in memory, in tables like the store's: whoever reads a round's rows reads these."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -43,18 +44,27 @@ class FoldedRounds:
     _base: Base | None = field(init=False, default=None)
     _memory: Memory | None = field(init=False, default=None)
     _held: dict[int, int] = field(init=False, default_factory=dict)  # round to bytes
+    _loading: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
 
     async def of_round(self, round_id: int, store: AsyncConnection) -> AsyncConnection:
         """Return what to read a round's rows from: `store`, or a connection to those of a folded round.
 
+        Read from it before anything else is awaited: who asks for another round next may have this one forgotten.
+
         Raises:
             DamagedError: its record cannot be read.
         """
-        if round_id in self._held and self._memory is not None:
-            return self._memory.connection
+        if round_id not in self._held:
+            async with self._loading:  # or two that want the same round would both put it there
+                if round_id not in self._held and not await self._load(round_id, store):
+                    return store
+        return await self._opened()
+
+    async def _load(self, round_id: int, store: AsyncConnection) -> bool:
+        """Put a round's rows into memory; return whether it is a folded one."""
         record = await store.scalar(_RECORD, {"of_round": round_id})
         if record is None:
-            return store
+            return False
         plain_record = await self._record(round_id, record, store)
         tables = await self._tables(round_id, unfolded(plain_record), store)
         connection = await self._opened()
@@ -67,7 +77,7 @@ class FoldedRounds:
             said = error.detail if isinstance(error, DamagedError) else str(error.orig)
             raise DamagedError(f"the record of round {round_id} does not fit its tables: {printable(said)}") from None
         self._held[round_id] = len(plain_record)
-        return connection
+        return True
 
     async def base(self, round_id: int, store: AsyncConnection) -> Base | None:
         """Return the record that a round's is stored beside: that of the first folded round of its block."""
