@@ -13,7 +13,8 @@ from old_rounds import ARCHIVED, LATER, MINERS, archived, log_of, opened, put, p
 from sqlalchemy import func, select, update
 
 from validator.audit.replay import replay_rounds
-from validator.store import inputs
+from validator.store import Store, inputs
+from validator.store.archive import shelf
 from validator.store.archive.file import archives_in
 from validator.store.archiving import archiver as archiver_module
 from validator.store.archiving import choosing, removing
@@ -311,6 +312,24 @@ async def test_folded_rounds_go_into_files_and_are_read_there(
     assert await told(url, folder) == before
     assert await log_of(url, folder) == log
     assert [check.faults for check in (await looked_through(url, folder)).values() if check.faults] == []
+
+
+async def test_readers_at_once_do_not_disturb_each_other(
+    url: str, folder: Path, blocks_of_two: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelf, "_BLOCKS", 1)
+    await fold_all(url)
+    await archived(url, folder)
+
+    async def read(store: Store, round_id: int) -> Any:
+        async with store.read() as tx:
+            return await tx.rounds.get(round_id), await tx.submissions.judgements(round_id)
+
+    async with opened(url, folder) as alone:
+        expected = [await read(alone, round_id) for round_id in range(5)]
+    async with opened(url, folder) as store:
+        found = await asyncio.gather(*(read(store, number % 5) for number in range(20)))
+    assert found == expected * 4
 
 
 async def test_rounds_that_are_stored_beside_others_stay_with_them(url: str, folder: Path, blocks_of_two: None) -> None:

@@ -1,5 +1,6 @@
 """The files that hold the store's old rounds, opened where somebody asks for one of them."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -44,6 +45,7 @@ class Shelf:
     folder: Path | None
     _files: OrderedDict[str, ArchiveFile] = field(init=False, default_factory=OrderedDict)
     _blocks: OrderedDict[tuple[str, int], _Held] = field(init=False, default_factory=OrderedDict)
+    _loading: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
 
     async def close(self) -> None:
         """Let go of all blocks; nobody reads any more."""
@@ -74,16 +76,19 @@ class Shelf:
         return self._files[span.sha256]
 
     async def take(self, found: ArchiveFile, number: int) -> _Held:
-        """Return a block in memory, and keep it as one of the newest."""
+        """Return a block in memory for one more reader, and keep it as one of the newest."""
         key = (found.sha256, number)
-        if key not in self._blocks:
-            self._blocks[key] = _Held(await load_block(found, number))
+        async with self._loading:
+            if key not in self._blocks:
+                self._blocks[key] = _Held(await load_block(found, number))
+        held = self._blocks[key]
+        held.readers += 1
         self._blocks.move_to_end(key)
         while len(self._blocks) > _BLOCKS:
             _, old = self._blocks.popitem(last=False)
             old.let_go = True
             await old.close_if_unused()
-        return self._blocks[key]
+        return held
 
 
 @dataclass(slots=True)
@@ -123,25 +128,16 @@ class ReadPlaces:
 
     async def close(self) -> None:
         """The transaction is over."""
-        for held in self._held:
+        while self._held:
+            held = self._held.pop()
             held.readers -= 1
             await held.close_if_unused()
-        self._held.clear()
 
     async def _read(self, found: ArchiveFile, number: int) -> AsyncConnection:
         held = await self.shelf.take(found, number)
-        if not any(one is held for one in self._held):
-            await self._let_others_go()
-            held.readers += 1
-            self._held.append(held)
+        await self.close()  # one after the other: a long reader goes through all of them
+        self._held.append(held)
         return held.block.connection
-
-    async def _let_others_go(self) -> None:
-        """One after the other: a long reader goes through all of them."""
-        for old in self._held:
-            old.readers -= 1
-            await old.close_if_unused()
-        self._held.clear()
 
     async def _known(self, store: AsyncConnection) -> tuple[ArchivedSpan, ...]:
         if self._spans is None:
