@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 # How long an example takes says more about the machine than about the code; one that fails can be run again as it was.
 settings.register_profile("suite", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("suite")
+# What decides whether a change may land says the same of it twice; everybody else's runs look somewhere new.
+settings.register_profile("gate", settings.get_profile("suite"), derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 # Where nobody configures it, structlog draws a traceback with the locals of every frame: seconds, for a world of tests.
 structlog.dev.ConsoleRenderer.get_active().exception_formatter = structlog.dev.plain_traceback
