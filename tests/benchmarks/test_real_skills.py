@@ -20,8 +20,9 @@ from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Category, Finding
 from validator.protocol.task import KnownFinding
 from validator.tasks.bases import read_bases
-from validator.tasks.packages import read_packages, record
+from validator.tasks.packages import read_packages
 from validator.tasks.packing import pack_task
+from validator.tasks.recording import recording
 from validator.tasks.references import GitReference, parse_reference
 
 FILES = {"a.md": b"one\ntwo\nthree\nold\n", "run": b"#!/bin/sh\ntrue\n", "agents/x/prompt.md": b"x\n"}
@@ -154,7 +155,8 @@ def test_what_is_pinned_is_packed_drafted_and_the_same_by_git(tmp_path: Path, mo
     packed = pack_task(tmp_path / "skill")
     manifest, work = tmp_path / "packages.json", tmp_path / "work"
     monkeypatch.setattr("real_skills.bases.MANIFEST", manifest)
-    record(manifest, str(tmp_path / "skill"), tmp_path / "sorter", packed)
+    with recording(manifest, str(tmp_path / "skill"), tmp_path / "sorter", packed):
+        pass
     said = manifest.read_text().replace('"./skill"', f'"{tmp_path / "skill"}"')
     manifest.write_text(said.replace(packed.task.task.bundle_sha256, "0" * 64))
     with pytest.raises(RefusedError, match=f"the bundle hashes to {packed.task.task.bundle_sha256}, not to 000"):

@@ -271,6 +271,7 @@ def test_a_manifest_makes_its_packages_again(skill: Path, tmp_path: Path) -> Non
         ([], "name a SOURCE, or a --manifest"),
         (["--manifest", "packages.json", "--type", "declarative"], "go with a SOURCE"),
         (["--manifest", "packages.json"], "`packages.json` holds no package"),
+        (["absent", "--manifest", "absent/packages.json"], "`packages.json` cannot be written: No such file"),
     ],
 )
 def test_packing_nothing_is_refused(tmp_path: Path, words: list[str], said: str) -> None:

@@ -3,13 +3,18 @@
 import json
 import shutil
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from validator.planting.draws import json_file
 from validator.tasks.folder import read_task
-from validator.tasks.packages import Rebuilt, read_packages, rebuild, record
+from validator.tasks.packages import Packages, Rebuilt, read_packages, rebuild
 from validator.tasks.packing import PackOptions, pack_path
+from validator.tasks.recording import recording, require_recordable
 from validator.tasks.source import TaskError
 
 ENTRY = {
@@ -42,7 +47,7 @@ def place(tmp_path: Path) -> Path:
 
 def packed_to(place: Path, name: str, what: str, options: PackOptions | None = None) -> None:
     out = place / "first" / name
-    record(place / "kept" / "packages.json", what, out, pack_path(what, out, options))
+    pack_path(what, out, options, partial(recording, place / "kept" / "packages.json", what, out))
 
 
 def again(place: Path, out: str = "second", *, replace: bool = False) -> dict[str, Rebuilt]:
@@ -148,10 +153,12 @@ def test_an_entry_that_was_tampered_with_reaches_no_tool(tmp_path: Path, changes
 @pytest.mark.parametrize("content", [b"", b"{}", b"[" * 99, b'{"manifest_version": "2.0", "packages": []}'])
 def test_what_is_no_manifest_is_never_written_over(place: Path, content: bytes) -> None:
     (place / "kept" / "packages.json").write_bytes(content)
-    packed = pack_path(str(place / "skill"), place / "other")
     with pytest.raises(TaskError, match=r"`packages\.json`"):
-        record(place / "kept" / "packages.json", str(place / "skill"), place / "other", packed)
+        require_recordable(place / "kept" / "packages.json", place / "other")
+    with pytest.raises(TaskError, match=r"`packages\.json`"):
+        packed_to(place, "other", str(place / "skill"))
     assert (place / "kept" / "packages.json").read_bytes() == content
+    assert not (place / "first" / "other").exists()
 
 
 def test_a_manifest_of_nothing_and_a_name_that_none_takes(tmp_path: Path) -> None:
@@ -159,7 +166,38 @@ def test_a_manifest_of_nothing_and_a_name_that_none_takes(tmp_path: Path) -> Non
         list(rebuild(tmp_path / "p.json", tmp_path, replace=False))
     (tmp_path / "skill").mkdir()
     (tmp_path / "skill" / "SKILL.md").write_text("x\n")
-    packed = pack_path(tmp_path / "skill", tmp_path / "a b")
     with pytest.raises(TaskError, match=r"`name` must be letters.*name another folder"):
-        record(tmp_path / "p.json", str(tmp_path / "skill"), tmp_path / "a b", packed)
+        require_recordable(tmp_path / "p.json", tmp_path / "a b")
     assert not (tmp_path / "p.json").exists()
+
+
+def test_packages_that_are_packed_at_once_are_all_recorded(place: Path) -> None:
+    names = [f"at-once-{number}" for number in range(16)]
+    with ThreadPoolExecutor(8) as several:
+        list(several.map(lambda name: packed_to(place, name, str(place / "skill")), names))
+    recorded = {package.name for package in read_packages(place / "kept" / "packages.json").packages}
+    assert recorded == {"docs", "installed", "skill", *names}
+    assert [each.name for each in (place / "kept").iterdir() if each.suffix == ".part"] == []
+
+
+def test_a_task_and_its_entry_are_written_together_or_not_at_all(place: Path) -> None:
+    manifest = place / "kept" / "packages.json"
+    before = manifest.read_bytes()
+    (place / "first" / "taken").write_text("no folder")
+    with pytest.raises(TaskError, match="`taken` cannot be written"):
+        packed_to(place, "taken", str(place / "skill"))
+    assert manifest.read_bytes() == before
+    one = read_packages(manifest).packages[0]
+    full = Packages("1.0", tuple(msgspec.structs.replace(one, name=f"p{number}") for number in range(1_024)))
+    manifest.write_bytes(json_file(msgspec.to_builtins(full)))
+    with pytest.raises(TaskError, match=r"`packages\.json`: .*1024"):
+        packed_to(place, "one-more", str(place / "skill"))
+    assert len(read_packages(manifest).packages) == 1_024
+    assert not (place / "first" / "one-more").exists()
+
+
+def test_a_manifest_that_cannot_be_written_is_told_before_anything_is_packed(place: Path) -> None:
+    with pytest.raises(TaskError, match=r"`p\.json` cannot be written: No such file or directory"):
+        require_recordable(place / "absent" / "p.json", place / "first" / "skill")
+    with pytest.raises(TaskError, match=r"`p\.json` cannot be written: Not a directory"):
+        require_recordable(place / "skill" / "SKILL.md" / "p.json", place / "first" / "skill")

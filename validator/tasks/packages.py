@@ -1,6 +1,5 @@
 """A manifest of packages: what was packed, pinned by hash, so that the same bundles can be made again."""
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,14 +7,11 @@ from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
 
-from validator.files import why, write_file
-from validator.planting.draws import json_file
 from validator.protocol import limits
 from validator.protocol.skill_types import SkillType, require_assessed
 from validator.protocol.sssa import Document, Hex32, Text
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.task import Windows
-from validator.protocol.text import printable
 from validator.tasks.folder import TASK_NAME, label, read_bounded, read_task
 from validator.tasks.packing import Packed, PackOptions, pack_task, write_task
 from validator.tasks.references import parse_reference, pinned, written
@@ -24,6 +20,16 @@ from validator.tasks.source import TaskError
 _BYTES: Final = 4 * limits.MIB
 _MOST: Final = 1_024  # packages
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
+
+
+def require_name(name: str) -> None:
+    """Refuse what cannot be the name of a package, which is that of its task's folder.
+
+    Raises:
+        ValueError: it cannot.
+    """
+    if not _NAME.fullmatch(name):
+        raise ValueError("`name` must be letters, digits, `.`, `_` and `-`, and begin with none of `.` and `-`")
 
 
 class PackedFile(Document, frozen=True):
@@ -58,8 +64,7 @@ class Package(Document, frozen=True):
 
     def __post_init__(self) -> None:
         require_assessed(self.skill_type)
-        if not _NAME.fullmatch(self.name):
-            raise ValueError("`name` must be letters, digits, `.`, `_` and `-`, and begin with none of `.` and `-`")
+        require_name(self.name)
 
 
 class Packages(Document, frozen=True):
@@ -89,44 +94,19 @@ def read_packages(file: Path) -> Packages:
     Raises:
         TaskError: it cannot be read, or is no manifest; the text names the field.
     """
-    if not file.exists():
-        return Packages("1.0", ())
-    try:
-        return decode(read_bounded(file, _BYTES), Packages, limit=_BYTES)
-    except JsonError as error:
-        raise TaskError(f"`{label(file)}`: {error.detail}") from None
+    return parse_packages(read_bounded(file, _BYTES), label(file)) if file.exists() else Packages("1.0", ())
 
 
-def record(file: Path, what: str, out: Path, packed: Packed) -> None:
-    """Write to the manifest what was packed to the folder `out`, in place of what stood there under its name.
+def parse_packages(data: bytes, name: str) -> Packages:
+    """Return the manifest that `data` is; `name` is what it is called in errors.
 
     Raises:
-        TaskError: the manifest cannot be read or written, or a name cannot stand in it.
+        TaskError: it is none; the text names the field.
     """
-    task, pin = packed.task.task, packed.pin
-    packed_file = pin.artifact
-    artifact = None if packed_file is None else PackedFile(packed_file.name, packed_file.sha256, packed_file.integrity)
     try:
-        package = Package(
-            name=out.resolve().name,
-            source=_source(what, file),
-            version=pin.version,
-            commit=pin.commit,
-            artifact=artifact,
-            bundle_sha256=task.bundle_sha256,
-            skill_type=task.skill_type,
-            canary=task.canary.file if task.canary else None,
-            windows=task.windows,
-        )
-        others = [each for each in read_packages(file).packages if each.name != package.name]
-        found = Packages("1.0", tuple(sorted([*others, package], key=lambda each: each.name)))
-        write_file(file, json_file(msgspec.to_builtins(found)), mode=None, replace=True)
-    except UnicodeEncodeError:
-        raise TaskError(f"`{label(file)}`: the path of `{printable(what)}` is no text") from None
-    except ValueError as error:
-        raise TaskError(f"`{label(file)}`: {error}: name another folder (--output)") from None
-    except OSError as error:
-        raise TaskError(f"`{label(file)}` cannot be written: {why(error)}") from None
+        return decode(data, Packages, limit=_BYTES)
+    except JsonError as error:
+        raise TaskError(f"`{name}`: {error.detail}") from None
 
 
 def rebuild(file: Path, out: Path, *, replace: bool) -> Iterator[Rebuilt]:
@@ -178,15 +158,6 @@ def _exactly(package: Package, folder: Path) -> str | Path:
     if reference is not None:
         return written(pinned(reference, package.version, package.commit))
     return folder / package.source if "/" in package.source else package.source
-
-
-def _source(what: str, file: Path) -> str:
-    path = Path(what)
-    if parse_reference(what) is not None or not path.exists():
-        return what
-    relative = os.path.relpath(path, file.parent)
-    relative.encode()
-    return relative if "/" in relative else f"./{relative}"
 
 
 def _is_there(package: Package, path: Path, *, replace: bool) -> bool:

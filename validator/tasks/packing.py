@@ -1,7 +1,7 @@
 """Making a task from a folder, an archive, an installed distribution or a fetched package (`validator tasks pack`)."""
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -67,17 +67,29 @@ class Packed:
     notes: tuple[str, ...]
 
 
-def pack_path(what: str | Path, out: Path, options: PackOptions | None = None) -> Packed:
+def pack_path(
+    what: str | Path,
+    out: Path,
+    options: PackOptions | None = None,
+    around: Callable[[Packed], AbstractContextManager[None]] = lambda _: nullcontext(),
+) -> Packed:
     """Make a task and write it to the folder `out` as `task.json` and `bundle.tar.gz`. Blocks.
+
+    Args:
+        what: see `pack_task`.
+        out: the task's folder.
+        options: None for all the defaults.
+        around: what is entered before the task is written and left after it.
 
     Raises:
         TaskError: nothing that can be packed, or `out` holds a task already, or cannot be written.
     """
     chosen = options or PackOptions()
     if (out / TASK_NAME).exists() and not chosen.replace:
-        raise TaskError(f"`{label(out)}` holds a task already: name another folder, or replace it")
+        raise TaskError(f"`{label(out)}` holds a task already: name another folder, or replace it (--replace)")
     packed = pack_task(what, chosen)
-    write_task(packed.task, out)
+    with around(packed):
+        write_task(packed.task, out)
     return packed
 
 

@@ -1,5 +1,6 @@
 """What `validator tasks …` does: making, checking and serving tasks (SPEC 13)."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from validator.cli.output import print_json, print_line
 from validator.cli.task_text import packed_document, parse_windows, print_packed, rebuilt_document, task_folder
 from validator.protocol.skill_types import SkillType
 from validator.tasks.check import CheckedTask, check_tasks, located
-from validator.tasks.packages import Rebuilt, read_packages, rebuild, record
+from validator.tasks.packages import Rebuilt, rebuild
 from validator.tasks.packing import PackOptions, pack_path
+from validator.tasks.recording import recording, require_recordable
 
 
 def pack(  # noqa: PLR0913, PLR0917 - each is an option
@@ -30,11 +32,12 @@ def pack(  # noqa: PLR0913, PLR0917 - each is an option
     """Make a task of what is there or is fetched: task.json and bundle.tar.gz."""
     clean_at_sigterm()
     out = output or task_folder(what)
-    if manifest is not None:
-        read_packages(manifest)  # a bad one is told before anything is fetched
-    packed = pack_path(what, out, PackOptions(skill_type, truth, parse_windows(window), canary, replace))
-    if manifest is not None:
-        record(manifest, what, out, packed)
+    options = PackOptions(skill_type, truth, parse_windows(window), canary, replace)
+    if manifest is None:
+        packed = pack_path(what, out, options)
+    else:
+        require_recordable(manifest, out)
+        packed = pack_path(what, out, options, partial(recording, manifest, what, out))
     if as_json:
         print_json(packed_document(packed, out))
     else:
