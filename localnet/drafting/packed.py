@@ -58,13 +58,16 @@ def read_packed(what: Path, output: Path | None, skill_type: SkillType | None, *
         raise TaskError(f"`{label(what)}` has a folder of its own: its draft goes there - at `--output`")
     if (folder / DRAFT_NAME).exists() and not replace:
         raise TaskError(f"`{label(folder)}` holds a draft already, in which somebody may have decided: --replace it")
-    bundle = _unlinked(folder / BUNDLE_NAME if lies_there else what, limits.MAX_BUNDLE_COMPRESSED)
+    file = folder / BUNDLE_NAME if lies_there else what
+    if what.is_dir() and not (file.exists() or file.is_symlink()):
+        raise TaskError(f"`{label(what)}` holds no {BUNDLE_NAME}: make its task first (`validator tasks pack`)")
+    bundle = _unlinked(file, limits.MAX_BUNDLE_COMPRESSED)
     try:
         files = read_bundle(bundle)
     except ArchiveError as error:
-        raise TaskError(f"{error.detail} - at `bundle`") from None
+        raise TaskError(f"`{label(file)}` is no bundle as `validator tasks pack` makes it: {error.detail}") from None
     if not files:
-        raise TaskError("the bundle holds no file - at `bundle`")
+        raise TaskError(f"`{label(file)}` holds no file")
     task = _task(folder, bundle) if lies_there else None
     if task is not None:
         if skill_type not in (None, task.skill_type):
