@@ -71,7 +71,7 @@ def _beside(
 def _in_flight(many: int) -> Iterator[Case]:
     what = f"{many:,} dispatches in flight, all stored"
     for place, name, unit, demand in (
-        (0, "peak of the process", "MiB", "< 400"),
+        (0, "peak of the process", "MB", "< 400"),
         (1, "p99 of the loop's lag", "ms", ""),
     ):
         yield Case(

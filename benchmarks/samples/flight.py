@@ -14,6 +14,7 @@ from samples.judging import peak
 from samples.lag import lags, p99
 from samples.stand_in import many_descriptors
 from validator.daemon.allocator import settle_allocator, settle_collector
+from validator.protocol.limits import MIB
 
 _RUNS: Final[Mapping[str, Callable[[int], Coroutine[Any, Any, Turn]]]] = {"dispatched": dispatched, "bare": bare}
 
@@ -25,13 +26,13 @@ async def _watched(turn: Awaitable[Turn]) -> list[float]:
 
 
 def main(run: str, many: int) -> None:
-    """Do it and print MiB and milliseconds."""
+    """Do it and print MB and milliseconds."""
     settle_allocator()
     many_descriptors()
     axons()
     settle_collector()
     found = asyncio.run(_watched(_RUNS[run](many)))
-    print(peak(), 1e3 * p99(found))
+    print(peak() * MIB / 1e6, 1e3 * p99(found))
 
 
 if __name__ == "__main__":

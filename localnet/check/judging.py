@@ -77,7 +77,14 @@ class Judge:
             task, target.hotkey, trial.role, images.get(task.skill_type), self.version.name
         )
         call = Call(
-            target.hotkey, target.axon, request.path, request.body, trial.deadline_s, request.limit, request.sha256
+            target.hotkey,
+            target.axon,
+            request.path,
+            request.body,
+            trial.deadline_s,
+            request.limit,
+            request.sha256,
+            request.tail,
         )
         reply = await self.client.post(call)
         judged = await self._judged(expected, reply, trial.round_id)

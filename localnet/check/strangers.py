@@ -83,7 +83,7 @@ def strangers(trial: Trial, signer: Signer, other: Signer, time_ns: Callable[[],
         other: one that it has never heard of.
         time_ns: nanoseconds since the Unix epoch.
     """
-    return [*_unauthorised(trial.request.body, signer, other, time_ns), *_malformed(trial.request.body, signer)]
+    return [*_unauthorised(trial.request.whole, signer, other, time_ns), *_malformed(trial.request.whole, signer)]
 
 
 def _unauthorised(body: bytes, signer: Signer, other: Signer, time_ns: Callable[[], int]) -> Iterator[Stranger]:

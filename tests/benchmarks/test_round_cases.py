@@ -32,7 +32,7 @@ async def test_miners_of_whole_rounds_give_answers_that_pass(kind: SkillType) ->
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     try:
         axon = Axon("127.0.0.1", runner.addresses[0][1])
-        reply = await client.post(Call(hotkey, axon, request.path, request.body, 10.0, request.limit))
+        reply = await client.post(Call(hotkey, axon, request.path, request.whole, 10.0, request.limit))
     finally:
         await client.close()
         await runner.cleanup()

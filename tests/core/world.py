@@ -193,8 +193,8 @@ class World:
             return ScriptedReply(self._capabilities(signer))
         self.posts += 1
         if self.planner is not None and call.path == "/v1/workflows":
-            return self.planner(signer, msgspec.json.decode(call.body, type=WorkflowDispatch))
-        return self.script(signer, msgspec.json.decode(call.body, type=Dispatch))
+            return self.planner(signer, msgspec.json.decode(call.whole, type=WorkflowDispatch))
+        return self.script(signer, msgspec.json.decode(call.whole, type=Dispatch))
 
     def _capabilities(self, signer: Signer) -> bytes:
         now = self.clock.now()

@@ -25,7 +25,7 @@ class ToyWorld(World):
         self.toys += 1
         if call.hotkey == next(iter(self.signers)):
             return ScriptedReply(b"[]", seconds=0.5)
-        asked: dict[str, Any] = msgspec.json.decode(call.body)
+        asked: dict[str, Any] = msgspec.json.decode(call.whole)
         dispatch = Dispatch(
             round_id=asked["round_id"],
             task_id="toy",

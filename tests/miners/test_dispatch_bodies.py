@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workflow_builders import make_workflow
 
-from validator.kinds.assessment.requests import WrongBundleError, dispatch_bodies
+from validator.kinds.assessment.requests import WrongBundleError, dispatch_bodies, requests
 from validator.kinds.registry import kind_of
 from validator.protocol.answer import CanarySpec, Dispatch, Role
 from validator.protocol.probes import probe_values
@@ -61,6 +61,10 @@ def test_bodies_are_the_encoded_documents(bundle: bytes, nonce: str, canary: str
         )
         assert bodies[role] == msgspec.json.encode(document)
         assert msgspec.json.decode(bodies[role], type=Dispatch) == document
+    sent = requests("7", task, bundle)
+    assert {role: request.whole for role, request in sent.items()} == bodies
+    assert sent["primary"].tail is sent["auditor"].tail  # once in memory, however large it is
+    assert sent["primary"].tail == base64.b64encode(bundle) + b'"}'
 
 
 @pytest.mark.parametrize("role", ["primary", "auditor"])
@@ -80,5 +84,5 @@ def test_every_request_comes_with_the_digest_of_its_body() -> None:
     for task in (task_for(b"bundle"), goal):
         sent = kind_of(task).send("7", task, b"bundle")
         assert [request.sha256 for request in sent.values()] == [
-            hashlib.sha256(request.body).hexdigest() for request in sent.values()
+            hashlib.sha256(request.whole).hexdigest() for request in sent.values()
         ]

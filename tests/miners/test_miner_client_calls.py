@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from dataclasses import replace
 
 import pytest
 from bittensor import http_auth
@@ -22,6 +23,7 @@ from miner_servers import (
 )
 
 from validator.outgoing.signing import Nonces
+from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 
 
@@ -53,6 +55,20 @@ async def test_sixty_calls_are_open_together() -> None:
     async with raw_server(handle) as axon, http_client(max_open=60) as client:
         replies = await asyncio.gather(*(client.post(call_to(axon, body=b"x" * 100_000)) for _ in range(60)))
     assert [content(reply) for reply in replies] == [b"{}"] * 60
+
+
+@pytest.mark.parametrize("size", [0, 10, 40_000, 3_000_000])
+@pytest.mark.parametrize("end", [0, 10, 40_000, 3_000_000])
+async def test_a_body_in_two_pieces_arrives_whole_and_signed_for(size: int, end: int) -> None:
+    requests: list[tuple[bytes, bytes]] = []
+    body, tail = b"b" * size, b"t" * end
+    async with raw_server(recording(requests)) as axon, http_client() as client:
+        for sha256 in (None, sha256_hex(body + tail)):
+            assert content(await client.post(replace(call_to(axon, body=body, sha256=sha256), tail=tail))) == b"{}"
+    for head, arrived in requests:
+        assert arrived == body + tail
+        http_auth.verify(fields_of(head), arrived, method="POST", path="/v1/assessments", self_hotkey_ss58=BOB.hotkey)
+    assert len(requests) == 2
 
 
 async def test_a_slow_miner_holds_up_no_other() -> None:

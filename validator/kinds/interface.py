@@ -28,12 +28,26 @@ A = TypeVar("A", bound=Passed)
 
 
 class Request(NamedTuple):
-    """What everyone of a role is sent for a task: where to, the body, the most bytes that may come back, its sha256."""
+    """What everyone of a role is sent for a task.
+
+    Attributes:
+        path: where to.
+        body: what begins the body.
+        limit: most bytes that may come back.
+        sha256: hex digest of the whole body.
+        tail: what ends the body: the same bytes for every role, kept once.
+    """
 
     path: str
     body: bytes
     limit: int
     sha256: str
+    tail: bytes = b""
+
+    @property
+    def whole(self) -> bytes:
+        """All of the body."""
+        return self.body + self.tail
 
 
 class PackedTask(NamedTuple):

@@ -20,10 +20,11 @@ class Call:
         hotkey: the receiver, to which the request is bound.
         axon: where it listens, None if the metagraph names nothing.
         path: request target with query, as signed and sent.
-        body: request body, shared between calls.
+        body: request body, or what begins it; shared between calls.
         deadline_s: seconds from the first byte sent to the last byte received.
         limit: most bytes of the response body.
-        sha256: hex digest of `body` where whoever shares it between calls has it; None: it is made for this call.
+        sha256: hex digest of `whole` where whoever shares it between calls has it; None: it is made for this call.
+        tail: what ends the request body, shared between more calls than `body` is.
     """
 
     hotkey: str
@@ -33,6 +34,12 @@ class Call:
     deadline_s: float
     limit: int
     sha256: str | None = None
+    tail: bytes = b""
+
+    @property
+    def whole(self) -> bytes:
+        """All of the request body."""
+        return self.body + self.tail
 
 
 @dataclass(frozen=True, slots=True)

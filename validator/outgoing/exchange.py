@@ -52,7 +52,7 @@ class Exchange:
     ) -> None:
         self._method = method
         self._call = call
-        self._body = call.body if method == "POST" else b""
+        self._size = len(call.body) + len(call.tail) if method == "POST" else 0
         self._sent = sent
         self._signer = signer
         self._threads = threads
@@ -105,26 +105,33 @@ class Exchange:
         except BaseException as error:
             self._fault = error
             raise
-        return head_of(self._method, url, call.path, len(self._body), signed)
+        return head_of(self._method, url, call.path, self._size, signed)
 
     async def _digest(self) -> str:
         if self._method != "POST":
             return EMPTY_SHA256
         if self._call.sha256 is not None:
             return self._call.sha256
-        if len(self._body) <= _INLINE:
-            return sha256_hex(self._body)
-        return await self._loop.run_in_executor(self._threads, sha256_hex, self._body)
+        if self._size <= _INLINE:
+            return sha256_hex(self._call.whole)
+        return await self._loop.run_in_executor(self._threads, lambda: sha256_hex(self._call.whole))
 
     async def _send(self, wire: Wire, head: bytes) -> "asyncio.Future[None] | None":
         """Start the miner's clock and write; return what still writes: a verdict may come before all of it is out."""
         self._started = self._loop.time()
         wire.expect_response()
-        if len(self._body) <= _INLINE:
-            await wire.write(head + self._body)
+        if self._size == 0:
+            await wire.write(head)
+            return None
+        if self._size <= _INLINE:
+            await wire.write(b"".join((head, self._call.body, self._call.tail)))
             return None
         await wire.write(head)
-        return asyncio.ensure_future(wire.write(self._body))
+        return asyncio.ensure_future(self._write_body(wire))
+
+    async def _write_body(self, wire: Wire) -> None:
+        await wire.write(self._call.body)
+        await wire.write(self._call.tail)
 
     async def _answer(self, wire: Wire) -> tuple[RawResponseMessage, StreamReader]:
         """Return the head of the response, and its body as far as it comes."""

@@ -48,6 +48,7 @@ def call_of(frozen: RoundInput, expected: Expected[RoundTask], request: Request)
         deadline_s=deadline_of(expected),
         limit=request.limit,
         sha256=request.sha256,
+        tail=request.tail,
     )
 
 

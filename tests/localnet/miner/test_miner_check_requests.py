@@ -172,7 +172,7 @@ async def test_a_plan_in_a_circle_is_told_so() -> None:
 
 def test_the_largest_bundle_is_at_every_limit_and_one_that_a_miner_may_get() -> None:
     trial = Drafts(version(CURRENT), SystemRandom(), AT_ONCE).largest(RAG)
-    bundle = base64.b64decode(msgspec.json.decode(trial.request.body, type=Dispatch).bundle)
+    bundle = base64.b64decode(msgspec.json.decode(trial.request.whole, type=Dispatch).bundle)
     files = read_bundle(bundle)
     assert len(files) == limits.MAX_BUNDLE_ENTRIES
     assert max(map(len, files.values())) == limits.MAX_BUNDLE_FILE

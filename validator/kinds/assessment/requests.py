@@ -27,10 +27,23 @@ def requests(round_id: str, task: AssessmentTask, bundle: bytes | None) -> Mappi
     """
     bodies = dispatch_bodies(round_id, task, bundle or b"")
     runtime = is_runtime(task.skill_type)
+    own = {role: len(body) - _same_end(bundle or b"") for role, body in bodies.items()}
+    tail = bodies["primary"][own["primary"] :]
     return {
-        role: Request(_PATH, body, answer_limit(runtime_primary=runtime and role == "primary"), sha256_hex(body))
+        role: Request(
+            _PATH,
+            body[: own[role]],
+            answer_limit(runtime_primary=runtime and role == "primary"),
+            sha256_hex(body),
+            tail,
+        )
         for role, body in bodies.items()
     }
+
+
+def _same_end(bundle: bytes) -> int:
+    """Return with how many same bytes all bodies end: the bundle in base64 and what closes the document."""
+    return 4 * -(-len(bundle) // 3) + len('"}')
 
 
 def dispatch_bodies(round_id: str, task: AssessmentTask, bundle: bytes) -> dict[Role, bytes]:
