@@ -1,7 +1,7 @@
-"""Work that a request to stop ends."""
+"""Work that a request to stop, or the failure of what is done beside it, ends."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -24,6 +24,20 @@ async def unless_set(event: asyncio.Event, work: Callable[[], Awaitable[None]]) 
     if not dropped:
         await working
     return not dropped
+
+
+async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Return what each comes to, in order; where one fails the others have ended, too, before that is told.
+
+    Raises:
+        Exception: the first one's error.
+    """
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one) for one in work]
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    return [task.result() for task in tasks]
 
 
 async def ended(tasks: Collection[asyncio.Task[Any]], again_s: float = 1.0) -> None:

@@ -22,6 +22,7 @@ from validator.protocol.sssa import Signature
 from validator.protocol.times import format_time
 from validator.sources import SystemClock, VirtualClock
 from validator.store import Store, open_store
+from validator.workers.interface import WorkersError
 
 CAROL = Signer.from_uri("//Carol", "ed25519")
 AXON = Axon("127.0.0.1", 8091)
@@ -201,3 +202,34 @@ async def test_a_whole_subnet_is_asked_a_bounded_number_at_once(store: Store) ->
         await clock.advance(0)
     assert await task == Refreshed(200, 0, 200)
     assert 1 < most <= 32
+
+
+class Waiting(MinerClient):
+    """One miner whose answer nobody can read, and one that never answers."""
+
+    def __init__(self) -> None:
+        self.open: set[str] = set()
+
+    async def get(self, call: Call, sent: Sent | None = None) -> Reply:
+        if call.hotkey == BOB.hotkey:
+            raise WorkersError("no worker can be had")
+        self.open.add(call.hotkey)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.open.discard(call.hotkey)
+        raise AssertionError("nobody wakes it")
+
+    async def post(self, call: Call, sent: Sent | None = None) -> Reply:
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """Hold nothing."""
+
+
+async def test_a_refresh_that_fails_leaves_no_question_open(store: Store) -> None:
+    client = Waiting()
+    directory = CapabilityDirectory(client, store, SystemClock(), ALICE.hotkey)
+    with pytest.raises(WorkersError):
+        await directory.refresh(network((CAROL.hotkey, AXON), (BOB.hotkey, AXON)))
+    assert not client.open

@@ -22,6 +22,7 @@ from validator.protocol.times import parse_time
 from validator.sources import Clock
 from validator.store import PATIENCE_S, Store, Transaction
 from validator.telemetry.events import Event
+from validator.unless import together
 from validator.workers.interface import Here, Workers
 
 _MOST_OPEN: Final = 32
@@ -67,7 +68,7 @@ class CapabilityDirectory:
         began = self.clock.monotonic()
         turns = asyncio.Semaphore(_MOST_OPEN)
         asked = [(n.hotkey, n.axon) for n in snapshot.neurons if n.axon is not None and n.hotkey != self.hotkey]
-        answers = await asyncio.gather(*(self._fetch(hotkey, axon, turns) for hotkey, axon in asked))
+        answers = await together(self._fetch(hotkey, axon, turns) for hotkey, axon in asked)
         refused = Counter(answer for answer in answers if isinstance(answer, Reason))
         fetched = [answer for answer in answers if not isinstance(answer, Reason)]
         kept = await self._keep(fetched)

@@ -70,8 +70,13 @@ class EmbeddedWorker:
                 await self.clock.sleep(_LOOK_S)
 
     async def _take_back(self, work: Work[Any]) -> bool:
-        await self._tries.take_back(work)
-        return True
+        while True:
+            try:
+                await self._tries.take_back(work)
+            except StoreAwayError:  # later nobody could tell what a crash left from what runs
+                await self.clock.sleep(_LOOK_S)
+            else:
+                return True
 
     async def _one(self, work: Work[Any]) -> bool:
         async with self.store.read() as tx:
@@ -82,7 +87,11 @@ class EmbeddedWorker:
             taken = await work.queue(tx).take(self.clock.now())
         if taken is None:
             return False
-        await self._tries.make(work, taken)
+        try:
+            await self._tries.make(work, taken)
+        except StoreAwayError:
+            await self._tries.hand_back(work, taken, patience_s=None)  # until the next start nobody else would
+            raise
         return True
 
     async def _unless_away(self, work: Work[Any], step: Callable[[Work[Any]], Awaitable[bool]]) -> bool:

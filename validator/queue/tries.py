@@ -31,6 +31,7 @@ class Tries:
 
         Raises:
             StoreLostError: the store must not be used any more.
+            StoreAwayError: it could not be read; the try still counts as running.
         """
         try:
             await self._enter(work, taken, await work.attempt(taken))
@@ -64,10 +65,14 @@ class Tries:
                 seconds=pause,
             )
 
-    async def hand_back(self, work: Kind[T], taken: T) -> None:
-        """Put it back as if the try had not begun: whoever made it must stop."""
+    async def hand_back(self, work: Kind[T], taken: T, *, patience_s: float | None = _PATIENCE_S) -> None:
+        """Put it back as if the try had not begun: whoever made it cannot go on.
+
+        Raises:
+            StoreAwayError: the database was away for longer than the patience lasts; it is put back by somebody else.
+        """
         now = self.clock.now()
-        if await self.store.lasting(lambda tx: work.queue(tx).hand_back(taken, now), patience_s=_PATIENCE_S):
+        if await self.store.lasting(lambda tx: work.queue(tx).hand_back(taken, now), patience_s=patience_s):
             _log.info(Event.WORK_HANDED_BACK, **work.named(taken), attempts=taken.attempts)
 
     async def _enter(self, work: Work[T], taken: T, outcome: Outcome) -> None:

@@ -22,6 +22,7 @@ from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError, StoreError
 from validator.store.records import StoredRound
 from validator.store.unbroken import unbroken
+from validator.unless import together
 
 _AT_A_TIME: Final = 4  # stored answers in memory
 _log = structlog.get_logger()
@@ -147,7 +148,7 @@ async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput, why: Re
 
     counted = [record for record in records if record.key.task_id not in void and _key(record) not in alone]
     judged: dict[Key, Judged] = {}
-    for record, end in zip(counted, await asyncio.gather(*map(ended, counted)), strict=True):
+    for record, end in zip(counted, await together(map(ended, counted)), strict=True):
         if not isinstance(end, Reason):
             judged[_key(record)] = end
         elif end in OURS:
