@@ -1,4 +1,4 @@
-"""What opening a round reads of the past, beside its rows with nothing around them; HISTORY=500,5000 rounds."""
+"""What opening a round reads of the past, beside its rows with nothing around them; HISTORY=500,5000,50000 rounds."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ _KEPT: Final = ("histories", "agreement_windows", "reputations")
 def cases() -> Iterator[Case]:
     """Yield a young store and an old one: they take the same."""
     with tempfile.TemporaryDirectory(prefix="aged") as folder:
-        for rounds in map(int, os.environ.get("HISTORY", "500,5000").split(",")):
+        for rounds in map(int, os.environ.get("HISTORY", "500,5000,50000").split(",")):
             path = Path(folder) / f"{rounds}.sqlite"
             url = age(path, rounds, [hotkey(number) for number in range(MINERS)])
             yield Case(
