@@ -18,7 +18,7 @@ from validator.protocol.task import KnownFinding, Windows
 from validator.sources import SeededRandom
 from validator.tasks.bases import Base, base_of, read_bases
 from validator.tasks.check import check_folder
-from validator.tasks.folder import read_task
+from validator.tasks.folder import find_tasks, read_task
 from validator.tasks.seeding import Seeded, planted_task, seeded, seeded_all, write_seeded
 from validator.tasks.source import TaskError
 
@@ -162,3 +162,26 @@ def test_what_fails_on_the_way_leaves_nothing(tmp_path: Path) -> None:
         with pytest.raises(TaskError, match="no more"):
             list(write_seeded(failing(BASE), out))
     assert [path.name for path in sorted(tmp_path.rglob("*"))] == ["kept", "mine.txt"]
+
+
+def test_no_task_is_in_its_folder_before_all_are_and_a_killed_seeding_is_told(tmp_path: Path) -> None:
+    seen: list[list[str]] = []
+    out = tmp_path / "out"
+    writing = write_seeded(seeded(BASE, "word", 3, SHAPES), out)
+    for _ in writing:
+        seen.append(sorted(path.name for path in out.iterdir()))
+        assert find_tasks(tmp_path) == []  # as a kill here would leave it
+        with pytest.raises(TaskError, match=r"`out/\.seeding\.part` is there: another seeding runs, or one was killed"):
+            next(write_seeded(seeded(BASE, "other", 1, SHAPES), out))
+    assert seen == [[".seeding.part"]] * 3
+    assert len(find_tasks(tmp_path)) == 3
+    assert not (out / ".seeding.part").exists()
+
+
+def test_a_name_that_is_taken_meanwhile_leaves_what_was_there(tmp_path: Path) -> None:
+    writing = write_seeded(seeded(BASE, "word", 3, SHAPES), tmp_path)
+    names = [next(writing).name for _ in range(3)]
+    (tmp_path / names[1]).mkdir()
+    with pytest.raises(TaskError, match="is there already: name another folder"):
+        next(writing)
+    assert [path.name for path in tmp_path.iterdir()] == [names[1]]

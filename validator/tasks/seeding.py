@@ -1,13 +1,16 @@
 """Tasks with planted faults, and with the truth about them, from benign bundles (SPEC 16, D-33)."""
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from shutil import rmtree
 from typing import Final, NamedTuple
 
 import msgspec
 
+from validator.files import sync, why
 from validator.planting.draws import Draws
 from validator.planting.planting import Planted, plant
 from validator.planting.shape import Shape
@@ -19,12 +22,13 @@ from validator.protocol.task import Provenance, Task, Truth
 from validator.sources import SeededRandom
 from validator.tasks.bases import Base
 from validator.tasks.checks import sourced_task
-from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, label
+from validator.tasks.folder import label
 from validator.tasks.layout import marker_file
 from validator.tasks.packing import write_task
 from validator.tasks.source import SourcedTask, TaskError
 
 _MOST_TRIES: Final = 4  # for each task that is wanted: a bundle with few places gives the same one twice
+_PART: Final = ".seeding.part"
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -126,22 +130,56 @@ def seeded_all(bases: Iterable[Base], seed: str, count: int, shapes: Sequence[Sh
 
 
 def write_seeded(tasks: Iterator[Seeded], out: Path) -> Iterator[Seeded]:
-    """Write each task to a folder of its own in `out`, and yield it; what ends it early takes all of them away again.
+    """Write each task to a folder of its own, and yield it; they come to `out` together, once all of them are written.
+
+    Until then they lie in a hidden folder there, which no source of tasks looks into. What ends it early takes all of
+    them away again; what kills it leaves that folder, and the next call says so.
 
     Raises:
         TaskError: a folder is there already, or cannot be written.
     """
     with ExitStack() as undo:
         _made(out, undo)
+        beside = _beside(out, undo)
+        names: list[str] = []
         for task in tasks:
-            folder = out / task.name
-            if folder.exists() or folder.is_symlink():
-                raise TaskError(f"`{label(out)}/{task.name}` is there already: name another folder or another seed")
-            _made(folder, undo)
-            undo.callback(_remove, folder)
-            write_task(task.task, folder)
+            _require_free(out, task.name)
+            write_task(task.task, beside / task.name)
+            names.append(task.name)
             yield task
+        for name in names:
+            _require_free(out, name)
+            with _writing(out):
+                (beside / name).rename(out / name)
+            undo.callback(rmtree, out / name, ignore_errors=True)
+        with _writing(out):
+            beside.rmdir()
+            sync(out)
         undo.pop_all()
+
+
+def _beside(out: Path, undo: ExitStack) -> Path:
+    folder = out / _PART
+    if os.path.lexists(folder):
+        told = f"`{label(out)}/{_PART}` is there: another seeding runs, or one was killed; if none runs, remove it"
+        raise TaskError(told)
+    with _writing(out):
+        folder.mkdir()
+    undo.callback(rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _require_free(out: Path, name: str) -> None:
+    if os.path.lexists(out / name):
+        raise TaskError(f"`{label(out)}/{name}` is there already: name another folder (--output)")
+
+
+@contextmanager
+def _writing(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise TaskError(f"`{label(out)}` cannot be written: {why(error)}") from None
 
 
 def _made(folder: Path, undo: ExitStack) -> None:
@@ -157,8 +195,3 @@ def _made(folder: Path, undo: ExitStack) -> None:
 def _rmdir(folder: Path) -> None:
     with suppress(OSError):
         folder.rmdir()
-
-
-def _remove(folder: Path) -> None:
-    for name in (TASK_NAME, BUNDLE_NAME):
-        (folder / name).unlink(missing_ok=True)
