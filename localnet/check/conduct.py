@@ -105,7 +105,8 @@ async def check_miner(target: Target, options: Options, tools: Tools, watcher: W
         check = _Check(target, options, tools, watcher, document, judge)
         outcomes = await check.outcomes(stack)
         visited = await check.visits()
-    return _report(target, tools, document, _undeclared(document), outcomes, visited)
+    faults = (*_undeclared(document), *_unasked(document, options, sent=len(outcomes) + len(visited)))
+    return _report(target, tools, document, faults, outcomes, visited)
 
 
 @asynccontextmanager
@@ -209,6 +210,20 @@ def _undeclared(document: Capabilities) -> tuple[Fault, ...]:
     said = f"{', '.join(missing)} - at `sandbox_images`"
     meaning = "A runtime type without an image is as good as not declared."
     return (Fault("no_image", None, meaning, said, "sandbox_images", "name image and digest of each, section 3"),)
+
+
+def _unasked(document: Capabilities, options: Options, sent: int) -> tuple[Fault, ...]:
+    """Return a fault for types that were to be checked and are not declared, or where nothing could be sent at all."""
+    missing = [one for one in SkillType if one in options.types and one not in document.skill_types]
+    if missing:
+        said = f"{', '.join(missing)} - at `skill_types`"
+        meaning = "Types that were to be checked are not declared, so a validator sends none of them."
+        return (Fault("not_declared", None, meaning, said, "skill_types", "declare them, or leave them out of --type"),)
+    if sent or _without_image(document):
+        return ()
+    meaning = "Nothing was sent: of what is declared nothing has such a part."
+    todo = "declare a type, or name other parts with --only"
+    return (Fault("nothing_sent", None, meaning, "", "skill_types", todo),)
 
 
 def _without_image(document: Capabilities) -> tuple[SkillType, ...]:

@@ -1,6 +1,7 @@
 """What the check says of declarations, of requests that no validator sends, and of the largest bundle and goals."""
 
 import base64
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -139,6 +140,23 @@ async def test_a_runtime_type_without_an_image_is_told_not_to_count() -> None:
     assert line.startswith("no_image [declaration]")
     assert "executable_python - at `sandbox_images`" in line
     assert report.outcomes == ()
+
+
+@pytest.mark.parametrize(
+    ("section", "types", "said"),
+    [
+        (Section.ANSWERS, (RAG, SkillType.MCP_SERVER), "not_declared [declaration]: .* mcp_server - at `skill_types`"),
+        (Section.PLANS, (), "nothing_sent [declaration]: .*name other parts with --only"),
+    ],
+)
+async def test_a_check_that_sends_nothing_of_what_was_asked_is_not_passed(
+    section: Section, types: tuple[SkillType, ...], said: str
+) -> None:
+    async with bench(Thorough(), server=declaring(skill_types=(RAG,))) as one:
+        report = await check_at(one.miner.hotkey, one.axon, section, types=types)
+    (line,) = fault_lines(report)
+    assert re.match(said.replace("[", r"\["), line), line
+    assert {outcome.skill_type for outcome in report.outcomes} == ({RAG} if types else set())
 
 
 async def test_goals_of_every_kind_are_planned_run_and_scored(capsys: pytest.CaptureFixture[str]) -> None:

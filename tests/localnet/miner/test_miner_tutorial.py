@@ -118,8 +118,11 @@ def test_the_template_is_copied_and_never_overwrites(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == ["miner.py", "requirements.txt"]
     (tmp_path / "mine" / "miner.py").write_text("mine")
     again = called("miner", "new", "mine", cwd=tmp_path)
-    assert again.returncode == Exit.NOT_READY
-    assert "miner.py" in again.stderr
+    assert again.returncode == Exit.INPUT
+    assert "has a miner.py already: name another folder" in again.stderr
+    taken = called("miner", "new", "mine/miner.py", cwd=tmp_path)
+    assert taken.returncode == Exit.INPUT
+    assert "is no folder" in taken.stderr
     assert (tmp_path / "mine" / "miner.py").read_text() == "mine"
 
 
