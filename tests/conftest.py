@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import compiled
 import psycopg
 import pytest
 import structlog
@@ -39,6 +40,9 @@ structlog.dev.ConsoleRenderer.get_active().exception_formatter = structlog.dev.p
 
 # A search for garbage looks at whatever is alive: in a process that has imported everything, that takes half a second.
 gc.set_threshold(20_000, 20, 20)
+
+# A tenth of what tests of stores cost: each opens one, and would write the same SQL again.
+compiled.share()
 
 _TEMPLATE = "made_once"
 _numbers = itertools.count(1)
