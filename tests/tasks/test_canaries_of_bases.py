@@ -1,5 +1,6 @@
 """Canaries of an operator's own bases, and what becomes of bases that are none (SPEC 16, D-33)."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,14 @@ from toy_shapes import appending, shape
 
 from validator.planting.shape import Shape
 from validator.protocol.bundles import read_bundle
+from validator.protocol.limits import MIB
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.sources import SeededRandom
-from validator.tasks.canary import Canaries, is_harmless
+from validator.tasks.canary import Canaries, is_harmless, planting_workers
 from validator.tasks.directory import DirectorySource
+from validator.workers.budget import Budget
+from validator.workers.pool import WorkerPool
 
 DECLARATIVE = SkillType.DECLARATIVE
 WINDOWS, STANDARD = Windows((1, 7), (0, 5)), Windows((0, 60), (0, 60))
@@ -41,11 +45,52 @@ async def test_a_canary_is_made_of_a_drawn_base_and_has_its_windows_and_its_mark
     assert drawn == {"only-0.md", "only-1.md", "only-2.md"}
 
 
-async def test_a_type_without_a_base_has_a_canary_all_the_same(tmp_path: Path) -> None:
+async def test_a_type_without_a_base_has_a_canary_all_the_same_and_that_is_told_once(tmp_path: Path) -> None:
     write_task(tmp_path / "one", make_task())
-    made = await canaries(tmp_path).make(SkillType.MCP_SERVER)
+    maker = canaries(tmp_path)
+    with capture_logs() as logs:
+        made, _ = [await maker.make(SkillType.MCP_SERVER) for _ in range(2)]
     assert made is not None
     assert (made.task.skill_type, made.task.windows) == (SkillType.MCP_SERVER, STANDARD)
+    assert [(line["event"], line["skill_type"]) for line in logs] == [("canary_built_in", "mcp_server")]
+
+
+async def test_a_type_whose_only_base_breaks_is_told_again(tmp_path: Path) -> None:
+    maker = canaries(tmp_path)
+    with capture_logs() as logs:
+        assert await maker.make(DECLARATIVE) is not None
+        write_task(tmp_path / "one", make_task())
+        assert await maker.make(DECLARATIVE) is not None
+        (tmp_path / "one" / "bundle.tar.gz").write_bytes(b"torn")
+        assert await maker.make(DECLARATIVE) is not None
+    assert [line["event"] for line in logs] == ["canary_built_in", "task_refused", "canary_built_in"]
+
+
+async def test_a_base_is_planted_in_by_a_process_as_it_would_be_here(tmp_path: Path) -> None:
+    write_task(tmp_path / "one", make_task())
+    here = await canaries(tmp_path).make(DECLARATIVE)
+    source = DirectorySource(tmp_path)
+    assert await Canaries(SeededRandom("s"), source, STANDARD, planting_workers).make(DECLARATIVE) == here
+    assert here is not None
+
+
+async def test_a_base_that_is_too_costly_costs_its_canary_and_is_tried_once(tmp_path: Path) -> None:
+    write_task(tmp_path / "one", make_task({**SKILL, "large.md": os.urandom(MIB)}))
+    begun: list[WorkerPool] = []
+
+    def workers() -> WorkerPool:
+        begun.append(WorkerPool(1, preload=("validator.tasks.canary",), budget=Budget(memory=0)))
+        return begun[-1]
+
+    maker = Canaries(SeededRandom("s"), DirectorySource(tmp_path), STANDARD, workers)
+    with capture_logs() as logs:
+        assert await maker.make(DECLARATIVE) is None
+    assert len(begun) == 1
+    failed = [line["reason"] for line in logs if line["event"] == "canary_failed"]
+    assert [reason.partition("` ")[2] for reason in failed] == [
+        "is too costly to plant in: out of memory (exit code 76)",
+        *["was too costly before"] * 2,
+    ]
 
 
 @pytest.mark.parametrize(

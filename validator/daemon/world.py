@@ -15,7 +15,7 @@ from validator.reruns.sandbox.job import Sandbox
 from validator.reruns.sandbox.opening import open_code_sandbox, open_sandbox
 from validator.settings import Settings
 from validator.sources import Clock, RandomBytes, SystemClock, SystemRandom
-from validator.tasks.canary import Canaries
+from validator.tasks.canary import Canaries, planting_workers
 from validator.tasks.directory import DirectorySource
 from validator.tasks.goals import DirectoryGoals, GoalSource
 from validator.tasks.http import HttpSource
@@ -87,7 +87,8 @@ def canaries_of(settings: Settings, random: RandomBytes, windows: Windows | None
     tasks = settings.tasks
     if not tasks.canaries:
         return None
-    return Canaries(random, None if tasks.bases is None else DirectorySource(tasks.bases), windows).make
+    bases = None if tasks.bases is None else DirectorySource(tasks.bases)
+    return Canaries(random, bases, windows, planting_workers).make
 
 
 def judging_workers() -> WorkerPool:

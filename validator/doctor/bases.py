@@ -70,7 +70,8 @@ def _judged(found: _Bases, shown: str) -> Iterator[Finding]:
     if lacking and not found.passed_over:
         yield warning(
             "bases",
-            f"none of the types {', '.join(lacking)} in {shown}: their canaries are made of built-in bundles",
+            f"none of the types {', '.join(lacking)} in {shown}: their canaries are made of built-in bundles, which "
+            "miners can tell",
             "put a benign task of each into it: `validator tasks pack FOLDER --out DIR/NAME`",
         )
 

@@ -5,6 +5,8 @@ it can tell.
 """
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import structlog
@@ -15,13 +17,20 @@ from validator.planting.skeletons import draw_skeleton
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.protocol.text import printable
-from validator.sources import RandomBytes
+from validator.sources import RandomBytes, SeededRandom
 from validator.tasks.bases import Base, base_of
 from validator.tasks.order import Shuffled
 from validator.tasks.seeding import planted_task
 from validator.tasks.source import SourcedTask, TaskError, TaskSource, TaskSourceError
+from validator.workers.budget import Budget
+from validator.workers.interface import Here, TooCostlyError, Whose, Workers, WorkersError
+from validator.workers.pool import WorkerPool
 
 _TRIES: Final = 3  # bases that are drawn, for one that faults can be planted in
+_SEED_BYTES: Final = 32
+_BUDGET: Final = Budget(
+    cpu_s=4.0
+)  # ten times what the largest bundle of ordinary code takes; then once four times that
 _log = structlog.get_logger()
 
 
@@ -60,28 +69,56 @@ def _drawn(skill_type: SkillType, draws: Draws, windows: Windows | None) -> Base
     return Base("skeleton", "", files, skill_type, windows, marked, None)
 
 
+def canary_of(sourced: SourcedTask, seed: str) -> SourcedTask:
+    """Return a canary of a benign task: the same for the same seed. Reads what strangers wrote: call it in a worker.
+
+    Raises:
+        TaskError: it is no benign task, or nothing can be made of it.
+    """
+    base = base_of(sourced, sourced.task.bundle_sha256)
+    return make_canary(base.skill_type, SeededRandom(seed), base=base)
+
+
+def planting_workers() -> Workers:
+    """Return a pool for one canary; no process runs yet."""
+    return WorkerPool(1, preload=(__name__,), budget=_BUDGET)
+
+
 class Canaries:
     """Makes canary tasks of every type.
 
     Args:
         random: what everything is drawn from.
         bases: benign tasks that they are made of, one drawn for each; None for the built-in skeletons, which also stand
-            in for types of which it has none.
+            in for types of which it has none (logged, `canary_built_in`).
         windows: of canaries without a base; None for the standard profile. Others have those of their base.
+        workers: makes what a base is read in and planted in: packages that strangers wrote may be dear to read. It is
+            closed after each canary. `Here` bounds nothing.
     """
 
-    def __init__(self, random: RandomBytes, bases: TaskSource | None = None, windows: Windows | None = None) -> None:
+    def __init__(
+        self,
+        random: RandomBytes,
+        bases: TaskSource | None = None,
+        windows: Windows | None = None,
+        workers: Callable[[], Workers] = Here,
+    ) -> None:
         self._random = random
         self._bases = bases
         self._windows = windows
+        self._workers = workers
+        self._costly: set[str] = set()
+        self._without_base: set[SkillType] = set()
 
     async def make(self, skill_type: SkillType) -> SourcedTask | None:
         """Return a canary of the type; None where none could be made, which is logged (`canary_failed`)."""
         for _ in range(_TRIES):
             try:
                 base = await self._base(skill_type)
-                return await asyncio.to_thread(make_canary, skill_type, self._random, self._windows, base)
-            except TaskSourceError as error:  # the folder as a whole: another base is not to be had either
+                if base is None:
+                    return await asyncio.to_thread(make_canary, skill_type, self._random, self._windows)
+                return await self._planted(base)
+            except (TaskSourceError, WorkersError) as error:  # another base is not to be had either
                 self._failed(skill_type, error.detail)
                 break
             except TaskError as error:
@@ -90,12 +127,29 @@ class Canaries:
                 self._failed(skill_type, repr(error))
         return None
 
-    async def _base(self, skill_type: SkillType) -> Base | None:
+    async def _base(self, skill_type: SkillType) -> SourcedTask | None:
         if self._bases is None:
             return None
         for sourced in await self._bases.fetch(skill_type, 1, Shuffled(self._random)):
-            return await asyncio.to_thread(base_of, sourced, sourced.task.bundle_sha256)
+            self._without_base.discard(skill_type)
+            return sourced
+        if skill_type not in self._without_base:
+            self._without_base.add(skill_type)
+            _log.warning("canary_built_in", skill_type=str(skill_type))
         return None
+
+    async def _planted(self, base: SourcedTask) -> SourcedTask:
+        sha256, seed = base.task.bundle_sha256, self._random.token(_SEED_BYTES).hex()
+        if sha256 in self._costly:
+            raise TaskError(f"`{sha256}` was too costly before")
+        workers = self._workers()
+        try:
+            return await workers.run(Whose("", sha256), lambda: partial(canary_of, base, seed))
+        except TooCostlyError as error:
+            self._costly.add(sha256)
+            raise TaskError(f"`{sha256}` is too costly to plant in: {error.detail}") from None
+        finally:
+            await workers.close()
 
     def _failed(self, skill_type: SkillType, reason: str) -> None:
         _log.warning("canary_failed", skill_type=str(skill_type), reason=printable(reason, 500))

@@ -88,6 +88,7 @@ class Event(StrEnum):
     # Tasks and miners
     TASK_REFUSED = auto()
     CANARY_FAILED = auto()
+    CANARY_BUILT_IN = auto()
     TASKS_RETIRED = auto()
     TASK_SOURCE_FAILED = auto()
     CAPABILITIES_REFRESHED = auto()

@@ -17,6 +17,11 @@ TASKS_AND_MINERS: Final[Subject] = {
         "skill_type reason",
         todo="Look at the folder `tasks.bases`: `validator doctor` says what is wrong with it.",
     ),
+    "canary_built_in": Entry(
+        "`tasks.bases` has no usable base of a type: its canaries are made of built-in bundles, which miners can tell.",
+        "skill_type",
+        todo="Put a benign task of the type there; `task_refused` and `validator doctor` name those that are broken.",
+    ),
     "tasks_retired": Entry(
         "A source holds tasks that are retired: they are passed over.",
         "skill_type skipped left",

@@ -40,10 +40,10 @@ ROUNDS: Final[Subject] = {
         "cpu_s memory",
     ),
     "worker_ended": Entry(
-        "A worker died, or ran out of what one answer may cost; the call is made `again` once, then given up.",
+        "A worker died, or ran out of what an answer or a base of canaries may cost; made `again` once, then never.",
         "task_id hotkey reached detail again cpu_s memory",
         "hotkey reached",
-        todo="`reached` cpu or memory: keep the raw answer and report it. Else: the machine's memory, load and swap.",
+        todo="`reached` cpu or memory: keep the answer and report it, or take the base away. Else: memory, load, swap.",
     ),
     "workers_unavailable": Entry(
         "No worker process can be started; answers wait until one can.",

@@ -33,7 +33,7 @@ def _comment(draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
     return order_in(draws, document, ["<!--", *wrapped(document, text), "-->"], aim.severity, 1)
 
 
-_DIVIDER: Final = re.compile(r"\s*\|?\s*:?-{3,}:?\s*(?:\|\s*:?-{3,}:?\s*)+\|?\s*")
+_DIVIDER: Final = re.compile(r"\s*+\|?\s*+:?-{3,}:?\s*+(?:\|\s*+:?-{3,}:?\s*+)+\|?\s*+")
 
 
 def _rows(text: str) -> list[tuple[int, int]]:
