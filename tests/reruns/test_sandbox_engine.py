@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from engine_in_memory import FIT
 from sandbox_jobs import DIGEST, make_job
 
 from validator.protocol.reasons import Reason
@@ -22,16 +23,6 @@ from validator.reruns.sandbox.labels import OWNER, Owner
 from validator.reruns.sandbox.opening import open_sandbox
 from validator.settings import SandboxSettings
 
-FIT: dict[str, Any] = {
-    "OSType": "linux",
-    "Architecture": "x86_64",
-    "MemoryLimit": True,
-    "SwapLimit": True,
-    "CpuCfsQuota": True,
-    "PidsLimit": True,
-    "SecurityOptions": ["name=apparmor", "name=seccomp,profile=builtin"],
-    "Runtimes": {"runc": {}},
-}
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 

@@ -88,8 +88,12 @@ class Containers:
                 return None
             if missing := lacks(await self._engine.info(), self._runtime):
                 return SandboxFailure(Reason.SANDBOX_UNFIT, f"it lacks {', '.join(missing)}")
-            await self._remove_leftovers()
-            self._clean = True
+            self._clean = True  # before looking: what a run leaves meanwhile is for the next look
+            try:
+                await self._remove_leftovers()
+            except BaseException:
+                self._clean = False
+                raise
             return None
 
     async def _remove_leftovers(self) -> None:

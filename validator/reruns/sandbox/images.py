@@ -49,7 +49,7 @@ class Images:
         self._pull_s = pull_s
         self._in_use: Counter[str] = Counter()
         self._pulling: set[str] = set()
-        self._pulls: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by tag: who pulls or removes it
 
     @contextlib.asynccontextmanager
     async def use(self, image: PinnedImage, most: int) -> AsyncIterator[Mapping[str, Any]]:
@@ -62,7 +62,7 @@ class Images:
         tag = _tag(image)
         self._in_use[tag] += 1
         try:
-            async with self._pulls.setdefault(image.reference, asyncio.Lock()):
+            async with self._turn(tag):
                 found = await self._present(image, most)
             _check(found, most)
             yield found
@@ -129,9 +129,24 @@ class Images:
         for image in sorted(found, key=lambda image: str(image["Metadata"]["LastTagTime"])):
             if total <= self._room:
                 break
-            if not any(name.rpartition(":")[2] in self._in_use for name in _ours(image)):
-                await self._remove(image)
+            if await self._removed(image):
                 total -= image["Size"]
+
+    async def _removed(self, image: Mapping[str, Any]) -> bool:
+        """Remove an image unless it is in use; who wants it meanwhile waits, and pulls it again."""
+        tags = sorted(name.rpartition(":")[2] for name in _ours(image))
+        async with contextlib.AsyncExitStack() as stack:
+            for tag in tags:
+                if tag in self._in_use:
+                    return False
+                await stack.enter_async_context(self._turn(tag))
+            if any(tag in self._in_use for tag in tags):
+                return False
+            await self._remove(image)
+        return True
+
+    def _turn(self, tag: str) -> asyncio.Lock:
+        return self._turns.setdefault(tag, asyncio.Lock())
 
     async def _remove(self, image: Mapping[str, Any]) -> None:
         """Remove the names that we gave it and those that it was pulled by; another tag of an operator's keeps it."""
