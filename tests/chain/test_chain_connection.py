@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import bittensor as bt
 import pytest
 from aiohttp import web
 from chain_worlds import ME, SdkWorld
@@ -173,3 +175,57 @@ async def test_answers_of_no_use_are_errors_of_the_chain_and_show_no_secret() ->
     with pytest.raises(ChainError, match="metagraph: 'hotkeys'"):
         await pumped(world.time, world.chain.snapshot())
     await world.close()
+
+
+@dataclass
+class Client:
+    """A client of the SDK that connects or does not."""
+
+    fault: Exception | None
+    closed: bool = False
+
+    async def connect(self) -> None:
+        await asyncio.sleep(0)
+        if self.fault is not None:
+            raise self.fault
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def connection_of(made: list[Client], *faults: Exception | None) -> Connection:
+    """Return a connection whose attempts end so, one after the other; they are noted in `made`."""
+
+    def opened() -> bt.Client:
+        made.append(Client(faults[len(made)]))
+        return cast("bt.Client", made[-1])
+
+    return Connection(opened, SystemClock(), 1.0, ["ws://node.invalid"])
+
+
+async def test_who_hears_late_of_an_attempt_that_failed_leaves_the_next_one_alone() -> None:
+    made: list[Client] = []
+    connection = connection_of(made, OSError("gone"), None)
+
+    async def twice() -> bt.Client:
+        with pytest.raises(ChainUnreachableError):
+            await connection.client()
+        return await connection.client()
+
+    async def once() -> None:
+        with pytest.raises(ChainUnreachableError):
+            await connection.client()
+
+    found, _ = await asyncio.gather(twice(), once())
+    assert await connection.client() is found
+    await connection.close()
+    assert [client.closed for client in made] == [False, True]
+
+
+@pytest.mark.parametrize("fault", [TimeoutError("no handshake"), AssertionError("what the SDK lets through")])
+async def test_an_attempt_that_ended_in_any_way_is_not_the_last(fault: Exception) -> None:
+    connection = connection_of([], fault, None)
+    with pytest.raises((ChainUnreachableError, AssertionError)):
+        await connection.client()
+    await connection.client()
+    await connection.close()

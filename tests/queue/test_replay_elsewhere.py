@@ -6,7 +6,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import Any, ClassVar, cast
 
 import pytest
 from queue_kit import eventually, worker_processes
@@ -14,10 +17,10 @@ from rerun_world import world_of
 from sqlalchemy import update
 from world import one_round
 
-from validator.audit.replay import ReplayErrand, RoundReplay, replay_elsewhere, replay_rounds
+from validator.audit.replay import ReplayErrand, RoundReplay, elsewhere, replay_elsewhere, replay_rounds
 from validator.audit.replay.elsewhere import KIND, NobodyReplaysError
 from validator.daemon.exits import Exit
-from validator.queue.jobs import open_jobs
+from validator.queue.jobs import JobQueue, open_jobs
 from validator.queue.results import Results
 from validator.queue.worker import QueueWorker
 from validator.sources import SystemClock
@@ -137,3 +140,52 @@ async def test_a_killed_worker_loses_nothing(postgres_url: str, tmp_path: Path) 
 
 def _replayed(url: str) -> list[RoundReplay]:
     return list(replay_elsewhere(url, range(ROUNDS), stalled_s=10.0))
+
+
+class Pools(ThreadPoolExecutor):
+    """Process pools of which the first is broken, and which of them were shut down."""
+
+    made: ClassVar[list["Pools"]]
+
+    def __init__(self, *_: object) -> None:
+        super().__init__(1)
+        self.broken, self.closed = not self.made, False
+        self.made.append(self)
+
+    def submit(self, *_: Any, **__: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        if self.broken:
+            done.set_exception(BrokenProcessPool("a process died"))
+        else:
+            done.set_result([])
+        return done
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self.closed = True
+        super().shutdown(wait, cancel_futures=cancel_futures)
+
+
+async def test_errands_that_lose_their_processes_at_once_begin_one_new_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    Pools.made = []
+    monkeypatch.setattr(elsewhere, "ProcessPoolExecutor", Pools)
+    written: list[str] = []
+
+    class Kept(Results):
+        async def put(self, name: str, result: bytes) -> None:
+            written.append(name)
+
+    errand = ReplayErrand("", Kept(cast(JobQueue, None), "replay"), 1)
+
+    async def twice() -> None:
+        with pytest.raises(BrokenProcessPool):
+            await errand.run("a", rounds=[0])
+        await errand.run("a", rounds=[0])
+
+    async def once() -> None:
+        with pytest.raises(BrokenProcessPool):
+            await errand.run("b", rounds=[1])
+
+    await asyncio.gather(twice(), once())
+    await errand.run("b", rounds=[1])
+    errand.close()
+    assert (written, [pool.closed for pool in Pools.made]) == (["a", "b"], [False, True])

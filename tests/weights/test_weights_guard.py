@@ -1,6 +1,7 @@
 """The guard: an epoch gets one submission, and whatever fails in between ends in a known state."""
 
 import asyncio
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -293,3 +294,28 @@ async def test_a_chain_that_lacks_what_was_seen_refuses(
         await world.until_block(19)
     assert sent == []
     assert world.reasons() == [reason]
+
+
+class Beside(SimulatedChain):
+    """While one mechanism reads the chain, the weights of another one are confirmed in a block after the snapshot."""
+
+    store: Store | None = None
+
+    async def weights(self, mechid: int, uid: int) -> Mapping[int, int]:
+        store, self.store = self.store, None
+        if store is not None:
+            block, plan = self.subnet.blocks.number(), PlannedWeights({}, {}, 1.0, {})
+            async with store.begin() as tx:
+                other = await tx.weights.prepare(1, 1, 0, plan, START)
+                await tx.weights.submit(other, plan, signed_block=block, lifetime=4, at=START)
+                await tx.weights.update(other.id, "confirmed", START, block=block + 1)
+        return await super().weights(mechid, uid)
+
+
+async def test_weights_of_another_mechanism_that_arrive_during_a_look_stand_in_nobodys_way(store: Store) -> None:
+    world = build(store, chain=Beside, mechanisms=2)
+    world.chain.store = store  # type: ignore[attr-defined]
+    sight, hindrance = await world.service._watch.check()
+    assert (sight.snapshot.block, hindrance) == (0, None)
+    async with store.read() as tx:
+        assert await tx.weights.highest_confirmed(1) == 1

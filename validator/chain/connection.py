@@ -129,8 +129,11 @@ class Connection:
                 f"no endpoint answered within {self._limit_s:g} s: {', '.join(map(shown_url, self._endpoints))}"
             ) from None
         except SDK_ERRORS as error:
-            self._opening = None
             raise self.translated("connecting", error) from error
+        finally:
+            # Only this attempt: whoever was told before may have begun another one.
+            if self._opening is opening and opening.done() and (opening.cancelled() or opening.exception()):
+                self._opening = None
 
     def translated(self, what: str, error: Exception) -> ChainError:
         """Return the error of this program for one of the SDK; endpoints in its text are hidden."""

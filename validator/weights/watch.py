@@ -58,7 +58,8 @@ class Watch:
             ChainError, TimeoutError: the chain could not be read.
             StoreError: the store could not be written.
         """
-        sight, known = await self.eyes.look(), await self.known()
+        known = await self.known()  # first: weights of another mechanism may be confirmed while the chain is read
+        sight = await self.eyes.look()
         finding, found = rule(known, sight, self.eyes.clock.now())
         if finding is Finding.STRANGER:
             # The slot is read after the snapshot and may have changed hands in between: look twice.

@@ -60,12 +60,12 @@ class ReplayErrand:
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.processes, context, _end_with_parent)
+        pool = self._pool
         try:
-            replays = await asyncio.get_running_loop().run_in_executor(
-                self._pool, replay_batch, self.url, ids, self.archive
-            )
+            replays = await asyncio.get_running_loop().run_in_executor(pool, replay_batch, self.url, ids, self.archive)
         except BrokenProcessPool:
-            self._pool = None
+            if self._pool is pool:  # not the one that another errand has begun since
+                self._pool = None
             raise
         await self.results.put(work_id, msgspec.json.encode(replays))
 
