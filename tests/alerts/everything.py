@@ -13,7 +13,7 @@ def everything() -> Metrics:
         for reason in Reason:
             fields = {"reason": str(reason), "seconds": 1.0, "flags": [], "dispatches": {"accepted": 1}, "block": 1}
             metrics.observe(event, {**fields, "outcome": "pass", "reached": "cpu", "cost_tao": 0.1})
-    metrics.observe(Event.WEIGHTS_BLOCKED, {"reason": "weights_clock_back"})
+    metrics.observe(Event.WEIGHTS_BLOCKED, {"mechid": 0, "reason": "weights_clock_back"})
     metrics.declare({"declarative": 1})
     metrics.pays(0, [str(reason) for reason in UNPAID])
     metrics.disk_free.labels("store").set(1)

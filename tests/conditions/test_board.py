@@ -10,6 +10,7 @@ from validator.conditions import CONDITIONS, Board, Declared, SeenRound
 from validator.conditions.board import LASTING_S, QUIET_S, ROUNDS
 from validator.protocol.reasons import Reason
 from validator.sources import VirtualClock
+from validator.weights.trouble import Trouble
 
 GOOD = SeenRound(Reason.SETTLED, 5.0, tasks=3, miners=4, dispatches=12, answers={Reason.ACCEPTED: 12})
 ON_TIME = Declared(4, 4)
@@ -235,3 +236,17 @@ def test_every_condition_says_what_it_means_and_what_to_do() -> None:
             assert sentence.endswith(".")
             assert "\n" not in sentence
             assert "|" not in sentence
+
+
+def test_weights_fail_until_those_of_every_mechanism_are_mended() -> None:
+    clock = VirtualClock()
+    board = Board(clock)
+    one, other = (Trouble(clock, board, {"netuid": 1, "mechid": mechid}) for mechid in (0, 1))
+    one.failed(RuntimeError("again and again"))
+    other.step_done(attempt_failed=False)
+    assert board.stands("weights_failing")
+    other.failed(RuntimeError("as well"))
+    one.step_done(attempt_failed=False)
+    assert board.stands("weights_failing")
+    other.step_done(attempt_failed=False)
+    assert not board.stands("weights_failing")

@@ -59,16 +59,27 @@ async def test_rounds_settle_or_end_otherwise() -> None:
 
 
 def test_one_reason_blocks_the_weights_until_they_go_out(metrics: Metrics) -> None:
-    metrics.observe("weights_blocked", {"reason": "weights_no_permit"})
-    metrics.observe("weights_blocked", {"reason": "weights_rate_limited"})
+    metrics.observe("weights_blocked", {"mechid": 0, "reason": "weights_no_permit"})
+    metrics.observe("weights_blocked", {"mechid": 0, "reason": "weights_rate_limited"})
     assert value(metrics, "weights_blocked", reason="weights_no_permit") is None
     assert value(metrics, "weights_blocked", reason="weights_rate_limited") == 1
-    metrics.observe("weights_unblocked", {})
+    metrics.observe("weights_unblocked", {"mechid": 0})
     assert value(metrics, "weights_blocked", reason="weights_rate_limited") is None
-    metrics.observe("weights_blocked", {"reason": "weights_rate_limited"})
-    metrics.observe("weights_submitted", {"reason": "weights_sent", "seconds": 1.0})
+    metrics.observe("weights_blocked", {"mechid": 0, "reason": "weights_rate_limited"})
+    metrics.observe("weights_submitted", {"mechid": 0, "reason": "weights_sent", "seconds": 1.0})
     assert value(metrics, "weights_blocked", reason="weights_rate_limited") is None
     assert value(metrics, "weights_submissions_total", reason="weights_sent") == 1
+
+
+def test_what_blocks_one_mechanism_stands_while_the_other_goes_on(metrics: Metrics) -> None:
+    metrics.observe("weights_blocked", {"mechid": 0, "reason": "weights_chain_behind"})
+    metrics.observe("weights_blocked", {"mechid": 1, "reason": "weights_chain_down"})
+    metrics.observe("weights_unblocked", {"mechid": 1})
+    metrics.observe("weights_submitted", {"mechid": 1, "reason": "weights_sent", "seconds": 1.0})
+    assert value(metrics, "weights_blocked", reason="weights_chain_behind") == 1
+    assert value(metrics, "weights_blocked", reason="weights_chain_down") is None
+    metrics.observe("weights_submitted", {"mechid": 0, "reason": "weights_sent", "seconds": 1.0})
+    assert value(metrics, "weights_blocked", reason="weights_chain_behind") is None
 
 
 def test_the_chain_goes_and_comes_back(metrics: Metrics) -> None:

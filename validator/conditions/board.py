@@ -1,7 +1,7 @@
 """Which conditions stand: services raise and clear them, health and metrics read them, the log has each change once."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
@@ -33,6 +33,7 @@ class Standing:
 class _State:
     since: float | None = None  # None: it does not stand
     detail: str = ""
+    of: set[str] = field(default_factory=set)  # whom it stands of
     said: bool = False  # as what the log has it
     raised_at: float | None = None  # said last
     changes: int = 0  # that the log does not have
@@ -55,18 +56,26 @@ class Board:
         self._tell = tell
         self._states = {name: _State() for name in CONDITIONS}
 
-    def raise_(self, name: str, detail: str = "") -> None:
-        """Note that the condition stands; `detail` is what was seen, made harmless here."""
+    def raise_(self, name: str, detail: str = "", of: str = "") -> None:
+        """Note that the condition stands.
+
+        Args:
+            name: of the condition.
+            detail: what was seen, made harmless here.
+            of: which one, where several tell of themselves: it stands until all of them have cleared it.
+        """
         state = self._states[name]
+        state.of.add(of)
         state.detail = printable(detail, _DETAIL)
         if state.since is None:
             state.since = self._clock.monotonic()
             self._changed(name, state)
 
-    def clear(self, name: str) -> None:
-        """Note that the condition does not stand."""
+    def clear(self, name: str, of: str = "") -> None:
+        """Note that the condition does not stand; of this one, where several tell of themselves."""
         state = self._states[name]
-        if state.since is not None:
+        state.of.discard(of)
+        if state.since is not None and not state.of:
             state.since = None
             self._changed(name, state)
 

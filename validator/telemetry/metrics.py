@@ -56,6 +56,7 @@ class Metrics:
         self.registry, self.described = made.registry, made.described
         self._clock = clock
         self._unpaid: dict[int, int] = {}
+        self._blocked: dict[Any, Reason | None] = {}  # by mechanism
         ProcessCollector(registry=self.registry)
         self.build_info = made.gauge("build_info", "1, with the versions as labels.", "version", "scoring_version")
         self.build_info.labels(version, CURRENT).set(1)
@@ -118,8 +119,8 @@ class Metrics:
             Event.ROUND_SETTLED: self._round,
             Event.ROUND_ENDED: self._round,
             Event.WEIGHTS_SUBMITTED: self._weights,
-            Event.WEIGHTS_BLOCKED: lambda fields: self._block(_reason(fields)),
-            Event.WEIGHTS_UNBLOCKED: lambda _: self._block(None),
+            Event.WEIGHTS_BLOCKED: lambda fields: self._block(fields, _reason(fields)),
+            Event.WEIGHTS_UNBLOCKED: lambda fields: self._block(fields, None),
             Event.TASK_REFUSED: lambda _: self.tasks_refused.inc(),
             Event.TASK_SOURCE_FAILED: lambda _: self.source_failures.inc(),
             Event.CHAIN_UNREACHABLE: lambda _: self.chain_reachable.set(0),
@@ -208,12 +209,15 @@ class Metrics:
     def _weights(self, fields: Mapping[str, Any]) -> None:
         self.weights.labels(_reason(fields)).inc()
         self.weights_seconds.observe(fields["seconds"])
-        self._block(None)
+        self._block(fields, None)
 
-    def _block(self, reason: Reason | None) -> None:
+    def _block(self, fields: Mapping[str, Any], reason: Reason | None) -> None:
+        """Show what keeps any mechanism's weights from being sent: what goes out of one says nothing of another."""
+        self._blocked[fields.get("mechid")] = reason
         self.weights_blocked.clear()
-        if reason in _WEIGHTS:
-            self.weights_blocked.labels(reason).set(1)
+        for one in self._blocked.values():
+            if one in _WEIGHTS:
+                self.weights_blocked.labels(one).set(1)
 
     def _pruned(self, fields: Mapping[str, Any]) -> None:
         for kind in ("answers", "bundles"):

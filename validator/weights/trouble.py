@@ -30,6 +30,7 @@ class Trouble:
         self._clock = clock
         self._board = board
         self._identity = identity
+        self._of = f"mechanism {identity['mechid']}"
         self._said = Once(clock)
         self._blocked: Reason | None = None
         self._lost_at = 0.0
@@ -79,7 +80,7 @@ class Trouble:
         if repeats is not None:
             _log.exception(Event.WEIGHTS_FAILED, reason=str(Reason.BUG_INTERNAL), repeats=repeats)
         if self._board is not None:
-            self._board.raise_("weights_failing", f"{type(error).__name__}: {error}")
+            self._board.raise_("weights_failing", f"{type(error).__name__}: {error}", self._of)
 
     def step_done(self, *, attempt_failed: bool) -> None:
         """Note a step without an error; `attempt_failed`: the newest attempt to send ended with one."""
@@ -88,4 +89,4 @@ class Trouble:
             _log.info(Event.WEIGHTS_UNBLOCKED, **self._identity)
             self._blocked = None
         if self._board is not None and not attempt_failed:  # an epoch that ends unserved mends nothing
-            self._board.clear("weights_failing")
+            self._board.clear("weights_failing", self._of)
