@@ -65,7 +65,7 @@ async def test_killed_between_dispatch_and_settle_the_round_is_settled_once(
         return await honest(signer, dispatch, request)
 
     miners.answerer = holding_one_task
-    async with site.daemon() as process:
+    async with site.forked() as process:
         store = await reader(empty_store_url, site)
 
         async def all_others_answered() -> bool:
@@ -84,7 +84,7 @@ async def test_killed_between_dispatch_and_settle_the_round_is_settled_once(
         assert await tx.windows.all(V1.rules.pay.window) == {}
     release.set()
     miners.answerer = honest
-    async with site.daemon() as process:
+    async with site.forked() as process:
 
         async def next_round_settled() -> bool:
             stored = await the_round(store, 1)
@@ -126,7 +126,7 @@ async def test_sigterm_lets_the_round_in_hand_finish_and_a_second_one_does_not(
 ) -> None:
     site = Site(tmp_path, sqlite_url, miners, Windows((0, 30), (0, 30)), each=1)
     miners.answerer = held = Held()
-    async with site.daemon() as process:
+    async with site.forked() as process:
         await asyncio.wait_for(held.asked.wait(), 60)
         process.send_signal(signal.SIGTERM)
         store = await reader(sqlite_url, site)
@@ -139,7 +139,7 @@ async def test_sigterm_lets_the_round_in_hand_finish_and_a_second_one_does_not(
     assert await the_round(store, 1) is None
 
     miners.answerer = held = Held()
-    async with site.daemon() as process:
+    async with site.forked() as process:
         await asyncio.wait_for(held.asked.wait(), 60)
         process.send_signal(signal.SIGTERM)
         await until(lambda: site.logged("daemon_stopping") >= 2, site)
@@ -155,9 +155,9 @@ async def test_two_daemons_on_one_store_the_second_says_so_and_exits(
     miners: Miners, empty_store_url: str, tmp_path: Path
 ) -> None:
     site = Site(tmp_path, empty_store_url, miners, Windows((0, 30), (0, 30)), each=1)
-    async with site.daemon() as first:
+    async with site.forked() as first:
         store = await reader(empty_store_url, site)
-        async with site.daemon() as second:
+        async with site.forked() as second:
             assert await asyncio.wait_for(second.wait(), 30) == Exit.STORE_IN_USE
         assert first.returncode is None
         assert "Another validator writes to this store" in site.log.read_text()
@@ -169,7 +169,7 @@ async def test_a_taken_health_port_is_one_clear_line(miners: Miners, sqlite_url:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         site = Site(tmp_path, sqlite_url, miners, Windows((0, 30), (0, 30)), taken.getsockname()[1], each=1)
-        async with site.daemon() as process:
+        async with site.forked() as process:
             code = await asyncio.wait_for(process.wait(), 30)
     lines = site.log.read_text().splitlines()
     assert code == 2

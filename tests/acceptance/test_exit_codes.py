@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from forked import ran
 from wallet_files import ENCRYPTED
 
 from validator.chain.state import SubnetRules
@@ -46,8 +47,7 @@ def subnet_in(folder: Path) -> SimulatedSubnet:
 
 def refused(config: Path, code: Exit, *command_words: str) -> str:
     """The one line with which `validator run` or another command ends."""
-    command = [*PROGRAM, *(command_words or ("run",)), "--config", str(config)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = ran(*(command_words or ("run",)), "--config", str(config))
     assert done.returncode == code, done.stderr + done.stdout
     assert "Traceback" not in done.stderr + done.stdout
     lines = done.stderr.splitlines()
@@ -121,8 +121,7 @@ def test_a_store_of_another_chain(tmp_path: Path) -> None:
     assert f"genesis {adopted['genesis']}, what answers has genesis {again.blocks.identity}; correct " in line
     assert "or name another database in store.url" in line
     assert refused(config, Exit.OTHER_CHAIN, "weights", "plan") == line
-    listed = subprocess.run([*PROGRAM, "rounds", "list", "--config", config], capture_output=True, check=False)
-    assert listed.returncode == Exit.FINE
+    assert ran("rounds", "list", "--config", str(config)).returncode == Exit.FINE
 
 
 def test_what_the_chain_asks_for_is_logged_at_the_start(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ async def test_plans_that_were_cut_off_by_a_kill_are_void_and_never_run_again(sq
         async def all_run() -> bool:
             return service.saying == GROUP
 
-        async with site.daemon() as process:
+        async with site.forked() as process:
             await until(all_run, site)
             process.kill()
             await process.wait()
@@ -134,7 +134,7 @@ async def test_plans_that_were_cut_off_by_a_kill_are_void_and_never_run_again(sq
                 stored = await tx.rounds.get(1)
             return stored is not None and stored.record.state == "settled"
 
-        async with site.daemon() as process:
+        async with site.forked() as process:
             await until(next_settled, site)
             process.send_signal(signal.SIGTERM)
             assert await asyncio.wait_for(process.wait(), 30) == 0, site.log.read_text()[-3000:]

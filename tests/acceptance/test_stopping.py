@@ -11,6 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from daemon_process import Held, Miners, Site, until
+from forked import Forked
 from wallet_files import write_hotkey
 from world import VALIDATOR
 
@@ -38,7 +39,7 @@ async def the_round(url: str, round_id: int) -> StoredRound:
     return stored
 
 
-async def stopped_at_start(process: asyncio.subprocess.Process, site: Site) -> None:
+async def stopped_at_start(process: asyncio.subprocess.Process | Forked, site: Site) -> None:
     assert await asyncio.wait_for(process.wait(), 30) == Exit.NOT_STARTED, site.log.read_text()
     assert site.log.read_text() == f"{StoppedAtStartError()}\n"
 
@@ -61,20 +62,20 @@ async def test_a_signal_while_the_store_takes_no_write_ends_it_before_its_time_o
     miners: Miners, sqlite_url: str, tmp_path: Path
 ) -> None:
     site = Site(tmp_path, sqlite_url, miners, WINDOWS, each=1)
-    async with site.daemon() as process:  # from its first start on the store has a chain
+    async with site.forked() as process:  # from its first start on the store has a chain
         await until(lambda: site.logged("daemon_started") == 1, site)
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 60) == Exit.FINE, site.log.read_text()
     file = Path(sqlite_url.removeprefix("sqlite:///"))
     other = sqlite3.connect(file, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    async with site.daemon() as process:
+    async with site.forked() as process:
         await until(lambda: site.logged("daemon_started") == 2, site)
         process.send_signal(signal.SIGINT)
         assert await asyncio.wait_for(process.wait(), 15) == Exit.FINE, site.log.read_text()
     assert "Traceback" not in site.log.read_text()
     other.close()
-    async with site.daemon() as process:
+    async with site.forked() as process:
         await until(lambda: site.logged("daemon_started") == 3, site)
 
 
@@ -100,7 +101,7 @@ async def test_a_signal_while_no_chain_answers(miners: Miners, sqlite_url: str, 
     settings = site.config.read_text().replace('uri = "//Validator"', f'path = "{tmp_path}/wallets"')
     settings = settings.replace(f'kind = "simulated"\nstate = "{tmp_path}/chain.json"', endpoint)
     site.config.write_text(settings.replace("allow_private_axons = true", ""))
-    async with site.daemon() as process:
+    async with site.forked() as process:
         await asyncio.wait_for(asked.wait(), 60)
         process.send_signal(signal.SIGTERM)
         await stopped_at_start(process, site)
@@ -130,7 +131,7 @@ async def test_a_second_signal_does_not_wait_for_the_store_and_the_round_is_sett
 ) -> None:
     site = Site(tmp_path, store_url, miners, WINDOWS, each=1)
     miners.answerer = held = Held()
-    async with site.daemon() as process:
+    async with site.forked() as process:
         await asyncio.wait_for(held.asked.wait(), 60)
         async with held_up(store_url) as waits:
             process.send_signal(signal.SIGTERM)
@@ -142,7 +143,7 @@ async def test_a_second_signal_does_not_wait_for_the_store_and_the_round_is_sett
             assert site.logged("daemon_cut_off") + site.logged("daemon_stopped") == 1
             assert site.logged("round_settled") == 0
     assert (await the_round(store_url, 0)).record.state == "open"
-    async with site.daemon() as process:
+    async with site.forked() as process:
         await until(lambda: site.logged("round_settled") > 0, site)
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 30) == Exit.FINE

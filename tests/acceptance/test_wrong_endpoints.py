@@ -2,14 +2,13 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from aiohttp import web
+from forked import ran
 from wallet_files import write_hotkey
 
 from validator.daemon.exits import Exit
@@ -38,28 +37,13 @@ async def refused(folder: Path, *endpoints: str) -> str:
     write_hotkey(folder / "wallets", ME)
     config = folder / "validator.toml"
     config.write_text(SETTINGS.format(folder=folder, endpoints=json.dumps(endpoints)[1:-1]))
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        "from validator.cli import main; main()",
-        "run",
-        "--config",
-        str(config),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={"HOME": str(folder), "PATH": "/usr/bin:/bin"},
-    )
-    try:
-        out, err = await asyncio.wait_for(process.communicate(), 60)
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    assert process.returncode == Exit.ENDPOINT, err.decode() + out.decode()
-    assert b"Traceback" not in err + out
-    assert [json.loads(line)["event"] for line in out.splitlines()] == ["daemon_failed"]
-    lines = err.decode().splitlines()
-    assert len(lines) == 1, err.decode()
+    environment = {"HOME": str(folder), "PATH": "/usr/bin:/bin"}
+    done = await asyncio.to_thread(ran, "run", "--config", str(config), env=environment)
+    assert done.returncode == Exit.ENDPOINT, done.stderr + done.stdout
+    assert "Traceback" not in done.stderr + done.stdout
+    assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == ["daemon_failed"]
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, done.stderr
     assert lines[0].startswith("The chain could not be reached: ")
     assert "check chain.endpoints" in lines[0]
     return lines[0]

@@ -50,7 +50,7 @@ async def test_beside_a_validator_that_runs_all_is_well(tmp_path: Path, sqlite_u
     await miners.start()
     site = Site(tmp_path, sqlite_url, miners, Windows((0, 5), (0, 5)), free_port(), each=1)
     try:
-        async with site.daemon() as daemon:
+        async with site.forked() as daemon:
             await until(lambda: "round_settled" in site.log.read_text(), site)
             report = json.loads(await _asked(site))
             screen = json.loads(await site.said("status", "--json"))

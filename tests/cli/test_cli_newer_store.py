@@ -8,7 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli_store import Example, called, copied, example_in, validator, write_config
+from cli_store import Example, called, copied, environment, example_in, write_config
+from forked import ran
 from sqlalchemy import select, update
 
 from validator.store import open_store
@@ -59,7 +60,8 @@ def test_the_daemon_refuses_it_in_one_line_and_leaves_it_as_it_was(newer: Exampl
     more = '[chain]\nkind = "simulated"\nstate = "chain.json"\n[wallet]\nuri = "//Alice"\n[tasks]\ndirectory = "."\n'
     config = write_config(tmp_path, f"sqlite:///{newer.database}", more)
     before = hashlib.sha256(newer.database.read_bytes()).digest()
-    done = validator("run", "--config", str(config), cwd=tmp_path)
+    done = ran("run", "--config", str(config), cwd=tmp_path, env=environment())
+    assert "Traceback" not in done.stderr
     assert (done.returncode, done.stderr) == (3, REFUSAL)
     assert hashlib.sha256(newer.database.read_bytes()).digest() == before
 
@@ -73,7 +75,8 @@ def test_a_daemon_older_than_the_tables_says_what_to_do_and_leaves_them_as_they_
     more = '[chain]\nkind = "simulated"\nstate = "chain.json"\n[wallet]\nuri = "//Alice"\n[tasks]\ndirectory = "."\n'
     config = write_config(tmp_path, f"sqlite:///{example.database}", more)
     before = hashlib.sha256(example.database.read_bytes()).digest()
-    done = validator("run", "--config", str(config), cwd=tmp_path)
+    done = ran("run", "--config", str(config), cwd=tmp_path, env=environment())
+    assert "Traceback" not in done.stderr
     (line,) = done.stderr.splitlines()
     assert done.returncode == 3
     assert "is newer than this program, which `validator db upgrade` cannot undo: install the version that made" in line
@@ -85,7 +88,8 @@ def test_the_daemon_refuses_a_schedule_that_it_cannot_follow(tmp_path: Path) -> 
     more = '[chain]\nkind = "simulated"\nstate = "chain.json"\n[wallet]\nuri = "//Alice"\n[tasks]\ndirectory = "."\n'
     more += '[scoring]\nschedule = { "9.9.9" = 0 }\n'
     config = write_config(tmp_path, "sqlite:///none.sqlite", more)
-    done = validator("run", "--config", str(config), cwd=tmp_path)
+    done = ran("run", "--config", str(config), cwd=tmp_path, env=environment())
+    assert "Traceback" not in done.stderr
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith("this program scores 1.0.0, 1.1.0")
     assert "scoring.schedule" in done.stderr

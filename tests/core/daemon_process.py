@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from aiohttp import web
 from builders import IMAGE
+from forked import Forked
 from world import VALIDATOR, answer_to, tasks_of_all_types
 
 from validator.chain.state import SubnetRules
@@ -200,8 +201,20 @@ level = "debug"
         return out.decode()
 
     @asynccontextmanager
+    async def forked(self) -> AsyncIterator[Forked]:
+        """A running daemon, forked of a process that has loaded it; killed at the end if it still runs."""
+        with self.log.open("ab") as log:
+            process = Forked("run", "--config", str(self.config), out=log)
+        try:
+            yield process
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+    @asynccontextmanager
     async def daemon(self) -> AsyncIterator[asyncio.subprocess.Process]:
-        """A running daemon; killed at the end if it still runs."""
+        """A running daemon, from the start of its program on; killed at the end if it still runs."""
         with self.log.open("ab") as log:
             process = await asyncio.create_subprocess_exec(
                 *PROGRAM,

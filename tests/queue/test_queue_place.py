@@ -8,6 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from code_world import code_world
+from forked import ran
 from rerun_world import ended, honest_image, until, world_of
 from test_queue_heals import Parts, a_worker
 from world import one_round
@@ -25,7 +26,6 @@ from validator.reruns.work import WaitingReruns
 from validator.store import Store, open_store, schema_state
 from validator.store.copying import copy_store
 
-PROGRAM = (sys.executable, "-c", "from validator.cli import main; main()")
 WITHOUT_THE_EXTRA = "import sys; sys.modules['procrastinate'] = None; from validator.cli import main; main()"
 
 
@@ -153,7 +153,7 @@ async def unjudged(store: Store) -> int:
 def test_what_is_not_there_is_said(
     postgres_url: str, tmp_path: Path, arguments: list[str], code: int, line: str
 ) -> None:
-    assert_says(PROGRAM, tmp_path, postgres_url, "", arguments, code, line)
+    assert_says(tmp_path, postgres_url, "", arguments, code, line)
 
 
 ENGINE = '[sandbox]\nengine = "unix:///nowhere/engine.sock"\n'
@@ -161,47 +161,47 @@ ENGINE = '[sandbox]\nengine = "unix:///nowhere/engine.sock"\n'
 
 def test_a_worker_for_code_without_its_image_says_so(postgres_url: str, tmp_path: Path) -> None:
     arguments = ["worker", "--queue", "code"]
-    assert_says(PROGRAM, tmp_path, postgres_url, ENGINE, arguments, Exit.INPUT, "name it in sandbox.runner")
+    assert_says(tmp_path, postgres_url, ENGINE, arguments, Exit.INPUT, "name it in sandbox.runner")
 
 
 def test_a_worker_of_a_sqlite_store_says_what_it_needs(sqlite_url: str, tmp_path: Path) -> None:
-    assert_says(
-        PROGRAM, tmp_path, sqlite_url, ENGINE, ["worker"], Exit.INPUT, "need a store on Postgres: set store.url"
-    )
+    assert_says(tmp_path, sqlite_url, ENGINE, ["worker"], Exit.INPUT, "need a store on Postgres: set store.url")
 
 
 def test_a_worker_of_tables_of_another_version_says_so(empty_postgres_url: str, tmp_path: Path) -> None:
-    assert_says(PROGRAM, tmp_path, empty_postgres_url, ENGINE, ["worker"], Exit.NOT_READY, "validator db upgrade")
+    assert_says(tmp_path, empty_postgres_url, ENGINE, ["worker"], Exit.NOT_READY, "validator db upgrade")
 
 
 def test_a_worker_before_its_validator_says_so(postgres_url: str, tmp_path: Path) -> None:
-    assert_says(PROGRAM, tmp_path, postgres_url, ENGINE, ["worker"], Exit.NOT_READY, "start the validator with")
+    assert_says(tmp_path, postgres_url, ENGINE, ["worker"], Exit.NOT_READY, "start the validator with")
 
 
 def test_a_worker_without_the_extra_says_how_to_get_it(postgres_url: str, tmp_path: Path) -> None:
-    program = (sys.executable, "-c", WITHOUT_THE_EXTRA)
-    assert_says(program, tmp_path, postgres_url, ENGINE, ["worker"], Exit.NOT_READY, "sssa-validator[scale]")
+    assert_says(tmp_path, postgres_url, ENGINE, ["worker"], Exit.NOT_READY, "sssa-validator[scale]", without=True)
 
 
 def test_the_validator_without_the_extra_says_how_to_get_it(postgres_url: str, tmp_path: Path) -> None:
-    program = (sys.executable, "-c", WITHOUT_THE_EXTRA)
     chain = f'[chain]\nkind = "simulated"\nstate = "{tmp_path}/chain.json"\n'
     settings = f'[queue]\nbackend = "postgres"\n[wallet]\nuri = "//Alice"\n{chain}'
     (tmp_path / "tasks").mkdir()
-    assert_says(program, tmp_path, postgres_url, settings, ["run"], Exit.NOT_READY, "sssa-validator[scale]")
+    assert_says(tmp_path, postgres_url, settings, ["run"], Exit.NOT_READY, "sssa-validator[scale]", without=True)
 
 
 def test_a_queue_on_sqlite_is_a_fault_of_the_settings(sqlite_url: str, tmp_path: Path) -> None:
     settings = '[queue]\nbackend = "postgres"\n'
-    assert_says(PROGRAM, tmp_path, sqlite_url, settings, ["run"], Exit.INPUT, 'queue.backend: "postgres" needs')
+    assert_says(tmp_path, sqlite_url, settings, ["run"], Exit.INPUT, 'queue.backend: "postgres" needs')
 
 
 def assert_says(  # noqa: PLR0913, PLR0917 - one command and what it says
-    program: tuple[str, ...], folder: Path, url: str, settings: str, arguments: list[str], code: int, line: str
+    folder: Path, url: str, settings: str, arguments: list[str], code: int, line: str, *, without: bool = False
 ) -> None:
     config = folder / "validator.toml"
     config.write_text(f'[validator]\nnetuid = 1\n[store]\nurl = "{url}"\n{settings}')
-    command = [*program, *arguments, "--config", str(config)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=folder)
-    assert (ran.returncode, line in ran.stderr) == (code, True), ran.stderr
-    assert "Traceback" not in ran.stderr
+    words = [*arguments, "--config", str(config)]
+    if without:
+        command = [sys.executable, "-c", WITHOUT_THE_EXTRA, *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=folder)
+    else:
+        done = ran(*words, cwd=folder)
+    assert (done.returncode, line in done.stderr) == (code, True), done.stderr
+    assert "Traceback" not in done.stderr

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import pytest
+from forked import ran
 from queue_kit import eventually, worker_processes
 from rerun_world import world_of
 from sqlalchemy import update
@@ -76,8 +77,7 @@ def serving(url: str) -> Iterator[Serving]:
 def commanded(url: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     config = folder / "validator.toml"
     config.write_text(f'[validator]\nnetuid = 1\n[store]\nurl = "{url}"\n')
-    command = [*PROGRAM, "replay", "--all", *arguments, "--config", str(config)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return ran("replay", "--all", *arguments, "--config", str(config), timeout=120)
 
 
 def test_it_says_what_a_replay_here_says(serving: Serving, tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 import asyncio
 import socket
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 from alive import blocks_alive
+from forked import ran
 
 from validator.conditions import CONDITIONS, Board
 from validator.settings import HealthSettings
@@ -191,8 +190,7 @@ async def test_the_command_exits_with_the_answer(tmp_path: Path) -> None:
     config = tmp_path / "my.toml"
 
     def command(*words: str) -> tuple[int, str]:
-        program = [sys.executable, "-c", "from validator.cli import main; main()", "health", "--config", str(config)]
-        done = subprocess.run([*program, *words], capture_output=True, text=True, check=False)
+        done = ran("health", "--config", str(config), *words)
         return done.returncode, done.stdout
 
     async with running(HealthService(ANY_PORT, state)) as settings:

@@ -2,14 +2,13 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cli_store import called
+from forked import ran
 from sqlalchemy import text
 from weights_world import ME, START, World, blocks, build, give_scores, restarted, running
 
@@ -216,11 +215,6 @@ def test_where_the_stop_file_is() -> None:
     assert stop_file_of(settings_with("sqlite:////data/v.sqlite", stop_file="/run/x")) == Path("/run/x")
 
 
-def command(config: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-c", "from validator.cli import main; main()", *words, "--config", str(config)]
-    return subprocess.run(program, capture_output=True, text=True, check=False, timeout=60)
-
-
 def test_a_daemon_that_finds_a_stranger_ends_with_its_own_code_and_unlock_clears_it(
     store_url: str, tmp_path: Path
 ) -> None:
@@ -256,7 +250,7 @@ port = 0
     unlock = ("weights", "unlock", "--config", str(config), "--reason")
     assert (called(*unlock, "x").returncode, stop_file.exists()) == (1, False)
     for _ in range(2):
-        ended = command(config, "run")
+        ended = ran("run", "--config", str(config))
         assert ended.returncode == Exit.WEIGHTS_LOCKED, ended.stderr
         (line,) = ended.stderr.splitlines()
         assert str(stop_file) in line
@@ -264,7 +258,7 @@ port = 0
         assert CLEAR in line
     assert called(*unlock, " ").returncode == Exit.INPUT
     assert stop_file.exists()
-    done = command(config, "weights", "unlock", "--reason", "moved the machine")
+    done = ran(*unlock, "moved the machine")
     assert (done.returncode, done.stderr, stop_file.exists()) == (0, "", False)
     assert "block 900" in done.stdout
 

@@ -2,14 +2,13 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from daemon_process import Miners, Site
+from forked import ran
 from weights_world import ME, MINERS, OWNER, World, build, give_scores, restarted, running
 
 from validator.protocol.task import Windows
@@ -162,18 +161,10 @@ def until_started(log: Path) -> None:
 
 async def test_the_command_works_beside_a_running_daemon(store_url: str, tmp_path: Path) -> None:
     site = Site(tmp_path, store_url, Miners(0), Windows((0, 6), (0, 3)))
-    async with site.daemon():
+    async with site.forked():
         await asyncio.to_thread(until_started, site.log)
         for arguments in (["--json"], []):
-            program = [sys.executable, "-c", "from validator.cli import main; main()", "weights", "plan", *arguments]
-            done = await asyncio.to_thread(
-                subprocess.run,
-                [*program, "--config", str(site.config)],
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=60,
-            )
+            done = await asyncio.to_thread(ran, "weights", "plan", *arguments, "--config", str(site.config))
             assert done.returncode == 0, done.stderr
             if arguments:
                 (view,) = json.loads(done.stdout)["mechanisms"]
