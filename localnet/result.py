@@ -1,7 +1,7 @@
 """What came of a run of the local network: read back from the store and the chain, as anybody could."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -15,14 +15,13 @@ from localnet.rows import Payout
 from validator.audit.paid import UNMIXED, paid_now
 from validator.protocol.means import mean
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessedMember, RanMember
+from validator.protocol.round import AssessedMember, MemberOutcome, RanMember
 from validator.protocol.skill_types import SkillType
 from validator.rounds.listening import EndedRound
 from validator.store import Store
-from validator.store.records import FlagDetail, ScoreRecord, WeightsRecord
+from validator.store.records import FlagDetail, WeightsRecord
 
 M = TypeVar("M", AssessedMember, RanMember)
-_ALL = 1_000_000
 _MECHID = 0
 _RAN = (Reason.ACCEPTED, Reason.WORKFLOW_DEFERRED)
 
@@ -117,7 +116,13 @@ async def read_result(  # noqa: PLR0913, PLR0917 - what a run leaves behind, eac
     async with store.read() as tx:
         paid = await paid_now(tx, _MECHID, UNMIXED[_MECHID], residents)
         rules = paid.basis.version.rules
-        scores = {hotkey: await tx.scores.of_miner(hotkey, _ALL) for hotkey in residents}
+        scores: defaultdict[str, list[MemberOutcome]] = defaultdict(list)
+        promotions: Counter[str] = Counter()
+        for end in ends:  # round by round: each is unpacked once, not once per miner
+            for outcome in await tx.scores.of_round(int(end.round_id)):
+                scores[outcome.hotkey].append(outcome)
+            for group in await tx.groups.of_round(int(end.round_id)):
+                promotions.update(group.plan.promoted)
         reputations = await tx.reputations.all()
         standing = await tx.flags.standing()
         submission = await tx.weights.latest(_MECHID)
@@ -127,14 +132,6 @@ async def read_result(  # noqa: PLR0913, PLR0917 - what a run leaves behind, eac
         flags = [
             detail for flag in await tx.flags.listing(include_cleared=True) for detail in await tx.flags.get(flag.id)
         ]
-        promotions = Counter(
-            [
-                hotkey
-                for end in ends
-                for group in await tx.groups.of_round(int(end.round_id))
-                for hotkey in group.plan.promoted
-            ]
-        )
     planners = [hotkey for hotkey, resident in residents.items() if SkillType.WORKFLOW in resident.skill_types]
     on_chain = payout.rows[0].shares
     miners = [
@@ -162,7 +159,7 @@ async def read_result(  # noqa: PLR0913, PLR0917 - what a run leaves behind, eac
         settled=sum(end.outcome is not None for end in ends),
         tasks=sum(len(end.outcome.groups) for end in ends if end.outcome),
         full_groups=sum(group.mode == "full" for end in ends if end.outcome for group in end.outcome.groups),
-        plans=sum(record.outcome.reason in _RAN for h in planners for record in scores[h]),
+        plans=sum(outcome.reason in _RAN for hotkey in planners for outcome in scores[hotkey]),
         planners_weight=math.fsum(miner.weight for miner in miners if miner.hotkey in planners),
         most_open=[end.returned.most_open for end in ends if end.returned],
         dispatches=[len(end.outcome.members) for end in ends if end.outcome],
@@ -176,13 +173,13 @@ async def read_result(  # noqa: PLR0913, PLR0917 - what a run leaves behind, eac
     )
 
 
-def _reasons(scores: Sequence[ScoreRecord]) -> dict[Reason, int]:
-    counted = Counter(record.outcome.reason for record in scores)
+def _reasons(scores: Sequence[MemberOutcome]) -> dict[Reason, int]:
+    counted = Counter(outcome.reason for outcome in scores)
     return {reason: counted[reason] for reason in sorted(counted, key=lambda r: (r.gate, r))}
 
 
-def _of(kind: type[M], scores: Sequence[ScoreRecord]) -> list[M]:
-    return [record.outcome for record in scores if isinstance(record.outcome, kind)]
+def _of(kind: type[M], scores: Sequence[MemberOutcome]) -> list[M]:
+    return [outcome for outcome in scores if isinstance(outcome, kind)]
 
 
 def _mean(values: Sequence[float]) -> float | None:

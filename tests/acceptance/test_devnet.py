@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import ran
 from replay_kit import copied, replayed
 
 from validator.protocol.canonical import canonical_bytes
@@ -50,16 +51,7 @@ def devnet(tmp_path: Path, *arguments: str) -> dict[str, Any]:
 
 
 def run(*arguments: str, cwd: Path, url: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from validator.cli import main; main()", *arguments]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=200,
-        cwd=cwd,
-        env=os.environ | {"VALIDATOR_STORE__URL": url},
-    )
+    done = ran(*arguments, cwd=cwd, env=os.environ | {"VALIDATOR_STORE__URL": url}, timeout=200)
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
     return done
 
