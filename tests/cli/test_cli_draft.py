@@ -62,7 +62,7 @@ def test_a_draft_becomes_a_task_once_a_person_has_decided(task: Path) -> None:
     ]
     refused = called("tasks", "check", "tasks", cwd=task.parents[1])
     todo = [line for line in refused.stdout.splitlines() if line.startswith("tasks/tickets/task.draft.json: TODO: ")]
-    assert (refused.returncode, len(todo), refused.stdout.splitlines()[-1]) == (1, 4, "2 tasks, 4 problems")
+    assert (refused.returncode, len(todo), refused.stdout.splitlines()[-1]) == (1, 4, "1 tasks, 1 drafts, 4 problems")
 
     decide(task / "task.draft.json")
     assert fields_of(task) == ["truth.verdict"]

@@ -29,8 +29,8 @@ def test_the_goals_are_written_for_services_of_ones_own(tmp_path: Path) -> None:
     assert {task_sha256(task) for task in found} == {task_sha256(task) for _, task in named_goals(addresses, None)}
     assert [task.problems for task in check_tasks(tmp_path)] == [()] * 47
     again = called("tasks", "goals", "tasks/benchmark", *given(*SERVICES), cwd=tmp_path)
-    assert again.returncode != 0
-    assert "tasks/benchmark" in again.stderr
+    said = "The task is refused: `benchmark` is there already: name another folder\n"
+    assert (again.returncode, again.stderr) == (2, said)
 
 
 def test_goals_of_services_that_are_not_given_are_left_out(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_goals_of_services_that_are_not_given_are_left_out(tmp_path: Path) -> No
     ("arguments", "said"),
     [
         (given("text", "text"), "at most once - at `--service`"),
-        (["--service", "mail=http://a/,b"], "each of text, code, retrieval, transform"),
+        (["--service", "mail=http://a/,b"], "`mail` is none of text, code, retrieval, transform"),
         (["--service", f"text=ftp://a/,{HOTKEYS['text']}"], "text: not a plain http or https url"),
         (["--service", "text=http://a/,somebody"], "text: not an ss58 address"),
         (["--service", "text"], "text: not a plain http or https url"),

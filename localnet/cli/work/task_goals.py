@@ -1,5 +1,6 @@
 """What `validator tasks goals` does: goals of the benchmark, with the addresses of somebody's services."""
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -9,8 +10,9 @@ from localnet.services.catalogue import SERVICES, Service, ServiceAddress
 from validator.cli.output import print_json, print_line
 from validator.files import made_folders, new_folder
 from validator.protocol.signatures import is_hotkey
+from validator.protocol.text import printable
 from validator.protocol.workflow_task import is_service_url
-from validator.tasks.folder import WORKFLOW_NAME
+from validator.tasks.folder import WORKFLOW_NAME, label
 from validator.tasks.source import TaskError
 
 
@@ -18,8 +20,9 @@ def goals(folder: Path, given: list[str], benchmark: int, *, as_json: bool) -> N
     """Write a folder for each goal whose services are all given; all of them or none.
 
     Raises:
-        TaskError: an address is none, there is no such version, or no goal that these services reach.
-        OSError: the folder cannot be made, or is there already.
+        TaskError: an address is none, there is no such version, no goal that these services reach, or the folder is
+            there already.
+        OSError: the folder cannot be made.
     """
     addresses = _addresses(given)
     if benchmark not in versions():
@@ -28,6 +31,8 @@ def goals(folder: Path, given: list[str], benchmark: int, *, as_json: bool) -> N
     if not found:
         raise TaskError("no goal takes these services alone - at `--service`")
     whole = folder.absolute()
+    if os.path.lexists(whole):
+        raise TaskError(f"`{label(folder)}` is there already: name another folder")
     with made_folders(whole.parent), new_folder(whole) as made:
         for name, task in found:
             (made / name).mkdir()
@@ -43,8 +48,10 @@ def _addresses(given: list[str]) -> dict[Service, ServiceAddress]:
     for one in given:
         name, _, address = one.partition("=")
         url, _, hotkey = address.rpartition(",")
-        if name not in SERVICES or name in found:
-            raise TaskError(f"each of {', '.join(SERVICES)} at most once - at `--service`")
+        if name not in SERVICES:
+            raise TaskError(f"`{printable(name, 60)}` is none of {', '.join(SERVICES)} - at `--service`")
+        if name in found:
+            raise TaskError(f"{name}: at most once - at `--service`")
         if not is_service_url(url):
             raise TaskError(f"{name}: not a plain http or https url before the comma - at `--service`")
         if not is_hotkey(hotkey):

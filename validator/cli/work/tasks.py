@@ -12,6 +12,7 @@ from validator.cli.output import print_json, print_line
 from validator.cli.task_text import packed_document, parse_windows, print_packed, rebuilt_document, task_folder
 from validator.protocol.skill_types import SkillType
 from validator.tasks.check import CheckedTask, check_tasks, located
+from validator.tasks.folder import DRAFT_NAME
 from validator.tasks.packages import Rebuilt, rebuild
 from validator.tasks.packing import PackOptions, pack_path
 from validator.tasks.recording import recording, require_recordable
@@ -74,7 +75,9 @@ def check(directories: list[Path], *, as_json: bool) -> None:
                 print_line(f"{task.path}: {problem}")
             for note in task.notes:
                 print_line(f"{task.path}: note: {note}")
-        print_line(f"{len(checked)} tasks, {problems} problems")
+        drafts = sum(task.path.name == DRAFT_NAME for task in checked)
+        beside = f", {drafts} drafts" if drafts else ""
+        print_line(f"{len(checked) - drafts} tasks{beside}, {problems} problems")
     if problems:
         raise typer.Exit(EXIT_NO)
 
