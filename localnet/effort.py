@@ -11,8 +11,30 @@ from rich.table import Table
 from rich.text import Text
 
 from localnet.miner.analyses import Spent
+from validator.rounds.listening import EndedRound
+from validator.rounds.prepare import Prepared
 
-_MADE: Final = "(canaries and marked bundles)"  # their bytes are another round's every time
+_MADE: Final = "(canaries)"  # each is made for one round alone
+
+
+@dataclass(slots=True)
+class Marked:
+    """Listens to rounds, and gives bundles that carry a round's marker the names of those that they were made of.
+
+    Attributes:
+        names: of bundles, by sha256.
+    """
+
+    names: dict[str, str]
+
+    def started(self, prepared: Prepared) -> None:
+        """Name the round's bundles."""
+        for task in prepared.frozen.tasks:
+            if (name := self.names.get(task.source_sha256)) is not None:
+                self.names[task.bundle_sha256] = name
+
+    def ended(self, end: EndedRound) -> None:
+        """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +42,7 @@ class BundleEffort:
     """What the analyses of one bundle cost.
 
     Attributes:
-        bundle: its name in the library; one line stands for all that is made for one round alone.
+        bundle: its name; one line stands for all that is made for one round alone.
         skill_type: what it was dispatched as.
         analyses: how many were made; all miners share one.
         median_s, most_s: seconds of processor time of one.
@@ -38,7 +60,7 @@ def effort_of(spent: Iterable[Spent], names: Mapping[str, str]) -> tuple[BundleE
 
     Args:
         spent: the analyses.
-        names: of the library's bundles, by sha256.
+        names: of bundles, by sha256.
     """
     seconds: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for one in spent:

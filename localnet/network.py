@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
-from localnet.effort import effort_of
+from localnet.effort import Marked, effort_of
 from localnet.library import build_library
 from localnet.miner.analyses import AnalysisPool
 from localnet.own.ledger import Ledger
@@ -124,13 +124,15 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
         for seat in validators:
             await clear(seat, watcher)
         around = await _surroundings(settings, options, validators, guests, watcher, stack)
+        marked = Marked(dict(around.stock.names))
         daemons: list[Daemon] = []
         directors: list[Director] = []
         for seat in validators:
             source = PatientSource(around.stock.source(around.analyses, watcher.doing))
             world = _world(seat, around, source)
             director = Director(seat, watcher, around.population, options.rounds)
-            daemon = await stack.enter_async_context(seated(seat, world, director, () if daemons else (ledger,)))
+            listeners = (marked,) if daemons else (marked, ledger)
+            daemon = await stack.enter_async_context(seated(seat, world, director, listeners))
             if options.scenario == "invented" and world.sandbox is not None:
                 source.ready = partial(all_run_again, daemon.store, around.clock)
             daemons.append(daemon)
@@ -141,7 +143,7 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
                 group.create_task(run_to_the_end(daemon, stop, 2 * (TEMPO + 1) + 1))
         paid = payout(around.subnet, [seat.signer.hotkey for seat in validators])
         hotkeys, why_not = around.population.hotkeys, around.reruns.why_not
-        effort = effort_of(around.analyses.spent, around.stock.names)
+        effort = effort_of(around.analyses.spent, marked.names)
         result = await read_result(daemons[0].store, paid, hotkeys, directors[0].ends, why_not, effort)
         return (
             result if options.tasks is None else replace(result, own=own_story(options.tasks, ledger, effort, hotkeys))

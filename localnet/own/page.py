@@ -10,7 +10,9 @@ from rich.text import Text
 from localnet.own.results import Counts, TaskResult, TypeResult
 from validator.protocol.text import printable
 
-_NAME: Final = 60
+_NAME: Final = 200
+_SHORT: Final = 30
+_END: Final = 12  # of a name that is cut: seeded tasks differ in it
 _COUNTS: Final = ("dispatches", "passed", "mean Q", "mean cons.")
 _LEFT: Final = frozenset({"task", "type", "gates failed", "separates"})
 
@@ -27,13 +29,17 @@ def print_own(types: Sequence[TypeResult], tasks: Sequence[TaskResult], console:
     for task in tasks:
         numbers = (str(task.given), *_counts(task.counts), _number(task.spread), _number(task.analysis_s))
         told = "yes" if task.separates else "no"
-        _row(table, printable(task.task, _NAME), task.skill_type, *numbers, told, _failed(task.counts))
+        _row(table, _short(printable(task.task, _NAME)), task.skill_type, *numbers, told, _failed(task.counts))
     console.print(table)
     separating = sum(task.separates for task in tasks)
     console.print(f"\n{separating} of {len(tasks)} tasks tell miners apart.")
     for task in tasks:
         console.print(Text(f"{printable(task.task, _NAME)} ({task.skill_type}): {task.advice}."), soft_wrap=True)
     console.print()
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _SHORT else f"{name[: _SHORT - _END - 1]}…{name[-_END:]}"
 
 
 def _table(title: str, columns: Sequence[str]) -> Table:

@@ -19,7 +19,7 @@ from validator.protocol.text import printable
 from validator.protocol.workflow_task import Reference, WorkflowTask, task_sha256
 from validator.scoring import CURRENT, version
 from validator.tasks.check import CheckedTask, check_tasks
-from validator.tasks.folder import WORKFLOW_NAME, label, read_document, read_task
+from validator.tasks.folder import DRAFT_NAME, TASK_NAME, WORKFLOW_NAME, label, read_document, read_task
 from validator.tasks.goals import read_goal
 from validator.tasks.order import Order
 from validator.tasks.source import SourcedTask, TaskError
@@ -97,13 +97,19 @@ class OwnTasks:
 def read_own_tasks(root: Path, pace: Pace) -> OwnTasks:
     """Return every task, archive and `workflow.json` at or below `root`. Blocks; holds one bundle at a time.
 
+    Drafts are no tasks: what is still to be decided in one keeps nobody from running the task beside it.
+
     Raises:
         OwnTasksError: the folder or a task has a problem; a line for each.
     """
     try:
-        checked = check_tasks(root)
+        checked = [one for one in check_tasks(root) if one.path.name != DRAFT_NAME]
     except TaskError as error:
         raise OwnTasksError(error.detail) from None
+    if not checked:
+        raise OwnTasksError(
+            f"{label(root)}: holds drafts alone: one is a task once it is decided and named {TASK_NAME}"
+        )
     problems = [f"{_shown(one.path, root)}: {problem}" for one in checked for problem in one.problems]
     if problems:
         more = [f"and {len(problems) - _TOLD} more: validator tasks check lists them"] if problems[_TOLD:] else []

@@ -14,7 +14,7 @@ def test_the_cost_is_told_per_bundle_and_canaries_share_a_line() -> None:
     rows = effort_of(SPENT, {"aa": "notes", "bb": "never asked for"})
     assert rows == (
         BundleEffort("notes", SERVER, 2, 0.4, 0.6),
-        BundleEffort("(canaries and marked bundles)", SERVER, 2, 0.2, 0.3),
+        BundleEffort("(canaries)", SERVER, 2, 0.2, 0.3),
     )
 
 

@@ -174,3 +174,13 @@ def test_the_page_shows_hostile_names_harmless() -> None:
     assert lines.count(r"x\u001b[31m[bold]") == 2
     assert "1 of 1 tasks tell miners apart." in lines
     assert "1 parse_schema" in lines
+
+
+def test_seeded_tasks_are_told_apart_by_the_end_of_their_names() -> None:
+    page = Console(width=200, no_color=True)
+    names = [f"{'a-package-with-a-long-name-' * 3}-6f65902d-00{number}" for number in (1, 2)]
+    with page.capture() as shown:
+        print_own((), [told(APART, replace(TASK, name=name)) for name in names], page)
+    lines = shown.get()
+    assert [lines.count(f"{name} (mcp_server): ") for name in names] == [1, 1]
+    assert [lines.count(f"…{name[-12:]}  mcp_server") for name in names] == [1, 1]
