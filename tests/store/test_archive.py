@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from old_rounds import ARCHIVED, LATER, MINERS, archived, log_of, opened, put, put_into, told
+from old_rounds import ARCHIVED, LATER, MINERS, ROUNDS, archived, log_of, opened, put, put_into, told
 from sqlalchemy import func, select, update
 
 from validator.audit.replay import replay_rounds
@@ -19,10 +19,11 @@ from validator.store.archive.file import archives_in
 from validator.store.archiving import archiver as archiver_module
 from validator.store.archiving import choosing, removing
 from validator.store.archiving.choosing import KEPT_ROUNDS, choose
+from validator.store.archiving.writing import require_same
 from validator.store.checking import Check, checks
 from validator.store.copying import copy_store
 from validator.store.errors import ArchivedError, ArchiveError
-from validator.store.fold import fold_ended
+from validator.store.fold import fold_ended, fold_round
 from validator.store.folding import memory
 from validator.store.records import ScoreRecord
 from validator.store.tables import (
@@ -339,6 +340,57 @@ async def test_rounds_that_are_stored_beside_others_stay_with_them(url: str, fol
     assert (choice.first, choice.last) == (0, 3)
     assert "stored beside each other" in str(choice.held)
     assert [one.last_round for one in await archived(url, folder, keep=2)] == [1, 3]
+
+
+async def test_no_round_is_folded_beside_one_that_somebody_else_has_removed(
+    played: Path, log: bytes, empty_store_url: str, folder: Path
+) -> None:
+    url = await put_into(played, empty_store_url)
+    async with opened(url) as validator:
+        for round_id in (0, 1):  # the first one's input stays in memory
+            async with validator.begin() as tx:
+                assert await fold_round(tx, round_id)
+        assert [one.last_round for one in await archived(url, folder, keep=5)] == [1]
+        assert await fold_ended(validator) == ROUNDS + 1 - 2
+    assert await log_of(url, folder) == log
+
+
+async def test_no_round_is_folded_beside_one_that_is_on_its_way_out(
+    url: str, log: bytes, folder: Path, blocks_of_two: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def killed(*_: object) -> None:
+        raise KilledError
+
+    await archived(url, folder, keep=5)
+    with monkeypatch.context() as patch:
+        patch.setattr(archiver_module, "remove", killed)
+        with pytest.raises(KilledError):
+            await archived(url, folder, keep=4)
+    async with opened(url) as store, store.read() as tx:
+        assert [one.removed_through for one in await tx.archives.spans()] == [1, 1]
+    await fold_all(url)
+    async with opened(url) as store, store.read() as tx:
+        assert 3 not in await tx.connection.scalars(select(folded_rounds.c.round_id))
+    assert [one.last_round for one in await archived(url, folder, keep=4)] == [2]
+    assert await fold_all(url) == 1
+    assert await log_of(url, folder) == log
+
+
+async def test_a_file_beside_whose_last_round_another_one_is_folded_by_now_is_refused(
+    url: str, log: bytes, folder: Path, blocks_of_two: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def folded_meanwhile(*given: Any) -> None:
+        await require_same(*given)
+        await fold_all(url)
+
+    await archived(url, folder, keep=5)
+    with monkeypatch.context() as patch:
+        patch.setattr(archiver_module, "require_same", folded_meanwhile)
+        with pytest.raises(ArchiveError, match="later rounds are stored by now; move it away"):
+            await archived(url, folder, keep=4)
+    archives_in(folder, 2)[0].unlink()
+    assert [one.last_round for one in await archived(url, folder, keep=3)] == [3]
+    assert await log_of(url, folder) == log
 
 
 async def test_a_block_of_64_rounds_goes_whole_or_not_at_all(url: str, folder: Path) -> None:

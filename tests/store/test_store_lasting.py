@@ -103,6 +103,19 @@ async def test_patience_ends(store: Store, monkeypatch: pytest.MonkeyPatch) -> N
     assert store.waiting == 0
 
 
+async def test_patience_ends_also_behind_somebody_who_has_more(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    Troubled(store, monkeypatch, 10**6, after=False)
+    other = asyncio.create_task(store.lasting(add))
+    while not store.waiting:  # noqa: ASYNC110 - a counter has no event
+        await asyncio.sleep(0)
+    with pytest.raises(StoreAwayError, match="before the commit"):
+        await asyncio.wait_for(store.lasting(add, patience_s=0.05), 5)
+    assert store.waiting == 1
+    other.cancel()
+    await asyncio.gather(other, return_exceptions=True)
+    assert store.waiting == 0
+
+
 async def test_a_fault_of_the_statement_is_not_tried_again(store: Store) -> None:
     done = 0
 

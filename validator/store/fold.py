@@ -65,10 +65,13 @@ async def fold_round(tx: Transaction, round_id: int) -> bool:
     """Fold a round that has ended; whoever reads it sees no difference.
 
     Returns:
-        Whether it was folded: not where it is already, has not ended, is too large, or holds what cannot be read.
+        Whether it was folded: not where it is already, has not ended, is too large, holds what cannot be read, or would
+        lie beside rounds that are being archived without it.
     """
     its = select(rounds.c.state).where(rounds.c.round_id == round_id, rounds.c.input.is_not(None))
     if await tx.connection.scalar(its) not in _ENDED or await _is_folded(tx, round_id):
+        return False
+    if await _is_left_behind(tx, round_id):
         return False
     try:
         rows = await _rows(tx, round_id)
@@ -104,6 +107,13 @@ async def unfolded_ids(tx: Transaction, most: int, after: int = -1) -> tuple[int
 async def _is_folded(tx: Transaction, round_id: int) -> bool:
     its = select(folded_rounds.c.round_id).where(folded_rounds.c.round_id == round_id)
     return await tx.connection.scalar(its) is not None
+
+
+async def _is_left_behind(tx: Transaction, round_id: int) -> bool:
+    """Whether earlier rounds of its block are in a file and not yet removed; it could not do without them."""
+    begins = round_id - round_id % inputs.BLOCK
+    spans = await tx.archives.spans()
+    return any(begins <= one.last_round < round_id and one.removed_through < one.last_round for one in spans)
 
 
 async def _rows(tx: Transaction, round_id: int) -> dict[Table, Rows]:

@@ -56,11 +56,12 @@ class Inputs:
 
         Args:
             round_id: whose.
-            store: to read earlier inputs from.
+            store: a write transaction, to read earlier inputs from.
         """
         for base_id in bases(round_id):
             try:
-                return Base(base_id, await self._base(base_id, store))
+                if await _is_there(base_id, store):  # what is remembered may be in an archive file by now
+                    return Base(base_id, await self._base(base_id, store))
             except DamagedError:
                 continue
         return None
@@ -86,6 +87,17 @@ def bases(round_id: int) -> Iterator[int]:
     while base_id % BLOCK:
         base_id &= base_id - 1
         yield base_id
+
+
+async def _is_there(round_id: int, store: AsyncConnection) -> bool:
+    """Whether the store has an input, and those that it refers to."""
+    following: int | None = round_id
+    while following is not None:
+        blob = await _blob(following, store)
+        if blob is None:
+            return False
+        following = base_of(blob)
+    return True
 
 
 async def _blob(round_id: int, store: AsyncConnection) -> bytes | None:

@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import text
@@ -47,10 +47,11 @@ class Patience:
             return await attempt.once()
         except StoreAwayError as error:
             tell(error)
+            trouble = error
         began = time.monotonic()
         self.waiting += 1
         try:
-            async with self._turn:
+            async with self._turns(patience_s, trouble):
                 while True:
                     await asyncio.sleep(PAUSE_S)
                     try:
@@ -61,6 +62,19 @@ class Patience:
                             raise
         finally:
             self.waiting -= 1
+
+    @asynccontextmanager
+    async def _turns(self, patience_s: float | None, trouble: StoreAwayError) -> AsyncIterator[None]:
+        """Hold the turn, if it comes before the patience is over: who has it may have more."""
+        try:
+            async with asyncio.timeout(patience_s):
+                await self._turn.acquire()
+        except TimeoutError:
+            raise trouble from None
+        try:
+            yield
+        finally:
+            self._turn.release()
 
 
 class _Attempt(Generic[T]):

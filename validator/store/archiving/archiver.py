@@ -10,7 +10,7 @@ from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.store.archive.file import ArchiveFile, archives_in, name_of, open_archive, open_known, refused
 from validator.store.archived import ArchivedSpan
-from validator.store.archiving.choosing import KEPT_ROUNDS, Choice, choose
+from validator.store.archiving.choosing import KEPT_ROUNDS, Choice, choose, folded_behind
 from validator.store.archiving.removing import remove
 from validator.store.archiving.writing import Advance, Rounds, require_same, write_archive
 from validator.store.engine import Store
@@ -86,6 +86,9 @@ class Archiver:
                 first, found.manifest.last_round, found.path.name, found.sha256, found.bytes, first - 1, self.now
             )
             async with self.store.begin() as tx:
+                if await folded_behind(tx.connection, span.last_round):
+                    beside = f"ends with round {span.last_round}, beside which later rounds are stored by now"
+                    raise refused(found.path, f"{beside}; move it away")
                 await tx.archives.add(span)
             yield await self._removed(span)
             first = span.last_round + 1

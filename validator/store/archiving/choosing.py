@@ -73,6 +73,11 @@ async def folded_in(connection: AsyncConnection, first: int, last: int) -> bool:
     return await connection.scalar(its) is not None
 
 
+async def folded_behind(connection: AsyncConnection, through: int) -> bool:
+    """Whether a later round of the same block is folded: then it may be stored beside this one."""
+    return await folded_in(connection, through + 1, through - through % BLOCK + BLOCK - 1)
+
+
 async def waiting(connection: AsyncConnection, first: int, last: int | None = None) -> dict[str, int | None]:
     """Return the oldest of these rounds with a rerun, and with a code check, that is not over."""
     found: dict[str, int | None] = {}

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.store.archive.rows import LEAVING, runs_by_round, runs_of
 from validator.store.archived import ArchivedSpan
-from validator.store.archiving.choosing import folded_in, waiting
+from validator.store.archiving.choosing import folded_behind, folded_in, waiting
 from validator.store.archiving.writing import Advance
 from validator.store.engine import Store
 from validator.store.errors import ArchiveError
@@ -38,7 +38,7 @@ async def remove(store: Store, span: ArchivedSpan, advance: Advance) -> None:
             for why, round_id in (await waiting(tx.connection, after + 1, through)).items():
                 if round_id is not None:
                     raise ArchiveError(f"round {round_id} {why}; run the command again when it is")
-            if await folded_in(tx.connection, through + 1, through - through % BLOCK + BLOCK - 1):
+            if await folded_behind(tx.connection, through):
                 raise ArchiveError(f"round {through + 1} is stored beside round {through}, which goes without it")
             await tx.histories.archive(after + 1, through)
             await _delete(tx.connection, after + 1, through, runs)
