@@ -106,12 +106,11 @@ class SeededRandom:
 
     def __init__(self, seed: str) -> None:
         self._seed = seed.encode()
-        self._counter = 0
+        self._counter = itertools.count()  # threads draw as well: no two of them get the same
 
     def token(self, count: int) -> bytes:
         """Return the next `count` bytes."""
         out = b""
         while len(out) < count:
-            out += hashlib.sha256(self._seed + self._counter.to_bytes(8, "big")).digest()
-            self._counter += 1
+            out += hashlib.sha256(self._seed + next(self._counter).to_bytes(8, "big")).digest()
         return out[:count]

@@ -3,6 +3,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -220,3 +221,14 @@ def test_every_tool_takes_its_example_and_fails_softly_on_nonsense(tool: Any) ->
             space["run"](**dict.fromkeys(tool.properties, nonsense))
         except (TypeError, ValueError, AttributeError, ArithmeticError):
             continue
+
+
+def test_threads_that_draw_at_once_from_a_seed_get_different_bytes() -> None:
+    random, before = SeededRandom("network"), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            drawn = [*threads.map(lambda _: [random.token(16) for _ in range(2_500)], range(8))]
+    finally:
+        sys.setswitchinterval(before)
+    assert len({token for some in drawn for token in some}) == 8 * 2_500
