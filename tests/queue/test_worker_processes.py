@@ -49,7 +49,8 @@ async def test_on_sigterm_a_worker_finishes_what_it_has_and_takes_nothing_more(
     store: Store, postgres_url: str, tmp_path: Path
 ) -> None:
     await waiting(store, 3)
-    async with sweeping(store, postgres_url), worker_processes(postgres_url, tmp_path, seconds=1.5) as workers:
+    kinds = ("reruns", "replay")  # what does the second has nothing in hand
+    async with sweeping(store, postgres_url), worker_processes(postgres_url, tmp_path, 1.5, kinds) as workers:
         worker = await workers.start()
         await counted(store, lambda found: found.get("running") == 2)
         worker.process.send_signal(signal.SIGTERM)

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
@@ -209,12 +209,13 @@ def _workers(  # noqa: PLR0913, PLR0917 - the parts of which they are made
 
 async def _until_stopped(workers: "Sequence[QueueWorker]", budget: BudgetService, stop: Stop) -> None:
     learning = asyncio.create_task(budget.run())
-    working = [asyncio.create_task(worker.run(stop.asked)) for worker in workers]
+    working = asyncio.gather(*(worker.run(stop.asked) for worker in workers))  # over when the last one is
     at_once = asyncio.create_task(stop.at_once.wait())
+    either: set[asyncio.Future[Any]] = {working, at_once}
     try:
-        await asyncio.wait({*working, at_once}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         for worker in workers:
             worker.cut_off()
-        await asyncio.gather(*working)
+        await working
     finally:
         await ended((learning, at_once))
