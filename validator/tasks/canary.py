@@ -28,9 +28,7 @@ from validator.workers.pool import WorkerPool
 
 _TRIES: Final = 3  # bases that are drawn, for one that faults can be planted in
 _SEED_BYTES: Final = 32
-_BUDGET: Final = Budget(
-    cpu_s=4.0
-)  # ten times what the largest bundle of ordinary code takes; then once four times that
+_BUDGET: Final = Budget(cpu_s=4.0)  # half a second is what large bundles of ordinary code take
 _log = structlog.get_logger()
 
 
