@@ -75,15 +75,16 @@ def _speed(_task: OwnTask, _counts: Counts, _heard: Heard, _by: tuple[str, ...])
     return "miners differ only in how fast they are: what they say is equal"
 
 
-def _late(task: OwnTask, _counts: Counts, heard: Heard, _by: tuple[str, ...]) -> str:
+def _late(task: OwnTask, counts: Counts, heard: Heard, _by: tuple[str, ...]) -> str:
     primary, auditor = (task.windows.of(role).deadline for role in ("primary", "auditor"))
     windows = f"primaries have {primary:g} s, auditors {auditor:g} s"
+    who = "nearly everybody" if counts.passed else "everybody"
     took = heard.analysis_s
     if took is not None and took >= auditor:
-        return f"everybody is late: an analysis takes {took:.1f} s, {windows}: give it longer windows"
+        return f"{who} is late: an analysis takes {took:.1f} s, {windows}: give it longer windows"
     if heard.pace > 1:
-        return f"everybody is late at this pace, of {windows}: lower --pace (it is {heard.pace:g})"
-    return f"everybody is late: {windows}: give it longer windows, or see what holds up the miners"
+        return f"{who} is late at this pace; on chain {windows}: lower --pace (it is {heard.pace:g})"
+    return f"{who} is late: {windows}: give it longer windows, or see what holds up the miners"
 
 
 def _failed(task: OwnTask, counts: Counts, _heard: Heard, _by: tuple[str, ...]) -> str:

@@ -467,3 +467,13 @@ def test_truth_and_secrets_beside_a_skill_are_not_packed(tmp_path: Path) -> None
     packed = pack_task(skill)
     assert not {"task.json", "bundle.tar.gz", "truth.json", ".env", "id_rsa"} & set(read_bundle(packed.task.bundle))
     assert sum("not for miners" in note for note in packed.notes) == 5
+
+
+def test_skills_below_a_folder_are_noted(tmp_path: Path) -> None:
+    for name in ("mail", "notes"):
+        (tmp_path / "all" / name).mkdir(parents=True)
+        (tmp_path / "all" / name / "SKILL.md").write_text("# Sort\n")
+    packed = pack_task(tmp_path / "all")
+    noted = "`mail/SKILL.md` and 1 more: a folder with SKILL.md is a skill of its own"
+    assert (packed.task.task.skill_type, packed.notes[0]) == (SkillType.RAG_KNOWLEDGE, noted)
+    assert pack_task(tmp_path / "all" / "mail").notes == ("added manifest.json",)

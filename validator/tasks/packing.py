@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import msgspec
 
@@ -16,6 +16,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.task import Provenance, Task, Truth, Windows, version_for
+from validator.protocol.text import printable
 from validator.tasks.admission import admit, squeeze
 from validator.tasks.checks import sourced_task
 from validator.tasks.collecting import Collection
@@ -26,6 +27,7 @@ from validator.tasks.guessing import Guess, guess_skill_type
 from validator.tasks.layout import MANIFEST, REQUIREMENTS, completed, marker_file, requirements
 from validator.tasks.source import SourcedTask, TaskError
 
+_SKILL: Final = "SKILL.md"
 _WITH_REQUIREMENTS = frozenset({SkillType.EXECUTABLE_PYTHON, SkillType.MCP_SERVER})
 
 
@@ -110,6 +112,7 @@ def pack_task(what: str | Path, options: PackOptions | None = None) -> Packed:
     if not files:
         raise TaskError(f"`{collection.name}` holds nothing that can be packed")
     skill_type, reason = _skill_type(files, chosen, collection)
+    _note_skills_below(files, skill_type, collection)
     added = _complete(files, skill_type, collection)
     files, bundle = squeeze(files, added, collection)
     marked = chosen.canary or marker_file(files, skill_type)
@@ -157,6 +160,14 @@ def _skill_type(files: Mapping[str, bytes], options: PackOptions, collection: Co
     if guess is None:
         raise TaskError(f"`{collection.name}` could be anything: name its skill type (--type)")
     return guess
+
+
+def _note_skills_below(files: Mapping[str, bytes], skill_type: SkillType, collection: Collection) -> None:
+    """Say so where what is packed is no declarative skill and holds folders that are."""
+    below = sorted(name for name in files if name.endswith(f"/{_SKILL}"))
+    if below and _SKILL not in files and skill_type is not SkillType.DECLARATIVE:
+        more = f" and {len(below) - 1} more" if below[1:] else ""
+        collection.notes.append(f"`{printable(below[0], 200)}`{more}: a folder with {_SKILL} is a skill of its own")
 
 
 def _complete(files: dict[str, bytes], skill_type: SkillType, collection: Collection) -> list[str]:

@@ -103,7 +103,13 @@ def test_who_only_fails_gates_makes_no_task_separate() -> None:
             "speed",
             "only in how fast they are",
         ),
-        ([failed(who, Reason.DEADLINE_LATE) for who in "ABC"], TASK, NOW, "late", "lower --pace (it is 10)"),
+        (
+            [failed(who, Reason.DEADLINE_LATE) for who in "ABC"],
+            TASK,
+            NOW,
+            "late",
+            "auditors 150 s: lower --pace (it is 10)",
+        ),
         (
             [failed(who, Reason.DEADLINE_LATE) for who in "ABC"],
             TASK,
@@ -116,7 +122,7 @@ def test_who_only_fails_gates_makes_no_task_separate() -> None:
             TASK,
             Heard(1, 0, None, 1),
             "late",
-            "give it longer windows, or see what holds up the miners",
+            "nearly everybody is late: primaries have 600 s, auditors 150 s: give it longer windows, or see what holds",
         ),
         (
             [failed(who, Reason.TRACES_MISSING) for who in "AB"],
