@@ -54,7 +54,7 @@ async def trace(
     if not is_runtime(skill_type):
         raise TracingError(f"{skill_type} is not run")
     _check_probe(probe)
-    folder = await asyncio.to_thread(Folder, files, {SETUP_NAME: SETUP})
+    folder = await _filled(files)
     try:
         tracer = _Tracer(folder, skill_type, time.monotonic() + timeout_s)
         if run:
@@ -63,7 +63,19 @@ async def trace(
             await tracer.run_launch(Launch("none", probe=probe), files)
         return tracer.traced
     finally:
-        await asyncio.to_thread(folder.remove)
+        await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, folder.remove))
+
+
+async def _filled(files: Mapping[str, bytes]) -> Folder:
+    """Return a folder with a bundle in it; a cancelled call leaves none behind."""
+    filling = asyncio.get_running_loop().run_in_executor(None, Folder, files, {SETUP_NAME: SETUP})
+    try:
+        return await asyncio.shield(filling)
+    except asyncio.CancelledError:
+        await asyncio.wait([filling])  # the thread goes on
+        if filling.exception() is None:
+            filling.result().remove()
+        raise
 
 
 def _check_probe(probe: ProbeEvidence) -> None:

@@ -3,14 +3,18 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tracing_kit import MCP, PROBE, PYTHON, SCRIPT, fields, python_bundle, read, running, script_bundle, traced
 
+from localnet.tracing import run
+from localnet.tracing.places import Folder
 from localnet.tracing.policy import RunPolicy, Tracer
 from localnet.tracing.records import TracingError
-from localnet.tracing.run import trace_bundle
+from localnet.tracing.run import trace, trace_bundle
 from validator.protocol.answer import ProbeEvidence
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
@@ -226,3 +230,25 @@ async def test_without_namespaces_it_falls_back_to_refusing_connections_and_kill
     )
     assert done.returncode == 0, done.stderr.decode()
     assert await gone("sleep 71234.4")
+
+
+async def test_who_is_cancelled_while_the_folder_is_filled_leaves_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    filled, go = threading.Event(), threading.Event()
+
+    class Slow(Folder):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            filled.set()
+            go.wait()
+
+    monkeypatch.setattr(run, "Folder", Slow)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    tracing = asyncio.create_task(trace(python_bundle("x = 1"), PYTHON, PROBE, timeout_s=5.0))
+    await asyncio.to_thread(filled.wait)
+    tracing.cancel()
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await tracing
+    assert left_behind(tmp_path) == []
