@@ -1,4 +1,4 @@
-"""What a round adds to a SQLite store, by table and in all, and to a Postgres one; what a year of rounds comes to."""
+"""What a round adds to a SQLite store and to a Postgres one, by table and in all; what a year of rounds comes to."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -6,7 +6,7 @@ from typing import Final
 
 from harness import Case
 from samples.marked import marked
-from samples.sized import sizes, sizes_in_postgres
+from samples.sized import Sizes, sizes, sizes_in_postgres
 
 _KB: Final = 1_000
 _GB: Final = 1_000_000_000
@@ -17,30 +17,24 @@ _LEAST: Final = 0.3 * _KB
 
 def cases() -> Iterator[Case]:
     """Yield the bytes of each table that grows, and their sum beside that of the bare documents."""
-    found = sizes()
-    staying = {name: size for name, size in found.tables.items() if name not in _PASSING}
-    for name, size in sorted(found.tables.items(), key=lambda one: -one[1]):
-        if size >= _LEAST:
-            kept = "until its retention ends" if name in _PASSING else "for good"
-            yield _size(f"a round of 60 answers, 64 miners: {name}, {kept}", "KB", size / _KB)
-    kept_kb, floor_kb = sum(staying.values()) / _KB, found.floor / _KB
-    what = "its documents, zstd -19 over all rounds"
-    yield _size("a round of 60 answers, 64 miners: all that is kept for good", "KB", kept_kb, floor_kb, what, "≤ 110")
-    year = _YEAR * _KB / _GB
-    yield _size("a year at a round per ten minutes", "GB", kept_kb * year, floor_kb * year, what, "≤ 6")
-    on_postgres = {name: size for name, size in sizes_in_postgres().tables.items() if name not in _PASSING}
-    largest = ", ".join(sorted(on_postgres, key=lambda name: -on_postgres[name])[:3])
-    yield _size(
-        f"a round of 60 answers, 64 miners, Postgres: all that is kept for good ({largest} most)",
-        "KB",
-        sum(on_postgres.values()) / _KB,
-        kept_kb,
-        "SQLite",
-    )
+    yield from _of_a_round("SQLite", sizes())
+    yield from _of_a_round("Postgres", sizes_in_postgres())
     table, sent = marked().table / _KB, marked().sent / _KB
     yield _size(
         "a round of six real bundles, four with a marker: bundles", "KB", table, sent, "all that were sent", "≤ 2"
     )
+
+
+def _of_a_round(database: str, found: Sizes) -> Iterator[Case]:
+    of_a_round = f"a round of 60 answers, 64 miners, {database}"
+    for name, size in sorted(found.tables.items(), key=lambda one: -one[1]):
+        if size >= _LEAST:
+            kept = "until its retention ends" if name in _PASSING else "for good"
+            yield _size(f"{of_a_round}: {name}, {kept}", "KB", size / _KB)
+    kept_kb = sum(size for name, size in found.tables.items() if name not in _PASSING) / _KB
+    floor_kb, what, year = found.floor / _KB, "its documents, zstd -19 over all rounds", _YEAR * _KB / _GB
+    yield _size(f"{of_a_round}: all that is kept for good", "KB", kept_kb, floor_kb, what, "≤ 110")
+    yield _size(f"a year at a round per ten minutes, {database}", "GB", kept_kb * year, floor_kb * year, what, "≤ 6")
 
 
 def _size(  # noqa: PLR0913, PLR0917 - a case and its floor

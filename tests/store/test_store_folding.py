@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from folded_before import as_before
 from old_store import explained, unpacked
 from planned import planned
 from replays import replayed
@@ -100,6 +101,39 @@ async def test_half_of_the_rounds_folded_is_as_good(used: Store, store_url: str)
         assert await fold_round(tx, 1)
         assert not await fold_round(tx, 1)
     assert await everything(store_url) == before
+    assert await fold_ended(used) == 1
+    assert await everything(store_url) == before
+
+
+async def test_a_record_has_every_task_and_hotkey_once(used: Store) -> None:
+    async with used.read() as tx:
+        keys = [one.key for one in await tx.dispatches.of_round(0)]
+    await fold_ended(used)
+    async with used.read() as tx:
+        record = expanded((await tx.connection.scalar(select(folded_rounds.c.record).limit(1))) or b"")
+    names = {name for key in keys for name in (key.task_id, key.hotkey)}
+    assert {record.count(name.encode()) for name in names} == {1}
+
+
+async def test_rounds_that_were_folded_in_the_first_form_are_read_alike(store: Store, store_url: str) -> None:
+    await planned(store)
+    before = await everything(store_url)
+    await fold_ended(store)
+    async with store.begin() as tx:
+        assert await as_before(tx) > 1
+    assert await rows_left(store, proofs) > 1
+    assert await everything(store_url) == before
+    assert (await replayed(store, 0)).verdict == "equal"
+    async with store.read() as tx:
+        found = [check async for check in checks(tx.connection)]
+    assert [check.faults for check in found] == [[]] * len(found)
+
+
+async def test_a_round_is_folded_beside_one_of_the_first_form(used: Store, store_url: str) -> None:
+    before = await everything(store_url)
+    assert await fold_ended(used, most=1) == 1
+    async with used.begin() as tx:
+        await as_before(tx)
     assert await fold_ended(used) == 1
     assert await everything(store_url) == before
 

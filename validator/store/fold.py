@@ -14,11 +14,11 @@ from validator.store.copying import plain
 from validator.store.engine import Store
 from validator.store.errors import DamagedError
 from validator.store.folding.memory import ordered
+from validator.store.folding.names import addresses
 from validator.store.folding.record import DOCUMENTS, EMPTIED, LEAVING, LEVEL, MOST, NAMED, ORDER, folded, unfolded
 from validator.store.tables import (
     dispatches,
     folded_rounds,
-    proofs,
     reputation_events,
     rounds,
     sssas,
@@ -28,7 +28,6 @@ from validator.store.transaction import Transaction
 
 _ENDED: Final = ("settled", "void")
 Rows = list[dict[str, Any]]
-_NOTHING: Final = {"document": b"", "checksum": "", "digest": ""}  # of emptied columns that cannot be null
 _AT_ONCE: Final = 500  # parameters of a statement
 _IDS: Final = 200  # looked for at a time
 
@@ -78,7 +77,7 @@ async def fold_round(tx: Transaction, round_id: int) -> bool:
         data = await tx.packing.input_document(round_id, rows[rounds][0]["input"], tx.connection)
         earlier = await tx.packing.folded.inputs.base(round_id, tx.connection)
         first = await tx.packing.folded.base(round_id, tx.connection)
-        record = await tx.packing.aside(_record, rows, first)
+        record = await tx.packing.aside(_record, rows, data, first)
         smaller_input = await tx.packing.aside(stored_after, data, earlier, inputs.LEVEL)
     except DamagedError:
         return False
@@ -118,7 +117,7 @@ async def _is_left_behind(tx: Transaction, round_id: int) -> bool:
 
 async def _rows(tx: Transaction, round_id: int) -> dict[Table, Rows]:
     """Return the rows that leave, and those that lose columns, with the documents that they name in their order."""
-    rows = {table: await _rows_in(tx.connection, table, round_id) for table in (rounds, dispatches, proofs, *LEAVING)}
+    rows = {table: await _rows_in(tx.connection, table, round_id) for table in (rounds, dispatches, *LEAVING)}
     answers = [json.loads(row["submission"]) for row in rows[dispatches] if row["submission"] is not None]
     named = {
         sssas: [row["sssa_sha256"] for row in rows[dispatches] if row["sssa_sha256"] is not None],
@@ -150,10 +149,10 @@ async def _documents(tx: Transaction, table: Table, digests: list[str]) -> Rows:
     return [found[sha256] for sha256 in digests]
 
 
-def _record(rows: Mapping[Table, Rows], first: Base | None) -> bytes | None:
+def _record(rows: Mapping[Table, Rows], round_input: bytes, first: Base | None) -> bytes | None:
     """Return the record; None where it would be too large, or would not give back the same."""
     left = {table.name: _left(table, rows[table]) for table in ORDER}
-    record = folded(left)
+    record = folded(left, [*(row["task_id"] for row in rows[dispatches]), *addresses(round_input)])
     same = unfolded(record).rows() == {name: found for name, found in left.items() if found}
     return stored_after(record, first, LEVEL) if same and len(record) <= MOST else None
 
@@ -179,7 +178,7 @@ async def _remove(tx: Transaction, round_id: int, rows: Mapping[Table, Rows], sm
     await _remove_events(tx, round_id, rows[reputation_events])
     for table, names in EMPTIED.items():
         raw = plain(table)
-        values = {name: _NOTHING.get(name) for name in names} | ({"input": smaller_input} if table is rounds else {})
+        values: dict[str, Any] = dict.fromkeys(names) | ({"input": smaller_input} if table is rounds else {})
         await tx.connection.execute(update(raw).where(raw.c.round_id == round_id).values(values))
         await _moved_together(tx, table, round_id)
     d = dispatches.c

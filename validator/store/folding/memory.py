@@ -24,7 +24,7 @@ from validator.store.tables import dispatches, folded_rounds, proofs, rounds, ta
 
 _HELD: Final = 8  # rounds
 _HELD_BYTES: Final = 32 * 1024 * 1024  # of their records, but for that of the newest
-_STAYING: Final = (rounds, tasks, dispatches, proofs)
+_STAYING: Final = (rounds, tasks, dispatches)
 _TABLES: Final = (*_STAYING, *LEAVING, *NAMED)
 
 _RECORD: Final = select(folded_rounds.c.record).where(folded_rounds.c.round_id == bindparam("of_round"))
@@ -123,7 +123,10 @@ class FoldedRounds:
         """Return what the tables had of a folded round."""
         tables = {table: record.of(table) for table in (*LEAVING, *NAMED)}
         for table in _STAYING:
-            tables[table] = _together(table, await _columns_in(store, table, round_id), record.of(table))
+            staying = await _columns_in(store, table, round_id)
+            tables[table] = _together(table, staying, record.of(table)) if table in EMPTIED else staying
+        if tables[proofs] and "task_id" not in tables[proofs]:  # of the first form: their rows stayed, emptied
+            tables[proofs] = _together(proofs, await _columns_in(store, proofs, round_id), tables[proofs])
         its = tables[rounds]
         its["input"] = [await self.inputs.document(round_id, blob, store) for blob in its["input"]]
         return tables
@@ -161,8 +164,6 @@ def _names(table: Table) -> Sequence[str]:
 
 
 def _together(table: Table, staying: Columns, left: Columns) -> Columns:
-    if table not in EMPTIED:
-        return staying
     rows, more = (len(next(iter(columns.values()), ())) for columns in (staying, left))
     if rows != more:
         raise DamagedError(f"{table.name} has {rows} rows of a folded round, its record {more}")

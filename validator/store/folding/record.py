@@ -1,24 +1,26 @@
 """The form of a folded round: rows by table, a column after the other, as MessagePack.
 
-Documents are in it as they are, beside each other, so that what one repeats of another costs next to nothing. A digest
-that follows from a document beside it is not stored: attestations and runs have none, and an answer names them by their
-place.
+Documents are in it as they are, beside each other, so that what one repeats of another costs next to nothing; task ids
+and hotkeys are named by their place in a list (`names.py`). A digest that follows from a document beside it is not
+stored: attestations and runs have none, and an answer names them by their place. A number stands as text, as the
+documents have it.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 from sqlalchemy import Table
 
-from validator.protocol.canonical import sha256_hex
 from validator.protocol.text import printable
+from validator.store.columns import Real
 from validator.store.errors import DamagedError
+from validator.store.folding.first_form import NAMING, with_digests
+from validator.store.folding.names import Names, digests
 from validator.store.tables import dispatches, groups, proofs, reputation_events, rounds, scores, sssas, workflow_runs
 
 # Of these tables a folded round has no rows any more.
-LEAVING: Final[Sequence[Table]] = (scores, groups, reputation_events)
+LEAVING: Final[Sequence[Table]] = (scores, groups, reputation_events, proofs)
 # By content, in the order in which answers name them.
 NAMED: Final[Sequence[Table]] = (sssas, workflow_runs)
 # Of these the rows stay, and these columns are emptied.
@@ -36,25 +38,16 @@ EMPTIED: Final[Mapping[Table, Sequence[str]]] = {
         "submission",
     ),
     rounds: ("outcome",),
-    proofs: ("document", "checksum", "digest"),
 }
 # In a record: what repeats comes behind what it repeats.
-ORDER: Final = (*NAMED, dispatches, rounds, *LEAVING, proofs)
+ORDER: Final = (*NAMED, dispatches, rounds, *LEAVING)
 DOCUMENTS: Final = ("input", "outcome", "document")  # columns that hold packed documents
 MOST: Final = 32 * 1024 * 1024  # bytes of a record before it is compressed: a larger round stays as it is
-LEVEL: Final = 17  # away from the event loop, once a round
-# Columns that name attestations and runs by their digests.
-_NAMING: Final[Mapping[str, Sequence[str]]] = {
-    dispatches.name: ("sssa_sha256", "submission"),
-    proofs.name: ("document",),
+LEVEL: Final = 19  # away from the event loop, once a round
+_REALS: Final[Mapping[str, frozenset[str]]] = {
+    table.name: frozenset(one.name for one in table.columns if isinstance(one.type, Real)) for table in ORDER
 }
-_SIGNATURE: Final = re.compile(rb'("signature":{"crypto":"[^"]*","hotkey":"[^"]*"),"value":"[^"]*"}')
-_DIGEST: Final = re.compile("[0-9a-f]{64}")
-_MARK: Final = "\x01"  # begins what stands for a digest; no canonical JSON has that character
-_PLACE: Final = re.compile(f"{_MARK}([0-9]+)")
-_PLACE_IN_BYTES: Final = re.compile(_PLACE.pattern.encode())
 
-Text = str | bytes | None
 Rows = Sequence[Mapping[str, Any]]
 Columns = dict[str, Sequence[Any]]
 """Of one table: the values of each column by its name, all as many as there are rows."""
@@ -79,24 +72,31 @@ class Folded(NamedTuple):
 
 class _Columns(msgspec.Struct, frozen=True, array_like=True):
     table: str
-    names: tuple[str, ...]
+    columns: tuple[str, ...]
     values: tuple[tuple[Any, ...], ...]
 
 
 class _Record(msgspec.Struct, frozen=True, array_like=True):
-    version: Literal[1]
+    version: Literal[1, 2]
     tables: tuple[_Columns, ...]
+    names: tuple[str, ...] = ()
 
 
-def folded(rows: Mapping[str, Rows]) -> bytes:
+def folded(rows: Mapping[str, Rows], names: Iterable[str] = ()) -> bytes:
     """Return the record of a round.
 
     Args:
         rows: of every table above, by its name, as `Folded.rows` has them; in the order in which they are found again.
+        names: task ids and hotkeys that may be in them.
     """
-    places = {sha256: f"{_MARK}{place}" for place, sha256 in enumerate(_digests(rows))}
-    tables = tuple(_columns(name, found, places) for name, found in rows.items() if found)
-    return _ENCODER.encode(_Record(1, tables))
+    given = tuple(dict.fromkeys(names))
+    documents = [row["document"] for table in NAMED for row in rows.get(table.name, ())]
+    first, all_names = Names(given), Names((*given, *_digests(documents)))
+    named = {table.name for table in NAMED}
+    tables = tuple(
+        _columns(name, found, first if name in named else all_names) for name, found in rows.items() if found
+    )
+    return _ENCODER.encode(_Record(2, tables, given))
 
 
 def unfolded(record: bytes) -> Folded:
@@ -108,15 +108,10 @@ def unfolded(record: bytes) -> Folded:
     try:
         found = _DECODER.decode(record)
         tables = {one.table: _whole(one) for one in found.tables}
-        digests: list[str] = []
-        for table in NAMED:
-            if columns := tables.get(table.name):
-                columns["sha256"] = [sha256_hex(document) for document in columns["document"]]
-                for named in zip(columns["sha256"], map(_signed, columns["document"]), strict=True):
-                    digests += named
-        for table_name, names in _NAMING.items():
-            if columns := tables.get(table_name, {}):
-                columns |= {name: [_with_digests(value, digests) for value in columns[name]] for name in names}
+        if found.version == 1:
+            _name_digests(tables)
+        else:
+            _name(tables, found.names)
     except (msgspec.MsgspecError, LookupError, TypeError, ValueError) as error:
         raise DamagedError(f"a folded round cannot be read: {printable(str(error))}") from None
     return Folded(tables)
@@ -125,41 +120,65 @@ def unfolded(record: bytes) -> Folded:
 def _whole(found: "_Columns") -> Columns:
     if len({len(values) for values in found.values}) != 1:
         raise ValueError(f"columns of {found.table} are of different lengths")
-    return dict(zip(found.names, found.values, strict=True))
+    return dict(zip(found.columns, found.values, strict=True))
 
 
-def _digests(rows: Mapping[str, Rows]) -> Iterator[str]:
-    """Yield what others name documents by: their digests, and those of what is signed of them."""
-    for table in NAMED:
-        for row in rows.get(table.name, ()):
-            yield row["sha256"]
-            yield _signed(row["document"])
+def _digests(documents: Iterable[bytes]) -> Iterator[str]:
+    for document in documents:
+        yield from digests(document)
 
 
-def _signed(document: bytes) -> str:
-    return sha256_hex(_SIGNATURE.sub(rb"\1}", document, count=1))
-
-
-def _columns(name: str, rows: Rows, places: Mapping[str, str]) -> _Columns:
-    names = tuple(str(column) for column in rows[0] if column != "sha256")
-    values = tuple(tuple(row[column] for row in rows) for column in names)
-    values = tuple(
-        tuple(_without_digests(value, places) for value in found) if column in _NAMING.get(name, ()) else found
-        for column, found in zip(names, values, strict=True)
+def _columns(table: str, rows: Rows, names: Names) -> _Columns:
+    columns = tuple(str(column) for column in rows[0] if column != "sha256")
+    reals = _REALS[table]
+    return _Columns(
+        str(table),
+        columns,
+        tuple(
+            tuple(_as_text(row[column]) if column in reals else names.without(row[column]) for row in rows)
+            for column in columns
+        ),
     )
-    return _Columns(str(name), names, values)
 
 
-def _without_digests(value: Text, places: Mapping[str, str]) -> Text:
-    if isinstance(value, bytes):
-        return _DIGEST.sub(lambda found: places.get(found[0], found[0]), value.decode()).encode()
-    return None if value is None else _DIGEST.sub(lambda found: places.get(found[0], found[0]), value)
+def _as_text(value: float | None) -> str | None:
+    return None if value is None else repr(value)
 
 
-def _with_digests(value: Text, digests: Sequence[str]) -> Text:
-    if isinstance(value, bytes):
-        return _PLACE_IN_BYTES.sub(lambda found: digests[int(found[1])].encode(), value)
-    return None if value is None else _PLACE.sub(lambda found: digests[int(found[1])], value)
+def _name(tables: Mapping[str, Columns], given: Sequence[str]) -> None:
+    """Put names in place of their places, and numbers in place of texts."""
+    names, found = Names(given), [*given]
+    for table in NAMED:
+        if columns := tables.get(table.name):
+            columns["document"] = [*map(names.within, columns["document"])]
+            both = [digests(document) for document in columns["document"]]
+            columns["sha256"] = [sha256 for sha256, _ in both]
+            found += [digest for pair in both for digest in pair]
+    names = Names(found)
+    others = {name: columns for name, columns in tables.items() if name not in {table.name for table in NAMED}}
+    for table_name, columns in others.items():
+        reals = _REALS[table_name]
+        for column, values in columns.items():
+            read = _as_number if column in reals else names.within
+            columns[column] = [*map(read, values)]
+
+
+def _as_number(text: str | None) -> float | None:
+    return None if text is None else float(text)
+
+
+def _name_digests(tables: Mapping[str, Columns]) -> None:
+    """Put the digests into a record of the first form, which names nothing else by its place."""
+    found: list[str] = []
+    for table in NAMED:
+        if columns := tables.get(table.name):
+            both = [digests(document) for document in columns["document"]]
+            columns["sha256"] = [sha256 for sha256, _ in both]
+            found += [digest for pair in both for digest in pair]
+    for table_name, naming in NAMING.items():
+        if columns := tables.get(table_name, {}):
+            for column in naming:
+                columns[column] = [with_digests(value, found) for value in columns[column]]
 
 
 _ENCODER: Final = msgspec.msgpack.Encoder()

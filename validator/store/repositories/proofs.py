@@ -35,9 +35,7 @@ class Proofs(Repository):
         Raises:
             DamagedError: its bytes cannot be read.
         """
-        round_id = await self._scalar(select(proofs.c.round_id).where(proofs.c.task_id == task_id))
-        if round_id is None and self._places is not None:
-            round_id = await self._scalar(select(tasks.c.round_id).where(tasks.c.task_id == task_id))
+        round_id = await self._scalar(select(tasks.c.round_id).where(tasks.c.task_id == task_id))
         row = None if round_id is None else (await self.packed(round_id, task_id)).get(task_id)
         return None if row is None else await self.unpacked(row)
 

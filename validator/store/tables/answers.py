@@ -6,7 +6,7 @@ from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, I
 
 from validator.protocol.round import RawAnswer
 from validator.store.columns import Json, Message, Moment, Name, Real, ReasonCode
-from validator.store.tables.base import metadata, of_dispatch, of_task, one_of
+from validator.store.tables.base import metadata, of_dispatch, of_task, one_of, sparse
 
 DISPATCH_STATES: Final = ("planned", "sent", "answered", "failed", "void")
 
@@ -49,9 +49,8 @@ dispatches = Table(
     of_task(),
     one_of("state", DISPATCH_STATES),
     CheckConstraint("role IN ('primary', 'auditor')", name="role"),
-    # Histories are read from the index alone.
-    Index(None, "hotkey", "skill_type", "round_id", "role", "state", "reason"),
-    Index(None, "signed_sha256"),  # whether an attestation is referred to
+    Index(None, "hotkey", "skill_type", "round_id"),
+    sparse("signed_sha256", "sssa_sha256"),  # whether an attestation is referred to; of folded rounds none is
 )
 
 answers = Table(

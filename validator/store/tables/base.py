@@ -1,6 +1,6 @@
 """The metadata, and the constraints that several tables share."""
 
-from sqlalchemy import CheckConstraint, ForeignKeyConstraint, MetaData
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, MetaData, text
 
 metadata = MetaData(
     naming_convention={
@@ -16,6 +16,17 @@ metadata = MetaData(
 def one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
     """Return the check that `column` holds one of `values`."""
     return CheckConstraint(f"{column} IN ({', '.join(repr(value) for value in values)})", name=column)
+
+
+def sparse(column: str, name: str | None = None) -> Index:
+    """Return an index of the rows in which `column` is not null: few of them.
+
+    Args:
+        column: its key.
+        name: in the database, where that is another.
+    """
+    there = text(f"{name or column} IS NOT NULL")
+    return Index(None, column, sqlite_where=there, postgresql_where=there)
 
 
 def of_dispatch() -> ForeignKeyConstraint:

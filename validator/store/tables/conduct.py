@@ -5,7 +5,7 @@ from typing import Final
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, ForeignKey, Index, Integer, Table, UniqueConstraint
 
 from validator.store.columns import Message, Moment, Name, Real, ReasonCode
-from validator.store.tables.base import metadata
+from validator.store.tables.base import metadata, sparse
 
 UNTOLD: Final = -1  # cleared before the log told acts
 
@@ -39,7 +39,7 @@ agreements = Table(
     Column("counted", Boolean, nullable=False),
     Column("reason", ReasonCode, nullable=False),
     Column("consumed_by", Integer, ForeignKey("flags.id")),  # D-9
-    Index(None, "consumed_by"),
+    sparse("consumed_by"),
     Index(None, "round_id"),
 )
 

@@ -18,7 +18,6 @@ proofs = Table(
     Column("digest", Name, nullable=False),
     Column("document", LargeBinary, nullable=False),  # with its signature
     of_task(),
-    Index(None, "task_id"),
 )
 
 receipts = Table(
