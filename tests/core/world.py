@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from datetime import timedelta
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -69,13 +70,13 @@ Planner = Callable[[Signer, WorkflowDispatch], ScriptedReply]
 
 def tasks_of_all_types(windows: Windows = WINDOWS, each: int = 2) -> list[SourcedTask]:
     """Two tasks per type without truth, or so many."""
-    sourced = []
-    for skill_type in ASSESSED_TYPES:
-        for slot in range(each):
-            bundle = pack({**FILES, "which.txt": f"{skill_type} {slot}\n".encode()})
-            task = Task("1.0", skill_type, windows, sha256_hex(bundle), "none", None, None)
-            sourced.append(SourcedTask(task, bundle))
-    return sourced
+    return [_task(skill_type, slot, windows) for skill_type in ASSESSED_TYPES for slot in range(each)]
+
+
+@cache
+def _task(skill_type: SkillType, slot: int, windows: Windows) -> SourcedTask:
+    bundle = pack({**FILES, "which.txt": f"{skill_type} {slot}\n".encode()})
+    return SourcedTask(Task("1.0", skill_type, windows, sha256_hex(bundle), "none", None, None), bundle)
 
 
 def few_tasks() -> list[SourcedTask]:
@@ -83,6 +84,7 @@ def few_tasks() -> list[SourcedTask]:
     return [one for one in tasks_of_all_types(each=1) if one.task.skill_type in _FEW]
 
 
+@cache  # most of what a world costs that plays no round
 def miner_signer(number: int, crypto: str = "sr25519") -> Signer:
     """Who a world's miner is."""
     return Signer.from_uri(f"//Miner//{number}", crypto)
