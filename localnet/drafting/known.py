@@ -42,7 +42,7 @@ class Placed(NamedTuple):
 
 
 class KnownTool(NamedTuple):
-    """An MCP tool as a file offers it, with the first text that a model is told of it."""
+    """An MCP tool as a file offers it, with all that a model is told of it."""
 
     name: str
     place: str
@@ -217,7 +217,7 @@ def _tools(bundle: Bundle) -> Iterator[KnownTool]:
     offers += offers_of_python(bundle.texts, budget)
     offers += read_scripts(bundle.texts, budget).offered
     for source, tool in offers:
-        yield KnownTool(tool.name, source.place(tool.line), next(iter(tool.texts), ""))
+        yield KnownTool(tool.name, source.place(tool.line), "; ".join(tool.texts))
 
 
 def _hosts(texts: Iterable[SourceFile]) -> Iterator[Placed]:

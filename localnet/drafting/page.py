@@ -9,6 +9,7 @@ from validator.protocol.sssa import Finding
 from validator.protocol.text import printable
 
 _TEXT: Final = 160  # characters of what a bundle says of itself
+_TOLD: Final = 400  # of what a model is told of a tool
 
 
 def draft_page(packed: Packed, known: Known, against: str) -> str:
@@ -33,7 +34,7 @@ def _sections(known: Known, against: str) -> Iterator[str]:
     yield from _section("policy_rules, candidates", rules)
     yield from _section("injections, candidates", map(_said, known.injections))
     yield from _section("shell_commands, candidates", map(_said, known.commands))
-    tools = (f"{_said(tool.name)}{_at(tool.place)}: {_said(tool.text) or 'no text'}" for tool in known.tools)
+    tools = (f"{_said(tool.name)}{_at(tool.place)}: {printable(tool.text, _TOLD) or 'no text'}" for tool in known.tools)
     yield from _section("tools, as mcp.json declares them and code offers them", tools)
     yield from _section("poisoned_tools, candidates", map(_said, known.poisoned))
     yield from _section("findings, candidates", map(_finding, known.findings))

@@ -38,6 +38,11 @@ def packed(files: Mapping[str, bytes], skill_type: SkillType = SkillType.MCP_SER
     return Packed(folder, pack(files), dict(files), skill_type, None, None, is_new=False)
 
 
+def test_a_tool_has_its_title_and_its_description() -> None:
+    code = b'server.registerTool("t", { title: "A title", description: "What it does." }, f);\n'
+    assert [tool.text for tool in known({"a.js": code}).tools] == ["A title; What it does."]
+
+
 def test_everything_that_can_be_read_has_its_place() -> None:
     found = known(SERVER)
     assert [(tool.name, tool.place, tool.text) for tool in found.tools] == [
