@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,9 @@ import compiled
 import psycopg
 import pytest
 import structlog
+from databases import Like
 from hypothesis import HealthCheck, settings
+from psycopg.conninfo import conninfo_to_dict
 
 from validator.store import Store, open_store, upgrade
 
@@ -160,6 +163,18 @@ def _database(server: str, template: str) -> Iterator[str]:
     yield server.format(database=name)
     with psycopg.connect(server.format(database="postgres"), autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def like(postgres_server: str, postgres_template: str) -> Like:
+    """Make a Postgres database like that of a url, or with tables and without rows; gone at the end of a `with`."""
+
+    @contextmanager
+    def made(url: str | None = None) -> Iterator[str]:
+        template = postgres_template if url is None else str(conninfo_to_dict(url)["dbname"])
+        yield from _database(postgres_server, template)
+
+    return made
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -1,6 +1,8 @@
 """What an earlier program left behind is computed again as it was: a released version never changes."""
 
+import asyncio
 import json
+import shutil
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,16 +18,22 @@ from validator.store.belonging import adopt_chain
 from validator.store.copying import copy_store
 
 
-@pytest.fixture(params=VERSIONS)
+@pytest.fixture(scope="module", params=VERSIONS)
 def version(request: pytest.FixtureRequest) -> str:
     named: str = request.param
     return named
 
 
+@pytest.fixture(scope="module")
+def upgraded(version: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = unpacked("store.sqlite", tmp_path_factory.mktemp("old"), version)
+    assert asyncio.run(upgrade(f"sqlite:///{file}")) == "behind"
+    return file
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
-async def old(request: pytest.FixtureRequest, version: str, tmp_path: Path) -> AsyncIterator[Store]:
-    url = f"sqlite:///{unpacked('store.sqlite', tmp_path, version)}"
-    assert await upgrade(url) == "behind"
+async def old(request: pytest.FixtureRequest, upgraded: Path, tmp_path: Path) -> AsyncIterator[Store]:
+    url = f"sqlite:///{shutil.copy(upgraded, tmp_path / 'old.sqlite')}"
     if request.param == "postgres":
         source, url = url, request.getfixturevalue("empty_postgres_url")
         await copy_store(source, url, lambda _name, _rows: None)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import pytest
+from databases import Like
 from forked import ran
 from queue_kit import eventually, worker_processes
 from rerun_world import world_of
@@ -32,10 +33,17 @@ ROUNDS = 20
 PROGRAM = (sys.executable, "-c", "from validator.cli import main; main()")
 
 
+@pytest.fixture(scope="module")
+def with_rounds(like: Like) -> Iterator[str]:
+    with like() as url:
+        asyncio.run(_rounds(url))
+        yield url
+
+
 @pytest.fixture
-def url(postgres_url: str) -> str:
-    asyncio.run(_rounds(postgres_url))
-    return postgres_url
+def url(with_rounds: str, like: Like) -> Iterator[str]:
+    with like(with_rounds) as url:
+        yield url
 
 
 async def _rounds(url: str) -> None:

@@ -1,12 +1,14 @@
 """Rounds that are folded: whoever reads them sees no difference, and their rows are gone."""
 
 import asyncio
-from collections.abc import Callable
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import Any
 
 import pytest
+from databases import Like
 from folded_before import as_before
 from old_store import explained, unpacked
 from planned import planned
@@ -70,13 +72,43 @@ async def rows_left(store: Store, table: Table) -> int:
         return int(await tx.connection.scalar(select(func.count()).select_from(table)) or 0)
 
 
+@pytest.fixture(scope="module")
+def used_file(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = Path(shutil.copy(sqlite_template, tmp_path_factory.mktemp("used")))
+    asyncio.run(_use(f"sqlite:///{file}"))
+    return file
+
+
+@pytest.fixture(scope="module")
+def used_database(like: Like) -> Iterator[str]:
+    with like() as url:
+        asyncio.run(_use(url))
+        yield url
+
+
+async def _use(url: str) -> None:
+    async with open_store(url) as store:
+        world = World(store)
+        for _ in range(2):
+            await on_virtual_time(world, world.service.one_round())
+        await close_epoch(store, VALIDATOR, world.clock)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def used_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A store with two rounds: a copy of one in which they were played once."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{shutil.copy(request.getfixturevalue('used_file'), tmp_path)}"
+        return
+    like: Like = request.getfixturevalue("like")
+    with like(request.getfixturevalue("used_database")) as url:
+        yield url
+
+
 @pytest.fixture
-async def used(store: Store) -> Store:
-    world = World(store)
-    for _ in range(2):
-        await on_virtual_time(world, world.service.one_round())
-    await close_epoch(store, VALIDATOR, world.clock)
-    return store
+async def used(used_url: str) -> AsyncIterator[Store]:
+    async with open_store(used_url) as store:
+        yield store
 
 
 async def test_readers_see_no_difference(store: Store, store_url: str) -> None:
@@ -95,14 +127,14 @@ async def test_readers_see_no_difference(store: Store, store_url: str) -> None:
     assert [check.faults for check in found] == [[]] * len(found)
 
 
-async def test_half_of_the_rounds_folded_is_as_good(used: Store, store_url: str) -> None:
-    before = await everything(store_url)
+async def test_half_of_the_rounds_folded_is_as_good(used: Store, used_url: str) -> None:
+    before = await everything(used_url)
     async with used.begin() as tx:
         assert await fold_round(tx, 1)
         assert not await fold_round(tx, 1)
-    assert await everything(store_url) == before
+    assert await everything(used_url) == before
     assert await fold_ended(used) == 1
-    assert await everything(store_url) == before
+    assert await everything(used_url) == before
 
 
 async def test_a_record_has_every_task_and_hotkey_once(used: Store) -> None:
@@ -129,20 +161,20 @@ async def test_rounds_that_were_folded_in_the_first_form_are_read_alike(store: S
     assert [check.faults for check in found] == [[]] * len(found)
 
 
-async def test_a_round_is_folded_beside_one_of_the_first_form(used: Store, store_url: str) -> None:
-    before = await everything(store_url)
+async def test_a_round_is_folded_beside_one_of_the_first_form(used: Store, used_url: str) -> None:
+    before = await everything(used_url)
     assert await fold_ended(used, most=1) == 1
     async with used.begin() as tx:
         await as_before(tx)
     assert await fold_ended(used) == 1
-    assert await everything(store_url) == before
+    assert await everything(used_url) == before
 
 
-async def test_what_is_kept_in_memory_is_bounded(used: Store, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = await everything(store_url)
+async def test_what_is_kept_in_memory_is_bounded(used: Store, used_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = await everything(used_url)
     await fold_ended(used)
     monkeypatch.setattr(memory, "_HELD_BYTES", 10_000)
-    assert await everything(store_url) == before
+    assert await everything(used_url) == before
     async with used.read() as tx:
         for round_id in (0, 1):
             await tx.scores.of_round(round_id)
@@ -151,7 +183,7 @@ async def test_what_is_kept_in_memory_is_bounded(used: Store, store_url: str, mo
 
 @pytest.mark.parametrize("most", [1, 8])
 async def test_readers_at_once_do_not_disturb_each_other(
-    used: Store, store_url: str, monkeypatch: pytest.MonkeyPatch, most: int
+    used: Store, used_url: str, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     monkeypatch.setattr(memory, "_HELD", most)
     await fold_ended(used)
@@ -160,22 +192,22 @@ async def test_readers_at_once_do_not_disturb_each_other(
         async with store.read() as tx:
             return await tx.rounds.get(round_id), await tx.submissions.judgements(round_id)
 
-    async with open_store(store_url) as alone:
+    async with open_store(used_url) as alone:
         expected = [await read(alone, round_id) for round_id in (0, 1)]
-    async with open_store(store_url) as store:
+    async with open_store(used_url) as store:
         found = await asyncio.gather(*(read(store, number % 2) for number in range(8)))
     assert found == expected * 4
 
 
 async def test_a_copy_on_the_other_database_reads_the_same(
-    used: Store, store_url: str, request: pytest.FixtureRequest, tmp_path: Path
+    used: Store, used_url: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    before = await everything(store_url)
+    before = await everything(used_url)
     await fold_ended(used)
     other = f"sqlite:///{tmp_path}/copy.sqlite"
-    if store_url.startswith("sqlite"):
+    if used_url.startswith("sqlite"):
         other = request.getfixturevalue("empty_postgres_url")
-    await copy_store(store_url, other, lambda _name, _rows: None)
+    await copy_store(used_url, other, lambda _name, _rows: None)
     assert await everything(other) == before
 
 
@@ -208,14 +240,14 @@ async def test_what_cannot_be_read_is_not_folded_and_keeps_its_fault(used: Store
     assert (await replayed(used, 0)).verdict == "different"
 
 
-async def test_a_damaged_record_is_named(used: Store, store_url: str) -> None:
+async def test_a_damaged_record_is_named(used: Store, used_url: str) -> None:
     await fold_ended(used)
     async with used.begin() as tx:
         its = folded_rounds.c.round_id == 1
         blob = await tx.connection.scalar(select(folded_rounds.c.record).where(its))
         assert blob is not None
         await tx.connection.execute(update(folded_rounds).where(its).values(record=blob[:-1] + b"\x00\x01"))
-    async with open_store(store_url) as store:
+    async with open_store(used_url) as store:
         async with store.read() as tx:
             with pytest.raises(DamagedError):
                 await tx.submissions.results(1)
@@ -226,7 +258,7 @@ async def test_a_damaged_record_is_named(used: Store, store_url: str) -> None:
     assert not any("of 0 is not what" in fault for fault in found["digests"])
 
 
-async def test_two_folded_rounds_may_name_one_document(used: Store, store_url: str) -> None:
+async def test_two_folded_rounds_may_name_one_document(used: Store, used_url: str) -> None:
     d = dispatches.c
     async with used.begin() as tx:
         of_first = select(d.signed_sha256).where(d.round_id == 0, d.signed_sha256.is_not(None)).limit(1)
@@ -234,9 +266,9 @@ async def test_two_folded_rounds_may_name_one_document(used: Store, store_url: s
         its = select(func.min(d.task_id)).where(d.round_id == 1, d.signed_sha256.is_not(None)).scalar_subquery()
         same = update(dispatches).where(d.round_id == 1, d.task_id == its, d.signed_sha256.is_not(None))
         await tx.connection.execute(same.values(signed_sha256=shared))
-    before = [await results_of(store_url, round_id) for round_id in (0, 1)]
+    before = [await results_of(used_url, round_id) for round_id in (0, 1)]
     assert await fold_ended(used) == 2
-    async with open_store(store_url) as store, store.read() as tx:  # of one memory
+    async with open_store(used_url) as store, store.read() as tx:  # of one memory
         assert [await tx.submissions.judgements(round_id) for round_id in (0, 1)] == before
 
 
@@ -250,7 +282,7 @@ async def test_two_folded_rounds_may_name_one_document(used: Store, store_url: s
     ],
 )
 async def test_a_record_that_does_not_fit_its_tables_is_refused_each_time(
-    used: Store, store_url: str, change: Callable[[list[Any]], list[Any]], told: str
+    used: Store, used_url: str, change: Callable[[list[Any]], list[Any]], told: str
 ) -> None:
     await fold_ended(used)
     async with used.begin() as tx:
@@ -260,7 +292,7 @@ async def test_a_record_that_does_not_fit_its_tables_is_refused_each_time(
         rows = unfolded(expanded(blob)).rows()
         rows["groups"] = change(rows["groups"])  # the scores come before them
         await tx.connection.execute(update(folded_rounds).where(its).values(record=compressed(folded(rows))))
-    async with open_store(store_url) as store, store.read() as tx:
+    async with open_store(used_url) as store, store.read() as tx:
         for _ in range(2):
             with pytest.raises(DamagedError, match=told):
                 await tx.scores.of_round(0)
