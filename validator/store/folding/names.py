@@ -5,6 +5,7 @@ A place is a number between two characters that no canonical JSON has, nor any o
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final, overload
 
 from validator.protocol.canonical import sha256_hex
@@ -35,11 +36,20 @@ class Names:
     """
 
     def __init__(self, names: Iterable[str]) -> None:
-        names = [*names]
-        self._places = {name: f"{_MARK}{place}{_MARK}" for place, name in enumerate(names)}
         self._names: Mapping[str, str] = {str(place): name for place, name in enumerate(names)}
-        self._places_in_bytes = {name.encode(): place.encode() for name, place in self._places.items()}
-        self._names_in_bytes = {place.encode(): name.encode() for place, name in self._names.items()}
+        self._alone: Mapping[str, str] = {f"{_MARK}{place}{_MARK}": name for place, name in self._names.items()}
+
+    @cached_property
+    def _names_in_bytes(self) -> Mapping[bytes, bytes]:
+        return {place.encode(): name.encode() for place, name in self._names.items()}
+
+    @cached_property
+    def _places(self) -> Mapping[str, str]:
+        return {name: place for place, name in self._alone.items()}
+
+    @cached_property
+    def _places_in_bytes(self) -> Mapping[bytes, bytes]:
+        return {name.encode(): place.encode() for name, place in self._places.items()}
 
     def without(self, value: Any) -> Any:
         """Return text or bytes with places in place of names; another value as it is."""
@@ -49,13 +59,21 @@ class Names:
             return _NAME.sub(lambda found: self._places.get(found[0], found[0]), value)
         return value
 
-    def within(self, value: Any) -> Any:
-        """Return what `without` was given.
+    def within(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Return what `without` was given for each of a column's values.
 
         Raises:
             LookupError: there is no such name.
             ValueError: a place has no end.
         """
+        kinds = {*map(type, values)}
+        if kinds == {str}:  # nearly all of them are a name and nothing else: no call for each
+            values = [*map(self._alone.get, values, values)]
+            if _MARK not in "".join(values):
+                return values
+        return [*map(self._within, values)] if kinds & {str, bytes} else values
+
+    def _within(self, value: Any) -> Any:
         if isinstance(value, bytes):
             return _put_back(value, _MARK_IN_BYTES, self._names_in_bytes) if _MARK_IN_BYTES in value else value
         return _put_back(value, _MARK, self._names) if isinstance(value, str) and _MARK in value else value

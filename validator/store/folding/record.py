@@ -150,7 +150,7 @@ def _name(tables: Mapping[str, Columns], given: Sequence[str]) -> None:
     names, found = Names(given), [*given]
     for table in NAMED:
         if columns := tables.get(table.name):
-            columns["document"] = [*map(names.within, columns["document"])]
+            columns["document"] = names.within(columns["document"])
             both = [digests(document) for document in columns["document"]]
             columns["sha256"] = [sha256 for sha256, _ in both]
             found += [digest for pair in both for digest in pair]
@@ -159,8 +159,7 @@ def _name(tables: Mapping[str, Columns], given: Sequence[str]) -> None:
     for table_name, columns in others.items():
         reals = _REALS[table_name]
         for column, values in columns.items():
-            read = _as_number if column in reals else names.within
-            columns[column] = [*map(read, values)]
+            columns[column] = [*map(_as_number, values)] if column in reals else names.within(values)
 
 
 def _as_number(text: str | None) -> float | None:
