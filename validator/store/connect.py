@@ -42,7 +42,7 @@ def make_engine(
 
     Args:
         url: which database.
-        async_creator_fn: makes SQLite's connection instead of `aiosqlite.connect`, from the same arguments: room for
+        async_creator_fn: makes SQLite's connection instead of `threaded.connect`, from the same arguments: room for
             one that runs sqlite3 in the loop's own thread, which virtual time needs.
         foreign_keys: False only while SQLite tables are rebuilt by a migration.
         pooled: False for a few connections that are closed at once.
@@ -65,13 +65,14 @@ def make_engine(
         return create_async_engine(url.url, connect_args=arguments, pool_pre_ping=pooled, **options)
     # aiosqlite writes every statement's parameters to its debug log: salts and bodies do not belong there.
     logging.getLogger("aiosqlite").setLevel(logging.INFO)
+    from validator.store.threaded import connect  # noqa: PLC0415 - on Postgres nobody has a use for it
+
     sqlite_arguments: dict[str, Any] = {
         "isolation_level": None,
         "timeout": BUSY_MS / 1000,
         "factory": _SqliteConnection,
+        "async_creator_fn": async_creator_fn or connect,
     }
-    if async_creator_fn is not None:
-        sqlite_arguments["async_creator_fn"] = async_creator_fn
     engine = create_async_engine(url.url, connect_args=sqlite_arguments, **options)
     _prepare_sqlite(engine.sync_engine, foreign_keys=foreign_keys)
     return engine

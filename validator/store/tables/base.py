@@ -25,8 +25,8 @@ def sparse(column: str, name: str | None = None) -> Index:
         column: its key.
         name: in the database, where that is another.
     """
-    there = text(f"{name or column} IS NOT NULL")
-    return Index(None, column, sqlite_where=there, postgresql_where=there)
+    # Not `postgresql_where`: it loads that dialect for whoever reads a file. On Postgres, migrations alone make tables.
+    return Index(None, column, sqlite_where=text(f"{name or column} IS NOT NULL"))
 
 
 def of_dispatch() -> ForeignKeyConstraint:
