@@ -228,9 +228,24 @@ async def test_an_open_round_stays_as_it_is(used: Store) -> None:
 
 
 async def test_a_round_that_is_too_large_stays_as_it_is(used: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fold, "MOST", 10_000)
+    async with used.read() as tx:
+        stored = [await fold._stored_bytes(tx, round_id) for round_id in (0, 1)]
+    monkeypatch.setattr(fold, "MOST", max(stored))  # few bytes as they are stored, too many once they are expanded
+    assert await fold_ended(used) == 0
+    monkeypatch.setattr(fold, "MOST", min(stored) - 1)
+    monkeypatch.delattr(fold, "_rows")  # not even looked at: miners say how much there is to read
     assert await fold_ended(used) == 0
     assert await rows_left(used, groups) == 4
+
+
+async def test_a_large_record_is_compressed_with_less_effort(
+    used: Store, used_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = await everything(used_url)
+    monkeypatch.setattr(fold, "_DEAR", 0)
+    monkeypatch.setattr(fold, "LEVEL", "of no use here")
+    assert await fold_ended(used) == 2
+    assert await everything(used_url) == before
 
 
 async def test_what_cannot_be_read_is_not_folded_and_keeps_its_fault(used: Store) -> None:

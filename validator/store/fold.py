@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import Select, Table, and_, delete, exists, func, or_, select, text, update
+from sqlalchemy import Select, Table, Text, and_, cast, delete, exists, func, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.store import inputs
@@ -15,10 +15,11 @@ from validator.store.engine import Store
 from validator.store.errors import DamagedError
 from validator.store.folding.memory import ordered
 from validator.store.folding.names import addresses
-from validator.store.folding.record import DOCUMENTS, EMPTIED, LEAVING, LEVEL, MOST, NAMED, ORDER, folded, unfolded
+from validator.store.folding.record import DOCUMENTS, EMPTIED, LEAVING, LEVEL, NAMED, ORDER, folded, unfolded
 from validator.store.tables import (
     dispatches,
     folded_rounds,
+    proofs,
     reputation_events,
     rounds,
     sssas,
@@ -28,6 +29,9 @@ from validator.store.transaction import Transaction
 
 _ENDED: Final = ("settled", "void")
 Rows = list[dict[str, Any]]
+MOST: Final = 16 * 1024 * 1024  # bytes of a round's documents: of a larger one folding would take memory and seconds
+_DEAR: Final = 2 * 1024 * 1024  # bytes of a record; level 19 takes a second for every six of them
+_QUICK_LEVEL: Final = 9
 _AT_ONCE: Final = 500  # parameters of a statement
 _IDS: Final = 200  # looked for at a time
 
@@ -70,7 +74,7 @@ async def fold_round(tx: Transaction, round_id: int) -> bool:
     its = select(rounds.c.state).where(rounds.c.round_id == round_id, rounds.c.input.is_not(None))
     if await tx.connection.scalar(its) not in _ENDED or await _is_folded(tx, round_id):
         return False
-    if await _is_left_behind(tx, round_id):
+    if await _is_left_behind(tx, round_id) or await _stored_bytes(tx, round_id) > MOST:
         return False
     try:
         rows = await _rows(tx, round_id)
@@ -115,6 +119,19 @@ async def _is_left_behind(tx: Transaction, round_id: int) -> bool:
     return any(begins <= one.last_round < round_id and one.removed_through < one.last_round for one in spans)
 
 
+async def _stored_bytes(tx: Transaction, round_id: int) -> int:
+    """Return about how many bytes folding a round would begin with; they were chosen by miners."""
+    d, s, p = dispatches.c, sssas.c, proofs.c
+    lengths = (
+        select(func.sum(func.length(s.document)))
+        .join(dispatches, s.sha256 == d.signed_sha256)
+        .where(d.round_id == round_id),
+        select(func.sum(func.length(cast(d.submission, Text)))).where(d.round_id == round_id),
+        select(func.sum(func.length(p.document))).where(p.round_id == round_id),
+    )
+    return sum([int(await tx.connection.scalar(one) or 0) for one in lengths])
+
+
 async def _rows(tx: Transaction, round_id: int) -> dict[Table, Rows]:
     """Return the rows that leave, and those that lose columns, with the documents that they name in their order."""
     rows = {table: await _rows_in(tx.connection, table, round_id) for table in (rounds, dispatches, *LEAVING)}
@@ -150,24 +167,43 @@ async def _documents(tx: Transaction, table: Table, digests: list[str]) -> Rows:
 
 
 def _record(rows: Mapping[Table, Rows], round_input: bytes, first: Base | None) -> bytes | None:
-    """Return the record; None where it would be too large, or would not give back the same."""
-    left = {table.name: _left(table, rows[table]) for table in ORDER}
+    """Return the record; None where it would not give back the same.
+
+    Raises:
+        DamagedError: a document cannot be read, or all of them are too large.
+    """
+    room = _Room(MOST)
+    left = {table.name: _left(table, rows[table], room) for table in ORDER}
     record = folded(left, [*(row["task_id"] for row in rows[dispatches]), *addresses(round_input)])
     same = unfolded(record).rows() == {name: found for name, found in left.items() if found}
-    return stored_after(record, first, LEVEL) if same and len(record) <= MOST else None
+    return stored_after(record, first, LEVEL if len(record) <= _DEAR else _QUICK_LEVEL) if same else None
 
 
-def _left(table: Table, rows: Rows) -> Rows:
+class _Room:
+    """So many bytes may documents have together."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def expanded(self, blob: bytes) -> bytes:
+        """Return a document (DamagedError: as `codec.expanded`, and where the room does not suffice)."""
+        data = expanded(blob, self._left)
+        self._left -= len(data)
+        return data
+
+
+def _left(table: Table, rows: Rows, room: _Room) -> Rows:
     """Return what a record has of a table's rows: documents unpacked, an enum's member as its plain value."""
     names = EMPTIED.get(table)
     return [
-        {name: _value(name, value) for name, value in row.items() if names is None or name in names} for row in rows
+        {name: _value(name, value, room) for name, value in row.items() if names is None or name in names}
+        for row in rows
     ]
 
 
-def _value(name: str, value: Any) -> Any:
+def _value(name: str, value: Any, room: _Room) -> Any:
     if name in DOCUMENTS and value is not None:
-        return expanded(value)
+        return room.expanded(value)
     return str(value) if isinstance(value, str) else value
 
 

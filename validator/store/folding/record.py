@@ -42,7 +42,7 @@ EMPTIED: Final[Mapping[Table, Sequence[str]]] = {
 # In a record: what repeats comes behind what it repeats.
 ORDER: Final = (*NAMED, dispatches, rounds, *LEAVING)
 DOCUMENTS: Final = ("input", "outcome", "document")  # columns that hold packed documents
-MOST: Final = 32 * 1024 * 1024  # bytes of a record before it is compressed: a larger round stays as it is
+MOST: Final = 32 * 1024 * 1024  # bytes of a record before it is compressed; none so large is made
 LEVEL: Final = 19  # away from the event loop, once a round
 _REALS: Final[Mapping[str, frozenset[str]]] = {
     table.name: frozenset(one.name for one in table.columns if isinstance(one.type, Real)) for table in ORDER
