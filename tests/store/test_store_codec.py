@@ -1,5 +1,6 @@
 """Stored bytes: what each codec made is read, within a bound, and what is damaged is refused."""
 
+import asyncio
 import random
 import zlib
 from collections.abc import Callable
@@ -10,6 +11,7 @@ import zstandard
 from validator.store import codec
 from validator.store.codec import compressed, compressed_after, expanded, expanded_after, uncompressed
 from validator.store.errors import DamagedError
+from validator.store.packing import INLINE_LIMIT, Packing
 
 Codec = Callable[[bytes], bytes]
 DOCUMENT = b'{"sssa_version":"1.0","skill":{"skill_type":"mcp_server"}}' * 20
@@ -83,3 +85,12 @@ def test_what_differs_from_a_base_is_small_and_needs_that_base() -> None:
 
 def test_an_empty_base_is_one() -> None:
     assert expanded_after(compressed_after(DOCUMENT, b"", 3), b"") == DOCUMENT
+
+
+@pytest.mark.parametrize("made", [compressed, uncompressed])
+async def test_the_loop_does_not_wait_for_a_large_document_however_small_it_is_stored(made: Codec) -> None:
+    data = b"a" * (INLINE_LIMIT + 1)
+    reading = asyncio.create_task(Packing(threads=True).unpack(made(data)))
+    await asyncio.sleep(0)
+    assert not reading.done()
+    assert await reading == data

@@ -75,6 +75,16 @@ def expanded(blob: bytes, most: int = MOST) -> bytes:
     return data
 
 
+def expanded_size(blob: bytes) -> int:
+    """Return how many bytes `expanded` would make of this, by what it says; its own length where it does not say."""
+    if blob[: len(_FRAME)] != _FRAME:
+        return len(blob)
+    try:
+        return zstandard.get_frame_parameters(blob).content_size
+    except zstandard.ZstdError:
+        return len(blob)
+
+
 def stands_alone(blob: bytes) -> bool:
     """Whether these bytes look like what `compressed` made, of this program or an older one, or `uncompressed`."""
     if blob[: len(_FRAME)] != _FRAME:

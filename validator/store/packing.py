@@ -7,7 +7,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
-from validator.store.codec import compressed, expanded
+from validator.store.codec import compressed, expanded, expanded_size
 from validator.store.errors import DamagedError, UnstorableError
 from validator.store.folding.memory import FoldedRounds
 
@@ -42,7 +42,7 @@ class Packing:
         Raises:
             DamagedError: not what was packed.
         """
-        return await self._run(len(blob) > INLINE_LIMIT, _unpack, blob, sha256)
+        return await self._run(expanded_size(blob) > INLINE_LIMIT, _unpack, blob, sha256)
 
     async def canonical(self, value: Any) -> tuple[bytes, str]:
         """Return the canonical bytes of a document and their sha256 (hex).
