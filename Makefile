@@ -129,4 +129,4 @@ lock: setup  ## Lock requirements/*.in again, with hashes and without an index h
 	    requirements/$$name.in -o requirements/$$name.txt; done
 
 clean:  ## Remove what setup and demo made
-	rm -rf $(VENV) .venv-dendrite build demo.sqlite* demo-2.sqlite* bench.json soak.json .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-dendrite build demo.sqlite* demo-2.sqlite* demo-chain.json bench.json soak.json .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,6 +1,7 @@
 """What a run of the local network shows: live progress, then tables."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Final, Self
 
 from rich.console import Console
@@ -212,15 +213,31 @@ def _print_flag(result: NetworkResult, detail: FlagDetail, console: Console) -> 
     console.print(Text("   round: primaries/auditors  " + "  ".join(pairs), style="dim"))
 
 
-NEXT: Final = """What to try next:
-  {validator} rounds list --config {config}     the rounds
-  {validator} rounds show 0 --config {config}   groups, answers and scores of one
-  {validator} miners list --config {config}     what the validator thinks of everybody
-  {validator} flags list --config {config}      who agrees too much with whom
-  {validator} weights show --config {config}    the last vector and why
-  {validator} audit export --config {config} --out log.jsonl, then
-  {validator} audit verify log.jsonl            every draw, score and proof computed again from the file alone
-  {validator} devnet --scenario collusion                the three miners on top start to lie
-  {validator} devnet --scenario collusion-fair           the same without their head start
-  {validator} reruns list --config {config}     which answers were run again, and what came of it
-  {validator} devnet --scenario invented                 what inventing traces is worth (with a container engine)"""
+_NEXT: Final = (
+    ("explain 7 --config {config}", "why uid 7 earned what it earned"),
+    ("rounds list --config {config}", "the rounds"),
+    ("rounds show 0 --config {config}", "groups, answers and scores of one"),
+    ("miners list --config {config}", "what the validator thinks of everybody"),
+    ("flags list --config {config}", "who agrees too much with whom"),
+    ("weights show --config {config}", "the last vector and why"),
+    ("reruns list --config {config}", "which answers were run again, and what came of it"),
+    ("audit export --config {config} --out log.jsonl", "the signed log of all rounds, in a file"),
+    ("audit verify log.jsonl", "every draw, score and proof computed again from that file alone"),
+    ("devnet --scenario collusion", "the three miners on top start to lie"),
+    ("devnet --scenario collusion-fair", "the same without their head start"),
+    ("devnet --scenario invented", "what inventing traces is worth (with a container engine)"),
+)
+
+
+def print_next(config: Path, validator: str, console: Console) -> None:
+    """Print what to look at after a run.
+
+    Args:
+        config: the settings of the run.
+        validator: the program as it was called.
+        console: where to.
+    """
+    commands = [f"{validator} {words.format(config=config)}" for words, _ in _NEXT]
+    width = max(map(len, commands))
+    lines = (f"  {command:{width}}  {what}" for command, (_, what) in zip(commands, _NEXT, strict=True))
+    console.print("\nWhat to try next:", *lines, sep="\n", soft_wrap=True, markup=False)

@@ -14,7 +14,7 @@ from localnet.own.miners_file import MinersFile, read_miners
 from localnet.own.pace import Pace
 from localnet.own.tasks import OwnTasks, read_own_tasks
 from localnet.result import NetworkResult
-from localnet.screen import NEXT, Screen, print_result
+from localnet.screen import Screen, print_next, print_result
 from validator.cli.configured import settings_of
 from validator.cli.output import print_json
 from validator.daemon.exits import Exit
@@ -70,7 +70,7 @@ def devnet(  # noqa: PLR0913, PLR0917 - each is an option
     else:
         print_result(result, console, cohort=scenario.startswith("collusion"))
         if tasks is None:
-            console.print(NEXT.format(config=config, validator=sys.argv[0]), soft_wrap=True)
+            print_next(config, sys.argv[0], console)
     if stop.asked.is_set():
         typer.echo(f"interrupted after {result.rounds} of {options.rounds} rounds", err=True)
         raise typer.Exit(Exit.CUT_OFF)
