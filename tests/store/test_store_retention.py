@@ -1,3 +1,4 @@
+import pytest
 from sqlalchemy import func, select
 from store_examples import HOTKEYS, PYTHON, RAG, answer_all, at, open_round, play_round, sha
 
@@ -5,7 +6,9 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan
 from validator.store import DispatchKey, Store
+from validator.store.pruning import prune
 from validator.store.records import EndState, Pruned
+from validator.store.repositories import retention
 from validator.store.tables import answers, bundles, sssas
 
 LATER = at(10_000)
@@ -29,6 +32,20 @@ async def test_bodies_of_ended_rounds_go_and_attestations_stay(store: Store) -> 
         assert (await tx.dispatches.of_round(0))[0].body_bytes == len(b"answer of miner-a")
         assert await tx.submissions.results(0) == before
         assert (await tx.connection.execute(select(func.count()).select_from(sssas))).scalar() == len(HOTKEYS)
+
+
+async def test_large_bodies_go_in_transactions_of_their_own(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    await play_round(store, 0, {PYTHON: HOTKEYS})
+    async with store.read() as tx:
+        sizes = [*await tx.connection.scalars(select(func.length(answers.c.body)))]
+    monkeypatch.setattr(retention, "MOST", 2 * min(sizes))
+    async with store.begin() as tx:
+        first = await tx.retention.prune(answers_before=LATER)
+    left = await prune(store, answers_before=LATER, bundles_before=LATER)
+    async with store.read() as tx:
+        assert await tx.connection.scalar(select(func.count()).select_from(answers)) == 0
+    assert first.answers in {2, 3}
+    assert first.answers + left.answers == len(sizes)
 
 
 async def test_every_way_of_ending_a_round_frees_its_bodies(store: Store) -> None:

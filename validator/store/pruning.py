@@ -25,5 +25,5 @@ async def prune(store: Store, *, answers_before: datetime, bundles_before: datet
         async with store.begin() as tx:
             pruned = await tx.retention.prune(answers_before=answers_before, bundles_before=bundles_before, limit=_ROWS)
         answers, bundles = answers + pruned.answers, bundles + pruned.bundles
-        if max(pruned) < _ROWS:
+        if not any(pruned):
             return Pruned(answers, bundles)

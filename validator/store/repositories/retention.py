@@ -1,14 +1,15 @@
 """What the settings do not want kept for good: raw bodies and bundles of rounds that ended and reruns that ended."""
 
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import delete, or_, select, tuple_
+from sqlalchemy import delete, func, or_, select, tuple_
 
 from validator.store.records import Pruned
 from validator.store.repositories.base import Repository
 from validator.store.tables import answers, bundles, reruns, rounds, tasks
 
+MOST: Final = 32 * 1024 * 1024  # bytes of bodies in a transaction: SQLite may write over all that it removes
 _UNENDED: Final = reruns.c.state.in_(("pending", "running"))
 _BASES: Final = select(bundles.c.base_sha256).where(bundles.c.base_sha256.is_not(None))
 _RUN_AGAIN: Final = select(reruns.c.round_id, reruns.c.task_id, reruns.c.hotkey).where(_UNENDED)
@@ -25,8 +26,8 @@ class Retention(Repository):
         Args:
             answers_before: None keeps all bodies.
             bundles_before: None keeps all bundles.
-            limit: most rows of each kind in this transaction, so that it stays short; call again until both counts
-                are below it.
+            limit: most rows of each kind in this transaction, so that it stays short, and of bodies at most one beyond
+                `MOST` bytes; call again until nothing goes.
 
         Returns:
             How many rows went.
@@ -40,13 +41,20 @@ class Retention(Repository):
         a = answers.c
         key = (a.round_id, a.task_id, a.hotkey)
         old = (
-            select(*key)
+            select(*key, func.length(a.body).label("size"))
             .join(rounds, rounds.c.round_id == a.round_id)
             .where(a.stored_at < before, rounds.c.state != "open", tuple_(*key).not_in(_RUN_AGAIN))
             .order_by(a.stored_at)
             .limit(limit)
         )
-        return await self._changed(delete(answers).where(tuple_(*key).in_(old)))
+        some: list[tuple[Any, ...]] = []
+        size = 0
+        for row in await self._all(old):
+            some.append(tuple(row)[: len(key)])
+            size += row.size
+            if size > MOST:
+                break
+        return await self._changed(delete(answers).where(tuple_(*key).in_(some))) if some else 0
 
     async def _bundles(self, before: datetime, limit: int) -> int:
         of_answers = tuple_(tasks.c.round_id, tasks.c.task_id).in_(
