@@ -8,13 +8,12 @@ import msgspec
 
 from localnet.drafting.known import Known
 from localnet.drafting.packed import Packed
-from validator.files import made_folders, new_file, settle, why
+from validator.files import made_folders, new_file, settle
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.sssa import Finding
 from validator.scoring import CURRENT, version
 from validator.tasks.drafts import PAGE_NAME, TODO, open_list
-from validator.tasks.folder import BUNDLE_NAME, DRAFT_NAME, label
-from validator.tasks.source import TaskError
+from validator.tasks.folder import BUNDLE_NAME, DRAFT_NAME, writing
 from validator.tasks.truth_check import TRUTH_OF_AXIS
 
 _SHORT: Final = 2  # fields of an object that stands in one line, as windows and canary do
@@ -72,15 +71,11 @@ def write_draft(packed: Packed, document: dict[str, Any], page: str) -> None:
     files = {DRAFT_NAME: _lines(document).encode() + b"\n", PAGE_NAME: page.encode()}
     if packed.is_new:
         files[BUNDLE_NAME] = packed.bundle
-    try:
-        with ExitStack() as stack:
-            stack.enter_context(made_folders(packed.folder))
-            for name, content in files.items():
-                stream = stack.enter_context(new_file(packed.folder / name, mode=None, replace=name != BUNDLE_NAME))
-                stream.write(content)
-                settle(stream)
-    except OSError as error:
-        raise TaskError(f"`{label(packed.folder)}` cannot be written: {why(error)}") from None
+    with writing(packed.folder), made_folders(packed.folder), ExitStack() as stack:
+        for name, content in files.items():
+            stream = stack.enter_context(new_file(packed.folder / name, mode=None, replace=name != BUNDLE_NAME))
+            stream.write(content)
+            settle(stream)
 
 
 def _lines(value: Any, margin: str = "") -> str:

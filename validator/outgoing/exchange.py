@@ -52,7 +52,8 @@ class Exchange:
     ) -> None:
         self._method = method
         self._call = call
-        self._size = len(call.body) + len(call.tail) if method == "POST" else 0
+        self._pieces = (call.body, call.tail) if method == "POST" else ()
+        self._size = sum(map(len, self._pieces))
         self._sent = sent
         self._signer = signer
         self._threads = threads
@@ -120,18 +121,15 @@ class Exchange:
         """Start the miner's clock and write; return what still writes: a verdict may come before all of it is out."""
         self._started = self._loop.time()
         wire.expect_response()
-        if self._size == 0:
-            await wire.write(head)
-            return None
         if self._size <= _INLINE:
-            await wire.write(b"".join((head, self._call.body, self._call.tail)))
+            await wire.write(b"".join((head, *self._pieces)))
             return None
         await wire.write(head)
         return asyncio.ensure_future(self._write_body(wire))
 
     async def _write_body(self, wire: Wire) -> None:
-        await wire.write(self._call.body)
-        await wire.write(self._call.tail)
+        for piece in self._pieces:
+            await wire.write(piece)
 
     async def _answer(self, wire: Wire) -> tuple[RawResponseMessage, StreamReader]:
         """Return the head of the response, and its body as far as it comes."""

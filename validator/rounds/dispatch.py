@@ -26,6 +26,7 @@ from validator.store import PATIENCE_S, Store
 from validator.store.dispatch import DispatchKey, Failure, JudgedAnswer
 from validator.store.errors import StoreLostError
 from validator.store.repositories.stalls import StallRecord
+from validator.unless import together
 
 _log = structlog.get_logger()
 
@@ -82,13 +83,11 @@ class Dispatcher:
             for hotkey, role in plan.members
         ]
         await self._mark_sent(frozen, planned)
-        try:
-            async with asyncio.TaskGroup() as group:
-                for expected in planned:
-                    request = requests[expected.task.task_id][expected.role]
-                    group.create_task(self._one(frozen, expected, request, collected))
-        except ExceptionGroup as lost:  # of the store: anything else ends one dispatch alone
-            raise lost.exceptions[0] from None
+        # What one raises is of the store: anything else ends that dispatch alone.
+        await together(
+            self._one(frozen, expected, requests[expected.task.task_id][expected.role], collected)
+            for expected in planned
+        )
         await self._attribute(frozen, collected, began)
         returned = Returned(
             collected.judged,

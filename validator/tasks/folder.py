@@ -3,9 +3,11 @@
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from validator.files import why
 from validator.protocol import limits
 from validator.protocol.archives import ArchiveError, unpack
 from validator.protocol.strict_json import JsonError
@@ -41,6 +43,19 @@ def read_task(path: Path) -> SourcedTask:
 def label(path: Path) -> str:
     """Return the path's last component, safe to show."""
     return printable(path.name or path.resolve().name)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Let what keeps the body from writing `path` be told in a line.
+
+    Raises:
+        TaskError: it cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise TaskError(f"`{label(path)}` cannot be written: {why(error)}") from None
 
 
 def read_parts(path: Path) -> tuple[bytes, bytes]:

@@ -8,7 +8,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from validator.files import made_folders, new_file, settle, why
+from validator.files import made_folders, new_file, settle
 from validator.planting.draws import json_file
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec
@@ -21,7 +21,7 @@ from validator.tasks.admission import admit, squeeze
 from validator.tasks.checks import sourced_task
 from validator.tasks.collecting import Collection
 from validator.tasks.fetching import Pin
-from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, label, read_bounded
+from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, label, read_bounded, writing
 from validator.tasks.gathering import gathered
 from validator.tasks.guessing import Guess, guess_skill_type
 from validator.tasks.layout import MANIFEST, REQUIREMENTS, completed, marker_file, requirements
@@ -139,14 +139,11 @@ def write_task(task: SourcedTask, out: Path) -> None:
         TaskError: it cannot be written; what was there is left, and no folder was made.
     """
     document = json_file(msgspec.to_builtins(task.task))
-    try:
-        with made_folders(out), _new(out / TASK_NAME) as last, _new(out / BUNDLE_NAME) as first:
-            for stream, content in ((first, task.bundle), (last, document)):
-                stream.write(content)
-                settle(stream)
-            (out / TASK_NAME).unlink(missing_ok=True)
-    except OSError as error:
-        raise TaskError(f"`{label(out)}` cannot be written: {why(error)}") from None
+    with writing(out), made_folders(out), _new(out / TASK_NAME) as last, _new(out / BUNDLE_NAME) as first:
+        for stream, content in ((first, task.bundle), (last, document)):
+            stream.write(content)
+            settle(stream)
+        (out / TASK_NAME).unlink(missing_ok=True)
 
 
 def _new(file: Path) -> AbstractContextManager[BinaryIO]:

@@ -11,10 +11,10 @@ from typing import Final
 
 import msgspec
 
-from validator.files import new_file, settle, why
+from validator.files import new_file, settle
 from validator.planting.draws import json_file
 from validator.protocol.text import printable
-from validator.tasks.folder import label
+from validator.tasks.folder import label, writing
 from validator.tasks.packages import Package, Packages, PackedFile, parse_packages, read_packages, require_name
 from validator.tasks.packing import Packed
 from validator.tasks.references import parse_reference
@@ -31,7 +31,7 @@ def require_recordable(file: Path, out: Path) -> None:
     """
     read_packages(file)
     _name(file, out)
-    with _writing(file), tempfile.TemporaryFile(dir=file.parent):
+    with writing(file), tempfile.TemporaryFile(dir=file.parent):
         pass
 
 
@@ -47,7 +47,7 @@ def recording(file: Path, what: str, out: Path, packed: Packed) -> Iterator[None
         TaskError: the manifest cannot be read or written, or what was packed cannot stand in it.
     """
     package = _package(file, what, out, packed)
-    with _writing(file), _alone(file.parent):
+    with writing(file), _alone(file.parent):
         others = [each for each in read_packages(file).packages if each.name != package.name]
         found = Packages("1.0", tuple(sorted([*others, package], key=lambda each: each.name)))
         document = json_file(msgspec.to_builtins(found))
@@ -56,14 +56,6 @@ def recording(file: Path, what: str, out: Path, packed: Packed) -> Iterator[None
             stream.write(document)
             settle(stream)
             yield
-
-
-@contextmanager
-def _writing(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise TaskError(f"`{label(file)}` cannot be written: {why(error)}") from None
 
 
 @contextmanager

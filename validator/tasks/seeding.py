@@ -3,14 +3,14 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from shutil import rmtree
 from typing import Final, NamedTuple
 
 import msgspec
 
-from validator.files import sync, why
+from validator.files import sync
 from validator.planting.draws import Draws
 from validator.planting.planting import Planted, plant
 from validator.planting.shape import Shape
@@ -22,7 +22,7 @@ from validator.protocol.task import Provenance, Task, Truth
 from validator.sources import SeededRandom
 from validator.tasks.bases import Base
 from validator.tasks.checks import sourced_task
-from validator.tasks.folder import label
+from validator.tasks.folder import label, writing
 from validator.tasks.layout import marker_file
 from validator.tasks.packing import write_task
 from validator.tasks.source import SourcedTask, TaskError
@@ -149,10 +149,10 @@ def write_seeded(tasks: Iterator[Seeded], out: Path) -> Iterator[Seeded]:
             yield task
         for name in names:
             _require_free(out, name)
-            with _writing(out):
+            with writing(out):
                 (beside / name).rename(out / name)
             undo.callback(rmtree, out / name, ignore_errors=True)
-        with _writing(out):
+        with writing(out):
             beside.rmdir()
             sync(out)
         undo.pop_all()
@@ -163,7 +163,7 @@ def _beside(out: Path, undo: ExitStack) -> Path:
     if os.path.lexists(folder):
         told = f"`{label(out)}/{_PART}` is there: another seeding runs, or one was killed; if none runs, remove it"
         raise TaskError(told)
-    with _writing(out):
+    with writing(out):
         folder.mkdir()
     undo.callback(rmtree, folder, ignore_errors=True)
     return folder
@@ -172,14 +172,6 @@ def _beside(out: Path, undo: ExitStack) -> Path:
 def _require_free(out: Path, name: str) -> None:
     if os.path.lexists(out / name):
         raise TaskError(f"`{label(out)}/{name}` is there already: name another folder (--output)")
-
-
-@contextmanager
-def _writing(out: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise TaskError(f"`{label(out)}` cannot be written: {why(error)}") from None
 
 
 def _made(folder: Path, undo: ExitStack) -> None:

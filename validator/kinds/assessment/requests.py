@@ -27,12 +27,12 @@ def requests(round_id: str, task: AssessmentTask, bundle: bytes | None) -> Mappi
     """
     bodies = dispatch_bodies(round_id, task, bundle or b"")
     runtime = is_runtime(task.skill_type)
-    own = {role: len(body) - _same_end(bundle or b"") for role, body in bodies.items()}
-    tail = bodies["primary"][own["primary"] :]
+    end = _same_end(bundle or b"")
+    tail = bodies["primary"][-end:]
     return {
         role: Request(
             _PATH,
-            body[: own[role]],
+            body[:-end],
             answer_limit(runtime_primary=runtime and role == "primary"),
             sha256_hex(body),
             tail,

@@ -6,7 +6,8 @@ stored: attestations and runs have none, and an answer names them by their place
 documents have it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
@@ -23,6 +24,7 @@ from validator.store.tables import dispatches, groups, proofs, reputation_events
 LEAVING: Final[Sequence[Table]] = (scores, groups, reputation_events, proofs)
 # By content, in the order in which answers name them.
 NAMED: Final[Sequence[Table]] = (sssas, workflow_runs)
+_NAMED: Final = frozenset(table.name for table in NAMED)
 # Of these the rows stay, and these columns are emptied.
 EMPTIED: Final[Mapping[Table, Sequence[str]]] = {
     dispatches: (
@@ -91,10 +93,9 @@ def folded(rows: Mapping[str, Rows], names: Iterable[str] = ()) -> bytes:
     """
     given = tuple(dict.fromkeys(names))
     documents = [row["document"] for table in NAMED for row in rows.get(table.name, ())]
-    first, all_names = Names(given), Names((*given, *_digests(documents)))
-    named = {table.name for table in NAMED}
+    first, all_names = Names(given), Names((*given, *chain.from_iterable(map(digests, documents))))
     tables = tuple(
-        _columns(name, found, first if name in named else all_names) for name, found in rows.items() if found
+        _columns(name, found, first if name in _NAMED else all_names) for name, found in rows.items() if found
     )
     return _ENCODER.encode(_Record(2, tables, given))
 
@@ -123,11 +124,6 @@ def _whole(found: "_Columns") -> Columns:
     return dict(zip(found.columns, found.values, strict=True))
 
 
-def _digests(documents: Iterable[bytes]) -> Iterator[str]:
-    for document in documents:
-        yield from digests(document)
-
-
 def _columns(table: str, rows: Rows, names: Names) -> _Columns:
     columns = tuple(str(column) for column in rows[0] if column != "sha256")
     reals = _REALS[table]
@@ -147,19 +143,26 @@ def _as_text(value: float | None) -> str | None:
 
 def _name(tables: Mapping[str, Columns], given: Sequence[str]) -> None:
     """Put names in place of their places, and numbers in place of texts."""
-    names, found = Names(given), [*given]
+    names = Names(given)
     for table in NAMED:
         if columns := tables.get(table.name):
             columns["document"] = names.within(columns["document"])
-            both = [digests(document) for document in columns["document"]]
-            columns["sha256"] = [sha256 for sha256, _ in both]
-            found += [digest for pair in both for digest in pair]
-    names = Names(found)
-    others = {name: columns for name, columns in tables.items() if name not in {table.name for table in NAMED}}
-    for table_name, columns in others.items():
-        reals = _REALS[table_name]
+    names = Names((*given, *_identified(tables)))
+    for table_name in tables.keys() - _NAMED:
+        columns, reals = tables[table_name], _REALS[table_name]
         for column, values in columns.items():
             columns[column] = [*map(_as_number, values)] if column in reals else names.within(values)
+
+
+def _identified(tables: Mapping[str, Columns]) -> list[str]:
+    """Give attestations and runs their digests; return by what others name them, in their order."""
+    found: list[str] = []
+    for table in NAMED:
+        if columns := tables.get(table.name):
+            both = [digests(document) for document in columns["document"]]
+            columns["sha256"] = [sha256 for sha256, _ in both]
+            found += chain.from_iterable(both)
+    return found
 
 
 def _as_number(text: str | None) -> float | None:
@@ -168,12 +171,7 @@ def _as_number(text: str | None) -> float | None:
 
 def _name_digests(tables: Mapping[str, Columns]) -> None:
     """Put the digests into a record of the first form, which names nothing else by its place."""
-    found: list[str] = []
-    for table in NAMED:
-        if columns := tables.get(table.name):
-            both = [digests(document) for document in columns["document"]]
-            columns["sha256"] = [sha256 for sha256, _ in both]
-            found += [digest for pair in both for digest in pair]
+    found = _identified(tables)
     for table_name, naming in NAMING.items():
         if columns := tables.get(table_name, {}):
             for column in naming:
