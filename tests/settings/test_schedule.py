@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from validator.scoring import CURRENT, DEFAULT, Schedule, ScheduleError, version
+from validator.protocol.runtime_image import RuntimeImage, RuntimeImages
+from validator.protocol.schedule import ScheduleError
+from validator.scoring import CURRENT, DEFAULT, Schedule, version
 from validator.settings import Settings, SettingsError, ValidatorSettings, load_settings
 
 MINIMAL = "[validator]\nnetuid = 1\n"
@@ -55,8 +57,8 @@ def test_a_variable_that_is_no_json_is_refused(tmp_path: Path, text: str) -> Non
 @pytest.mark.parametrize(
     ("starts", "fault"),
     [
-        ({"1.1.0": 1}, "the first version must begin at epoch 0"),
-        ({}, "the first version must begin at epoch 0"),
+        ({"1.1.0": 1}, "the first entry must begin at epoch 0"),
+        ({}, "the first entry must begin at epoch 0"),
         ({"1.0.0": 0, "1.1.0": 0}, "1.1.0 must begin after epoch 0, with which the one before it begins"),
         ({"1.0.0": 0, "1.1.0": 9, "1.0.1": 4}, "No code here scores this version: `1.0.1`; this program scores"),
         ({"1.1.0": 0, "9.9.9": 4}, "No code here scores this version: `9.9.9`; this program scores 1.0.0, 1.1.0"),
@@ -67,3 +69,36 @@ def test_a_schedule_that_cannot_be_followed_names_the_setting_and_the_fix(starts
         Schedule(starts)
     assert f"scoring.schedule: {fault}" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+ONE, TWO = "registry.example:5000/sssa/runner@sha256:" + "a" * 64, "localhost/sssa-runner@sha256:" + "b" * 64
+
+
+def test_an_image_runs_bundles_from_its_first_epoch_on(tmp_path: Path) -> None:
+    file = tmp_path / "validator.toml"
+    file.write_text(f'{MINIMAL}[scoring]\nruntime_images = {{ "{ONE}" = 0, "{TWO}" = 7 }}\n')
+    starts = load_settings(file, {}).scoring.runtime_images
+    assert starts is not None
+    images = RuntimeImages(starts)
+    assert images.image_at(6) == RuntimeImage("registry.example:5000/sssa/runner", "sha256:" + "a" * 64)
+    assert images.image_at(7).pinned == TWO
+
+
+@pytest.mark.parametrize(
+    ("starts", "fault"),
+    [
+        ({ONE: 1}, "the first entry must begin at epoch 0"),
+        ({ONE: 0, TWO: 0}, "must begin after epoch 0, with which the one before it begins"),
+    ],
+)
+def test_images_that_are_out_of_order_name_the_setting(starts: dict[str, int], fault: str) -> None:
+    with pytest.raises(ScheduleError, match=rf"scoring\.runtime_images: .*{fault}"):
+        RuntimeImages(starts)
+
+
+@pytest.mark.parametrize("written", ['{ "sssa-runner:latest" = 0 }', '{ "sssa-runner@sha256:00" = 0 }', "{}"])
+def test_what_is_no_table_of_pinned_images_is_refused(tmp_path: Path, written: str) -> None:
+    file = tmp_path / "validator.toml"
+    file.write_text(f"{MINIMAL}[scoring]\nruntime_images = {written}\n")
+    with pytest.raises(SettingsError, match=r"scoring\.runtime_images"):
+        load_settings(file, {})

@@ -27,6 +27,7 @@ from validator.kinds.workflow.running import PlanRunner
 from validator.kinds.workflow.supply import Goals
 from validator.miners.client import HttpMinerClient
 from validator.miners.directory import CapabilityDirectory
+from validator.protocol.runtime_image import RuntimeImages
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.heartbeat import Heartbeat
@@ -102,6 +103,16 @@ def schedule_of(settings: Settings) -> Schedule:
     """
     starts = settings.scoring.schedule
     return DEFAULT if starts is None else Schedule(starts)
+
+
+def runtime_images_of(settings: Settings) -> RuntimeImages:
+    """Return which image runs the bundles of new rounds.
+
+    Raises:
+        ScheduleError: the table is out of order.
+    """
+    starts = settings.scoring.runtime_images
+    return RuntimeImages() if starts is None else RuntimeImages(starts)
 
 
 def _dispatcher(  # noqa: PLR0913 - the parts of which it is made

@@ -4,7 +4,7 @@ import stat
 from collections.abc import Iterator
 from typing import Final
 
-from validator.daemon.assembly import schedule_of
+from validator.daemon.assembly import runtime_images_of, schedule_of
 from validator.doctor.finding import Check, Finding, fault, note, ok, warning
 from validator.doctor.site import Site
 from validator.protocol.errors import ValidatorError
@@ -27,7 +27,14 @@ def refused(error: SettingsError) -> list[Finding]:
 async def _look(site: Site) -> list[Finding]:
     settings = site.settings
     used = f"{printable(str(site.file))}: netuid {settings.validator.netuid}, chain {settings.chain.kind}"
-    return [ok("settings", used), *_ignored(site), *_readable(site), *_schedule(settings), *_unusual(settings)]
+    return [
+        ok("settings", used),
+        *_ignored(site),
+        *_readable(site),
+        *_schedule(settings),
+        *_images(settings),
+        *_unusual(settings),
+    ]
 
 
 def _ignored(site: Site) -> Iterator[Finding]:
@@ -64,6 +71,16 @@ def _schedule(settings: Settings) -> Iterator[Finding]:
         yield fault(
             "scoring.schedule", str(error), "name versions that this program scores, or install the one that does"
         )
+
+
+def _images(settings: Settings) -> Iterator[Finding]:
+    try:
+        runtime_images_of(settings)
+    except ValidatorError as error:
+        yield fault("scoring.runtime_images", str(error), "name the subnet's image with epoch 0 first")
+    if settings.chain.kind == "bittensor" and settings.scoring.runtime_images is None:
+        seen = "not set: tasks of runtime types name an image that nobody has, and nothing is executed"
+        yield warning("scoring.runtime_images", seen, "name the image that the subnet agreed on")
 
 
 def _unusual(settings: Settings) -> Iterator[Finding]:

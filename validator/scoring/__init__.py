@@ -4,7 +4,7 @@ Pure: no clock, no randomness, no I/O, no settings.
 """
 
 from validator.scoring.rules import Rules
-from validator.scoring.schedule import DEFAULT, Schedule, ScheduleError
+from validator.scoring.schedule import DEFAULT, Schedule
 from validator.scoring.values import (
     Addend,
     AnswerFacts,
@@ -48,7 +48,6 @@ __all__ = [
     "PlannedTask",
     "Rules",
     "Schedule",
-    "ScheduleError",
     "Share",
     "Standard",
     "StruckEntry",

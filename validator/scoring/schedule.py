@@ -2,16 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Final
 
-from validator.protocol.errors import ValidatorError
-from validator.protocol.text import printable
+from validator.protocol.schedule import ScheduleError, check_starts, name_at
 from validator.scoring.versions import CURRENT, UnknownScoringVersionError, version
-
-
-class ScheduleError(ValidatorError):
-    """The schedule of scoring versions cannot be followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +27,11 @@ class Schedule:
                 version(name)
             except UnknownScoringVersionError as error:
                 raise ScheduleError(f"scoring.schedule: {error}") from None
-        if next(iter(self.starts.values()), None) != 0:
-            raise ScheduleError("scoring.schedule: the first version must begin at epoch 0")
-        for (_, first), (name, then) in pairwise(self.starts.items()):
-            if then <= first:
-                fault = f"must begin after epoch {first}, with which the one before it begins"
-                raise ScheduleError(f"scoring.schedule: {printable(name, 40)} {fault}")
+        check_starts("scoring.schedule", self.starts)
 
     def version_at(self, epoch: int) -> str:
         """Return the version that a round of this epoch is frozen under."""
-        return [name for name, first in self.starts.items() if first <= epoch][-1]
+        return name_at(self.starts, epoch)
 
 
 DEFAULT: Final = Schedule()

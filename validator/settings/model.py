@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from validator.protocol.limits import MAX_SAFE_INTEGER
+from validator.protocol.runtime_image import PINNED_IMAGE
 from validator.protocol.signatures import is_hotkey
 from validator.settings.urls import SecretUrl, check_endpoint, check_server_url, check_store_url
 
@@ -61,9 +62,7 @@ RuntimeName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 Token = Annotated[str, Field(pattern=r"^[A-Za-z0-9._~+/-]{16,128}={0,64}$")]
 Room = Annotated[str, AfterValidator(_room)]
 RegistryHost = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:[0-9]{1,5})?$")]
-PinnedImageName = Annotated[
-    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,254}@sha256:[0-9a-f]{64}$", max_length=400)
-]
+PinnedImageName = Annotated[str, Field(pattern=rf"^{PINNED_IMAGE}$", max_length=400)]
 Epoch = Annotated[int, Field(ge=0, le=MAX_SAFE_INTEGER)]
 
 _SECRETS = frozenset({"uri", "token"})
@@ -175,13 +174,22 @@ class StoreSettings(Section):
 
 
 class ScoringSettings(Section):
-    """Which scoring version new rounds are frozen under. All validators of a subnet must say the same."""
+    """Which scoring version and which image new rounds name. All validators of a subnet must say the same."""
 
     schedule: dict[VersionName, Epoch] | None = _key(
         None,
         "Versions with their first epochs. Not set: the newest version that the program scores, from the start.",
         allowed="a table of version to epoch: the first version from epoch 0 on, each later than the one before",
         example={"1.0.0": 0, "1.1.0": 500},
+        min_length=1,
+        max_length=16,
+    )
+    runtime_images: dict[PinnedImageName, Epoch] | None = _key(
+        None,
+        "The image that runs the bundles of runtime types, at miners and here, with its first epoch. Not set: an image "
+        "that nobody has, so nothing is executed.",
+        allowed="a table of REPOSITORY@sha256:DIGEST to epoch, in the order of the epochs, the first of which is 0",
+        example={"registry.example/sssa-runner@sha256:" + "ab" * 32: 0},
         min_length=1,
         max_length=16,
     )
