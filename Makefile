@@ -8,7 +8,7 @@ PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reo
 # Tests start hundreds of processes: without bytecode each compiles half a thousand files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers hostile soak kill-test rerun-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents real-skills upgrade-rehearsal test-chain lint format reference wheel pictures lock clean
+.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers hostile soak kill-test rerun-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents real-skills test-chain lint format reference wheel pictures lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -97,9 +97,6 @@ random-rounds: setup  ## 100,000 random rounds against what the released version
 
 random-documents: setup  ## 1,000,000 random documents, written and read: the fast ways against the plain ones
 	RANDOM_DOCUMENTS=$(or $(RANDOM_DOCUMENTS),1000000) $(BIN)/pytest tests/core/test_random_documents.py -s --timeout 7200
-
-upgrade-rehearsal: setup  ## Stores of the released versions, enlarged to REHEARSAL_ROUNDS, upgraded and checked on both databases; prints time and size
-	REHEARSAL_ROUNDS=$(or $(REHEARSAL_ROUNDS),1000) $(BIN)/python benchmarks/upgrade_rehearsal.py
 
 lint: setup  ## Format check, lint, types, import floors
 	$(BIN)/ruff format --check .

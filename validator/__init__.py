@@ -1,3 +1,3 @@
 """The SSSA validator: scores Signed Skill Safety Attestations and sets weights on a Bittensor subnet."""
 
-__version__ = "0.3.0.dev0"
+__version__ = "1.0.0.dev0"

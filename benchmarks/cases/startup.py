@@ -14,10 +14,8 @@ from typing import Final
 from cli_commands import commands
 from cli_store import write_config
 from harness import Case
-from old_store import unpacked
+from old_rounds import play
 from samples.commands import PROGRAM, PYTHON, command_cpu_s
-
-from validator.store import upgrade
 
 _LISTINGS: Final = (
     "rounds list",
@@ -43,8 +41,8 @@ def cases() -> Iterator[Case]:
         yield _case((*words, "--help"), "< 0.4")
     with tempfile.TemporaryDirectory(prefix="startup") as name:
         folder = Path(name)
-        url = f"sqlite:///{unpacked('store.sqlite', folder, '1.1.0')}"
-        asyncio.run(upgrade(url))
+        url = f"sqlite:///{folder}/store.sqlite"
+        asyncio.run(play(url))
         settings, log = ("--config", str(write_config(folder, url))), folder / "log.jsonl"
         for question in _LISTINGS:
             yield _case(question.split(), "< 1.0", settings)

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import shutil
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from validator.protocol.round.forms import outcome_form
 from validator.protocol.workflow_task import task_sha256
 from validator.scoring import Standard, version
 from validator.store import open_store
+from validator.store.codec import compressed
 from validator.store.tables import rounds
 
 ROUNDS, COMMITTED = 2, 6  # rounds of so many tasks: two curated, two canaries, two workflows
@@ -256,7 +256,7 @@ async def test_a_log_from_before_is_refused_and_told_where_to_start(folder: Path
             for task in plain["tasks"]:
                 task.pop("truth_random", None)
             older = update(rounds).where(rounds.c.round_id == 0)
-            await tx.connection.execute(older.values(input=zlib.compress(canonical_bytes(plain))))
+            await tx.connection.execute(older.values(input=compressed(canonical_bytes(plain))))
         with pytest.raises(PlainTruthError) as refused:
             await export(store, tmp_path / "log", truths=RETIRED)
         async with store.read() as tx:

@@ -1,11 +1,12 @@
 """A command loads no more than it needs: nothing of its work for its help, neither chain nor client for a listing."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from cli_commands import commands, ran_alone
 from cli_store import write_config
-from old_store import unpacked
+from old_rounds import log_of
 
 from validator.cli import work
 from validator.cli.tree import TREE
@@ -70,8 +71,9 @@ def test_a_listing_loads_no_more_than_it_needs(command: str, sqlite_url: str, tm
     assert (ran.code, heavy & ran.modules) == (0, set())
 
 
-def test_verifying_and_comparing_logs_loads_neither_store_nor_chain(tmp_path: Path) -> None:
-    log = str(unpacked("audit.jsonl", tmp_path, "1.1.0"))
+def test_verifying_and_comparing_logs_loads_neither_store_nor_chain(played: Path, tmp_path: Path) -> None:
+    log = str(tmp_path / "log.jsonl")
+    Path(log).write_bytes(asyncio.run(log_of(f"sqlite:///{played}")))
     ran = ran_alone([["audit", "verify", log], ["audit", "compare", log, log]]).values()
     heavy = {"sqlalchemy", "aiosqlite", "alembic", "aiohttp", "bittensor", "stamina"}
     assert [(one.code, heavy & one.modules) for one in ran] == [(0, set())] * 2

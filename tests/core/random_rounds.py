@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
@@ -46,6 +47,7 @@ from validator.scoring import Version
 
 T = TypeVar("T")
 CHUNK: Final = 1_000
+_RECORDED: Final = Path(__file__).parents[1] / "golden" / "random-rounds.txt"
 
 _REJECTIONS: Final = (  # one and two of every gate: later ones must not change what is drawn
     Reason.DEADLINE_LATE,
@@ -329,3 +331,8 @@ def chunks(rounds: int) -> Iterator[range]:
     """The numbers of so many rounds, a thousand at a time."""
     for first in range(0, rounds, CHUNK):
         yield range(first, min(first + CHUNK, rounds))
+
+
+def recorded() -> list[str]:
+    """Return what is held: a digest of the first rounds, then one of each thousand."""
+    return _RECORDED.read_text().splitlines()

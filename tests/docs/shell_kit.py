@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from doc_pages import DOCS, ROOT, pages
-from old_store import unpacked
+from old_rounds import MINERS, put
 from sqlalchemy import insert
 
 from validator.cli.lazy import loaded
 from validator.cli.reference import pages as made
 from validator.cli.tree import TREE
-from validator.store import open_store, upgrade
+from validator.store import open_store
+from validator.store.repositories.weights import PlannedWeights
 from validator.store.tables import weight_locks
 
 _MADE = {DOCS / "reference" / name for name in made()}  # their commands are usages, not examples
@@ -81,19 +82,19 @@ def parse(words: tuple[str, ...]) -> None:
         command = loaded(command)
 
 
-def prepared_store(folder: Path) -> Path:
-    """A store of three rounds, of this version's tables, whose weights are locked."""
-    file = unpacked("store.sqlite", folder, "1.1.0")
-    url = f"sqlite:///{file}"
+def prepared_store(played: Path, folder: Path) -> Path:
+    """A store of some rounds whose weights are locked."""
+    url = put(played, f"sqlite:///{folder}/store.sqlite")
 
     async def prepare() -> None:
-        await upgrade(url)
         async with open_store(url) as store, store.begin() as tx:
+            planned = PlannedWeights({MINERS[0]: 1.0}, {MINERS[0]: 1.0}, 0.0, {0: 65_535})
+            await tx.weights.prepare(1, 0, 4, planned, datetime(2026, 1, 1, tzinfo=UTC))
             row = {"id": 1, "locked_at": datetime(2026, 1, 1, tzinfo=UTC), "seen": "somebody else's weights"}
             await tx.connection.execute(insert(weight_locks).values(**row))
 
     asyncio.run(prepare())
-    return file
+    return folder / "store.sqlite"
 
 
 def prepare(folder: Path, store: Path, settings: str) -> None:

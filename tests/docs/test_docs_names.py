@@ -13,7 +13,6 @@ from validator.cli.reference import pages as made
 from validator.cli.tree import TREE
 from validator.protocol.reasons import Reason
 from validator.settings import reference
-from validator.settings.gone import GONE
 
 GENERATED = {DOCS / "reference" / name for name in made()}
 
@@ -62,7 +61,7 @@ def test_settings_that_the_pages_name_exist() -> None:
     }
     named = {text for text in named if not text.endswith((".py", ".sqlite", ".toml", ".json"))}
     assert "chain.state" in named
-    assert named <= {*reference(), *GONE}
+    assert named <= {*reference()}
     variables = {entry.variable for entry in reference().values()}
     for page in (ROOT / "README.md", *written()):
         found = re.findall(r"\bVALIDATOR_[A-Z]+__[A-Z_]+\b", page.read_text())

@@ -66,7 +66,6 @@ def test_a_scoring_version_scores_new_rounds_and_leaves_old_ones(tmp_path: Path)
     tree.use(
         PLAYED
         + """
-    from old_store import recorded
     from random_rounds import scored
 
     frozen, outcome = asyncio.run(play(SkillType.RAG_KNOWLEDGE))

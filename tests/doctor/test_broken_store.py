@@ -72,23 +72,16 @@ async def test_a_file_that_is_no_store(content: str, tmp_path: Path) -> None:
     assert "set store.url to a file of the validator's" in fault.advice
 
 
-@pytest.mark.parametrize(
-    ("version", "seen", "advice"),
-    [
-        ("r0001", "older than this program", "`validator db upgrade`"),
-        ("r9999", "newer", "install the version that made"),
-    ],
-)
-async def test_tables_of_another_version(version: str, seen: str, advice: str, tmp_path: Path, sqlite_url: str) -> None:
+async def test_tables_of_a_newer_version(tmp_path: Path, sqlite_url: str) -> None:
     place = Place.made(tmp_path)
     place.settings["store"]["url"] = sqlite_url
     with sqlite3.connect(tmp_path / "store.sqlite") as connection:
-        connection.execute("UPDATE schema_version SET version_num = ?", (version,))
+        connection.execute("UPDATE schema_version SET version_num = 'r9999'")
     connection.close()
     found = await place.examined("database", "history")
     (fault,) = told(found, "fault")
-    assert seen in fault.seen
-    assert advice in fault.advice
+    assert "newer" in fault.seen
+    assert "install the version that made" in fault.advice
     assert [one.about for one in told(found, "unknown")] == ["history"]
 
 

@@ -1,8 +1,5 @@
 """The stored form of a round's documents: the same bytes as ever, and the values that they stand for."""
 
-import sqlite3
-import zlib
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,7 +7,6 @@ import pytest
 from builders import V1, make_task
 from hypothesis import given
 from hypothesis import strategies as st
-from old_store import ROUNDS, unpacked
 from random_rounds import returned
 from workflow_builders import REFERENCES, make_workflow
 
@@ -147,18 +143,6 @@ def test_a_round_comes_back_from_its_forms(number: int) -> None:
     assert read_input(canonical_bytes(input_form(frozen))) == frozen
     assert read_outcome(canonical_bytes(outcome_form(outcome))) == outcome
     assert results_of(msgspec.json.decode(canonical_bytes(results_form(results)), type=ResultsForm)) == results
-
-
-def test_what_1_0_0_stored_is_written_again_byte_for_byte(tmp_path: Path) -> None:
-    with sqlite3.connect(unpacked("store.sqlite", tmp_path)) as store:
-        rows = store.execute("SELECT input, outcome FROM rounds").fetchall()
-    assert len(rows) == ROUNDS
-    for stored_input, stored_outcome in rows:
-        frozen, outcome = zlib.decompress(stored_input), zlib.decompress(stored_outcome)
-        assert canonical_bytes(input_form(read_input(frozen))) == frozen
-        assert canonical_bytes(outcome_form(read_outcome(outcome))) == outcome
-        assert {type(task) for task in read_input(frozen).tasks} == {AssessmentTask, GoalTask}
-        assert {RanMember, AssessedMember} <= {type(member) for member in read_outcome(outcome).members}
 
 
 @pytest.mark.parametrize(("form", "value"), [(InputForm, RoundInput), (OutcomeForm, RoundOutcome)])

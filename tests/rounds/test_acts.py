@@ -3,10 +3,8 @@
 from pathlib import Path
 
 from audit_file import receipts
-from msgspec import UNSET
 from pay_world import KIND
 from sqlalchemy import text
-from store_migrating import migrate_to
 from world import VALIDATOR, World, frozen_of, on_virtual_time, online, prepared, tasks_of_all_types
 
 from validator.protocol.acts import MAX_ACTS, Acts, ClearedFlag, FlagsCleared
@@ -14,9 +12,7 @@ from validator.protocol.round import FlagRaised
 from validator.protocol.skill_types import SkillType
 from validator.protocol.times import format_time
 from validator.rounds.resume import resume_rounds
-from validator.store import Store, open_store, upgrade
-from validator.store.connect import make_engine, writing
-from validator.store.urls import parse_url
+from validator.store import Store
 from validator.tasks.memory import MemorySource
 
 
@@ -103,32 +99,3 @@ async def test_no_receipt_has_more_acts_than_it_can_hold_and_what_is_not_told_do
     await play(world)
     await play(world)
     assert [len(acts) for acts in await told(store)] == [0, MAX_ACTS, 2]
-
-
-async def test_flags_cleared_before_the_log_told_acts_are_told_only_if_no_input_shows_it(empty_store_url: str) -> None:
-    await migrate_to(empty_store_url, "r0015")
-    engine = make_engine(parse_url(empty_store_url), pooled=False)
-    async with writing(engine).begin() as connection:
-        await connection.execute(text("INSERT INTO miners VALUES ('5F', 1, 2, 3)"))
-        await connection.execute(
-            text(
-                "INSERT INTO rounds (round_id, epoch, block, block_hash, state, started_at, task_count,"
-                " dispatch_count, input_sha256) VALUES (0, 1, 1, 'aa', 'void', '2026-01-01 10:00:00', 1, 0, 'bb')"
-            )
-        )
-        for number, cleared in enumerate(("'2026-01-01 09:00:00'", "'2026-01-01 11:00:00'", "NULL")):
-            reason = "NULL" if cleared == "NULL" else "'why'"
-            await connection.execute(
-                text(
-                    "INSERT INTO flags (id, hotkey, skill_type, round_id, mean_with_primaries, mean_with_auditors,"
-                    " samples, raised_at, cleared_at, cleared_reason) VALUES"
-                    f" ({number + 1}, '5F', 'kind{number}', 0, 0.9, 0.1, 5, '2026-01-01 08:00:00', {cleared}, {reason})"
-                )
-            )
-    await engine.dispose()
-    await upgrade(empty_store_url)
-    async with open_store(empty_store_url) as store, store.begin() as tx:
-        assert await tx.acts.standing_in_input() == {"5F": 2}
-        assert await tx.acts.of_round(0) is UNSET
-        await tx.acts.tell(1)
-        assert await tx.acts.standing_in_input() == {"5F": 1}

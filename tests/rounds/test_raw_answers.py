@@ -1,7 +1,6 @@
 """Of every answer the log has the digest that was made when it arrived (SPEC 16, D-28)."""
 
 import json
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from validator.rounds.prepare import Prepared
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round
 from validator.store import Store
+from validator.store.codec import compressed
 from validator.store.tables import answers, rounds
 from validator.tasks.memory import MemorySource
 
@@ -78,7 +78,7 @@ async def test_after_a_crash_they_are_those_of_the_arrival_whatever_the_store_ho
     await on_virtual_time(world, world.dispatcher.dispatch(await prepared(world)))
     async with store.begin() as tx:
         other = await tx.raw_answers.of_round(0)
-        await tx.connection.execute(answers.update().values(body=zlib.compress(b"something else")))
+        await tx.connection.execute(answers.update().values(body=compressed(b"something else")))
     assert await resume_rounds(store, world.clock, VALIDATOR, world.gates, online) == ["0"]
     line = await answers_line(store, tmp_path)
     assert line["raw"] == json.loads(msgspec.json.encode(other))
@@ -115,7 +115,7 @@ async def test_replay_names_a_stored_answer_that_is_not_the_one_that_arrived(sto
     await on_virtual_time(world, world.service.one_round())
     async with store.read() as tx:
         size = (await tx.dispatches.of_round(0))[0].raw
-    packed = zlib.compress(b" ")
+    packed = compressed(b" ")
     tampered = executed(answers.update().where(answers.c.hotkey == HOTKEYS[0]).values(body=packed))
     found = await replayed_after(store, tampered)
     assert size is not None

@@ -338,14 +338,6 @@ def test_bytes_that_are_not_utf8_in_the_environment(write: Write) -> None:
     ]
 
 
-def test_a_setting_of_an_older_version_gets_one_line_of_advice(write: Write) -> None:
-    advice = "is no setting any more; remove it: the task that was given least often is always next"
-    assert problems(write(MINIMAL + "[tasks]\nexclude_recent = 9\n")) == [f"tasks.exclude_recent: {advice}"]
-    assert problems(write(MINIMAL), {"VALIDATOR_TASKS__EXCLUDE_RECENT": "9"}) == [
-        f"VALIDATOR_TASKS__EXCLUDE_RECENT: {advice}"
-    ]
-
-
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.7", "validator.example"])
 def test_a_health_port_that_others_reach_needs_a_token_or_a_word(write: Write, host: str) -> None:
     text = MINIMAL + f'[health]\nhost = "{host}"\n'

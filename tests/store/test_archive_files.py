@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -21,7 +20,6 @@ from validator.store.archive.form import (
     MAX_SECTION,
     TAIL,
     Manifest,
-    as_archived,
     manifest_bytes,
     packed_section,
     read_manifest,
@@ -29,7 +27,6 @@ from validator.store.archive.form import (
 )
 from validator.store.checking import checks
 from validator.store.errors import ArchiveError
-from validator.store.schema import revisions
 from validator.store.tables import archives, dispatches
 
 MALLORY = Signer.from_uri("//Mallory")
@@ -202,70 +199,18 @@ async def test_a_manifest_that_asks_for_too_much_memory_is_refused(own: Path) ->
         open_archive(first(own))
 
 
-def older(path: Path, revision: str, without: dict[str, set[str]]) -> str:
-    """Write a file as a program of older tables would have: with their columns alone. Return its manifest's digest."""
-    found = open_archive(path)
-    manifest, sections, blocks = found.manifest, [MAGIC], []
-    tables = tuple(
-        msgspec.structs.replace(one, names=tuple(name for name in one.names if name not in without.get(one.table, ())))
-        for one in manifest.tables
-    )
-    for number, block in enumerate(manifest.blocks):
-        packed = []
-        for one, columns in zip(manifest.tables, found.read(number), strict=True):
-            kept = [
-                values
-                for name, values in zip(one.names, columns, strict=True)
-                if name not in without.get(one.table, ())
-            ]
-            packed.append(packed_section([[as_archived(value) for value in values] for values in kept]))
-        sections += [data for data, _ in packed]
-        blocks.append(msgspec.structs.replace(block, sections=tuple(section for _, section in packed)))
-    told = VALIDATOR.sign_document(
-        msgspec.structs.replace(manifest, revision=revision, tables=tables, blocks=tuple(blocks))
-    )
-    written(path, b"".join(sections), told)
-    return sha256_hex(manifest_bytes(told))
+def of_tables(path: Path, revision: str) -> str:
+    """Write a file as a program of other tables would have. Return its manifest's digest."""
+    manifest, sections = manifest_of(path.read_bytes())
+    changed = VALIDATOR.sign_document(msgspec.structs.replace(manifest, revision=revision))
+    written(path, sections, changed)
+    return sha256_hex(manifest_bytes(changed))
 
 
-async def test_files_of_older_tables_go_through_the_migrations_since(own: Path, played: Path) -> None:
+async def test_files_of_tables_that_are_not_known_are_refused(own: Path) -> None:
+    said = "has tables r9999, which this program does not know; install the one that wrote it"
     url, path = f"sqlite:///{own}/store.sqlite", first(own)
-    assert "r0015" in revisions()
-    digest = older(path, "r0015", {"rounds": {"record_form"}, "dispatches": {"raw"}})
-    async with opened(url) as store, store.begin() as tx:
-        await tx.connection.execute(update(archives).where(archives.c.first_round == 0).values(sha256=digest))
-    async with opened(f"sqlite:///{played}") as store, store.read() as tx:
-        before = await tx.scores.of_round(1), await tx.groups.of_round(1)
-        sent = tuple(replace(one, raw=None) for one in await tx.dispatches.of_round(1))
-    async with opened(url, own / "archive") as store, store.read() as tx:
-        assert (await tx.scores.of_round(1), await tx.groups.of_round(1)) == before
-        assert await tx.dispatches.of_round(1) == sent
-        assert await tx.rounds.get(1) is not None
-
-
-async def test_a_file_that_was_left_before_an_upgrade_is_taken_after_it(
-    own: Path, played: Path, tmp_path: Path
-) -> None:
-    url = put(played, f"sqlite:///{tmp_path}/store.sqlite")
-    log = await log_of(url)
-    older(first(own), "r0019", {})
-    files = await archived(url, own / "archive")
-    assert [one.removed_through for one in files] == [2, 3]
-    assert await log_of(url, own / "archive") == log
-
-
-@pytest.mark.parametrize(
-    ("revision", "without", "said"),
-    [
-        ("r9999", {}, "has tables r9999, which this program does not know; install the one that wrote it"),
-        ("r0015", {}, "has a table or a column that its tables have not: rounds"),
-    ],
-)
-async def test_files_of_tables_that_are_not_known_are_refused(
-    own: Path, revision: str, without: dict[str, set[str]], said: str
-) -> None:
-    url, path = f"sqlite:///{own}/store.sqlite", first(own)
-    digest = older(path, revision, without)
+    digest = of_tables(path, "r9999")
     async with opened(url) as store, store.begin() as tx:
         await tx.connection.execute(update(archives).where(archives.c.first_round == 0).values(sha256=digest))
     async with opened(url, own / "archive") as store, store.read() as tx:

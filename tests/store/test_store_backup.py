@@ -9,7 +9,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from old_store import unpacked
 from sqlalchemy import select
 from store_examples import at, open_round
 from store_faults import fill as fill_disk
@@ -17,7 +16,6 @@ from store_faults import small_disk
 
 from validator.store import open_store, schema_state
 from validator.store.backup import amount, back_up, restoring
-from validator.store.copying import row_counts
 from validator.store.errors import BackupError, NotEmptyError, RestoreError, StoreError
 from validator.store.tables import metadata
 
@@ -106,17 +104,6 @@ def test_what_is_written_meanwhile_waits_for_nothing_and_is_not_in_it(sqlite_url
     with closing(sqlite3.connect(tmp_path / "backup.sqlite")) as connection:
         kept = connection.execute("SELECT length(data), (SELECT netuid FROM store_chain) FROM ballast").fetchall()
     assert kept == [(12_000_000, 7)]
-
-
-def test_a_store_of_an_older_version_is_backed_up_as_it_is_and_restored_as_this_one(tmp_path: Path) -> None:
-    (tmp_path / "old").mkdir()
-    old = unpacked("store.sqlite", tmp_path / "old", "1.1.0")
-    assert back_up(sqlite_of(old), tmp_path / "backup.sqlite").state == "behind"
-    assert asyncio.run(schema_state(sqlite_of(tmp_path / "backup.sqlite"))) == "behind"
-    with restoring(tmp_path / "backup.sqlite", sqlite_of(tmp_path / "restored.sqlite")) as waiting:
-        assert waiting.found == "behind"
-        waiting.take()
-    assert asyncio.run(row_counts(sqlite_of(tmp_path / "restored.sqlite")))["rounds"] == 3
 
 
 @pytest.mark.parametrize(
@@ -234,15 +221,6 @@ def pipe(file: Path) -> None:
     os.mkfifo(file)
 
 
-def of_another_version(file: Path) -> None:
-    """An older store with rows that no version wrote."""
-    old = unpacked("store.sqlite", file.parent)
-    with closing(sqlite3.connect(old)) as connection:
-        connection.execute("UPDATE groups SET excluded = '{'")
-        connection.commit()
-    old.replace(file)
-
-
 HARMS: dict[str, tuple[Callable[[Path], None], str]] = {
     "damaged": (
         damaged,
@@ -264,7 +242,6 @@ HARMS: dict[str, tuple[Callable[[Path], None], str]] = {
     "a pipe": (pipe, r" is not a plain file; name a file that"),
     "newer": (newer, r" is newer than this program; install the version that made it, or a newer one"),
     "not there": (Path.unlink, r" cannot be restored: there is no such file; correct the path"),
-    "odd rows": (of_another_version, r" has rows that no version wrote: .*; copy it again"),
 }
 
 

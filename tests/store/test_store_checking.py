@@ -1,20 +1,19 @@
 """Damage and tampering that a check of the store shows, and that a sound store shows none."""
 
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from msgspec import structs
-from old_store import unpacked
 from sqlalchemy import delete, text, update
 from task_builders import make_truth
 from world import World, on_virtual_time, tasks_of_all_types
 
 from validator.protocol.canonical import sha256_hex
-from validator.store import Store, open_store, upgrade
+from validator.store import Store
 from validator.store.checking import FAULTS_SHOWN, Check, checks
+from validator.store.codec import compressed
 from validator.store.tables import (
     agreement_windows,
     bundles,
@@ -67,17 +66,7 @@ async def test_a_sound_store_shows_no_fault_and_everything_was_looked_at(used: S
     assert found["kept"].looked > 20
 
 
-@pytest.mark.parametrize("version", ["1.0.0", "1.1.0"])
-async def test_stores_of_released_versions_are_sound(tmp_path: Any, version: str) -> None:
-    url = f"sqlite:///{unpacked('store.sqlite', tmp_path, version)}"
-    await upgrade(url)
-    async with open_store(url) as store:
-        found = await checked(store)
-    assert [check.faults for check in found.values()] == [[]] * 7
-    assert found["digests"].looked > 200
-
-
-OTHER = zlib.compress(b"{}")
+OTHER = compressed(b"{}")
 
 
 HARMS: Sequence[tuple[Callable[[], Any], str, str]] = (

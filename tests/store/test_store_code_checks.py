@@ -1,17 +1,14 @@
-"""Code checks in both databases: ended once, entered once, and what an old store left deferred waits (SPEC 12)."""
-
-from pathlib import Path
+"""Code checks in both databases: ended once, entered once (SPEC 12)."""
 
 import msgspec
 import pytest
 from code_world import WHOLE, checks_of, code_world, judge_all
 from sqlalchemy.exc import IntegrityError
-from store_migrating import as_older
 from world import one_round
 
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
-from validator.store import Store, open_store, upgrade
+from validator.store import Store
 from validator.store.errors import MismatchError
 
 
@@ -57,25 +54,3 @@ async def test_an_answer_is_queued_once(store: Store) -> None:
     with pytest.raises(IntegrityError):
         async with store.begin() as tx:
             await tx.code_checks.queue([one.queued._replace(check_id="another")], one.queued_at)
-
-
-async def test_what_an_older_version_left_deferred_waits_after_the_upgrade(
-    sqlite_url: str, empty_store_url: str, tmp_path: Path
-) -> None:
-    async with open_store(sqlite_url) as store:
-        world = code_world(store)
-        await one_round(world)
-        await one_round(world)
-        settled = [one.queued for number in range(2) for one in await checks_of(store, number)]
-    older = f"sqlite:///{tmp_path}/older.sqlite" if empty_store_url.startswith("sqlite") else empty_store_url
-    store_url = await as_older(sqlite_url, older, "r0012")
-    assert await upgrade(store_url) == "behind"
-    async with open_store(store_url) as store:
-        found = [one for number in range(2) for one in await checks_of(store, number)]
-        assert [one.queued for one in found] == settled
-        assert len(settled) == 6
-        async with store.read() as tx:
-            stored = await tx.rounds.get(1)
-        assert stored is not None
-        assert found[-1].queued_at == found[-1].due_at == stored.record.settled_at
-        assert {(one.state, one.attempts, one.reason) for one in found} == {("pending", 0, None)}

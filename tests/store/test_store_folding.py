@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 from databases import Like
-from folded_before import as_before
-from old_store import explained, unpacked
 from planned import planned
 from replays import replayed
 from sqlalchemy import Table, func, select, update
@@ -18,7 +16,7 @@ from world import VALIDATOR, World, on_virtual_time
 
 from validator.audit.log.export import audit_lines
 from validator.rounds.receipts import close_epoch
-from validator.store import Store, fold, open_store, upgrade
+from validator.store import Store, fold, open_store
 from validator.store.checking import checks
 from validator.store.codec import compressed, expanded
 from validator.store.copying import copy_store
@@ -145,29 +143,6 @@ async def test_a_record_has_every_task_and_hotkey_once(used: Store) -> None:
         record = expanded((await tx.connection.scalar(select(folded_rounds.c.record).limit(1))) or b"")
     names = {name for key in keys for name in (key.task_id, key.hotkey)}
     assert {record.count(name.encode()) for name in names} == {1}
-
-
-async def test_rounds_that_were_folded_in_the_first_form_are_read_alike(store: Store, store_url: str) -> None:
-    await planned(store)
-    before = await everything(store_url)
-    await fold_ended(store)
-    async with store.begin() as tx:
-        assert await as_before(tx) > 1
-    assert await rows_left(store, proofs) > 1
-    assert await everything(store_url) == before
-    assert (await replayed(store, 0)).verdict == "equal"
-    async with store.read() as tx:
-        found = [check async for check in checks(tx.connection)]
-    assert [check.faults for check in found] == [[]] * len(found)
-
-
-async def test_a_round_is_folded_beside_one_of_the_first_form(used: Store, used_url: str) -> None:
-    before = await everything(used_url)
-    assert await fold_ended(used, most=1) == 1
-    async with used.begin() as tx:
-        await as_before(tx)
-    assert await fold_ended(used) == 1
-    assert await everything(used_url) == before
 
 
 async def test_what_is_kept_in_memory_is_bounded(used: Store, used_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,18 +293,3 @@ def test_moments_are_kept_in_memory_as_sqlite_has_them(zone: tzinfo | None) -> N
     moment = datetime(2026, 11, 20, 12, tzinfo=UTC)
     there = moment.replace(tzinfo=None) if zone is None else moment.astimezone(zone)
     assert as_sqlite(there) == "2026-11-20 12:00:00.000000"
-
-
-@pytest.mark.parametrize("version", ["1.0.0", "1.1.0"])
-async def test_stores_of_released_versions_replay_and_explain_alike(tmp_path: Path, version: str) -> None:
-    url = f"sqlite:///{unpacked('store.sqlite', tmp_path, version)}"
-    await upgrade(url)
-    before = await everything(url)
-    async with open_store(url) as store:
-        numbers = [await explained(store, round_id) for round_id in (0, 1)]
-        assert await fold_ended(store, most=2) == 2
-        assert await fold_ended(store) > 0
-    assert await everything(url) == before
-    async with open_store(url) as store:
-        assert [await explained(store, round_id) for round_id in (0, 1)] == numbers
-        assert (await replayed(store, 0)).verdict == "equal"

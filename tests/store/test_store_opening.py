@@ -41,11 +41,10 @@ async def test_an_empty_database_is_refused_unless_it_may_be_created(empty_store
     assert await schema_state(empty_store_url) == "current"
 
 
-@pytest.mark.parametrize(("version", "state"), [("r0001", "behind"), ("r9999", "ahead")])
-async def test_tables_of_another_version_are_refused(empty_store_url: str, version: str, state: str) -> None:
+async def test_tables_of_a_newer_version_are_refused(empty_store_url: str) -> None:
     await upgrade(empty_store_url)
-    await _set_version(empty_store_url, version)
-    assert await schema_state(empty_store_url) == state
+    await _set_version(empty_store_url, "r9999")
+    assert await schema_state(empty_store_url) == "ahead"
     for create in (False, True):
         with pytest.raises(SchemaStateError, match="validator db upgrade"):
             await open_store(empty_store_url, create=create)

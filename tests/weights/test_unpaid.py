@@ -1,7 +1,5 @@
 """Paid is who could be drawn, over whole rounds and the weights loop, on both databases (SPEC 16, D-23)."""
 
-import zlib
-
 import msgspec
 import pytest
 from pay_world import BROKEN, KIND, PayWorld
@@ -18,6 +16,7 @@ from validator.protocol.round import FlagRaised
 from validator.protocol.skill_types import SkillType
 from validator.settings import Settings
 from validator.store import Store
+from validator.store.codec import compressed
 from validator.store.tables import rounds
 from validator.telemetry import Event
 from validator.weights.preview import planned_weights
@@ -178,7 +177,7 @@ async def test_a_round_of_an_unknown_version_is_said_and_nothing_is_computed(sto
         assert stored is not None
         assert stored.input is not None
         unknown = canonical_bytes(msgspec.structs.replace(stored.input, scoring_version="9.0.0"))
-        await tx.connection.execute(update(rounds).values(input=zlib.compress(unknown)))
+        await tx.connection.execute(update(rounds).values(input=compressed(unknown)))
     line = await world.line(Event.WEIGHTS_BLOCKED)
     assert line["reason"] == "weights_scoring_version"
     assert line["detail"].startswith("`9.0.0`; this program scores ")

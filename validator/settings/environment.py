@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from validator.protocol.text import printable
-from validator.settings.gone import advice
 from validator.settings.misnamed import FILE, PREFIX, meant
 from validator.settings.reading import one_line, read_at_most
 from validator.settings.reference import KeyReference, reference
@@ -37,8 +36,7 @@ def read_environment(environ: Mapping[str, str]) -> tuple[dict[str, Override], l
         entry = known.get(variable) or known.get(variable.removesuffix(FILE))
         shown = printable(variable, 80)
         if entry is None:
-            dotted = variable.removeprefix(PREFIX).removesuffix(FILE).lower().replace("__", ".", 1)
-            problems.append(f"{shown}: {advice(dotted) or 'sets no known setting'}")
+            problems.append(f"{shown}: sets no known setting")
         elif entry.dotted in found:
             problems.append(f"{shown}: {entry.dotted} is set by {entry.variable} too; one of the two must go")
         elif not environ[variable].isprintable():

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.settings.environment import read_environment
-from validator.settings.gone import advice
 from validator.settings.hosts import beyond_this_machine
 from validator.settings.misnamed import CONFIG_VARIABLE
 from validator.settings.model import Settings
@@ -123,8 +122,6 @@ def _problem(fault: Any, file: str, sources: Mapping[str, str]) -> str:
 
 def _unknown(section: str, key: str, fault: Any) -> str:
     sections = list(Settings.model_fields)
-    if (gone := advice(f"{section}.{key}")) is not None:
-        return gone
     if section not in sections:
         return "no such section; " + _suggest(section, sections)
     if fault["type"] == "missing":

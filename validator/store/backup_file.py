@@ -2,14 +2,12 @@
 
 import os
 import sqlite3
-import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-import msgspec
 from sqlalchemy.exc import DBAPIError
 
 from validator.files import why
@@ -82,11 +80,6 @@ def of_backup(file: Path, place: Path) -> Iterator[None]:
     except DBAPIError as error:
         told = _told(error.orig, place) if isinstance(error.orig, sqlite3.Error) else f"cannot be read; {_AGAIN}"
         raise RestoreError(f"{_shown(file)} {told}") from None
-    except (zlib.error, msgspec.MsgspecError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-        # a step to this version's tables met what no version wrote
-        raise RestoreError(
-            f"{_shown(file)} has rows that no version wrote: {printable(str(error))}; {_AGAIN}"
-        ) from None
 
 
 def _told(error: sqlite3.Error, place: Path) -> str:

@@ -2,7 +2,6 @@
 
 | first bytes | what |
 |---|---|
-| `78` | zlib: what programs up to 0.3.0 stored |
 | `28 b5 2f fd` | a Zstandard frame, which names its dictionary (`dictionaries/NUMBER.zdict`; 0: none) and its length |
 | `50 2a 4d 18` | four bytes with a length, and a document as it is: in memory alone, where nothing damages it |
 | `44` | eight bytes with the number of a round, and a frame of what differs from that round's document |
@@ -11,7 +10,6 @@ A dictionary that was released never changes; a better one is a file with the ne
 """
 
 import threading
-import zlib
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -50,7 +48,7 @@ def uncompressed(data: bytes) -> bytes:
 
 
 def expanded(blob: bytes, most: int = MOST) -> bytes:
-    """Return what was compressed, by this program or an older one.
+    """Return what was compressed.
 
     Args:
         blob: as it is stored.
@@ -63,16 +61,7 @@ def expanded(blob: bytes, most: int = MOST) -> bytes:
         return _frame(blob, most)
     if blob[: len(_AS_IT_IS)] == _AS_IT_IS:
         return _as_it_is(blob, most)
-    stream = zlib.decompressobj()
-    try:
-        data = stream.decompress(blob, most + 1)
-    except zlib.error as error:
-        raise DamagedError(printable(str(error))) from None
-    if len(data) > most:
-        raise DamagedError(f"more than {most} bytes")
-    if not stream.eof or stream.unused_data:
-        raise DamagedError("cut short, or longer than it says")
-    return data
+    raise DamagedError("the first bytes are of no known form")
 
 
 def expanded_size(blob: bytes) -> int:
@@ -86,9 +75,9 @@ def expanded_size(blob: bytes) -> int:
 
 
 def stands_alone(blob: bytes) -> bool:
-    """Whether these bytes look like what `compressed` made, of this program or an older one, or `uncompressed`."""
+    """Whether these bytes look like what `compressed` or `uncompressed` made."""
     if blob[: len(_FRAME)] != _FRAME:
-        return blob[:1] == b"\x78" or blob[: len(_AS_IT_IS)] == _AS_IT_IS
+        return blob[: len(_AS_IT_IS)] == _AS_IT_IS
     try:
         return bool(zstandard.get_frame_parameters(blob).dict_id)
     except zstandard.ZstdError:

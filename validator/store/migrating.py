@@ -18,9 +18,6 @@ def migrate(
     connection: Connection,
     folder: Path,
     told: Told = lambda _revision, _seconds: None,
-    *,
-    to: str = "head",
-    partly: bool = False,
 ) -> None:
     """Take every step that the database lacks, in its transaction.
 
@@ -29,8 +26,6 @@ def migrate(
         folder: of the migrations.
         told: each revision and the seconds that it took, after it; at last `references`, where SQLite's are looked
             through.
-        to: the last step to take.
-        partly: whether rows may refer to what is not there: those of an archive are a part of a store.
 
     Raises:
         SchemaStateError: a step would break a reference.
@@ -39,8 +34,8 @@ def migrate(
     config.set_main_option("script_location", str(folder).replace("%", "%%"))
     config.attributes["connection"] = connection
     config.attributes["on_version_apply"] = _Steps(told)
-    command.upgrade(config, to)
-    if not partly and connection.dialect.name == "sqlite":
+    command.upgrade(config, "head")
+    if connection.dialect.name == "sqlite":
         since = time.perf_counter()
         broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
         if broken is not None:

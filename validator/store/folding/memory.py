@@ -20,7 +20,7 @@ from validator.store.folding.record import DOCUMENTS, EMPTIED, LEAVING, MOST, NA
 from validator.store.inline import connect
 from validator.store.inputs import BLOCK, Inputs
 from validator.store.memory import Memory, as_sqlite, insert_plain
-from validator.store.tables import dispatches, folded_rounds, proofs, rounds, tasks
+from validator.store.tables import dispatches, folded_rounds, rounds, tasks
 
 _HELD: Final = 8  # rounds
 _HELD_BYTES: Final = 32 * 1024 * 1024  # of their records, but for that of the newest
@@ -125,8 +125,6 @@ class FoldedRounds:
         for table in _STAYING:
             staying = await _columns_in(store, table, round_id)
             tables[table] = _together(table, staying, record.of(table)) if table in EMPTIED else staying
-        if tables[proofs] and "task_id" not in tables[proofs]:  # of the first form: their rows stayed, emptied
-            tables[proofs] = _together(proofs, await _columns_in(store, proofs, round_id), tables[proofs])
         its = tables[rounds]
         its["input"] = [await self.inputs.document(round_id, blob, store) for blob in its["input"]]
         return tables

@@ -16,7 +16,6 @@ from sqlalchemy import Table
 from validator.protocol.text import printable
 from validator.store.columns import Real
 from validator.store.errors import DamagedError
-from validator.store.folding.first_form import NAMING, with_digests
 from validator.store.folding.names import Names, digests
 from validator.store.tables import dispatches, groups, proofs, reputation_events, rounds, scores, sssas, workflow_runs
 
@@ -79,7 +78,7 @@ class _Columns(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Record(msgspec.Struct, frozen=True, array_like=True):
-    version: Literal[1, 2]
+    version: Literal[2]
     tables: tuple[_Columns, ...]
     names: tuple[str, ...] = ()
 
@@ -109,10 +108,7 @@ def unfolded(record: bytes) -> Folded:
     try:
         found = _DECODER.decode(record)
         tables = {one.table: _whole(one) for one in found.tables}
-        if found.version == 1:
-            _name_digests(tables)
-        else:
-            _name(tables, found.names)
+        _name(tables, found.names)
     except (msgspec.MsgspecError, LookupError, TypeError, ValueError) as error:
         raise DamagedError(f"a folded round cannot be read: {printable(str(error))}") from None
     return Folded(tables)
@@ -167,15 +163,6 @@ def _identified(tables: Mapping[str, Columns]) -> list[str]:
 
 def _as_number(text: str | None) -> float | None:
     return None if text is None else float(text)
-
-
-def _name_digests(tables: Mapping[str, Columns]) -> None:
-    """Put the digests into a record of the first form, which names nothing else by its place."""
-    found = _identified(tables)
-    for table_name, naming in NAMING.items():
-        if columns := tables.get(table_name, {}):
-            for column in naming:
-                columns[column] = [with_digests(value, found) for value in columns[column]]
 
 
 _ENCODER: Final = msgspec.msgpack.Encoder()

@@ -1,0 +1,757 @@
+"""The tables of the program.
+
+Until the first release a change of a table changes this file in place; after it, a change is a new revision.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "r0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Make every table, after those that it refers to."""
+    _archives()
+    _bundles()
+    _capabilities()
+    _declarations()
+    _drains()
+    _given_tasks()
+    _miners()
+    _retired_tasks()
+    _rounds()
+    _salts()
+    _sssas()
+    _store_chain()
+    _weight_locks()
+    _weight_marks()
+    _workflow_runs()
+    _agreement_windows()
+    _archived_pairs()
+    _exclusions()
+    _flags()
+    _folded_rounds()
+    _histories()
+    _receipts()
+    _reputation_events()
+    _reputations()
+    _stalls()
+    _tasks()
+    _window_entries()
+    _agreements()
+    _code_checks()
+    _dispatches()
+    _groups()
+    _proofs()
+    _reruns()
+    _weight_links()
+    _answers()
+    _scores()
+    _weight_submissions()
+    _weight_vectors()
+
+
+def _archives() -> None:
+    op.create_table(
+        "archives",
+        sa.Column("first_round", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("last_round", sa.BigInteger(), nullable=False),
+        sa.Column("file", sa.Text(), nullable=False),
+        sa.Column("sha256", sa.Text(), nullable=False),
+        sa.Column("bytes", sa.BigInteger(), nullable=False),
+        sa.Column("removed_through", sa.BigInteger(), nullable=False),
+        sa.Column("archived_at", sa.DateTime(timezone=True), nullable=False),
+        sa.CheckConstraint("removed_through BETWEEN first_round - 1 AND last_round", name=op.f("ck_archives_removed")),
+        sa.PrimaryKeyConstraint("first_round", name=op.f("pk_archives")),
+    )
+
+
+def _bundles() -> None:
+    op.create_table(
+        "bundles",
+        sa.Column("sha256", sa.Text(), nullable=False),
+        sa.Column("data", sa.LargeBinary(), nullable=False),
+        sa.Column("stored_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("source_sha256", sa.Text(), nullable=True),
+        sa.Column("base_sha256", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("sha256", name=op.f("pk_bundles")),
+    )
+    op.create_index(op.f("ix_bundles_source_sha256"), "bundles", ["source_sha256"])
+    op.create_index(op.f("ix_bundles_stored_at"), "bundles", ["stored_at"])
+
+
+def _capabilities() -> None:
+    op.create_table(
+        "capabilities",
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("document", sa.LargeBinary(), nullable=False),
+        sa.Column("issued_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("fetched_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("hotkey", name=op.f("pk_capabilities")),
+    )
+
+
+def _declarations() -> None:
+    op.create_table(
+        "declarations",
+        sa.Column("sha256", sa.Text(), nullable=False),
+        sa.Column("document", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("sha256", name=op.f("pk_declarations")),
+    )
+
+
+def _drains() -> None:
+    op.create_table(
+        "drains",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("asked_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("taken_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
+        sa.CheckConstraint("ended_at IS NULL OR taken_at IS NOT NULL", name=op.f("ck_drains_ended")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_drains")),
+    )
+
+
+def _given_tasks() -> None:
+    op.create_table(
+        "given_tasks",
+        sa.Column("skill_type", sa.Text(), nullable=False),
+        sa.Column("source_sha256", sa.Text(), nullable=False),
+        sa.Column("given", sa.BigInteger(), nullable=False),
+        sa.Column("last_round", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("skill_type", "source_sha256", name=op.f("pk_given_tasks")),
+    )
+    op.create_index(op.f("ix_given_tasks_skill_type_given"), "given_tasks", ["skill_type", "given"])
+    op.create_index(op.f("ix_given_tasks_skill_type_last_round"), "given_tasks", ["skill_type", "last_round"])
+
+
+def _miners() -> None:
+    op.create_table(
+        "miners",
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("uid", sa.Integer(), nullable=False),
+        sa.Column("first_seen_block", sa.BigInteger(), nullable=False),
+        sa.Column("last_seen_block", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("hotkey", name=op.f("pk_miners")),
+    )
+
+
+def _retired_tasks() -> None:
+    op.create_table(
+        "retired_tasks",
+        sa.Column("source_sha256", sa.Text(), nullable=False),
+        sa.Column("retired_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("source_sha256", name=op.f("pk_retired_tasks")),
+    )
+
+
+def _rounds() -> None:
+    op.create_table(
+        "rounds",
+        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("epoch", sa.BigInteger(), nullable=False),
+        sa.Column("block", sa.BigInteger(), nullable=False),
+        sa.Column("block_hash", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("input", sa.LargeBinary(), nullable=True),
+        sa.Column("input_sha256", sa.Text(), nullable=True),
+        sa.Column("declared_sha256", sa.Text(), nullable=True),
+        sa.Column("outcome", sa.LargeBinary(), nullable=True),
+        sa.Column("outcome_sha256", sa.Text(), nullable=True),
+        sa.Column("started_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("settled_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("task_count", sa.Integer(), nullable=False),
+        sa.Column("dispatch_count", sa.Integer(), nullable=False),
+        sa.Column("accepted_count", sa.Integer(), nullable=True),
+        sa.Column("failed_count", sa.Integer(), nullable=True),
+        sa.Column("mean_quality", sa.Double(), nullable=True),
+        sa.Column("mean_consensus", sa.Double(), nullable=True),
+        sa.Column("record_form", sa.Integer(), nullable=True),
+        sa.CheckConstraint(
+            "state IN ('open', 'settled', 'void', 'skipped', 'abandoned')", name=op.f("ck_rounds_state")
+        ),
+        sa.PrimaryKeyConstraint("round_id", name=op.f("pk_rounds")),
+    )
+    op.create_index(op.f("ix_rounds_state"), "rounds", ["state"])
+
+
+def _salts() -> None:
+    op.create_table(
+        "salts",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("salt", sa.LargeBinary(), nullable=False),
+        sa.Column("commitment", sa.Text(), nullable=False),
+        sa.Column("epoch", sa.BigInteger(), nullable=True),
+        sa.Column("first_round", sa.BigInteger(), nullable=True),
+        sa.Column("last_round", sa.BigInteger(), nullable=True),
+        sa.Column("revealed_in", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_salts")),
+        sa.UniqueConstraint("commitment", name=op.f("uq_salts_commitment")),
+        sa.UniqueConstraint("epoch", name=op.f("uq_salts_epoch")),
+    )
+
+
+def _sssas() -> None:
+    op.create_table(
+        "sssas",
+        sa.Column("sha256", sa.Text(), nullable=False),
+        sa.Column("document", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("sha256", name=op.f("pk_sssas")),
+    )
+
+
+def _store_chain() -> None:
+    op.create_table(
+        "store_chain",
+        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("genesis", sa.Text(), nullable=False),
+        sa.Column("netuid", sa.Integer(), nullable=False),
+        sa.Column("adopted_at", sa.DateTime(timezone=True), nullable=False),
+        sa.CheckConstraint("id = 1", name=op.f("ck_store_chain_one")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_store_chain")),
+    )
+
+
+def _weight_locks() -> None:
+    op.create_table(
+        "weight_locks",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("locked_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("seen", sa.Text(), nullable=False),
+        sa.Column("cleared_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("cleared_reason", sa.Text(), nullable=True),
+        sa.CheckConstraint("(cleared_at IS NULL) = (cleared_reason IS NULL)", name=op.f("ck_weight_locks_cleared")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_weight_locks")),
+    )
+
+
+def _weight_marks() -> None:
+    op.create_table(
+        "weight_marks",
+        sa.Column("netuid", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("mechid", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("uid", sa.Integer(), nullable=False),
+        sa.Column("last_update", sa.BigInteger(), nullable=False),
+        sa.Column("block", sa.BigInteger(), nullable=False),
+        sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("netuid", "mechid", "hotkey", name=op.f("pk_weight_marks")),
+    )
+
+
+def _workflow_runs() -> None:
+    op.create_table(
+        "workflow_runs",
+        sa.Column("sha256", sa.Text(), nullable=False),
+        sa.Column("document", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("sha256", name=op.f("pk_workflow_runs")),
+    )
+
+
+def _agreement_windows() -> None:
+    op.create_table(
+        "agreement_windows",
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("skill_type", sa.Text(), nullable=False),
+        sa.Column("samples", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(["hotkey"], ["miners.hotkey"], name=op.f("fk_agreement_windows_hotkey_miners")),
+        sa.PrimaryKeyConstraint("hotkey", "skill_type", name=op.f("pk_agreement_windows")),
+    )
+
+
+def _archived_pairs() -> None:
+    op.create_table(
+        "archived_pairs",
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("skill_type", sa.Text(), nullable=False),
+        sa.Column("roles", sa.Text(), nullable=False),
+        sa.Column("dispatches", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["hotkey"], ["miners.hotkey"], name=op.f("fk_archived_pairs_hotkey_miners")),
+        sa.PrimaryKeyConstraint("hotkey", "skill_type", name=op.f("pk_archived_pairs")),
+    )
+
+
+def _exclusions() -> None:
+    op.create_table(
+        "exclusions",
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("skill_type", sa.Text(), nullable=False),
+        sa.Column("round_id", sa.BigInteger(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_exclusions_round_id_rounds")),
+        sa.PrimaryKeyConstraint("hotkey", "skill_type", name=op.f("pk_exclusions")),
+    )
+
+
+def _flags() -> None:
+    op.create_table(
+        "flags",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("skill_type", sa.Text(), nullable=False),
+        sa.Column("round_id", sa.BigInteger(), nullable=False),
+        sa.Column("mean_with_primaries", sa.Double(), nullable=False),
+        sa.Column("mean_with_auditors", sa.Double(), nullable=False),
+        sa.Column("samples", sa.Integer(), nullable=False),
+        sa.Column("raised_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("cleared_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("cleared_reason", sa.Text(), nullable=True),
+        sa.Column("told_in", sa.BigInteger(), nullable=True),
+        sa.CheckConstraint("(cleared_at IS NULL) = (cleared_reason IS NULL)", name=op.f("ck_flags_cleared")),
+        sa.ForeignKeyConstraint(["hotkey"], ["miners.hotkey"], name=op.f("fk_flags_hotkey_miners")),
+        sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_flags_round_id_rounds")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_flags")),
+        sa.UniqueConstraint("hotkey", "skill_type", "round_id", name=op.f("uq_flags_hotkey_skill_type_round_id")),
+    )
+
+
+def _folded_rounds() -> None:
+    op.create_table(
+        "folded_rounds",
+        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("record", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_folded_rounds_round_id_rounds")),
+        sa.PrimaryKeyConstraint("round_id", name=op.f("pk_folded_rounds")),
+    )
+
+
+def _histories() -> None:
+    op.create_table(
+        "histories",
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("skill_type", sa.Text(), nullable=False),
+        sa.Column("roles", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(["hotkey"], ["miners.hotkey"], name=op.f("fk_histories_hotkey_miners")),
+        sa.PrimaryKeyConstraint("hotkey", "skill_type", name=op.f("pk_histories")),
+    )
+
+
+def _receipts() -> None:
+    op.create_table(
+        "receipts",
+        sa.Column("sequence", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("round_id", sa.BigInteger(), nullable=True),
+        sa.Column("sha256", sa.Text(), nullable=False),
+        sa.Column("line", sa.LargeBinary(), nullable=False),
+        sa.CheckConstraint("kind IN ('opening', 'round', 'closing', 'weights', 'fate')", name=op.f("ck_receipts_kind")),
+        sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_receipts_round_id_rounds")),
+        sa.PrimaryKeyConstraint("sequence", name=op.f("pk_receipts")),
+        sa.UniqueConstraint("round_id", name=op.f("uq_receipts_round_id")),
+    )
+
+
+def _reputation_events() -> None:
+    op.create_table(
+        "reputation_events",
+        sa.Column("sequence", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("round_id", sa.BigInteger(), nullable=False),
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("skill_type", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("cause", sa.Text(), nullable=False),
+        sa.Column("before", sa.Double(), nullable=False),
+        sa.Column("after", sa.Double(), nullable=False),
+        sa.ForeignKeyConstraint(["hotkey"], ["miners.hotkey"], name=op.f("fk_reputation_events_hotkey_miners")),
+        sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_reputation_events_round_id_rounds")),
+        sa.PrimaryKeyConstraint("sequence", name=op.f("pk_reputation_events")),
+    )
+    op.create_index(
+        op.f("ix_reputation_events_hotkey_skill_type_sequence"),
+        "reputation_events",
+        ["hotkey", "skill_type", "sequence"],
+    )
+    op.create_index(op.f("ix_reputation_events_round_id"), "reputation_events", ["round_id"])
+
+
+def _reputations() -> None:
+    op.create_table(
+        "reputations",
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("skill_type", sa.Text(), nullable=False),
+        sa.Column("value", sa.Double(), nullable=False),
+        sa.CheckConstraint("value >= 0 AND value <= 1", name=op.f("ck_reputations_value")),
+        sa.ForeignKeyConstraint(["hotkey"], ["miners.hotkey"], name=op.f("fk_reputations_hotkey_miners")),
+        sa.PrimaryKeyConstraint("hotkey", "skill_type", name=op.f("pk_reputations")),
+    )
+
+
+def _stalls() -> None:
+    op.create_table(
+        "stalls",
+        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("started_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("seconds", sa.Double(), nullable=False),
+        sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_stalls_round_id_rounds")),
+        sa.PrimaryKeyConstraint("round_id", "number", name=op.f("pk_stalls")),
+    )
+
+
+def _tasks() -> None:
+    op.create_table(
+        "tasks",
+        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("task_id", sa.Text(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("skill_type", sa.Text(), nullable=False),
+        sa.Column("slot", sa.Integer(), nullable=False),
+        sa.Column("source_sha256", sa.Text(), nullable=False),
+        sa.Column("bundle_sha256", sa.Text(), nullable=False),
+        sa.Column("nonce", sa.Text(), nullable=False),
+        sa.Column("provenance", sa.Text(), nullable=False),
+        sa.Column("mode", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.CheckConstraint("state IN ('open', 'settled', 'void', 'skipped')", name=op.f("ck_tasks_state")),
+        sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_tasks_round_id_rounds")),
+        sa.PrimaryKeyConstraint("round_id", "task_id", name=op.f("pk_tasks")),
+        sa.UniqueConstraint("round_id", "position", name=op.f("uq_tasks_round_id_position")),
+    )
+
+
+def _window_entries() -> None:
+    op.create_table(
+        "window_entries",
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("skill_type", sa.Text(), nullable=False),
+        sa.Column("round_id", sa.BigInteger(), nullable=False),
+        sa.Column("task_id", sa.Text(), nullable=False),
+        sa.Column(
+            "sequence", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False
+        ),
+        sa.Column("value", sa.Double(), nullable=False),
+        sa.ForeignKeyConstraint(["hotkey"], ["miners.hotkey"], name=op.f("fk_window_entries_hotkey_miners")),
+        sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_window_entries_round_id_rounds")),
+        sa.PrimaryKeyConstraint("sequence", name=op.f("pk_window_entries")),
+    )
+    op.create_index(
+        op.f("ix_window_entries_hotkey_skill_type_sequence_value"),
+        "window_entries",
+        ["hotkey", "skill_type", "sequence", "value"],
+    )
+    op.create_index(op.f("ix_window_entries_round_id"), "window_entries", ["round_id"])
+
+
+def _agreements() -> None:
+    op.create_table(
+        "agreements",
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("skill_type", sa.Text(), nullable=False),
+        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("with_primaries", sa.Double(), nullable=True),
+        sa.Column("with_auditors", sa.Double(), nullable=True),
+        sa.Column("counted", sa.Boolean(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("consumed_by", sa.Integer(), nullable=True),
+        sa.ForeignKeyConstraint(["consumed_by"], ["flags.id"], name=op.f("fk_agreements_consumed_by_flags")),
+        sa.ForeignKeyConstraint(["hotkey"], ["miners.hotkey"], name=op.f("fk_agreements_hotkey_miners")),
+        sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_agreements_round_id_rounds")),
+        sa.PrimaryKeyConstraint("hotkey", "skill_type", "round_id", name=op.f("pk_agreements")),
+    )
+    op.create_index(
+        op.f("ix_agreements_consumed_by"),
+        "agreements",
+        ["consumed_by"],
+        sqlite_where=sa.text("consumed_by IS NOT NULL"),
+        postgresql_where=sa.text("consumed_by IS NOT NULL"),
+    )
+    op.create_index(op.f("ix_agreements_round_id"), "agreements", ["round_id"])
+
+
+def _code_checks() -> None:
+    op.create_table(
+        "code_checks",
+        sa.Column("check_id", sa.Text(), nullable=False),
+        sa.Column("round_id", sa.BigInteger(), nullable=False),
+        sa.Column("task_id", sa.Text(), nullable=False),
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("report", sa.Text(), nullable=True),
+        sa.Column("score", sa.Double(), nullable=True),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("queued_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("due_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("started_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("detail", sa.Text(), nullable=True),
+        sa.Column("entered_in", sa.BigInteger(), nullable=True),
+        sa.CheckConstraint("(state = 'done') = (report IS NOT NULL)", name=op.f("ck_code_checks_done")),
+        sa.CheckConstraint(
+            "(state IN ('done', 'inconclusive')) = (ended_at IS NOT NULL)", name=op.f("ck_code_checks_ended")
+        ),
+        sa.CheckConstraint(
+            "state IN ('pending', 'running', 'done', 'inconclusive')", name=op.f("ck_code_checks_state")
+        ),
+        sa.CheckConstraint("(report IS NULL) = (score IS NULL)", name=op.f("ck_code_checks_scored")),
+        sa.ForeignKeyConstraint(["entered_in"], ["rounds.round_id"], name=op.f("fk_code_checks_entered_in_rounds")),
+        sa.ForeignKeyConstraint(
+            ["round_id", "task_id"],
+            ["tasks.round_id", "tasks.task_id"],
+            name=op.f("fk_code_checks_round_id_task_id_tasks"),
+        ),
+        sa.PrimaryKeyConstraint("check_id", name=op.f("pk_code_checks")),
+        sa.UniqueConstraint("round_id", "task_id", "hotkey", name=op.f("uq_code_checks_round_id_task_id_hotkey")),
+    )
+    op.create_index(op.f("ix_code_checks_entered_in"), "code_checks", ["entered_in"])
+    op.create_index(op.f("ix_code_checks_hotkey_started_at"), "code_checks", ["hotkey", "started_at"])
+    op.create_index(op.f("ix_code_checks_state_due_at"), "code_checks", ["state", "due_at"])
+
+
+def _dispatches() -> None:
+    op.create_table(
+        "dispatches",
+        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("task_id", sa.Text(), nullable=False),
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("skill_type", sa.Text(), nullable=False),
+        sa.Column("role", sa.Text(), nullable=False),
+        sa.Column("rank", sa.Integer(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("sent_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("received_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("seconds", sa.Double(), nullable=True),
+        sa.Column("http_status", sa.Integer(), nullable=True),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("detail", sa.Text(), nullable=True),
+        sa.Column("body_bytes", sa.Integer(), nullable=True),
+        sa.Column("raw", sa.Text(), nullable=True),
+        sa.Column("stalled", sa.Double(), nullable=True),
+        sa.Column("sssa_sha256", sa.Text(), nullable=True),
+        sa.Column("submission", sa.Text(), nullable=True),
+        sa.CheckConstraint("role IN ('primary', 'auditor')", name=op.f("ck_dispatches_role")),
+        sa.CheckConstraint(
+            "state IN ('planned', 'sent', 'answered', 'failed', 'void')", name=op.f("ck_dispatches_state")
+        ),
+        sa.ForeignKeyConstraint(["hotkey"], ["miners.hotkey"], name=op.f("fk_dispatches_hotkey_miners")),
+        sa.ForeignKeyConstraint(
+            ["round_id", "task_id"],
+            ["tasks.round_id", "tasks.task_id"],
+            name=op.f("fk_dispatches_round_id_task_id_tasks"),
+        ),
+        sa.ForeignKeyConstraint(["sssa_sha256"], ["sssas.sha256"], name=op.f("fk_dispatches_sssa_sha256_sssas")),
+        sa.PrimaryKeyConstraint("round_id", "task_id", "hotkey", name=op.f("pk_dispatches")),
+    )
+    op.create_index(
+        op.f("ix_dispatches_hotkey_skill_type_round_id"), "dispatches", ["hotkey", "skill_type", "round_id"]
+    )
+    op.create_index(
+        op.f("ix_dispatches_sssa_sha256"),
+        "dispatches",
+        ["sssa_sha256"],
+        sqlite_where=sa.text("sssa_sha256 IS NOT NULL"),
+        postgresql_where=sa.text("sssa_sha256 IS NOT NULL"),
+    )
+
+
+def _groups() -> None:
+    op.create_table(
+        "groups",
+        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("task_id", sa.Text(), nullable=False),
+        sa.Column("primaries", sa.Text(), nullable=False),
+        sa.Column("auditors", sa.Text(), nullable=False),
+        sa.Column("promoted", sa.Text(), nullable=False),
+        sa.Column("demoted", sa.Text(), nullable=False),
+        sa.Column("excluded", sa.Text(), nullable=False),
+        sa.Column("n_valid", sa.Integer(), nullable=True),
+        sa.Column("threshold", sa.Integer(), nullable=True),
+        sa.Column("verdict", sa.Text(), nullable=True),
+        sa.Column("mean_risk", sa.Double(), nullable=True),
+        sa.Column("finding_keys", sa.Text(), nullable=True),
+        sa.Column("scored_provenance", sa.Text(), nullable=True),
+        sa.Column("scored_verdict", sa.Text(), nullable=True),
+        sa.Column("auditor_agreement", sa.Double(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["round_id", "task_id"], ["tasks.round_id", "tasks.task_id"], name=op.f("fk_groups_round_id_task_id_tasks")
+        ),
+        sa.PrimaryKeyConstraint("round_id", "task_id", name=op.f("pk_groups")),
+    )
+
+
+def _proofs() -> None:
+    op.create_table(
+        "proofs",
+        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("task_id", sa.Text(), nullable=False),
+        sa.Column("checksum", sa.Text(), nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("document", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["round_id", "task_id"], ["tasks.round_id", "tasks.task_id"], name=op.f("fk_proofs_round_id_task_id_tasks")
+        ),
+        sa.PrimaryKeyConstraint("round_id", "task_id", name=op.f("pk_proofs")),
+    )
+
+
+def _reruns() -> None:
+    op.create_table(
+        "reruns",
+        sa.Column("rerun_id", sa.Text(), nullable=False),
+        sa.Column("round_id", sa.BigInteger(), nullable=False),
+        sa.Column("task_id", sa.Text(), nullable=False),
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("skill_type", sa.Text(), nullable=False),
+        sa.Column("why", sa.Text(), nullable=False),
+        sa.Column("image", sa.Text(), nullable=False),
+        sa.Column("event", sa.Text(), nullable=True),
+        sa.Column("report", sa.Text(), nullable=True),
+        sa.Column("struck", sa.Double(), nullable=True),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("queued_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("due_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("started_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("detail", sa.Text(), nullable=True),
+        sa.Column("entered_in", sa.BigInteger(), nullable=True),
+        sa.CheckConstraint("(state = 'done') = (event IS NOT NULL)", name=op.f("ck_reruns_done")),
+        sa.CheckConstraint(
+            "(state IN ('done', 'inconclusive')) = (ended_at IS NOT NULL)", name=op.f("ck_reruns_ended")
+        ),
+        sa.CheckConstraint("event IN ('rerun_pass', 'rerun_fail', 'digest_mismatch')", name=op.f("ck_reruns_event")),
+        sa.CheckConstraint("state IN ('pending', 'running', 'done', 'inconclusive')", name=op.f("ck_reruns_state")),
+        sa.ForeignKeyConstraint(["entered_in"], ["rounds.round_id"], name=op.f("fk_reruns_entered_in_rounds")),
+        sa.ForeignKeyConstraint(
+            ["round_id", "task_id"], ["tasks.round_id", "tasks.task_id"], name=op.f("fk_reruns_round_id_task_id_tasks")
+        ),
+        sa.PrimaryKeyConstraint("rerun_id", name=op.f("pk_reruns")),
+        sa.UniqueConstraint("round_id", "task_id", "hotkey", name=op.f("uq_reruns_round_id_task_id_hotkey")),
+    )
+    op.create_index(op.f("ix_reruns_entered_in"), "reruns", ["entered_in"])
+    op.create_index(op.f("ix_reruns_hotkey_started_at"), "reruns", ["hotkey", "started_at"])
+    op.create_index(op.f("ix_reruns_state_due_at"), "reruns", ["state", "due_at"])
+
+
+def _weight_links() -> None:
+    op.create_table(
+        "weight_links",
+        sa.Column("sequence", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("netuid", sa.Integer(), nullable=False),
+        sa.Column("mechid", sa.Integer(), nullable=False),
+        sa.Column("epoch", sa.BigInteger(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("sha256", sa.Text(), nullable=False),
+        sa.Column("line", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(["sequence"], ["receipts.sequence"], name=op.f("fk_weight_links_sequence_receipts")),
+        sa.PrimaryKeyConstraint("sequence", name=op.f("pk_weight_links")),
+    )
+    op.create_index(op.f("ix_weight_links_netuid_mechid_epoch"), "weight_links", ["netuid", "mechid", "epoch"])
+
+
+def _answers() -> None:
+    op.create_table(
+        "answers",
+        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("task_id", sa.Text(), nullable=False),
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("body", sa.LargeBinary(), nullable=False),
+        sa.Column("stored_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["round_id", "task_id", "hotkey"],
+            ["dispatches.round_id", "dispatches.task_id", "dispatches.hotkey"],
+            name=op.f("fk_answers_round_id_task_id_hotkey_dispatches"),
+        ),
+        sa.PrimaryKeyConstraint("round_id", "task_id", "hotkey", name=op.f("pk_answers")),
+    )
+    op.create_index(op.f("ix_answers_stored_at"), "answers", ["stored_at"])
+
+
+def _scores() -> None:
+    op.create_table(
+        "scores",
+        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("task_id", sa.Text(), nullable=False),
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("role", sa.Text(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("findings_recall", sa.Double(), nullable=True),
+        sa.Column("findings_precision", sa.Double(), nullable=True),
+        sa.Column("verdict_agreement", sa.Double(), nullable=True),
+        sa.Column("capabilities_agreement", sa.Double(), nullable=True),
+        sa.Column("risk_agreement", sa.Double(), nullable=True),
+        sa.Column("dependencies_agreement", sa.Double(), nullable=True),
+        sa.Column("policy_agreement", sa.Double(), nullable=True),
+        sa.Column("consensus", sa.Double(), nullable=False),
+        sa.Column("agreement_with_primaries", sa.Double(), nullable=True),
+        sa.Column("agreement_with_auditors", sa.Double(), nullable=True),
+        sa.Column("axes", sa.Text(), nullable=True),
+        sa.Column("epsilon", sa.Double(), nullable=True),
+        sa.Column("quality", sa.Double(), nullable=True),
+        sa.Column("base_weight", sa.Double(), nullable=True),
+        sa.Column("tier", sa.Double(), nullable=True),
+        sa.Column("early_bonus", sa.Double(), nullable=True),
+        sa.Column("role_factor", sa.Double(), nullable=True),
+        sa.Column("consensus_factor", sa.Double(), nullable=True),
+        sa.Column("bootstrap", sa.Double(), nullable=True),
+        sa.Column("emission", sa.Double(), nullable=True),
+        sa.Column("workflow", sa.Text(), nullable=True),
+        sa.Column("window_entry", sa.Double(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["round_id", "task_id", "hotkey"],
+            ["dispatches.round_id", "dispatches.task_id", "dispatches.hotkey"],
+            name=op.f("fk_scores_round_id_task_id_hotkey_dispatches"),
+        ),
+        sa.PrimaryKeyConstraint("round_id", "task_id", "hotkey", name=op.f("pk_scores")),
+    )
+    op.create_index(op.f("ix_scores_hotkey_round_id"), "scores", ["hotkey", "round_id"])
+
+
+def _weight_submissions() -> None:
+    op.create_table(
+        "weight_submissions",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("netuid", sa.Integer(), nullable=False),
+        sa.Column("mechid", sa.Integer(), nullable=False),
+        sa.Column("epoch", sa.BigInteger(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("signed_block", sa.BigInteger(), nullable=True),
+        sa.Column("lifetime", sa.Integer(), nullable=True),
+        sa.Column("expiry_block", sa.BigInteger(), nullable=True),
+        sa.Column("block", sa.BigInteger(), nullable=True),
+        sa.Column("sent", sa.Text(), nullable=True),
+        sa.Column("vector", sa.Text(), nullable=False),
+        sa.Column("scores", sa.Text(), nullable=False),
+        sa.Column("unallocated", sa.Double(), nullable=False),
+        sa.Column("message", sa.Text(), nullable=True),
+        sa.Column("extrinsic", sa.Text(), nullable=True),
+        sa.Column("link", sa.BigInteger(), nullable=True),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
+        sa.CheckConstraint(
+            "state IN ('prepared', 'submitted', 'confirmed', 'rejected', 'unknown', 'expired')",
+            name=op.f("ck_weight_submissions_state"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["link"], ["weight_links.sequence"], name=op.f("fk_weight_submissions_link_weight_links")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_weight_submissions")),
+        sa.UniqueConstraint("netuid", "mechid", "epoch", name=op.f("uq_weight_submissions_netuid_mechid_epoch")),
+    )
+
+
+def _weight_vectors() -> None:
+    op.create_table(
+        "weight_vectors",
+        sa.Column("netuid", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("mechid", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("epoch", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("round_id", sa.BigInteger(), nullable=True),
+        sa.Column("block", sa.BigInteger(), nullable=True),
+        sa.Column("scoring_version", sa.Text(), nullable=True),
+        sa.Column("positive", sa.Boolean(), nullable=False),
+        sa.Column("unpaid", sa.Text(), nullable=True),
+        sa.Column("computed_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("link", sa.BigInteger(), nullable=True),
+        sa.ForeignKeyConstraint(["link"], ["weight_links.sequence"], name=op.f("fk_weight_vectors_link_weight_links")),
+        sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_weight_vectors_round_id_rounds")),
+        sa.PrimaryKeyConstraint("netuid", "mechid", "epoch", name=op.f("pk_weight_vectors")),
+    )
