@@ -18,6 +18,7 @@ COMMANDS = {
     "collusion": ["score", "collusion"],
     "reputation": ["score", "reputation"],
     "selection": ["groups", "select"],
+    "execution": ["score", "execution"],
     "weights_11": ["score", "weights"],
     "workflow_11": ["score", "workflow"],
 }

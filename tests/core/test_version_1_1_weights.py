@@ -53,6 +53,7 @@ def reason(flags: int = 0, **changes: Any) -> str | None:
 
 def test_the_first_reason_in_the_order_of_the_rule_is_told() -> None:
     changes: list[tuple[str, dict[str, Any]]] = [
+        ("execution", {"execution_fails": 3}),
         ("unproven", {"proven": False}),
         ("failure_rate", {"failures": 6}),
         ("low_reputation", {"reputation": math.nextafter(0.2, 0)}),
@@ -60,6 +61,7 @@ def test_the_first_reason_in_the_order_of_the_rule_is_told() -> None:
         ("collusion_flags", {"flags": 3}),
     ]
     assert reason(flags=2) is None
+    assert reason(execution_fails=2) is None
     every: dict[str, Any] = {}
     for code, change in changes:
         assert reason(**change) == code

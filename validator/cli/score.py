@@ -42,3 +42,8 @@ def collusion(files: Files) -> None:
 def reputation(files: Files) -> None:
     """Apply reputation events (SPEC 10)."""
     work.score.reputation(files)
+
+
+def execution(files: Files) -> None:
+    """Compare traces with what three runs of a task's bundle showed (SPEC 15)."""
+    work.score.execution(files)

@@ -1,7 +1,7 @@
 """The stable documents of `validator score`: one case in, one result out, in the form of the spec's vectors."""
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -9,7 +9,7 @@ from msgspec import Meta
 from validator.protocol.answer import Role
 from validator.protocol.limits import MAX_CASE_MEMBERS
 from validator.protocol.round import AgreementPair, ReputationKind
-from validator.protocol.skill_types import WINDOW_TYPES
+from validator.protocol.skill_types import BASE_TRACES, WINDOW_TYPES
 from validator.protocol.sssa import Document, Finding, Sssa, Text, Unit, check_finding, check_sssa
 from validator.protocol.strict_json import SchemaError
 from validator.protocol.task import Window, check_injections
@@ -17,14 +17,17 @@ from validator.protocol.workflow_score import WorkflowRun
 from validator.scoring import (
     AnswerFacts,
     Claims,
+    ExecutionRun,
     Member,
     MemberConsensus,
     MinerStanding,
+    TracedAnswer,
     UnknownScoringVersionError,
     Version,
     version,
 )
 
+BaseTrace = Literal["network", "fs", "process", "secrets"]
 Entry = Annotated[float, Meta(ge=0, le=1_000_000)]  # far above any emission, far below where sums overflow
 
 
@@ -90,6 +93,35 @@ class EmissionCase(AnswerFacts, frozen=True):
     """One answer."""
 
     scoring_version: Text = DEFAULT
+
+
+Signatures = dict[BaseTrace, tuple[Text, ...]]
+Sets = dict[str, frozenset[str]]
+
+
+class RunCase(Document, frozen=True):
+    """One run of a bundle, or of nothing."""
+
+    ended: bool
+    signatures: Signatures
+
+
+class TracesCase(Document, frozen=True):
+    """A valid primary's traces."""
+
+    hotkey: Text
+    signatures: Signatures
+
+
+class ExecutionCase(Case, frozen=True):
+    """A task that was executed: the bundle, the bundle again, and nothing; and what its valid primaries sent."""
+
+    runs: tuple[RunCase, RunCase, RunCase]
+    probes: Signatures
+    mark: tuple[BaseTrace, Text] | None
+    made_here: bool
+    submitted: bool
+    answers: Annotated[tuple[TracesCase, ...], Meta(max_length=MAX_CASE_MEMBERS)]
 
 
 class WorkflowCase(WorkflowRun, frozen=True):
@@ -263,6 +295,35 @@ def score_workflow_case(case: WorkflowCase) -> Any:
         return msgspec.to_builtins(version_of(case).score_workflow(case))
     except ValueError as error:
         raise SchemaError(str(error)) from None
+
+
+def score_execution_case(case: ExecutionCase) -> dict[str, Any]:
+    """Return why the execution is inconclusive, null where it is not, S by base file, and the results (SPEC 15).
+
+    Raises:
+        SchemaError: a hotkey that stands twice.
+    """
+    refuse_repeated([one.hotkey for one in case.answers], "answers")
+    probes = {name: frozenset(case.probes.get(name, ())) for name in BASE_TRACES}
+    found = version_of(case).compare_execution(
+        [ExecutionRun(run.ended, *_traced(run.signatures, probes)) for run in case.runs],
+        [TracedAnswer(one.hotkey, *_traced(one.signatures, probes)) for one in case.answers],
+        probes=probes,
+        mark=case.mark,
+        made_here=case.made_here,
+        submitted=case.submitted,
+    )
+    return {
+        "inconclusive": found.inconclusive and found.inconclusive.removeprefix("execution_"),
+        "stable": {name: sorted(one.stable) for name, one in found.files.items()},
+        "results": [{"hotkey": one.hotkey, "event": one.event} for one in found.answers if found.inconclusive is None],
+    }
+
+
+def _traced(signatures: Signatures, probes: Sets) -> tuple[bool, Sets]:
+    """Return whether all probes show in these, and these as sets."""
+    traced: Sets = {name: frozenset(signatures.get(name, ())) for name in BASE_TRACES}
+    return all(probes[name] <= traced[name] for name in BASE_TRACES), traced
 
 
 def refuse_repeated(hotkeys: Sequence[str], field: str) -> None:

@@ -188,6 +188,11 @@ SCORE: Final = Group(
         ),
         Lazy("collusion", "Say which samples count and which raise a flag (SPEC 9).", "validator.cli.score:collusion"),
         Lazy("reputation", "Apply reputation events (SPEC 10).", "validator.cli.score:reputation"),
+        Lazy(
+            "execution",
+            "Compare traces with what three runs of a task's bundle showed (SPEC 15).",
+            "validator.cli.score:execution",
+        ),
     ],
 )
 PROOF: Final = Group(

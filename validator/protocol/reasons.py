@@ -147,6 +147,8 @@ class Reason(StrEnum):
         "The miner was excluded for the type, and since then no answer of its of that type passed the gates.",
     )
 
+    EXECUTION = "execution", "Three or more of the miner's last ten results of execution of the type are fails."
+
     # What became of an agreement sample (SPEC 9)
     SAMPLE_NO_PRIMARIES = "sample_no_primaries", "No other primary with a valid SSSA to compare with."
     SAMPLE_NO_AUDITORS = "sample_no_auditors", "No other auditor with a valid SSSA to compare with."
@@ -155,6 +157,17 @@ class Reason(StrEnum):
         "The two auditors contradict each other: no witnesses (D-14).",
     )
     SAMPLE_COUNTED = "sample_counted", "The sample entered the window."
+
+    # Why the execution of a task says nothing of anybody (SPEC 15)
+    EXECUTION_SUBMITTED = "execution_submitted", "The bundle is of a submitted skill, which gives no result."
+    EXECUTION_ENDED = "execution_ended", "A run of the bundle, or of nothing, did not end by itself."
+    EXECUTION_PROBE = "execution_probe", "A probe does not show in the traces of a run."
+    EXECUTION_FEW = "execution_few", "The bundle does too little that every run of it shows."
+    EXECUTION_VARIES = "execution_varies", "Two runs of the bundle differ by more than they have in common."
+    EXECUTION_UNCONFIRMED = (
+        "execution_unconfirmed",
+        "No valid primary passed, and the task was not made here: its fails count against nobody.",
+    )
 
     # Why an answer is run again (SPEC 15)
     RERUN_SPLIT = "rerun_split", "Half or more of the group diverge: every diverging primary is run again."

@@ -237,6 +237,29 @@ class RerunRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionRules:
+    """When traces are those of a run of the bundle, and who is unpaid for traces that are not (SPEC 15).
+
+    Attributes:
+        min_stable: signatures over all base files that a comparison takes.
+        missing_files: one in so many of the stable fs signatures may be missing.
+        shared: part of the stable signatures of every other base file that must be shown.
+        invented: one in so many of the miner's signatures may be in no run.
+        unpaid_fails: so many fails leave a window unpaid,
+        results: among so many last results of the type,
+        rounds: of those that entered in so many last rounds.
+    """
+
+    min_stable: int
+    missing_files: int
+    shared: float
+    invented: int
+    unpaid_fails: int
+    results: int
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """Every constant of a version. They are part of it, never of the settings."""
 
@@ -250,6 +273,7 @@ class Rules:
     pay: PayRules
     workflow: WorkflowRules
     reruns: RerunRules
+    execution: ExecutionRules
 
     def windows_of(self, skill_type: SkillType) -> Windows:
         """Return the standard windows of a type (SPEC 1)."""

@@ -1,6 +1,7 @@
 """What the functions of a version take and give, beside what is stored: the same values for every version."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -24,6 +25,7 @@ from validator.protocol.task import Truth, Window
 
 Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
 Seconds = Annotated[float, Meta(ge=0)]
+ExecutionEvent = Literal["rerun_pass", "rerun_fail"]
 ScoredAgainst = Literal["curated", "canary", "consensus"]
 
 
@@ -123,6 +125,92 @@ class ComparedRuns(NamedTuple):
     similarity: float
     reason: Reason
     event: Literal["rerun_pass", "rerun_fail"]
+
+
+class ExecutionRun(NamedTuple):
+    """One run of a task's bundle, or of nothing (SPEC 15).
+
+    Attributes:
+        ended: by itself, with exit code 0.
+        probes: its traces show all three.
+        signatures: base file to the signatures in it.
+    """
+
+    ended: bool
+    probes: bool
+    signatures: Mapping[str, AbstractSet[Any]]
+
+
+class TracedAnswer(NamedTuple):
+    """The traces of a valid primary; fields as of `ExecutionRun`."""
+
+    hotkey: str
+    probes: bool
+    signatures: Mapping[str, AbstractSet[Any]]
+
+
+class StableFile(NamedTuple):
+    """One base file of the three runs (SPEC 15).
+
+    Attributes:
+        stable: S, what both runs of the bundle show and the run of nothing does not.
+        possible: U, what any run shows.
+        tracer: what the run of nothing shows, with the probes.
+        varying: v, how many signatures only one run of the bundle shows.
+    """
+
+    stable: frozenset[Any]
+    possible: frozenset[Any]
+    tracer: frozenset[Any]
+    varying: int
+
+
+class ComparedFile(NamedTuple):
+    """One base file of a miner's traces, compared with the runs (SPEC 15).
+
+    Attributes:
+        claimed: size of M, what the miner's traces show and the run of nothing does not.
+        shared: how many of S the miner's traces show.
+        missing: those of S that they do not show.
+        invented: those of M that no run shows.
+    """
+
+    claimed: int
+    shared: int
+    missing: frozenset[Any]
+    invented: frozenset[Any]
+
+
+class ComparedAnswer(NamedTuple):
+    """A valid primary's traces, compared with the runs.
+
+    Attributes:
+        hotkey: whose.
+        event: what the comparison comes to.
+        faults: what does not hold: `probes`, `mark`, and a base file with `missing` or `invented`.
+        mark: whether they show the execution mark; None where none is planted.
+        files: by base file.
+    """
+
+    hotkey: str
+    event: ExecutionEvent
+    faults: tuple[str, ...]
+    mark: bool | None
+    files: Mapping[str, ComparedFile]
+
+
+class ComparedExecution(NamedTuple):
+    """A task's execution (SPEC 15).
+
+    Attributes:
+        inconclusive: why it says nothing of anybody; None where it does.
+        files: the runs, by base file.
+        answers: the comparisons, in group order; also where nobody's pass confirms a fail.
+    """
+
+    inconclusive: Reason | None
+    files: Mapping[str, StableFile]
+    answers: tuple[ComparedAnswer, ...]
 
 
 class Claims(NamedTuple):
@@ -307,6 +395,7 @@ class TypeStanding(Document, frozen=True):
         reputation: for the type.
         dispatches, failures: of the type in the last rounds.
         proven: no exclusion that an accepted answer has not followed.
+        execution_fails: fails among the last results of execution of the type that count (SPEC 15).
     """
 
     declared: bool
@@ -314,6 +403,7 @@ class TypeStanding(Document, frozen=True):
     dispatches: Count
     failures: Count
     proven: bool
+    execution_fails: Count = 0
 
 
 class MinerStanding(Document, frozen=True):

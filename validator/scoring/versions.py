@@ -14,6 +14,7 @@ from validator.scoring.v1_0 import (
     collusion,
     consensus,
     emission,
+    execution,
     filled,
     groups,
     keys,
@@ -98,7 +99,8 @@ class Version:
     apply_event = reputation.apply_event
     event_of_failure = reputation.event_of_failure
 
-    # Reruns (SPEC 15)
+    # Execution (SPEC 15)
+    compare_execution = execution.compare_execution
     chosen_reruns = reruns.chosen_reruns
     rerun_id = staticmethod(reruns.rerun_id)
     compare_runs = reruns.compare_runs

@@ -5,6 +5,7 @@ from validator.cli.score_cases import (
     CollusionCase,
     ConsensusCase,
     EmissionCase,
+    ExecutionCase,
     KeysCase,
     ReputationCase,
     WeightsCase,
@@ -12,6 +13,7 @@ from validator.cli.score_cases import (
     score_collusion_case,
     score_consensus_case,
     score_emission_case,
+    score_execution_case,
     score_keys_case,
     score_reputation_case,
     score_weights_case,
@@ -52,3 +54,8 @@ def collusion(files: list[str]) -> None:
 def reputation(files: list[str]) -> None:
     """Apply reputation events (SPEC 10)."""
     score_files(files, ReputationCase, score_reputation_case)
+
+
+def execution(files: list[str]) -> None:
+    """Compare traces with what three runs of a task's bundle showed (SPEC 15)."""
+    score_files(files, ExecutionCase, score_execution_case)

@@ -9,6 +9,7 @@ from validator.scoring.rules import (
     CollusionRules,
     ConsensusRules,
     EmissionRules,
+    ExecutionRules,
     GroupRules,
     PayRules,
     QualityRules,
@@ -165,4 +166,7 @@ RULES: Final = Rules(
         finding=0.05,
     ),
     reruns=RerunRules(recall=0.5, split=0.5, similarity=0.7),
+    execution=ExecutionRules(
+        min_stable=4, missing_files=10, shared=0.7, invented=10, unpaid_fails=3, results=10, rounds=200
+    ),
 )

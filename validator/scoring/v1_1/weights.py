@@ -32,7 +32,9 @@ def unpaid_reason(version: Ruled, flags: int, standing: TypeStanding | None) -> 
         return Reason.LOW_REPUTATION
     if fails_too_often(version, standing.dispatches, standing.failures):
         return Reason.FAILURE_RATE
-    return None if standing.proven else Reason.UNPROVEN
+    if not standing.proven:
+        return Reason.UNPROVEN
+    return Reason.EXECUTION if standing.execution_fails >= version.rules.execution.unpaid_fails else None
 
 
 def score_weights(version: Ruled, windows: Windows, standing: Standing = NOBODY) -> WeightPlan:

@@ -1,0 +1,288 @@
+"""Traces compared with three runs of a bundle (SPEC 15): against an independent slow function, and case by case."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from validator.cli.score_cases import ExecutionCase, score_execution_case
+from validator.protocol import typed
+
+FILES = ("network", "fs", "process", "secrets")
+PROBES = {"network": ["net-probe"], "fs": ["fs-probe"], "process": ["echo-probe"]}
+TRACER = {"network": [], "fs": ["tracer.so"], "process": ["tracer"], "secrets": []}
+Signatures = dict[str, list[str]]
+Document = dict[str, Any]
+
+
+def with_probes(signatures: Signatures) -> Signatures:
+    return {name: [*PROBES.get(name, []), *TRACER[name], *signatures.get(name, [])] for name in FILES}
+
+
+def many(name: str, count: int) -> list[str]:
+    return [f"{name}-{i}" for i in range(count)]
+
+
+def honest() -> Document:
+    """A bundle that does ten things in each base file, and one miner that ran it."""
+
+    def does() -> Signatures:
+        return with_probes({name: many(name, 10) for name in FILES})
+
+    return {
+        "runs": [{"ended": True, "signatures": one} for one in (does(), does(), with_probes({}))],
+        "probes": PROBES,
+        "mark": None,
+        "made_here": True,
+        "submitted": False,
+        "answers": [{"hotkey": "m", "signatures": does()}],
+    }
+
+
+def scored(document: Document) -> Document:
+    found: Document = score_execution_case(typed.convert(document, ExecutionCase))
+    return found
+
+
+def slow(document: Document) -> Document:  # noqa: C901 - as plain as the section
+    """The section read aloud, with lists and counting alone."""
+    first, second, nothing = (run["signatures"] for run in document["runs"])
+    probes = document["probes"]
+
+    def among(name: str) -> list[str]:
+        """Every signature of a base file that any of the three runs shows, once, probes included."""
+        seen: list[str] = []
+        for one in [*first.get(name, []), *second.get(name, []), *nothing.get(name, []), *probes.get(name, [])]:
+            if one not in seen:
+                seen.append(one)
+        return seen
+
+    def from_tracer(name: str, one: str) -> bool:
+        return one in nothing.get(name, []) or one in probes.get(name, [])
+
+    def in_both(name: str, one: str) -> bool:
+        return one in first.get(name, []) and one in second.get(name, [])
+
+    def in_one(name: str, one: str) -> bool:
+        return (one in first.get(name, [])) != (one in second.get(name, []))
+
+    stable = {n: [one for one in among(n) if in_both(n, one) and not from_tracer(n, one)] for n in FILES}
+    varying = {n: sum(in_one(n, one) for one in among(n)) for n in FILES}
+    size, moves = sum(map(len, stable.values())), sum(varying.values())
+
+    def has_probes(signatures: Signatures) -> bool:
+        return all(one in signatures.get(n, []) for n in FILES for one in probes.get(n, []))
+
+    def passes(signatures: Signatures) -> bool:
+        mark = document["mark"]
+        if not has_probes(signatures) or (mark and mark[1] not in signatures.get(mark[0], [])):
+            return False
+        for n in FILES:
+            claimed = list(dict.fromkeys(one for one in signatures.get(n, []) if not from_tracer(n, one)))
+            shown = sum(one in claimed for one in stable[n])
+            if n == "fs" and len(stable[n]) - shown > len(stable[n]) // 10:
+                return False
+            if n != "fs" and shown < Fraction(7, 10) * len(stable[n]):
+                return False
+            if sum(one not in among(n) for one in claimed) > len(claimed) // 10 + varying[n]:
+                return False
+        return True
+
+    events = [
+        {"hotkey": one["hotkey"], "event": "rerun_pass" if passes(one["signatures"]) else "rerun_fail"}
+        for one in document["answers"]
+    ]
+    unconfirmed = not document["made_here"] and events and all(one["event"] == "rerun_fail" for one in events)
+    reasons = (
+        ("submitted", document["submitted"]),
+        ("ended", not all(run["ended"] for run in document["runs"])),
+        ("probe", not all(has_probes(run["signatures"]) for run in document["runs"])),
+        ("few", size < 4),
+        ("varies", moves > size),
+        ("unconfirmed", unconfirmed),
+    )
+    why = next((name for name, holds in reasons if holds), None)
+    return {
+        "inconclusive": why,
+        "stable": {n: sorted(found) for n, found in stable.items()},
+        "results": [] if why else events,
+    }
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Document:
+    """Runs and answers that are near each other: what decides is a signature more or less."""
+    document = honest()
+    sizes = {name: draw(st.sampled_from([0, 1, 2, 3, 9, 10, 11, 20, 21])) for name in FILES}
+    does = {name: many(name, sizes[name]) for name in FILES}
+
+    def about(signatures: Signatures, label: str, most: int) -> Signatures:
+        found = {}
+        for name in FILES:
+            lost = draw(st.integers(0, min(most, len(signatures[name]))))
+            more = draw(st.integers(0, most))
+            found[name] = [*signatures[name][lost:], *(f"{label}-{name}-{i}" for i in range(more))]
+        return found
+
+    document["runs"][0]["signatures"] = with_probes(about(does, "one", 2))
+    document["runs"][1]["signatures"] = with_probes(about(does, draw(st.sampled_from(["one", "two"])), 2))
+    tracer = {name: does[name][: draw(st.integers(0, 1))] for name in FILES}
+    document["runs"][2]["signatures"] = with_probes(tracer)
+    for run in document["runs"]:
+        run["ended"] = draw(st.integers(0, 19)) > 0
+        if draw(st.integers(0, 19)) == 0:
+            run["signatures"]["network"].remove("net-probe")
+    document["mark"] = draw(st.sampled_from([None, ["fs", "fs-0"], ["fs", "fs-9"], ["fs", "elsewhere"]]))
+    document["made_here"], document["submitted"] = draw(st.booleans()), draw(st.integers(0, 19)) == 0
+    document["answers"] = [
+        {"hotkey": f"m{i}", "signatures": with_probes(about(does, draw(st.sampled_from(["one", "m"])), 4))}
+        for i in range(draw(st.integers(0, 3)))
+    ]
+    for answer in document["answers"]:
+        if draw(st.integers(0, 9)) == 0:
+            answer["signatures"]["process"].remove("echo-probe")
+    return document
+
+
+@settings(max_examples=600, deadline=None)
+@given(documents())
+def test_every_case_is_that_of_the_slow_function(document: Document) -> None:
+    assert scored(document) == slow(document)
+
+
+def changed(path: str, change: Any, *more: Any) -> Document:
+    """The honest case with one thing changed: (path, what to take away or to add), ..."""
+    document = honest()
+    for where, what in [(path, change), *zip(more[::2], more[1::2], strict=True)]:
+        *way, last = where.split(".")
+        target: Any = document
+        for step in way:
+            target = target[int(step) if step.isdigit() else step]
+        if ".signatures." in where:
+            drop = {one[1:] for one in what if one.startswith("-")}
+            kept = [one for one in target[last] if one not in drop]
+            target[last] = [*kept, *(one for one in what if not one.startswith("-"))]
+        else:
+            target[last] = what
+    return document
+
+
+def less(name: str, count: int) -> list[str]:
+    return [f"-{one}" for one in many(name, count)]
+
+
+MINE = "answers.0.signatures"
+RUN1, RUN2, NONE = (f"runs.{i}.signatures" for i in range(3))
+OTHER = {"hotkey": "other", "signatures": with_probes({})}
+RAN = honest()["answers"][0]["signatures"]
+MARK = ["fs", "fs-mark"]
+FOUR = with_probes({name: many(name, 1) for name in FILES})
+
+CASES: list[tuple[str, Document, str]] = [
+    ("what ran the bundle passes", honest(), "pass"),
+    ("the order of records tells nothing", changed(f"{MINE}.fs", [*less("fs", 10), *many("fs", 10)[::-1]]), "pass"),
+    ("probes alone fail", changed("answers.0.signatures", with_probes({})), "fail"),
+    ("one file of ten may be missing", changed(f"{MINE}.fs", less("fs", 1)), "pass"),
+    ("two files of ten may not", changed(f"{MINE}.fs", less("fs", 2)), "fail"),
+    ("of nine files none may be missing", changed(f"{RUN1}.fs", less("fs", 1), f"{MINE}.fs", less("fs", 2)), "fail"),
+    ("seven of ten hosts are enough", changed(f"{MINE}.network", less("network", 3)), "pass"),
+    ("six of ten hosts are not", changed(f"{MINE}.network", less("network", 4)), "fail"),
+    ("seven of ten commands are enough", changed(f"{MINE}.process", less("process", 3)), "pass"),
+    ("six of ten commands are not", changed(f"{MINE}.process", less("process", 4)), "fail"),
+    ("seven of ten secrets are enough", changed(f"{MINE}.secrets", less("secrets", 3)), "pass"),
+    ("six of ten secrets are not", changed(f"{MINE}.secrets", less("secrets", 4)), "fail"),
+    ("one file of eleven may be in no run", changed(f"{MINE}.fs", ["x"]), "pass"),
+    ("two of twelve may not", changed(f"{MINE}.fs", ["x", "y"]), "fail"),
+    ("one host of eleven may be in no run", changed(f"{MINE}.network", ["x"]), "pass"),
+    ("two hosts may not", changed(f"{MINE}.network", ["x", "y"]), "fail"),
+    ("two commands may not", changed(f"{MINE}.process", ["x", "y"]), "fail"),
+    ("two secrets may not", changed(f"{MINE}.secrets", ["x", "y"]), "fail"),
+    ("what varies at ours may vary at theirs", changed(f"{MINE}.fs", ["x", "y"], f"{RUN1}.fs", ["z"]), "pass"),
+    ("what varies in one file excuses no other", changed(f"{MINE}.fs", ["x", "y"], f"{RUN1}.network", ["z"]), "fail"),
+    ("what either run shows is not invented", changed(f"{MINE}.fs", ["x", "y"], f"{RUN1}.fs", ["x", "y"]), "pass"),
+    ("nor what the second alone shows", changed(f"{MINE}.fs", ["x", "y"], f"{RUN2}.fs", ["x", "y"]), "pass"),
+    ("what the tracer shows is nobody's", changed(f"{MINE}.fs", ["-tracer.so"]), "pass"),
+    (
+        "what the run of nothing shows counts for nobody",
+        changed(f"{NONE}.fs", many("fs", 10), f"{MINE}.fs", less("fs", 10)),
+        "pass",
+    ),
+    ("a third run's own signature is no invention", changed(f"{NONE}.fs", ["x"], f"{MINE}.fs", ["x", "y"]), "pass"),
+    ("the fs probe must show", changed(f"{MINE}.fs", ["-fs-probe"]), "fail"),
+    ("the network probe must show", changed(f"{MINE}.network", ["-net-probe"]), "fail"),
+    ("the process probe must show", changed(f"{MINE}.process", ["-echo-probe"]), "fail"),
+    (
+        "a probe of the wrong file is none",
+        changed(f"{MINE}.fs", ["-fs-probe"], f"{MINE}.network", ["fs-probe"]),
+        "fail",
+    ),
+    (
+        "a mark that shows passes",
+        changed("mark", MARK, f"{RUN1}.fs", ["fs-mark"], f"{RUN2}.fs", ["fs-mark"], f"{MINE}.fs", ["fs-mark"]),
+        "pass",
+    ),
+    (
+        "the one missing file must not be the mark",
+        changed("mark", MARK, f"{RUN1}.fs", ["fs-mark"], f"{RUN2}.fs", ["fs-mark"]),
+        "fail",
+    ),
+    (
+        "a mark in another file is none",
+        changed("mark", MARK, f"{RUN1}.fs", ["fs-mark"], f"{RUN2}.fs", ["fs-mark"], f"{MINE}.network", ["fs-mark"]),
+        "fail",
+    ),
+    ("without a mark none is asked for", changed("mark", None, f"{MINE}.fs", less("fs", 1)), "pass"),
+    ("three stable signatures are few", changed(RUN1, with_probes({"fs": many("fs", 3)})), "few"),
+    (
+        "four are enough, over all files",
+        changed(RUN1, FOUR, RUN2, FOUR, "answers.0.signatures", FOUR),
+        "pass",
+    ),
+    (
+        "as much that varies as is stable still compares",
+        changed(f"{RUN1}.network", [f"r{i}" for i in range(40)]),
+        "pass",
+    ),
+    ("one more varies", changed(f"{RUN1}.network", [f"r{i}" for i in range(41)]), "varies"),
+    (
+        "what the run of nothing varies in does not count",
+        changed(f"{NONE}.network", [f"r{i}" for i in range(99)]),
+        "pass",
+    ),
+    ("a first run that was cut off tells nothing", changed("runs.0.ended", False), "ended"),
+    ("nor a second", changed("runs.1.ended", False), "ended"),
+    ("nor a third", changed("runs.2.ended", False), "ended"),
+    ("a run of the bundle without a probe tells nothing", changed(f"{RUN2}.fs", ["-fs-probe"]), "probe"),
+    ("nor a run of nothing without one", changed(f"{NONE}.process", ["-echo-probe"]), "probe"),
+    ("cut off comes before a probe", changed("runs.0.ended", False, f"{RUN1}.fs", ["-fs-probe"]), "ended"),
+    ("submitted comes before everything", changed("submitted", True, "runs.0.ended", False), "submitted"),
+    (
+        "a fail that nobody's pass confirms counts against nobody",
+        changed("made_here", False, "answers.0.signatures", with_probes({})),
+        "unconfirmed",
+    ),
+    (
+        "a pass confirms it, in group order",
+        changed("made_here", False, "answers", [OTHER, {"hotkey": "m", "signatures": RAN}]),
+        "fail pass",
+    ),
+    ("made here, a fail needs nobody", changed("answers", [OTHER]), "fail"),
+    ("a pass needs nobody either", changed("made_here", False), "pass"),
+    ("without valid primaries there are no results", changed("made_here", False, "answers", []), ""),
+]
+
+
+def told(document: Document) -> Iterator[str]:
+    if document["inconclusive"] is not None:
+        yield document["inconclusive"]
+    yield from (one["event"].removeprefix("rerun_") for one in document["results"])
+
+
+@pytest.mark.parametrize(("name", "document", "expected"), CASES, ids=[case[0] for case in CASES])
+def test_what_a_careless_comparison_would_forget(name: str, document: Document, expected: str) -> None:
+    assert name
+    assert " ".join(told(scored(document))) == expected
+    assert scored(document) == slow(document)
