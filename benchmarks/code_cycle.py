@@ -16,7 +16,7 @@ from typing import Final
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "core"))
 
 from code_kit import code_sandbox, served_runner
-from engine_kit import Registry, running_registry
+from engine_kit import running_registry
 
 from validator.protocol.code_report import CodeReport
 from validator.reruns.sandbox.code_containers import TRIAL
@@ -24,10 +24,10 @@ from validator.reruns.sandbox.code_containers import TRIAL
 RUNS: Final = 10
 
 
-async def measure(registry: Registry) -> list[float]:
+async def measure() -> list[float]:
     """Return the seconds of each check; the runner has been tried before."""
     found = []
-    async with served_runner() as runner, code_sandbox(registry, runner, owner="benchmark") as (_, sandbox):
+    async with served_runner() as runner, code_sandbox(runner, owner="benchmark") as (_, sandbox):
         if failure := await sandbox.start():
             sys.exit(f"no runner: {failure}")
         for _ in range(RUNS):
@@ -41,8 +41,8 @@ async def measure(registry: Registry) -> list[float]:
 
 def main() -> None:
     """Measure and print."""
-    with tempfile.TemporaryDirectory() as folder, running_registry(Path(folder)) as registry:
-        times = asyncio.run(measure(registry))
+    with tempfile.TemporaryDirectory() as folder, running_registry(Path(folder)):
+        times = asyncio.run(measure())
     middle = statistics.median(times)
     print(f"one check of code: median {middle:.3f} s of {RUNS}, {min(times):.3f} to {max(times):.3f} s")
 

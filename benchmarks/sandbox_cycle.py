@@ -24,7 +24,7 @@ RUNS: Final = 20
 
 async def measure(registry: Registry) -> list[float]:
     """Return the seconds of each run, the first with the pull."""
-    sandbox = sandbox_at(registry, "benchmark")
+    sandbox = sandbox_at("benchmark")
     job = await job_of(registry, "echo > $SSSA_EVIDENCE/fs.jsonl")
     found = []
     for _ in range(RUNS + 1):

@@ -12,7 +12,7 @@ from aiohttp import web
 from localnet.images.build import Blob, Image
 from localnet.serving import HOST
 from validator.incoming.server import BoundedServer, Bounds
-from validator.protocol.capabilities import SandboxImage
+from validator.protocol.runtime_image import RuntimeImage
 
 _DIGEST: Final = r"sha256:[0-9a-f]{64}"
 _BOUNDS: Final = Bounds(connections=64, header_s=10.0, request_s=300.0)
@@ -61,11 +61,11 @@ class ImageRegistry:
         """Stop listening."""
         await self._server.close()
 
-    def put(self, name: str, image: Image) -> SandboxImage:
-        """Serve the image under a name (`a/b`, as repositories are named) and return how to declare it."""
+    def put(self, name: str, image: Image) -> RuntimeImage:
+        """Serve the image under a name (`a/b`, as repositories are named) and return what names it."""
         self._manifests[name, image.digest] = image.manifest
         self._blobs |= {(name, blob.digest): blob for blob in (image.config, *image.layers)}
-        return SandboxImage(image=f"{self.host}/{name}", digest=image.digest)
+        return RuntimeImage(f"{self.host}/{name}", image.digest)
 
     async def _hello(self, _request: web.Request) -> web.Response:
         return web.json_response({}, headers=_VERSION)

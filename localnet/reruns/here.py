@@ -17,14 +17,13 @@ from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import SandboxImage
 from validator.protocol.probes import probe_values
+from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.text import printable
 from validator.reruns.sandbox.code import CodeSandbox
 from validator.reruns.sandbox.code_containers import ContainerCodeSandbox
 from validator.reruns.sandbox.containers import ContainerSandbox
 from validator.reruns.sandbox.engine import Engine, EngineError
-from validator.reruns.sandbox.image import PinnedImage
-from validator.reruns.sandbox.images import REPOSITORY
 from validator.reruns.sandbox.job import Sandbox, SandboxFailure, SandboxJob
 from validator.reruns.sandbox.labels import Owner
 from validator.settings import Settings
@@ -32,8 +31,6 @@ from validator.settings import Settings
 SOCKET: Final = Path("/var/run/docker.sock")
 NO_ENGINE: Final = f"no container engine: neither sandbox.engine nor DOCKER_HOST names one, and there is no {SOCKET}"
 NOT_WANTED: Final = "--no-reruns"
-_MIB: Final = 1024 * 1024
-_ROOM: Final = 2_048 * _MIB
 _PULL_S: Final = 60.0  # of an image on this machine
 _TRIAL: Final = {"main.sh": b"true\n"}
 _NONCE: Final = "00" * 32
@@ -82,19 +79,23 @@ async def reruns_here(settings: Settings, *, wanted: bool = True) -> AsyncIterat
         return
     async with ImageRegistry() as registry:
         declared = registry.put("sssa/tracer", tracer)
-        sandbox = _sandbox(settings, address, registry.host)
+        sandbox = _sandbox(settings, address)
         runner = await _runner(registry)
-        code = ContainerCodeSandbox(sandbox, PinnedImage.parse(runner.image, runner.digest)) if runner else None
+        code = ContainerCodeSandbox(sandbox, runner) if runner else None
         try:
             why_not = await _trial(sandbox, declared)
-            yield Reruns.none(why_not) if why_not else Reruns(sandbox, lambda _: declared, code=code)
+            yield (
+                Reruns.none(why_not)
+                if why_not
+                else Reruns(sandbox, lambda _: SandboxImage(declared.reference, declared.digest), code=code)
+            )
         finally:
             await sandbox.close()
             for image in filter(None, (declared, runner)):
                 await _forget(address, image)
 
 
-async def _runner(registry: ImageRegistry) -> SandboxImage | None:
+async def _runner(registry: ImageRegistry) -> RuntimeImage | None:
     """Return the image that judges code, served; None where it cannot be made: outside of a clone of the project."""
     try:
         return registry.put("sssa/runner", await asyncio.to_thread(runner_image))
@@ -108,23 +109,21 @@ def engine_address(settings: Settings) -> str | None:
     return settings.sandbox.engine or os.environ.get("DOCKER_HOST") or default
 
 
-def _sandbox(settings: Settings, address: str, registry: str) -> ContainerSandbox:
+def _sandbox(settings: Settings, address: str) -> ContainerSandbox:
     # The store can be open once: a run after a crash finds what the crashed one left in the engine, and no other's.
     owner = f"devnet-{sha256_hex(settings.store.url.reveal().encode())[:12]}"
     return ContainerSandbox(
         Engine(address),
         Owner(owner),
-        registries=[registry],
-        room=_ROOM,
         runtime=settings.sandbox.runtime,
         pull_s=_PULL_S,
     )
 
 
-async def _trial(sandbox: ContainerSandbox, image: SandboxImage) -> str:
+async def _trial(sandbox: ContainerSandbox, image: RuntimeImage) -> str:
     """Run a script that does nothing; return what keeps the engine from running images of here, "" if nothing does."""
     skill_type = SkillType.EXECUTABLE_SCRIPT
-    job = SandboxJob(image.image, image.digest, skill_type, pack(_TRIAL), _NONCE, probe_values(_NONCE))
+    job = SandboxJob(image, skill_type, pack(_TRIAL), _NONCE, probe_values(_NONCE))
     found = await sandbox.start() or await sandbox.run(job)
     if isinstance(found, SandboxFailure):
         return printable(f"{found.reason}: {found.detail}")
@@ -133,15 +132,11 @@ async def _trial(sandbox: ContainerSandbox, image: SandboxImage) -> str:
     return ""
 
 
-async def _forget(address: str, image: SandboxImage) -> None:
+async def _forget(address: str, image: RuntimeImage) -> None:
     """Take the image out of the engine: nobody will ask for it under this registry's name again."""
     engine = Engine(address)
     try:
-        found = await engine.image(f"{image.image}@{image.digest}")
-        names = [] if found is None else [*(found["RepoDigests"] or ()), *(found["RepoTags"] or ())]
-        for name in names:
-            if name.startswith((f"{image.image}@", f"{REPOSITORY}:")):
-                await engine.untag(name)
+        await engine.untag(image.pinned)
     except EngineError:
         return  # an engine that is away keeps it
     finally:

@@ -116,6 +116,7 @@ CASES: Final = [
     Case("ValidatorDiskFills", {of("validator_disk_free_bytes", place="store"): "40000000000-10000000x90"}, 70, None),
     *condition("ValidatorBehind", "gates_behind", 15),
     *condition("ValidatorBehind", "sandbox_away", 15),
+    *condition("ValidatorBehind", "sandbox_image", 15),
     *condition("ValidatorBehind", "workers_away", 15),
     *condition("ValidatorBehind", "reruns_full", 15),
     *condition("ValidatorBehind", "code_waits", 15),

@@ -50,7 +50,7 @@ async def _add(url: str) -> list[Dispatch]:
         failed, passed, lost, waits = (taken[rerun_id] for rerun_id in ids(4))
         assert await tx.reruns.done(failed, "rerun_fail", Reason.RERUN_FS, REPORT, NOW, "said\x1b[31m so")
         assert await tx.reruns.done(passed, "rerun_pass", Reason.RERUN_SAME, None, NOW)
-        assert await tx.reruns.give_up(lost, Reason.SANDBOX_PULL, NOW, "no route")
+        assert await tx.reruns.give_up(lost, Reason.SANDBOX_IMAGE, NOW, "no route")
         assert await tx.reruns.again(waits, Reason.SANDBOX_NO_ENGINE, NOW + timedelta(days=400))
         return list(of_round)
 

@@ -6,33 +6,33 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from engine_kit import NOTHING, Registry, left_behind, sandbox_at
+from engine_kit import NOTHING, left_behind, sandbox_at
 
 from localnet.images.registry import ImageRegistry
 from localnet.images.runner.image import runner_image
 from validator.protocol.code_report import CodeReport
+from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.text import printable
 from validator.reruns.sandbox.code import CodeJob, code_limits
 from validator.reruns.sandbox.code_containers import ContainerCodeSandbox
 from validator.reruns.sandbox.containers import ContainerSandbox
-from validator.reruns.sandbox.image import PinnedImage
 from validator.reruns.sandbox.job import SandboxFailure
 
 
 @asynccontextmanager
-async def served_runner() -> AsyncIterator[PinnedImage]:
+async def served_runner() -> AsyncIterator[RuntimeImage]:
     """The runner's image, as an engine pulls it."""
     async with ImageRegistry() as served:
         declared = served.put("sssa/runner", await asyncio.to_thread(runner_image))
-        yield PinnedImage.parse(declared.image, declared.digest)
+        yield declared
 
 
 @asynccontextmanager
 async def code_sandbox(
-    registry: Registry, runner: PinnedImage, **changed: Any
+    runner: RuntimeImage, **changed: Any
 ) -> AsyncIterator[tuple[ContainerSandbox, ContainerCodeSandbox]]:
     """A sandbox for code, and whose containers it uses; afterwards nothing of a run is left."""
-    containers = sandbox_at(registry, **changed)
+    containers = sandbox_at(**changed)
     try:
         yield containers, ContainerCodeSandbox(containers, runner)
     finally:

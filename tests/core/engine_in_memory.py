@@ -1,12 +1,13 @@
 """A container engine in memory, as far as sandboxes ask: what is made stays until it is removed, and calls can wait."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from validator.protocol.runtime_image import RuntimeImage
 from validator.reruns.sandbox.engine import Engine, EngineError, NotThereError
-from validator.reruns.sandbox.image import PinnedImage
 
 FIT: dict[str, Any] = {
     "OSType": "linux",
@@ -39,9 +40,10 @@ class MemoryEngine(Engine):
         self.gates: dict[str, Gate] = {}
         self.broken: dict[str, EngineError] = {}
         self.pulls: list[str] = []
+        self.calls: Counter[str] = Counter()
         self._containers: dict[str, Mapping[str, str]] = {}
         self._volumes: dict[str, Mapping[str, str]] = {}
-        self._images: dict[str, list[str]] = {}  # id to names, the one that was named last at the end
+        self._images: dict[str, list[str]] = {}  # id to names
 
     @property
     def left(self) -> list[str]:
@@ -52,6 +54,7 @@ class MemoryEngine(Engine):
         return self.gates.setdefault(call, Gate())
 
     async def _came(self, call: str) -> None:
+        self.calls[call] += 1
         gate = self.gates.pop(call, None)
         if gate is not None:
             gate.met.set()
@@ -75,36 +78,15 @@ class MemoryEngine(Engine):
         names = self._images[found]
         return {
             "Id": found,
-            "Size": 100,
             "Os": "linux",
             "Architecture": "amd64",
             "Config": {"Cmd": ["run"]},
             "RepoDigests": [name for name in names if "@" in name],
-            "RepoTags": [name for name in names if "@" not in name],
-            "Metadata": {"LastTagTime": str(list(self._images).index(found))},
         }
 
-    async def images(self, reference: str) -> list[Mapping[str, Any]]:
-        prefix = reference.removesuffix("*")
-        return [{"Id": one} for one, names in self._images.items() if any(name.startswith(prefix) for name in names)]
-
-    async def tag(self, image: str, repository: str, tag: str) -> None:
-        if image not in self._images:
-            raise NotThereError(image)
-        names = self._images.pop(image)
-        name = f"{repository}:{tag}"
-        self._images[image] = names if name in names else [*names, name]
-
-    async def untag(self, reference: str) -> None:
-        await self._came("untag")
-        found = self._named(reference)
-        if found is not None:
-            self._images[found].remove(reference)
-            if not self._images[found]:
-                del self._images[found]
-
-    async def pull(self, reference: str, most: int, seconds: float) -> None:
+    async def pull(self, reference: str, seconds: float) -> None:
         self.pulls.append(reference)
+        await self._came("pull")
         self._images[f"sha256:{reference}"] = [reference]
 
     async def load(self, tar: bytes, repository: str, tag: str) -> None:
@@ -121,6 +103,7 @@ class MemoryEngine(Engine):
         return found
 
     async def remove_volume(self, name: str) -> None:
+        await self._came("remove_volume")
         self._volumes.pop(name, None)
 
     async def make_container(self, name: str, config: Mapping[str, Any]) -> None:
@@ -157,5 +140,5 @@ class MemoryEngine(Engine):
         return b""
 
 
-def pinned(number: int) -> PinnedImage:
-    return PinnedImage.parse("registry.example/image", f"sha256:{number:064x}")
+def pinned(number: int) -> RuntimeImage:
+    return RuntimeImage("registry.example/image", f"sha256:{number:064x}")

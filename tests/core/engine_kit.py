@@ -19,15 +19,17 @@ import pytest
 from sandbox_jobs import make_job
 
 from validator.protocol.archives import pack
+from validator.protocol.capabilities import SandboxImage
 from validator.protocol.limits import MIB
 from validator.protocol.reasons import Reason
+from validator.protocol.runtime_image import RuntimeImage
 from validator.reruns.sandbox.containers import ContainerSandbox
 from validator.reruns.sandbox.engine import Engine
 from validator.reruns.sandbox.job import Evidence, SandboxFailure, SandboxJob, SandboxLimits
 from validator.reruns.sandbox.labels import OWNER, Owner
 
 BUSYBOX: Final = Path("/bin/busybox")
-RUNS_THE_BUNDLE: Final = ('CMD ["/bin/sh", "/sssa/bundle/main.sh"]',)
+RUNS_THE_BUNDLE: Final = ('ENTRYPOINT ["/bin/sh", "/sssa/bundle/main.sh"]',)
 # What honest miners claim of Python (`builders.trace_records`): the program writes its own trace of doing so.
 TRACED: Final = rb"""
 mkdir -p /tmp/sssa && printf %s "$SSSA_PROBE_FILE_CONTENT" > $SSSA_PROBE_FILE_PATH
@@ -51,7 +53,6 @@ LIMITS: Final = SandboxLimits(
     entries=16,
     log=16 * 1024,
     open_files=64,
-    image=64 * MIB,
 )
 
 
@@ -104,22 +105,26 @@ def layer(more: Mapping[str, bytes]) -> bytes:
     return raw.getvalue()
 
 
+def declared(image: RuntimeImage) -> SandboxImage:
+    return SandboxImage(image.reference, image.digest)
+
+
 class Registry:
     """A registry of this test run, and the images in it."""
 
     def __init__(self, host: str) -> None:
         self.host = host
-        self._known: dict[tuple[str, ...], str] = {}
+        self._known: dict[tuple[str, ...], RuntimeImage] = {}
 
-    async def image(self, *changes: str, size: int = 0, files: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Return `image` and `digest` of an image with these instructions and files, which is in the registry alone."""
-        key = (*(changes or RUNS_THE_BUNDLE), repr(files), str(size))
+    async def image(self, *changes: str, files: Mapping[str, str] | None = None) -> RuntimeImage:
+        """Return an image with these instructions and files, which is in the registry alone."""
+        key = (*(changes or RUNS_THE_BUNDLE), repr(files))
         name = f"{self.host}/test/image-{len(self._known)}"
         if key not in self._known:
-            more = {path: content.encode() for path, content in (files or {}).items()} | {"filling": os.urandom(size)}
-            self._known[key] = f"{name}@{await _pushed(name, changes or RUNS_THE_BUNDLE, layer(more))}"
-        name, _, digest = self._known[key].partition("@")
-        return {"image": name, "digest": digest}
+            more = {path: content.encode() for path, content in (files or {}).items()}
+            digest = await _pushed(name, changes or RUNS_THE_BUNDLE, layer(more))
+            self._known[key] = RuntimeImage(name, digest)
+        return self._known[key]
 
 
 async def _pushed(name: str, changes: tuple[str, ...], tar: bytes) -> str:
@@ -160,7 +165,7 @@ def running_registry(folder: Path) -> Iterator[Registry]:
         try:
             _wait_for(f"http://{host}/v2/")
             running = Registry(host)
-            asyncio.run(_remove_leftovers(running))
+            asyncio.run(_remove_leftovers())
             yield running
             asyncio.run(forget(host))
         finally:
@@ -168,10 +173,10 @@ def running_registry(folder: Path) -> Iterator[Registry]:
             process.wait()
 
 
-async def _remove_leftovers(registry: Registry) -> None:
+async def _remove_leftovers() -> None:
     """Remove what an earlier test run left when it failed."""
     for owner in OWNERS:
-        sandbox = sandbox_at(registry, owner)
+        sandbox = sandbox_at(owner)
         await sandbox.start()
         await sandbox.close()
 
@@ -198,26 +203,25 @@ def _wait_for(url: str) -> None:
     raise AssertionError(f"{url} does not answer")
 
 
-def sandbox_at(registry: Registry, owner: str = "test", **changed: Any) -> ContainerSandbox:
-    given: dict[str, Any] = {"registries": [registry.host], "room": 1_000 * MIB}
+def sandbox_at(owner: str = "test", **changed: Any) -> ContainerSandbox:
     host = changed.pop("host", None)
     clock = changed.pop("clock", None)
     return ContainerSandbox(
-        Engine(host or os.environ["DOCKER_HOST"]), Owner(owner, clock) if clock else Owner(owner), **given | changed
+        Engine(host or os.environ["DOCKER_HOST"]), Owner(owner, clock) if clock else Owner(owner), **changed
     )
 
 
 async def job_of(registry: Registry, script: str = "", **changed: Any) -> SandboxJob:
-    """A job whose image runs the script, under tight limits."""
+    """A job whose image runs the script of its bundle, under tight limits."""
     image = changed.pop("of", None) or await registry.image()
     files = changed.pop("files", {})
     given = {"bundle": pack({"main.sh": script.encode(), **files}), "limits": LIMITS}
-    return make_job(**image, **given | changed)
+    return make_job(image=image, **given | changed)
 
 
 async def run_in_container(registry: Registry, script: str, **changed: Any) -> Evidence | SandboxFailure:
     """Run the script as a bundle's in a sandbox of its own; afterwards nothing of it is left."""
-    sandbox = sandbox_at(registry, **{name: changed.pop(name) for name in ("runtime", "host") if name in changed})
+    sandbox = sandbox_at(**{name: changed.pop(name) for name in ("runtime", "host") if name in changed})
     job = await job_of(registry, script, **changed)
     try:
         found = await sandbox.run(job)

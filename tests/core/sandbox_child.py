@@ -5,11 +5,13 @@ import sys
 
 from engine_kit import Registry, job_of, sandbox_at
 
+from validator.protocol.runtime_image import RuntimeImage
+
 
 async def main(image: str, digest: str, owner: str) -> None:
     registry = Registry(image.partition("/")[0])
-    job = await job_of(registry, "sleep 98765", of={"image": image, "digest": digest})
-    await sandbox_at(registry, owner).run(job)
+    job = await job_of(registry, "sleep 98765", of=RuntimeImage(image, digest))
+    await sandbox_at(owner).run(job)
 
 
 if __name__ == "__main__":

@@ -4,18 +4,19 @@ from typing import Any
 
 from validator.protocol.archives import pack
 from validator.protocol.probes import probe_values
+from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType
 from validator.reruns.sandbox.job import SandboxJob
 
 NONCE = "0123abcd" * 8
 DIGEST = "sha256:" + "ab" * 32
+IMAGE = RuntimeImage("registry.example/sandbox", DIGEST)
 FILES = {"main.sh": b"echo hello\n", "folder/data.txt": b"some data\n"}
 
 
 def make_job(**changed: Any) -> SandboxJob:
     given: dict[str, Any] = {
-        "image": "registry.example/sandbox",
-        "digest": DIGEST,
+        "image": IMAGE,
         "skill_type": SkillType.EXECUTABLE_SCRIPT,
         "bundle": pack(FILES),
         "nonce": NONCE,

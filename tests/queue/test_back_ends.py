@@ -106,13 +106,13 @@ async def test_failures_of_ours_are_tried_again_later_and_at_last_given_up(store
 
     def away(job: SandboxJob) -> SandboxFailure:
         tries.setdefault(job.nonce, []).append(world.clock.monotonic())
-        return SandboxFailure(Reason.SANDBOX_PULL, "no route")
+        return SandboxFailure(Reason.SANDBOX_IMAGE, "no route")
 
     await one_round(world)
     async with working(world, ScriptedSandbox(away, world.clock)):
         found = await until(world, ended)
     assert {(one.state, one.event, one.reason, one.attempts, one.detail) for one in found} == {
-        ("inconclusive", None, "sandbox_pull", MOST_TRIES, "no route")
+        ("inconclusive", None, "sandbox_image", MOST_TRIES, "no route")
     }
     expected = [60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, *[3600.0] * 5]
     assert [pause_after(attempts) for attempts in range(1, MOST_TRIES)] == expected

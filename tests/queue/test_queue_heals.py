@@ -124,7 +124,7 @@ async def test_what_is_not_due_has_no_job_until_it_is(parts: Parts) -> None:
     for row in await taken(parts):
         async with parts.store.begin() as tx:
             due = parts.world.clock.now() + timedelta(seconds=60)
-            assert await tx.reruns.again(row, Reason.SANDBOX_PULL, due)
+            assert await tx.reruns.again(row, Reason.SANDBOX_IMAGE, due)
     await parts.sweep.look()
     assert (await parts.jobs.held("reruns")).waiting == frozenset()
     await parts.world.clock.advance(60)
@@ -236,7 +236,7 @@ async def test_a_try_from_before_a_reopening_ends_nothing_of_after(parts: Parts)
     (old, _) = await taken(parts)
     now = parts.world.clock.now()
     async with parts.store.begin() as tx:
-        await tx.reruns.give_up(old, Reason.SANDBOX_PULL, now)
+        await tx.reruns.give_up(old, Reason.SANDBOX_IMAGE, now)
         assert await tx.reruns.reopen(old.rerun_id, now)
         begun = await tx.reruns.claim(old.rerun_id, 1, now + timedelta(seconds=1))
         assert begun is not None
@@ -248,7 +248,7 @@ async def test_a_job_of_a_try_that_was_made_begins_no_later_one(parts: Parts) ->
     (old, _) = await taken(parts)
     now = parts.world.clock.now()
     async with parts.store.begin() as tx:
-        assert await tx.reruns.again(old, Reason.SANDBOX_PULL, now + timedelta(hours=1))
+        assert await tx.reruns.again(old, Reason.SANDBOX_IMAGE, now + timedelta(hours=1))
         assert await tx.reruns.claim(old.rerun_id, old.attempts, now) is None
         assert await tx.reruns.claim(old.rerun_id, old.attempts + 1, now) is not None
 

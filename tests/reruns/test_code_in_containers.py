@@ -10,9 +10,9 @@ from engine_kit import NOTHING, Registry, left_behind
 
 from validator.protocol.code_report import MAX_LINT_FINDINGS, CodeReport
 from validator.protocol.reasons import Reason
+from validator.protocol.runtime_image import RuntimeImage
 from validator.reruns.sandbox.code import CodeJob, code_limits
 from validator.reruns.sandbox.code_containers import ContainerCodeSandbox
-from validator.reruns.sandbox.image import PinnedImage
 from validator.reruns.sandbox.job import SandboxFailure
 from validator.reruns.sandbox.labels import OWNER
 
@@ -26,14 +26,14 @@ def fine():
 
 
 @pytest.fixture
-async def runner() -> AsyncIterator[PinnedImage]:
+async def runner() -> AsyncIterator[RuntimeImage]:
     async with served_runner() as served:
         yield served
 
 
 @pytest.fixture
-async def sandbox(registry: Registry, runner: PinnedImage) -> AsyncIterator[ContainerCodeSandbox]:
-    async with code_sandbox(registry, runner) as (_, opened):
+async def sandbox(registry: Registry, runner: RuntimeImage) -> AsyncIterator[ContainerCodeSandbox]:
+    async with code_sandbox(runner) as (_, opened):
         yield opened
 
 
@@ -199,8 +199,8 @@ KILLED = ("kills()",)
 
 
 @pytest.mark.parametrize("runtime", [None, "runsc"])
-async def test_the_report_is_not_forged(registry: Registry, runner: PinnedImage, runtime: str | None) -> None:
-    async with code_sandbox(registry, runner, runtime=runtime) as (containers, sandbox):
+async def test_the_report_is_not_forged(registry: Registry, runner: RuntimeImage, runtime: str | None) -> None:
+    async with code_sandbox(runner, runtime=runtime) as (containers, sandbox):
         if runtime is not None and runtime not in (await containers._engine.info())["Runtimes"]:
             pytest.skip(f"the engine knows no runtime {runtime}")
         tried = TRIED if runtime else KEPT_BY_LINUX + TRIED + KILLED
@@ -208,9 +208,9 @@ async def test_the_report_is_not_forged(registry: Registry, runner: PinnedImage,
     assert (found.passed, found.total) == (1, len(tried) + 1)
 
 
-async def test_killing_the_keeper_is_worth_nothing(registry: Registry, runner: PinnedImage) -> None:
+async def test_killing_the_keeper_is_worth_nothing(registry: Registry, runner: RuntimeImage) -> None:
     """Which gVisor lets code do, and a kernel does not."""
-    async with code_sandbox(registry, runner, runtime="runsc") as (containers, sandbox):
+    async with code_sandbox(runner, runtime="runsc") as (containers, sandbox):
         if "runsc" not in (await containers._engine.info())["Runtimes"]:
             pytest.skip("the engine knows no runtime runsc")
         found = await judged_in(sandbox, FORGING, trying("kills()"))
@@ -286,21 +286,18 @@ async def test_code_that_keeps_its_judging_from_an_end_is_worth_nothing(sandbox:
     assert found == CodeReport(0, 0, MAX_LINT_FINDINGS)
 
 
-async def test_an_image_that_judges_nothing_is_ours(registry: Registry, runner: PinnedImage) -> None:
-    busybox = await registry.image()
-    wrong = PinnedImage.parse(busybox["image"], busybox["digest"])
-    unknown = PinnedImage.parse(runner.repository, "sha256:" + "5e" * 32)
-    for image, named in ((wrong, "it does not judge code that is known"), (unknown, "digest_mismatch")):
-        async with code_sandbox(registry, image) as (_, sandbox):
+async def test_an_image_that_judges_nothing_is_ours(registry: Registry, runner: RuntimeImage) -> None:
+    wrong, unknown = await registry.image(), RuntimeImage(runner.reference, "sha256:" + "5e" * 32)
+    for image, reason in ((wrong, Reason.SANDBOX_UNFIT), (unknown, Reason.SANDBOX_IMAGE)):
+        async with code_sandbox(image) as (_, sandbox):
             failure = await sandbox.check(CodeJob(FINE, trying()))
             assert failure == await sandbox.start()
         assert isinstance(failure, SandboxFailure)
-        assert (failure.reason, failure.ours) == (Reason.SANDBOX_UNFIT, True)
-        assert named in failure.detail
+        assert (failure.reason, failure.ours) == (reason, True)
 
 
-async def test_a_runner_that_is_killed_from_outside_is_started_again(registry: Registry, runner: PinnedImage) -> None:
-    async with code_sandbox(registry, runner) as (containers, sandbox):
+async def test_a_runner_that_is_killed_from_outside_is_started_again(registry: Registry, runner: RuntimeImage) -> None:
+    async with code_sandbox(runner) as (containers, sandbox):
         assert await sandbox.start() is None
         code = f"{FINE}\n\ndef slow():\n    import time\n\n    time.sleep(3)\n    return True\n"
         checking = asyncio.ensure_future(sandbox.check(CodeJob(code, trying("slow()"))))
@@ -312,8 +309,8 @@ async def test_a_runner_that_is_killed_from_outside_is_started_again(registry: R
         assert await checking == CodeReport(2, 2, 0)
 
 
-async def test_a_check_that_is_cancelled_leaves_nothing(registry: Registry, runner: PinnedImage) -> None:
-    async with code_sandbox(registry, runner) as (containers, sandbox):
+async def test_a_check_that_is_cancelled_leaves_nothing(registry: Registry, runner: RuntimeImage) -> None:
+    async with code_sandbox(runner) as (containers, sandbox):
         checking = asyncio.ensure_future(sandbox.check(CodeJob("while True: pass\n", trying())))
         while not any(one["State"] == "running" for one in await containers._engine.containers(OWNER)):
             pass

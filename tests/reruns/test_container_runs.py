@@ -2,19 +2,18 @@
 
 import asyncio
 import os
-from dataclasses import replace
 
 import pytest
 from engine_kit import LIMITS, NOTHING, Registry, evidence_of, failure_of, job_of, left_behind, sandbox_at
 from sandbox_jobs import NONCE
 
-from validator.protocol.limits import MIB
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
+from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
 from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.traces import ProbesSeen, read_traces
 from validator.reruns.sandbox.contract import environment
-from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure
+from validator.reruns.sandbox.job import Ended, Evidence
 
 pytestmark = pytest.mark.engine
 PROBES = probe_values(NONCE)
@@ -77,7 +76,7 @@ async def test_a_tracer_can_answer_lookups_itself(registry: Registry) -> None:
 
 
 async def test_several_runs_at_once_see_nothing_of_each_other(registry: Registry) -> None:
-    sandbox = sandbox_at(registry)
+    sandbox = sandbox_at()
     script = "echo $SSSA_NONCE > $SSSA_EVIDENCE/mine; echo > /tmp/mine; sleep 1; ls /tmp $SSSA_EVIDENCE; ps"
     jobs = [await job_of(registry, script, nonce=f"{number:x}" * 64) for number in range(4)]
     found = await asyncio.gather(*(sandbox.run(job) for job in jobs))
@@ -89,49 +88,25 @@ async def test_several_runs_at_once_see_nothing_of_each_other(registry: Registry
     assert await left_behind() == NOTHING
 
 
-async def test_a_wrong_digest_is_the_miners(registry: Registry) -> None:
+async def test_an_image_that_is_not_there_is_ours(registry: Registry) -> None:
+    """Of another digest, of another name, of a registry that is not there: it runs nothing, and has its own reason."""
     image = await registry.image()
-    wrong = {"image": image["image"], "digest": "sha256:" + "00" * 32}
-    found = await failure_of(registry, of=wrong)
-    assert (found.reason, found.ours) == (Reason.DIGEST_MISMATCH, False), found
+    away = registry.host.rpartition(":")[0] + ":9/a"
+    for wrong in (
+        RuntimeImage(image.reference, "sha256:" + "00" * 32),
+        RuntimeImage(f"{registry.host}/test/nowhere", image.digest),
+        RuntimeImage(away, image.digest),
+        UNPUBLISHED,
+    ):
+        found = await failure_of(registry, of=wrong)
+        assert (found.reason, found.ours) == (Reason.SANDBOX_IMAGE, True), found
+        assert wrong.digest in found.detail
 
 
-async def test_what_the_network_or_the_settings_keep_back_is_ours(registry: Registry) -> None:
-    image = await registry.image()
-    nowhere = {"image": f"{registry.host}/test/nowhere", "digest": image["digest"]}
-    found = await failure_of(registry, of=nowhere)
-    assert found.reason in {Reason.SANDBOX_PULL, Reason.DIGEST_MISMATCH}
-    found = await failure_of(registry, of={"image": "registry.example/test", "digest": image["digest"]})
-    assert (found.reason, found.ours) == (Reason.SANDBOX_REGISTRY, True)
-    away = registry.host.rpartition(":")[0] + ":9"
-    sandbox = sandbox_at(registry, registries=[away])
-    unreachable = await sandbox.run(await job_of(registry, of={"image": f"{away}/a", "digest": image["digest"]}))
-    await sandbox.close()
-    assert isinstance(unreachable, SandboxFailure)
-    assert (unreachable.reason, unreachable.ours) == (Reason.SANDBOX_PULL, True), unreachable
-
-
-@pytest.mark.parametrize(
-    ("changes", "reason", "words"),
-    [
-        (("VOLUME /data", 'CMD ["/bin/sh"]'), Reason.SANDBOX_IMAGE_REFUSED, "volumes"),
-        (("ENV a=b",), Reason.SANDBOX_IMAGE_REFUSED, "program"),
-        (('CMD ["/no/such/program"]',), Reason.SANDBOX_NOT_STARTED, "no such file"),
-        (('CMD ["/bin"]',), Reason.SANDBOX_NOT_STARTED, "start"),
-    ],
-)
-async def test_an_image_that_cannot_be_run_is_the_miners(
-    registry: Registry, changes: tuple[str, ...], reason: Reason, words: str
-) -> None:
-    found = await failure_of(registry, of=await registry.image(*changes, files={"marker": "no program"}))
-    assert (found.reason, found.ours) == (reason, False), found
-    assert words in found.detail
-
-
-@pytest.mark.parametrize("covered", ["tmp", "sssa", "sssa/bundle", "sssa/evidence", "etc/hosts/file"])
-async def test_a_file_where_a_folder_belongs_is_the_miners(registry: Registry, covered: str) -> None:
-    found = await failure_of(registry, of=await registry.image(files={covered: "a file"}))
-    assert (found.reason, found.ours) == (Reason.SANDBOX_NOT_STARTED, False), found
+async def test_an_image_without_a_program_is_ours(registry: Registry) -> None:
+    found = await failure_of(registry, of=await registry.image('ENTRYPOINT ["/no/such/program"]', files={"x": "x"}))
+    assert (found.reason, found.ours) == (Reason.SANDBOX_ENGINE, True), found
+    assert "no such file" in found.detail
 
 
 async def test_links_in_an_image_lead_nowhere_else(registry: Registry) -> None:
@@ -141,16 +116,3 @@ async def test_links_in_an_image_lead_nowhere_else(registry: Registry) -> None:
     found = await evidence_of(registry, script, of=await registry.image(files=links))
     assert set(found.files) == {name}
     assert not [name for place in ("/var/tmp", "/root") if name in os.listdir(place)]  # noqa: PTH208 - names are all
-
-
-@pytest.mark.parametrize(("zeros", "words"), [(0, "its layers have more than"), (6 * MIB, "bytes, at most")])
-async def test_an_image_that_is_too_large_is_not_kept(registry: Registry, zeros: int, words: str) -> None:
-    """Before it is pulled, by its layers; and unpacked, where these weigh little."""
-    noise = 0 if zeros else 5 * MIB
-    large = await registry.image(size=noise, files={"zeros": "0" * zeros})
-    found = await failure_of(registry, of=large, limits=replace(LIMITS, image=5 * MIB))
-    assert (found.reason, found.ours) == (Reason.SANDBOX_IMAGE_TOO_LARGE, False), found
-    assert words in found.detail
-    sandbox = sandbox_at(registry)
-    assert await sandbox._engine.image(f"{large['image']}@{large['digest']}") is None
-    await sandbox.close()

@@ -1,7 +1,7 @@
 """From a settled round to the reputation, with real containers in between: honest work, invented traces, a digest."""
 
 import pytest
-from engine_kit import TRACED, Registry, sandbox_at
+from engine_kit import TRACED, Registry, declared, sandbox_at
 from rerun_world import LIAR, inventing, world_of
 from sqlalchemy import update
 from world import honest, one_round
@@ -22,7 +22,7 @@ async def run_again(store: Store, registry: Registry, image: SandboxImage, hotke
     """Run everything that waits in containers of this image; return what is known then, of a miner alone if named."""
     async with store.begin() as tx:
         await tx.connection.execute(update(reruns).values(image=image))
-    sandbox = sandbox_at(registry)
+    sandbox = sandbox_at()
     async with store.read() as tx:
         rounds = await tx.rounds.ids()
     try:
@@ -40,7 +40,7 @@ async def run_again(store: Store, registry: Registry, image: SandboxImage, hotke
 async def test_an_image_that_does_what_its_miner_claims_passes_in_a_container(store: Store, registry: Registry) -> None:
     world = world_of(store, honest, files={"main.sh": TRACED})
     await one_round(world)
-    found = await run_again(store, registry, SandboxImage(**await registry.image()))
+    found = await run_again(store, registry, declared(await registry.image()))
     assert [(one.event, one.reason, one.attempts, one.detail) for one in found] == [
         ("rerun_pass", "rerun_same", 1, None)
     ] * 2
@@ -53,28 +53,15 @@ async def test_invented_traces_are_caught_by_a_container(store: Store, registry:
     world = world_of(store, inventing, miners=2, files={"main.sh": TRACED})
     for _ in range(3):
         await one_round(world)
-    found = await run_again(store, registry, SandboxImage(**await registry.image()))
+    found = await run_again(store, registry, declared(await registry.image()))
     assert {(one.key.hotkey == LIAR.hotkey, one.event, one.reason) for one in found} == {
         (True, "rerun_fail", "rerun_fs"),
         (False, "rerun_pass", "rerun_same"),
     }
 
 
-async def test_a_digest_that_the_registry_does_not_know_costs_the_miner(store: Store, registry: Registry) -> None:
-    world = world_of(store, honest, files={"main.sh": TRACED})
-    await one_round(world)
-    image = SandboxImage((await registry.image())["image"], "sha256:" + "5e" * 32)
-    found = await run_again(store, registry, image)
-    assert {(one.event, one.reason) for one in found} == {("digest_mismatch", "digest_mismatch")}
-    await one_round(world)
-    async with store.read() as tx:
-        events = [record.event for record in await tx.reputations.of_round(1)]
-    assert [event.kind for event in events][:2] == ["digest_mismatch"] * 2
-    assert events[0].after == events[0].before * 0.5
-
-
 async def test_an_image_that_only_repeats_what_it_is_told_is_caught(store: Store, registry: Registry) -> None:
     """The miner's traces show the probes, copied from the dispatch; its image does nothing."""
     await one_round(world_of(store, honest, files={"main.sh": b"true\n"}))
-    found = await run_again(store, registry, SandboxImage(**await registry.image()))
+    found = await run_again(store, registry, declared(await registry.image()))
     assert {(one.event, one.reason) for one in found} == {("rerun_fail", "rerun_traces")}

@@ -77,8 +77,8 @@ async def miners(registry: Registry) -> AsyncIterator[Miners]:
         kind = {1: INVENTS, 2: UNKNOWN}.get(number % 4, PLAIN)
         does = program if kind is not INVENTS else program.replace(b"/skill/a.py", b"/skill/b.py")
         image = await registry.image(command, files={"main.sh": does.decode(), "marker": str(number)})
-        unknown = {"digest": "sha256:" + "5e" * 32} if kind is UNKNOWN else {}
-        miners.images[signer.hotkey] = SandboxImage(**(image | unknown))
+        digest = "sha256:" + "5e" * 32 if kind is UNKNOWN else image.digest
+        miners.images[signer.hotkey] = SandboxImage(image.reference, digest)
     await miners.start()
     yield miners
     await miners.close()

@@ -6,18 +6,19 @@ import pytest
 from engine_in_memory import MemoryEngine, pinned
 
 from validator.reruns.sandbox.containers import Containers
-from validator.reruns.sandbox.engine import EngineAwayError, EngineError
-from validator.reruns.sandbox.images import Images
+from validator.reruns.sandbox.engine import EngineAwayError, EngineError, EngineSlowError
+from validator.reruns.sandbox.images import Images, NoImageError
 from validator.reruns.sandbox.job import SandboxFailure, SandboxLimits
 from validator.reruns.sandbox.labels import Owner
 from validator.reruns.sandbox.recipe import Run
+from validator.sources import VirtualClock
 
-RUN = Run(b"", {}, SandboxLimits())
+RUN = Run("tracer", b"", {}, SandboxLimits())
 
 
 async def test_what_a_run_leaves_while_another_looks_for_leftovers_is_removed_by_the_next() -> None:
     engine = MemoryEngine()
-    containers = Containers(engine, Owner("us"), room=10_000)
+    containers = Containers(engine, Owner("us"))
     runs = engine.gate("ended")
     first = asyncio.create_task(containers.execute(pinned(1), RUN))
     await runs.met.wait()
@@ -37,40 +38,42 @@ async def test_what_a_run_leaves_while_another_looks_for_leftovers_is_removed_by
     assert not engine.left
 
 
-async def test_an_image_that_is_being_removed_is_pulled_again_by_who_wants_it() -> None:
-    engine = MemoryEngine()
-    images = Images(engine, Owner("us"), room=100, pull_s=1.0)
-    async with images.use(pinned(1), 1_000):
-        pass
-    removing = engine.gate("untag")
-
-    async def other() -> None:
-        async with images.use(pinned(2), 1_000):
-            pass
-
-    async def same() -> bool:
-        async with images.use(pinned(1), 1_000) as found:
-            await one
-            return await engine.image(found["Id"]) is not None
-
-    one = asyncio.create_task(other())
-    await removing.met.wait()
-    again = asyncio.create_task(same())
-    while len(images._in_use) < 2:  # noqa: ASYNC110 - a counter has no event
-        await asyncio.sleep(0)
-    removing.open.set()
-    assert await again
-    assert engine.pulls == [str(pinned(number).reference) for number in (1, 2, 1)]
-
-
 @pytest.mark.parametrize("many", [2, 5])
 async def test_an_image_that_several_want_at_once_is_pulled_once(many: int) -> None:
     engine = MemoryEngine()
-    images = Images(engine, Owner("us"), room=100, pull_s=1.0)
+    images = Images(engine, VirtualClock(), pull_s=1.0)
+    found = await asyncio.gather(*(images.present(pinned(1)) for _ in range(many)))
+    assert [one["RepoDigests"] for one in found] == [[pinned(1).pinned]] * many
+    assert engine.pulls == [pinned(1).pinned]
 
-    async def use() -> None:
-        async with images.use(pinned(1), 1_000):
-            await asyncio.sleep(0)
 
-    await asyncio.gather(*(use() for _ in range(many)))
+async def test_an_image_that_cannot_be_pulled_is_asked_for_once_a_minute() -> None:
+    engine, clock = MemoryEngine(), VirtualClock()
+    images = Images(engine, clock, pull_s=1.0)
+    engine.broken["pull"] = EngineError("manifest unknown")
+    for _ in range(3):
+        with pytest.raises(NoImageError, match=f"{pinned(1).digest}: manifest unknown"):
+            await images.present(pinned(1))
     assert len(engine.pulls) == 1
+    await clock.advance(61)
+    engine.broken.clear()
+    await images.present(pinned(1))
+    assert len(engine.pulls) == 2
+
+
+@pytest.mark.parametrize("call", ["remove_container", "remove_volume"])
+async def test_what_the_engine_does_not_remove_is_set_aside_and_bars_no_run(call: str) -> None:
+    """The first run leaves what cannot be removed; those after it run, and the engine is asked once more in all."""
+    engine = MemoryEngine()
+    containers = Containers(engine, Owner("us"))
+    engine.broken[call] = EngineSlowError(f"{call}: more than 60 s")
+    found = [await containers.execute(pinned(1), RUN) for _ in range(3)]
+    assert [one.detail for one in found if isinstance(one, SandboxFailure)] == ["no evidence"] * 3
+    asked, left = engine.calls[call], len(containers.set_aside)
+    assert left > 0
+    assert all("more than 60 s" in why for why in containers.set_aside.values())
+    engine._containers.clear()
+    engine._volumes.clear()
+    containers._clean = False
+    assert await containers.start() is None
+    assert engine.calls[call] == asked

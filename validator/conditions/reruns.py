@@ -18,6 +18,18 @@ RERUNS: Final = (
         "Look at the engine and at what the detail names; reruns are tried again for hours, and count against nobody.",
     ),
     Condition(
+        "sandbox_image",
+        "degraded",
+        "The container engine does not have the runtime image and cannot pull it: nothing is executed.",
+        "Pull the image that the detail names into the engine, or correct `scoring.runtime_images`.",
+    ),
+    Condition(
+        "sandbox_slow",
+        "degraded",
+        "A call to the container engine took too long: what was being executed is tried again.",
+        "Look at the load of the engine's machine and at what the detail names; restart an engine that is stuck.",
+    ),
+    Condition(
         "reruns_full",
         "degraded",
         "So many reruns wait that a round's own may not fit: such a round has none of its answers run again.",

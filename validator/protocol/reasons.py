@@ -184,18 +184,14 @@ class Reason(StrEnum):
 
     # Why a sandbox gave no evidence (SPEC 15): faults of the image, then ours, which count against nobody
     DIGEST_MISMATCH = "digest_mismatch", "The declared image does not exist under the declared digest."
-    SANDBOX_IMAGE_TOO_LARGE = "sandbox_image_too_large", "The image is larger than an image may be."
-    SANDBOX_IMAGE_REFUSED = "sandbox_image_refused", "The image asks for what no sandbox gives: see the detail."
-    SANDBOX_NOT_STARTED = "sandbox_not_started", "The image's program cannot be started."
     SANDBOX_EVIDENCE = (
         "sandbox_evidence",
         "The evidence folder is too large, or holds something else than plain files and folders.",
     )
     SANDBOX_NO_ENGINE = "sandbox_no_engine", "The container engine cannot be reached."
     SANDBOX_UNFIT = "sandbox_unfit", "The container engine cannot hold every limit: nothing is run on it."
-    SANDBOX_REGISTRY = "sandbox_registry", "The settings do not let the engine pull from the image's registry."
-    SANDBOX_PULL = "sandbox_pull", "The image could not be pulled."
-    SANDBOX_SLOW = "sandbox_slow", "The container engine or the registry took too long."
+    SANDBOX_IMAGE = "sandbox_image", "The engine does not have the runtime image, and could not pull it."
+    SANDBOX_SLOW = "sandbox_slow", "The container engine took too long."
     SANDBOX_ENGINE = "sandbox_engine", "The container engine failed."
     SANDBOX_TESTS = "sandbox_tests", "The task's tests hold no test that can be run: they judge nobody's code."
 

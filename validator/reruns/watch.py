@@ -13,16 +13,24 @@ from validator.sources import Clock
 from validator.telemetry import Event
 
 _AGAIN_S: Final = 30.0
-_ENGINE: Final = frozenset({Reason.SANDBOX_NO_ENGINE, Reason.SANDBOX_UNFIT, Reason.SANDBOX_ENGINE})
+_CONDITIONS: Final = {
+    Reason.SANDBOX_NO_ENGINE: "sandbox_away",
+    Reason.SANDBOX_UNFIT: "sandbox_away",
+    Reason.SANDBOX_ENGINE: "sandbox_away",
+    Reason.SANDBOX_IMAGE: "sandbox_image",
+    Reason.SANDBOX_SLOW: "sandbox_slow",
+}
 _log = structlog.get_logger()
 
 
 def note_engine(board: Board, found: Evidence | SandboxFailure) -> None:
-    """Note what a run in the sandbox, whatever came of it, shows of the engine."""
-    if isinstance(found, SandboxFailure) and found.reason in _ENGINE:
-        board.raise_("sandbox_away", found.detail)
-    else:
-        board.clear("sandbox_away")
+    """Raise the condition that the result of a run shows of the engine, and clear the others."""
+    shown = _CONDITIONS.get(found.reason) if isinstance(found, SandboxFailure) else None
+    for condition in sorted(set(_CONDITIONS.values())):
+        if condition == shown and isinstance(found, SandboxFailure):
+            board.raise_(condition, found.detail)
+        else:
+            board.clear(condition)
 
 
 @dataclass(slots=True)

@@ -61,7 +61,6 @@ EngineAddress = Annotated[
 RuntimeName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Token = Annotated[str, Field(pattern=r"^[A-Za-z0-9._~+/-]{16,128}={0,64}$")]
 Room = Annotated[str, AfterValidator(_room)]
-RegistryHost = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:[0-9]{1,5})?$")]
 PinnedImageName = Annotated[str, Field(pattern=rf"^{PINNED_IMAGE}$", max_length=400)]
 Epoch = Annotated[int, Field(ge=0, le=MAX_SAFE_INTEGER)]
 
@@ -283,40 +282,25 @@ class WeightsSettings(Section):
 
 
 class SandboxSettings(Section):
-    """Where answers are run again: a container engine for strangers' images. Without one, none is."""
+    """Where bundles and code of plans are run: a container engine. Without one, nothing is executed."""
 
     engine: EngineAddress | None = _key(
         None,
-        "The engine's API. Not set: that of the variable DOCKER_HOST; without either no answer is run again.",
+        "The engine's API. Not set: that of the variable DOCKER_HOST; without either nothing is executed.",
         allowed="a unix:///PATH, tcp://HOST:PORT or https://HOST:PORT address",
         example="unix:///var/run/docker.sock",
     )
     runtime: RuntimeName | None = _key(
         None,
-        'The OCI runtime that images run in, "runsc" for gVisor. Not set: the engine\'s own.',
+        'The OCI runtime that bundles and code run in, "runsc" for gVisor. Not set: the engine\'s own.',
         allowed="a name that the engine knows",
         example="runsc",
     )
-    registries: tuple[RegistryHost, ...] = _key(
-        ("docker.io", "ghcr.io", "quay.io", "public.ecr.aws", "registry.gitlab.com"),
-        "The registries that the engine may pull miners' images from.",
-        allowed="a list of 1 to 32 host names, each with a port if it needs one",
-        min_length=1,
-        max_length=32,
-    )
     runner: PinnedImageName | None = _key(
         None,
-        "The image that judges the code of plans, built of runner/ in the project. Not set: no code is judged, plans "
-        "for code tasks wait.",
+        "The image that judges the code of plans: the runtime image. Not set: plans for code tasks wait.",
         allowed="REPOSITORY@sha256:DIGEST, on any registry",
         example="registry.example/sssa-runner@sha256:" + "ab" * 32,
-    )
-    room_gib: int = _key(
-        20,
-        "How much the images that are kept may take; those in use are kept in any case.",
-        unit="GiB",
-        ge=1,
-        le=10_000,
     )
 
 

@@ -73,6 +73,7 @@ class Event(StrEnum):
     # Reruns
     RERUN_ENDED = auto()
     RERUN_POSTPONED = auto()
+    SANDBOX_LEFT = auto()
     RERUNS_FAILED = auto()
     WORK_HANDED_BACK = auto()
     QUEUE_FAILED = auto()

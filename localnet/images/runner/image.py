@@ -13,7 +13,7 @@ from localnet.images.machine import PYTHON, ImageError
 from localnet.images.tree import File, Tree
 
 FOLDER: Final = "runner"
-ENTRYPOINT: Final = (PYTHON, "-s", "-P", "-m", "code_runner")
+ENTRYPOINT: Final = (PYTHON, "-s", "-P", "-m")
 PACKAGES: Final = ("_pytest", "iniconfig", "packaging", "pluggy", "py", "pygments", "pytest", "ruff")
 """What the program imports beside the standard library; requirements/runner.txt locks it for the Dockerfile."""
 

@@ -7,7 +7,7 @@ import pytest
 
 from localnet.images.build import MANIFEST, Blob, Image
 from localnet.images.registry import ImageRegistry
-from validator.protocol.capabilities import SandboxImage
+from validator.protocol.runtime_image import RuntimeImage
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ async def test_an_image_is_served_by_its_digests(
     registry: ImageRegistry, image: Image, client: aiohttp.ClientSession
 ) -> None:
     declared = registry.put("sssa/runtime", image)
-    assert declared == SandboxImage(f"{registry.host}/sssa/runtime", image.digest)
+    assert declared == RuntimeImage(f"{registry.host}/sssa/runtime", image.digest)
     assert (registry.host.split(":")[0], (await client.get(f"http://{registry.host}/v2/")).status) == ("127.0.0.1", 200)
     wanted = [("manifests", image.manifest), *(("blobs", blob) for blob in (image.config, *image.layers))]
     for kind, blob in wanted:

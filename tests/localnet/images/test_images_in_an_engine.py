@@ -11,6 +11,7 @@ from localnet.images.machine import PYTHON
 from localnet.images.registry import ImageRegistry
 from localnet.images.tree import File
 from validator.protocol.reasons import Reason
+from validator.protocol.runtime_image import RuntimeImage
 from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure
 
 pytestmark = pytest.mark.engine
@@ -28,10 +29,10 @@ def made(**changed: Any) -> Image:
     return python_image(files, [PYTHON, "-I", "/app"], **given | changed)
 
 
-async def run(served: ImageRegistry, engine: Registry, **image: Any) -> Evidence | SandboxFailure:
-    sandbox = sandbox_at(engine, registries=[served.host])
+async def run(served: ImageRegistry, image: RuntimeImage) -> Evidence | SandboxFailure:
+    sandbox = sandbox_at()
     try:
-        return await sandbox.run(make_job(**image))
+        return await sandbox.run(make_job(image=image))
     finally:
         await sandbox.close()
         await forget(served.host)
@@ -40,7 +41,7 @@ async def run(served: ImageRegistry, engine: Registry, **image: Any) -> Evidence
 async def test_an_engine_pulls_it_by_digest_and_it_runs(registry: Registry) -> None:
     async with ImageRegistry() as served:
         declared = served.put("sssa/test", made())
-        found = await run(served, registry, image=declared.image, digest=declared.digest)
+        found = await run(served, declared)
         assert isinstance(found, Evidence), found
         assert (found.ended, found.exit_code, found.log) == (Ended.BY_ITSELF, 0, b"")
         user, greeting, version, prefix = found.files["told"].decode().splitlines()
@@ -48,10 +49,13 @@ async def test_an_engine_pulls_it_by_digest_and_it_runs(registry: Registry) -> N
     assert await left_behind() == NOTHING
 
 
-async def test_a_digest_that_is_not_served_is_a_mismatch(registry: Registry) -> None:
+async def test_what_is_not_served_is_no_image(registry: Registry) -> None:
     async with ImageRegistry() as served:
         declared = served.put("sssa/test", made())
-        for changed in ({"digest": "sha256:" + "5e" * 32}, {"image": f"{served.host}/sssa/other"}):
-            found = await run(served, registry, **{"image": declared.image, "digest": declared.digest} | changed)
+        for other in (
+            RuntimeImage(declared.reference, "sha256:" + "5e" * 32),
+            RuntimeImage(f"{served.host}/sssa/other", declared.digest),
+        ):
+            found = await run(served, other)
             assert isinstance(found, SandboxFailure)
-            assert found.reason is Reason.DIGEST_MISMATCH
+            assert found.reason is Reason.SANDBOX_IMAGE

@@ -18,6 +18,7 @@ from localnet.tracing.run import trace_bundle
 from validator.protocol.archives import pack
 from validator.protocol.bundles import read_bundle
 from validator.protocol.probes import probe_values
+from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.traces import Traces, read_traces
 from validator.reruns.sandbox.contract import environment
@@ -41,7 +42,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ended(app: Path, job: SandboxJob, folder: Path) -> dict[str, bytes]:
     """What the program leaves when it is run with nothing but its own files and the standard library."""
-    for name, content in read_bundle(job.bundle).items():
+    for name, content in read_bundle(job.bundle or b"").items():
         (folder / "bundle" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "bundle" / name).write_bytes(content)
     for name in ("evidence", "tmp"):
@@ -64,11 +65,11 @@ def ended(app: Path, job: SandboxJob, folder: Path) -> dict[str, bytes]:
 
 def job_of(skill_type: SkillType) -> SandboxJob:
     bundle = BUNDLES[skill_type].packed()
-    return SandboxJob("registry.example/x", "sha256:" + "0" * 64, skill_type, bundle, NONCE, probe_values(NONCE))
+    return SandboxJob(UNPUBLISHED, skill_type, bundle, NONCE, probe_values(NONCE))
 
 
 async def by_a_miner(job: SandboxJob) -> Traces:
-    records = await trace_bundle(read_bundle(job.bundle), job.skill_type, job.probes, timeout_s=20)
+    records = await trace_bundle(read_bundle(job.bundle or b""), job.skill_type, job.probes, timeout_s=20)
     return read_traces(pack_traces(records), job.skill_type, job.probes)
 
 

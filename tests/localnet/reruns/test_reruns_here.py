@@ -85,9 +85,7 @@ async def test_with_an_engine_miners_declare_what_it_runs_code_is_judged_and_not
         await found.sandbox.close()
     engine = Engine(str(engine_address(settings())))
     assert await engine.image(f"{image.image}@{image.digest}") is None
-    assert await engine.image(runner.reference) is None
-    for digest in (image.digest, runner.digest):
-        assert await engine.images(f"sssa-sandbox/image:{digest.replace(':', '-')}") == []
+    assert await engine.image(runner.pinned) is None
     await engine.close()
     left = await left_behind()
     assert (left["containers"], left["volumes"]) == (NOTHING["containers"], NOTHING["volumes"])

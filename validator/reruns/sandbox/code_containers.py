@@ -11,13 +11,13 @@ from msgspec import Meta
 from validator.protocol.archives import pack_tar
 from validator.protocol.code_report import MAX_LINT_FINDINGS, CodeReport, parse_code_report
 from validator.protocol.reasons import Reason
+from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.sssa import Document
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.text import printable
 from validator.reruns.sandbox.code import CodeJob
 from validator.reruns.sandbox.containers import Containers
-from validator.reruns.sandbox.contract import BUNDLE, EVIDENCE, SCRATCH
-from validator.reruns.sandbox.image import PinnedImage
+from validator.reruns.sandbox.contract import BUNDLE, EVIDENCE, JUDGE, SCRATCH
 from validator.reruns.sandbox.job import Evidence, SandboxFailure
 from validator.reruns.sandbox.recipe import Run
 
@@ -52,7 +52,7 @@ class ContainerCodeSandbox:
         runner: our own image, which runner/ in the project builds.
     """
 
-    def __init__(self, containers: Containers, runner: PinnedImage) -> None:
+    def __init__(self, containers: Containers, runner: RuntimeImage) -> None:
         self._containers = containers
         self._runner = runner
         self._trying = asyncio.Lock()
@@ -105,12 +105,10 @@ class ContainerCodeSandbox:
             "HOME": SCRATCH,
             "TMPDIR": SCRATCH,
         }
-        run = Run(pack_tar(bundle), variables, job.limits)
+        run = Run(JUDGE, pack_tar(bundle), variables, job.limits)
         found = await self._containers.execute(self._runner, run)
         if isinstance(found, SandboxFailure):
-            if found.ours:
-                return found
-            return None if found.reason == Reason.SANDBOX_EVIDENCE else _unfit(f"{found.reason}, {found.detail}")
+            return None if found.reason == Reason.SANDBOX_EVIDENCE else found
         return _read(found, key)
 
 

@@ -1,15 +1,18 @@
-"""Images in containers of an engine, each run in one of its own; the sandbox for images of miners (SPEC 15)."""
+"""The runtime image in containers of an engine, each run in one of its own (SPEC 15)."""
 
 import asyncio
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any, Final
+
+import structlog
 
 from validator.protocol.archives import ArchiveError, pack_tar, tar_bound, unpack_tar
 from validator.protocol.bundles import read_bundle
 from validator.protocol.reasons import Reason
+from validator.protocol.runtime_image import RuntimeImage
 from validator.reruns.sandbox import recipe
-from validator.reruns.sandbox.contract import BUNDLE, EVIDENCE, environment
+from validator.reruns.sandbox.contract import BUNDLE, EVIDENCE, TRACER, environment
 from validator.reruns.sandbox.engine import (
     Engine,
     EngineAwayError,
@@ -20,14 +23,15 @@ from validator.reruns.sandbox.engine import (
 )
 from validator.reruns.sandbox.fitness import lacks
 from validator.reruns.sandbox.holder import holder_image
-from validator.reruns.sandbox.image import ImageReferenceError, PinnedImage
-from validator.reruns.sandbox.images import ImageRefusedError, Images
+from validator.reruns.sandbox.images import Images, NoImageError
 from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure, SandboxJob
-from validator.reruns.sandbox.labels import OWNER, PULLED, Owner
+from validator.reruns.sandbox.labels import OWNER, Owner
 from validator.reruns.sandbox.recipe import Run
 from validator.store.unbroken import unbroken
+from validator.telemetry import Event
 
 _FOLDER: Final = EVIDENCE.rpartition("/")[2]
+_log = structlog.get_logger()
 _END_S: Final = 60.0  # how long a killed container may take to end
 
 
@@ -37,18 +41,19 @@ class Containers:
     Args:
         engine: where images run.
         owner: of what is made there.
-        room: bytes that the images which are kept may take together.
-        runtime: the OCI runtime that images run in, `runsc` for gVisor; None for the engine's own.
-        pull_s: how long pulling one image may take.
+        runtime: the OCI runtime that the image runs in, `runsc` for gVisor; None for the engine's own.
+        pull_s: how long pulling an image may take.
+
+    Attributes:
+        set_aside: what an earlier run left that the engine does not remove, by name, and why; it bars no other run.
     """
 
-    def __init__(
-        self, engine: Engine, owner: Owner, *, room: int, runtime: str | None = None, pull_s: float = 600.0
-    ) -> None:
+    def __init__(self, engine: Engine, owner: Owner, *, runtime: str | None = None, pull_s: float = 600.0) -> None:
         self._engine = engine
         self._owner = owner
         self._runtime = runtime
-        self._images = Images(engine, owner, room=room, pull_s=pull_s)
+        self._images = Images(engine, owner.clock, pull_s=pull_s)
+        self.set_aside: dict[str, str] = {}
         self._live: set[str] = set()
         self._starting = asyncio.Lock()
         self._clean = False
@@ -64,15 +69,14 @@ class Containers:
         except EngineError as error:
             return _ours(error)
 
-    async def execute(self, image: PinnedImage, run: Run) -> Evidence | SandboxFailure:
+    async def execute(self, image: RuntimeImage, run: Run) -> Evidence | SandboxFailure:
         """Return what the run left behind, or why there was none; nothing of it remains afterwards."""
         try:
             if (unfit := await self._start()) is not None:
                 return unfit
-            async with self._images.use(image, run.limits.image) as found:
-                return await self._run(found, run)
-        except ImageRefusedError as error:
-            return error.failure
+            return await self._run(await self._images.present(image), run)
+        except NoImageError as error:
+            return SandboxFailure(Reason.SANDBOX_IMAGE, str(error))
         except EngineError as error:
             if isinstance(error, EngineAwayError):
                 self._clean = False  # look again whether it is fit, and what it kept
@@ -97,17 +101,27 @@ class Containers:
             return None
 
     async def _remove_leftovers(self) -> None:
+        """Remove what earlier runs left. What the engine does not remove is set aside, and not tried again."""
         for container in await self._engine.containers(OWNER):
             name = container["Names"][0].lstrip("/")
             if self._left(name, container["Labels"]):
-                await self._engine.remove_container(name)
-        await self._images.remove_half_pulled()
+                await self._remove_leftover(name, self._engine.remove_container(name))
         for volume in await self._engine.volumes(OWNER):
-            if PULLED not in volume["Labels"] and self._left(volume["Name"], volume["Labels"]):
-                await self._engine.remove_volume(volume["Name"])
+            if self._left(volume["Name"], volume["Labels"]):
+                await self._remove_leftover(volume["Name"], self._engine.remove_volume(volume["Name"]))
+
+    async def _remove_leftover(self, name: str, removal: Awaitable[None]) -> None:
+        try:
+            await removal
+        except EngineAwayError:
+            raise
+        except EngineError as error:
+            self.set_aside[name] = error.detail
+            _log.warning(Event.SANDBOX_LEFT, name=name, detail=error.detail)
 
     def _left(self, name: str, labels: Mapping[str, str]) -> bool:
-        return not any(name.startswith(live) for live in self._live) and self._owner.may_remove(labels)
+        known = name in self.set_aside or any(name.startswith(live) for live in self._live)
+        return not known and self._owner.may_remove(labels)
 
     async def _run(self, image: Mapping[str, Any], run: Run) -> Evidence | SandboxFailure:
         name = f"sssa-run-{secrets.token_hex(8)}"
@@ -135,7 +149,7 @@ class Containers:
         try:
             await self._engine.start(runner)
         except RefusedError as error:
-            return SandboxFailure(Reason.SANDBOX_NOT_STARTED, error.detail)
+            return SandboxFailure(Reason.SANDBOX_ENGINE, f"the image's program is not started: {error.detail}")
         in_time = await self._engine.ended(runner, run.limits.wall_s)
         seconds = self._owner.clock.monotonic() - started
         if not in_time:
@@ -180,27 +194,13 @@ class Containers:
 
 
 class ContainerSandbox(Containers):
-    """A `Sandbox` over a container engine.
-
-    Args:
-        engine, owner, more: see `Containers`.
-        registries: hosts that images may be pulled from.
-    """
-
-    def __init__(self, engine: Engine, owner: Owner, *, registries: Collection[str], **more: Any) -> None:
-        super().__init__(engine, owner, **more)
-        self._registries = frozenset(registries)
+    """A `Sandbox` over a container engine."""
 
     async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
         """Return what the run left behind, or why there was none; nothing of it remains afterwards."""
-        try:
-            image = PinnedImage.parse(job.image, job.digest)
-        except ImageReferenceError as error:
-            return SandboxFailure(Reason.DIGEST_MISMATCH, error.detail)
-        if image.registry not in self._registries:
-            return SandboxFailure(Reason.SANDBOX_REGISTRY, image.registry)
-        bundle = await asyncio.to_thread(lambda: pack_tar(read_bundle(job.bundle)))
-        return await self.execute(image, Run(bundle, environment(job), job.limits))
+        bundle = job.bundle
+        files = {} if bundle is None else await asyncio.to_thread(read_bundle, bundle)
+        return await self.execute(job.image, Run(TRACER, pack_tar(files), environment(job), job.limits))
 
 
 def _ours(error: EngineError) -> SandboxFailure:

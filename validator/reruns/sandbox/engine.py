@@ -84,41 +84,24 @@ class Engine:
                 return await self._docker.images.inspect(reference)
         return None
 
-    async def images(self, reference: str) -> list[Mapping[str, Any]]:
-        """Return the images whose tags match the pattern."""
-        async with self._call("list images"):
-            return await self._docker.images.list(filters={"reference": [reference]})
-
-    async def tag(self, image: str, repository: str, tag: str) -> None:
-        """Give the image another name."""
-        async with self._call("tag an image"):
-            await self._docker.images.tag(image, repository, tag=tag)
-
     async def untag(self, reference: str) -> None:
         """Remove this name of an image, and with its last name the image; nothing happens while a container uses it."""
         with contextlib.suppress(NotThereError, RefusedError):
             async with self._call("remove an image"):
                 await self._docker.images.delete(reference)
 
-    async def pull(self, reference: str, most: int, seconds: float) -> None:
-        """Pull an image of at most `most` compressed bytes within so many seconds.
+    async def pull(self, reference: str, seconds: float) -> None:
+        """Pull an image within so many seconds.
 
         Raises:
-            TooLargeError: its layers are larger.
-            EngineError: anything else.
+            EngineError: it was not pulled.
         """
-        layers: dict[str, int] = {}
-        async with (
-            self._call("pull an image", seconds),
-            self._reply("images/create", {"fromImage": reference}, "POST") as reply,
-        ):
+        params = {"fromImage": reference}
+        async with self._call("pull an image", seconds), self._reply("images/create", params, "POST") as reply:
             async for line in reply.content:
                 event = json.loads(line)
                 if "error" in event:
                     raise EngineError(f"pull an image: {printable(str(event['error'])[:_TOLD])}")
-                layers[str(event.get("id"))] = (event.get("progressDetail") or {}).get("total") or 0
-                if sum(layers.values()) > most:
-                    raise TooLargeError(f"its layers have more than {most} bytes")
 
     async def load(self, tar: bytes, repository: str, tag: str) -> None:
         """Make an image whose one layer is the tar."""

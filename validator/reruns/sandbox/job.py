@@ -3,33 +3,22 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Protocol
 
 from validator.protocol.answer import ProbeEvidence
 from validator.protocol.archives import pack
 from validator.protocol.limits import MAX_TRACES_EXPANDED, MIB
 from validator.protocol.reasons import Reason
+from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType
-
-OURS: Final = frozenset(
-    {
-        Reason.SANDBOX_NO_ENGINE,
-        Reason.SANDBOX_UNFIT,
-        Reason.SANDBOX_REGISTRY,
-        Reason.SANDBOX_PULL,
-        Reason.SANDBOX_SLOW,
-        Reason.SANDBOX_ENGINE,
-    }
-)
-"""Failures that are the validator's, its engine's or its network's: tried again, never counted against a miner."""
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
-    """Bounds on one run; docs/miner-protocol.md promises the defaults to miners.
+    """Bounds on one run; docs/miner-protocol.md names the defaults.
 
     Attributes:
-        wall_s: seconds from the start of the image's program to its end.
+        wall_s: seconds from the start of the image's program to its end; more than the 60 s at which it ends by itself.
         memory: bytes, what lies in /tmp and in the evidence folder included; there is no swap.
         cpus: how many processors' time it may use.
         processes: processes and threads at once.
@@ -38,7 +27,6 @@ class SandboxLimits:
         entries: files and folders in the evidence folder, itself included.
         log: bytes kept of what it writes to its outputs.
         open_files: in one process.
-        image: bytes of the unpacked image.
     """
 
     wall_s: float = 120.0
@@ -50,34 +38,32 @@ class SandboxLimits:
     entries: int = 64
     log: int = 64 * 1024
     open_files: int = 1_024
-    image: int = 4_096 * MIB
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxJob:
-    """One run of a miner's image over a dispatched bundle.
+    """One run of the runtime image (SPEC 15).
 
     Attributes:
-        image: the repository, as the miner declared it.
-        digest: of the image, as the miner declared it.
+        image: the one that the task's round names.
         skill_type: the task's, a runtime type.
-        bundle: the dispatched bundle, a gzip tar that the validator made or checked.
+        bundle: the dispatched bundle, a gzip tar that the validator made or checked; None for the run of nothing, which
+            shows the probes alone.
         nonce: of the dispatch, 64 hex digits.
         probes: the probe spec of the dispatch.
         limits: of the run.
     """
 
-    image: str
-    digest: str
+    image: RuntimeImage
     skill_type: SkillType
-    bundle: bytes
+    bundle: bytes | None
     nonce: str
     probes: ProbeEvidence
     limits: SandboxLimits = field(default_factory=SandboxLimits)
 
 
 class Ended(StrEnum):
-    """How the image's program came to its end."""
+    """How the image's program ended."""
 
     BY_ITSELF = "by_itself"
     OUT_OF_TIME = "out_of_time"  # killed at limits.wall_s
@@ -89,8 +75,7 @@ class Evidence:
     """What a run left behind.
 
     Attributes:
-        files: name to content of every file in the evidence folder: plain relative names, within the job's limits,
-            and otherwise whatever a stranger wrote.
+        files: name to content of every file in the evidence folder: plain relative names, within the job's limits.
         ended: how the program ended.
         exit_code: 0 to 255; 137 of one that was killed.
         seconds: from start to end.
@@ -122,15 +107,15 @@ class SandboxFailure:
 
     @property
     def ours(self) -> bool:
-        """Whether the miner has no part in it: the job may be tried again, and counts against nobody."""
-        return self.reason in OURS
+        """Whether the validator, its engine or its network is at fault, not the tests of the task."""
+        return self.reason != Reason.SANDBOX_TESTS
 
 
 class Sandbox(Protocol):
-    """Runs images of strangers, any number at once."""
+    """Runs bundles of strangers in the runtime image, any number at once."""
 
     async def start(self) -> SandboxFailure | None:
-        """Remove what an earlier process left; return what keeps images from being run, None if nothing does."""
+        """Remove what an earlier process left; return what keeps bundles from being run, None if nothing does."""
 
     async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
         """Return what the run left behind, or why there was none; nothing of it remains afterwards."""

@@ -8,7 +8,6 @@ from validator.sources import Clock, SystemClock
 
 OWNER: Final = "org.sssa.sandbox.owner"
 UNTIL: Final = "org.sssa.sandbox.until"
-PULLED: Final = "org.sssa.sandbox.pulled"
 _SLACK_S: Final = 600.0
 
 

@@ -2,15 +2,12 @@
 
 import os
 
-from validator.protocol.limits import MIB
+from validator.protocol.runtime_image import RuntimeImage
 from validator.reruns.sandbox.code_containers import ContainerCodeSandbox
 from validator.reruns.sandbox.containers import Containers, ContainerSandbox
 from validator.reruns.sandbox.engine import Engine
-from validator.reruns.sandbox.image import ImageReferenceError, PinnedImage
 from validator.reruns.sandbox.labels import Owner
 from validator.settings import SandboxSettings
-
-_GIB = 1024 * MIB
 
 
 def open_sandbox(settings: SandboxSettings, owner: str) -> ContainerSandbox | None:
@@ -28,8 +25,6 @@ def open_sandbox(settings: SandboxSettings, owner: str) -> ContainerSandbox | No
     return ContainerSandbox(
         Engine(host),
         Owner(owner),
-        registries=settings.registries,
-        room=settings.room_gib * _GIB,
         runtime=settings.runtime,
     )
 
@@ -40,14 +35,7 @@ def open_code_sandbox(settings: SandboxSettings, containers: Containers | None) 
     Args:
         settings: the operator's.
         containers: where the runner's image runs; closed by whom they belong to.
-
-    Raises:
-        ImageReferenceError: the settings name no image.
     """
     if containers is None or settings.runner is None:
         return None
-    image, _, digest = settings.runner.partition("@")
-    try:
-        return ContainerCodeSandbox(containers, PinnedImage.parse(image, digest))
-    except ImageReferenceError as error:
-        raise ImageReferenceError(f"sandbox.runner: {error.detail}") from None
+    return ContainerCodeSandbox(containers, RuntimeImage.named(settings.runner))

@@ -17,14 +17,16 @@ _SCRATCH_ENTRIES: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of an image, whatever it is for.
+    """One run of the image, whatever it is for.
 
     Attributes:
+        program: of the image: its entry point's argument.
         bundle: tar of what the image finds in its bundle folder.
-        variables: beside those of the image.
+        variables: in addition to those of the image.
         limits: of the run.
     """
 
+    program: str
     bundle: bytes
     variables: Mapping[str, str]
     limits: SandboxLimits
@@ -60,6 +62,7 @@ def container(image: Mapping[str, Any], name: str, run: Run, labels: Mapping[str
     """
     theirs = dict.fromkeys(image["Config"].get("Labels") or {}, "")
     config = _sealed(image["Id"], run.limits, theirs | dict(labels), runtime)
+    config["Cmd"] = [run.program]
     config["Env"] = [f"{key}={value}" for key, value in run.variables.items()]
     host = config["HostConfig"]
     host["Mounts"] = [_volume(f"{name}-bundle", BUNDLE, read_only=True), _volume(f"{name}-evidence", EVIDENCE)]

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from validator.protocol.reasons import Reason
-from validator.reruns.sandbox.image import ImageReferenceError, PinnedImage
 from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure, SandboxJob
 from validator.sources import Clock
 
@@ -13,7 +12,7 @@ _KILLED = 137
 
 @dataclass(frozen=True, slots=True)
 class ScriptedRun:
-    """What a scripted image does.
+    """What a scripted run does.
 
     Attributes:
         files: what it leaves in the evidence folder.
@@ -32,7 +31,7 @@ Script = Callable[[SandboxJob], ScriptedRun | SandboxFailure]
 
 
 class ScriptedSandbox:
-    """A `Sandbox` whose images follow a script; digests, wall time and sizes hold as in a container.
+    """A `Sandbox` that follows a script; wall time and sizes hold as in a container.
 
     Args:
         script: decides every run, when it starts.
@@ -49,10 +48,6 @@ class ScriptedSandbox:
 
     async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
         """Ask the script."""
-        try:
-            PinnedImage.parse(job.image, job.digest)
-        except ImageReferenceError as error:
-            return SandboxFailure(Reason.DIGEST_MISMATCH, str(error))
         found = self._script(job)
         if isinstance(found, SandboxFailure):
             return found

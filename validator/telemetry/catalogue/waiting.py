@@ -17,6 +17,11 @@ RERUNS: Final[Subject] = {
         f"rerun_id {_ROUND} task_id skill_type hotkey reason detail attempts seconds",
         todo="Look up `reason` in [the sandbox](../operators/sandbox.md) where it comes again and again.",
     ),
+    "sandbox_left": Entry(
+        "The container engine does not remove what a run left; it is set aside, and bars no other run.",
+        "name detail",
+        todo="Remove it in the engine by this name; an engine that removes nothing wants to be restarted.",
+    ),
     "reruns_failed": Entry(
         "An error of the validator in a rerun, which is tried again; said once per change.",
         "reason repeats exception",
