@@ -177,7 +177,6 @@ async def _surroundings(  # noqa: PLR0913, PLR0917 - all that there is before a 
         validators=callers,
         analyses=stock.analyses(analyses, clock),
         tracer=Tracer(RunPolicy(stock.own, canaries.__contains__)),
-        images=reruns.images,
         least_s=stock.least_s,
     )
     stack.push_async_callback(population.close)

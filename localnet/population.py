@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from localnet.miner.analyses import Analyser
 from localnet.miner.behaviours import behaviour_of
-from localnet.miner.declaration import Images, stand_in
 from localnet.miner.kit import Kit
 from localnet.miner.server import LocalMiner
 from localnet.pace import PACE_S, Paced
@@ -30,7 +29,6 @@ class Population:
         seed: their keys follow from it.
         validators: the only hotkeys they answer to.
         analyses, tracer: the tools they share.
-        images: what they declare for the runtime types.
         least_s: seconds before which none answers.
     """
 
@@ -41,7 +39,6 @@ class Population:
     validators: frozenset[str]
     analyses: Analyser
     tracer: Tracer
-    images: Images = stand_in
     least_s: float = PACE_S
     _waiting: dict[str, Axon] = field(default_factory=dict)
     _servers: list[LocalMiner | LocalPlanner] = field(default_factory=list)
@@ -70,7 +67,7 @@ class Population:
 
     def _miner(self, resident: Resident, signer: Signer) -> LocalMiner:
         return LocalMiner(
-            kit=Kit(signer, self.analyses, self.tracer, self.images),
+            kit=Kit(signer, self.analyses, self.tracer),
             behaviour=Paced(behaviour_of(resident, self.seed), self.least_s),
             validators=self.validators,
             clock=self.clock,

@@ -7,12 +7,12 @@ from typing import Final, Protocol
 from localnet.goals.written import local_goals
 from localnet.library import WINDOWS, Library, analyse_plain
 from localnet.miner.analyses import Analyser, AnalysisPool
-from localnet.miner.declaration import stand_in
 from localnet.own.pace import TimedAnalyses
 from localnet.own.tasks import OwnSource, OwnTasks, analysed
 from localnet.pace import PACE_S
 from localnet.reruns.here import Reruns
 from localnet.services.catalogue import Service, ServiceAddress
+from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.task import Windows
 from validator.protocol.workflow_task import WorkflowTask
 from validator.sources import Clock
@@ -157,7 +157,7 @@ class OwnStock:
 
     def reruns(self, found: Reruns) -> Reruns:
         """Return code's alone: traces of probes do not compare with a run."""
-        return replace(found, sandbox=None, images=stand_in, why_not=found.why_not or _NEVER_RUN)
+        return replace(found, sandbox=None, image=UNPUBLISHED, why_not=found.why_not or _NEVER_RUN)
 
     async def prepare(self, pool: AnalysisPool, stage: Callable[[str], None]) -> None:
         """Do nothing: each is analysed when its turn comes."""

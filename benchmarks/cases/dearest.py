@@ -24,6 +24,7 @@ from hostile.kinds import Case as Attack
 from validator.kinds.assessment.dearest import dearest_answer
 from validator.protocol.answer import Dispatch
 from validator.protocol.probes import probe_values
+from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import SkillType
 
 _JUDGING: Final = Path(__file__).parents[1] / "samples" / "judging.py"
@@ -96,7 +97,9 @@ def _answers() -> Iterator[tuple[str, str, Any, bytes]]:
                 continue
             task = make_task(skill_type)
             spec = probe_values(task.nonce)
-            sent = Dispatch("0", "t1", skill_type, "primary", 1, 10, task.nonce, spec, None, task.bundle_sha256, "")
+            sent = Dispatch(
+                "0", "t1", skill_type, "primary", 1, 10, task.nonce, spec, None, UNPUBLISHED, task.bundle_sha256, ""
+            )
             attack = Attack(random.Random(3), MINER, sent, None)  # type: ignore[arg-type]
             body: Any = asyncio.run(kind.make(attack))  # type: ignore[arg-type]
             if isinstance(body, bytes):

@@ -10,14 +10,13 @@ from typing import Final
 
 import msgspec
 from aiohttp import web
-from builders import IMAGE
 from world import answer_to
 
 from samples.group import answers
 from validator.protocol.answer import Dispatch
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import ASSESSED_TYPES, is_runtime
+from validator.protocol.skill_types import ASSESSED_TYPES
 from validator.protocol.sssa import Signature
 from validator.protocol.times import format_time
 
@@ -51,7 +50,6 @@ class Miners:
             "1.0",
             signer.hotkey,
             ASSESSED_TYPES,
-            {kind: IMAGE for kind in ASSESSED_TYPES if is_runtime(kind)},
             "bench",
             format_time(now),
             format_time(now + timedelta(hours=12)),

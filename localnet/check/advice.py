@@ -51,11 +51,11 @@ ADVICE: Final[Mapping[str, Advice]] = MappingProxyType(
             "sign the canonical bytes of the document that you send; check yours with the golden files (section 6)",
         ),
         Reason.MANIFEST_MISSING: Advice(
-            "sssa.evidence.sandbox_manifest", "run the skill in your declared image and name it (section 5)"
+            "sssa.evidence.sandbox_manifest", "run the skill in the dispatch's runtime_image and name it (section 5)"
         ),
         Reason.MANIFEST_DIGEST: Advice(
             "sssa.evidence.sandbox_manifest.digest",
-            "declare what you run; renew the document when the image changes",
+            "copy the digest of the dispatch's runtime_image, which you ran",
         ),
         Reason.TRACES_MISSING: Advice(
             "trace_bundle", "send what the run did, or declare content types alone (section 8)"

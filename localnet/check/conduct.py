@@ -26,6 +26,7 @@ from validator.miners.asking import Refused, hear_declaration
 from validator.miners.client import HttpMinerClient, axon_url
 from validator.protocol import typed
 from validator.protocol.capabilities import Capabilities
+from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.scoring import CURRENT, version
@@ -55,11 +56,13 @@ class Options:
         types: of the declared ones, those to ask for; none: all.
         sections: what to send.
         pace: the windows.
+        image: that dispatches of runtime types name.
     """
 
     types: Collection[SkillType] = ()
     sections: Collection[Section] = SECTIONS
     pace: Pace = field(default_factory=Pace)
+    image: RuntimeImage = UNPUBLISHED
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ async def check_miner(target: Target, options: Options, tools: Tools, watcher: W
         check = _Check(target, options, tools, watcher, document, judge)
         outcomes = await check.outcomes(stack)
         visited = await check.visits()
-    faults = (*_undeclared(document), *_unasked(document, options, sent=len(outcomes) + len(visited)))
+    faults = _unasked(document, options, sent=len(outcomes) + len(visited))
     return _report(target, tools, document, faults, outcomes, visited)
 
 
@@ -145,7 +148,7 @@ class _Check:
 
     @property
     def drafts(self) -> Drafts:
-        return Drafts(self.judge.version, self.tools.random, self.options.pace)
+        return Drafts(self.judge.version, self.tools.random, self.options.pace, self.options.image)
 
     async def outcomes(self, stack: AsyncExitStack) -> list[Outcome]:
         """Send what is judged: as many at once as the miner takes, the largest bundle alone and last."""
@@ -178,7 +181,7 @@ class _Check:
 
     async def _ask(self, trial: Trial, turns: asyncio.Semaphore) -> Outcome:
         async with turns:
-            outcome = await self.judge.ask(self.target, self.document.sandbox_images, trial)
+            outcome = await self.judge.ask(self.target, self.options.image, trial)
         self.watcher.seen(trial.name)
         return outcome
 
@@ -202,16 +205,6 @@ class _Check:
         return [drafts.plan(goal, f"a goal of {kind}") for kind, goal in sorted(of_each.items())]
 
 
-def _undeclared(document: Capabilities) -> tuple[Fault, ...]:
-    """Return a fault for runtime types that do not count because they name no image."""
-    missing = _without_image(document)
-    if not missing:
-        return ()
-    said = f"{', '.join(missing)} - at `sandbox_images`"
-    meaning = "A runtime type without an image is as good as not declared."
-    return (Fault("no_image", None, meaning, said, "sandbox_images", "name image and digest of each, section 3"),)
-
-
 def _unasked(document: Capabilities, options: Options, sent: int) -> tuple[Fault, ...]:
     """Return a fault for types that were to be checked and are not declared, or where nothing could be sent at all."""
     missing = [one for one in SkillType if one in options.types and one not in document.skill_types]
@@ -219,15 +212,11 @@ def _unasked(document: Capabilities, options: Options, sent: int) -> tuple[Fault
         said = f"{', '.join(missing)} - at `skill_types`"
         meaning = "Types that were to be checked are not declared, so a validator sends none of them."
         return (Fault("not_declared", None, meaning, said, "skill_types", "declare them, or leave them out of --type"),)
-    if sent or _without_image(document):
+    if sent:
         return ()
     meaning = "Nothing was sent: of what is declared nothing has such a part."
     todo = "declare a type, or name other parts with --only"
     return (Fault("nothing_sent", None, meaning, "", "skill_types", todo),)
-
-
-def _without_image(document: Capabilities) -> tuple[SkillType, ...]:
-    return tuple(SkillType(one) for one in document.skill_types if SkillType(one) not in document.usable_types)
 
 
 def _report(  # noqa: PLR0913, PLR0917 - all that a check came to
@@ -240,7 +229,7 @@ def _report(  # noqa: PLR0913, PLR0917 - all that a check came to
 ) -> Report:
     declared = None
     if document is not None:
-        declared = Declared(document.usable_types, _without_image(document), document.concurrency)
+        declared = Declared(document.usable_types, document.concurrency)
     return Report(
         url=str(axon_url(target.axon, "", allow_private=True)),
         hotkey=target.hotkey,

@@ -19,10 +19,9 @@ from validator.kinds.interface import Runner
 from validator.kinds.judging import Expected, Judged, reject
 from validator.kinds.registry import kind_of
 from validator.miners.calls import Call, MinerClient, Reply
-from validator.protocol.capabilities import SandboxImage
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessmentTask, GoalTask, RoundTask, Submission, WorkflowSubmission
-from validator.protocol.skill_types import SkillType
+from validator.protocol.runtime_image import RuntimeImage
 from validator.scoring import Standard, Version
 from validator.workers.interface import TooCostlyError, Whose, Workers
 
@@ -64,18 +63,16 @@ class Judge:
     witness: Witness
     version: Version
 
-    async def ask(self, target: Target, images: Mapping[SkillType, SandboxImage], trial: Trial) -> Outcome:
+    async def ask(self, target: Target, image: RuntimeImage, trial: Trial) -> Outcome:
         """Send one trial; return what a validator would make of the answer.
 
         Args:
             target: the miner.
-            images: what it declares.
+            image: that the dispatch names.
             trial: the dispatch.
         """
         request, task = trial.request, trial.task
-        expected: Expected[Any] = Expected(
-            task, target.hotkey, trial.role, images.get(task.skill_type), self.version.name
-        )
+        expected: Expected[Any] = Expected(task, target.hotkey, trial.role, image, self.version.name)
         call = Call(
             target.hotkey,
             target.axon,

@@ -107,13 +107,11 @@ class Declared(Document, frozen=True):
     """The miner's declaration.
 
     Attributes:
-        types: what it takes, in the spec's order; runtime types only with an image.
-        without_image: runtime types that do not count for want of one.
+        types: what it takes, in the spec's order.
         max_concurrent: open dispatches of one type.
     """
 
     types: tuple[SkillType, ...]
-    without_image: tuple[SkillType, ...]
     max_concurrent: int
 
 

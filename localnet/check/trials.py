@@ -21,6 +21,7 @@ from validator.protocol.bundles import index_bundle, read_bundle
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.draws import NONCE_BYTES
 from validator.protocol.round import AssessmentTask, RoundTask
+from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.task import Windows
 from validator.protocol.workflow_task import WorkflowTask
@@ -92,12 +93,14 @@ class Drafts:
         version: whose usual windows are taken.
         random: nonces, and what fills the largest bundle.
         pace: the windows.
+        image: that dispatches of runtime types name.
     """
 
-    def __init__(self, version: Version, random: RandomBytes, pace: Pace) -> None:
+    def __init__(self, version: Version, random: RandomBytes, pace: Pace, image: RuntimeImage = UNPUBLISHED) -> None:
         self._version = version
         self._random = random
         self._pace = pace
+        self._image = image
         self._rounds = count(1)
 
     def answers(self, types: Sequence[SkillType]) -> Iterator[Trial]:
@@ -128,7 +131,7 @@ class Drafts:
         files |= _filling(len(files), self._random)
         bundle = gzip.compress(pack_tar(files), compresslevel=1, mtime=0)
         task = msgspec.structs.replace(task, bundle_sha256=sha256_hex(bundle), index=index_bundle(files))
-        request = kind_of(task).send(round_id, task, bundle)["auditor"]
+        request = kind_of(task).send(round_id, self._image, task, bundle)["auditor"]
         return Trial("largest bundle", Section.LIMITS, round_id, task, "auditor", request)
 
     def plan(self, goal: WorkflowTask, name: str) -> Trial:
@@ -136,7 +139,12 @@ class Drafts:
         round_id = str(next(self._rounds))
         task = goal_task(self._version.rules, round_id, 0, goal, self._random.token(NONCE_BYTES))
         return Trial(
-            name, Section.PLANS, round_id, task, "primary", kind_of(task).send(round_id, task, None)["primary"]
+            name,
+            Section.PLANS,
+            round_id,
+            task,
+            "primary",
+            kind_of(task).send(round_id, self._image, task, None)["primary"],
         )
 
     def plan_windows(self) -> Windows:
@@ -150,7 +158,7 @@ class Drafts:
         self, part: Section, bundle: WrittenBundle, role: Role, name: str = "", windows: Windows | None = None
     ) -> Trial:
         round_id, task, packed = self._packed(bundle, windows)
-        request = kind_of(task).send(round_id, task, packed)[role]
+        request = kind_of(task).send(round_id, self._image, task, packed)[role]
         run = bundle.files if role == "primary" and is_runtime(bundle.skill_type) else None
         return Trial(name or bundle.name, part, round_id, task, role, request, run)
 

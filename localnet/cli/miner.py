@@ -82,6 +82,14 @@ def check(  # noqa: PLR0913, PLR0917 - one for each option
         float | None,
         typer.Option(metavar="SECONDS", min=1, max=86_400, help="No deadline later; else as on chain."),
     ] = None,
+    runtime_image: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REPOSITORY@DIGEST",
+            help="The image that dispatches of runtime types name; else one that nobody has.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Send a miner dispatches whose truth is known; say what a validator would make of each answer, and what to change.
@@ -89,5 +97,14 @@ def check(  # noqa: PLR0913, PLR0917 - one for each option
     Stores nothing and needs no chain. Exit 1: something would be rejected, or is not as the protocol asks.
     """
     work.miner_check.check(
-        url, hotkey, hotkey_uri, config, skill_type, only, deadline, real_t_min=real_t_min, as_json=as_json
+        url,
+        hotkey,
+        hotkey_uri,
+        config,
+        skill_type,
+        only,
+        deadline,
+        runtime_image,
+        real_t_min=real_t_min,
+        as_json=as_json,
     )

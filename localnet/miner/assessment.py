@@ -96,7 +96,9 @@ class Assessment:
                 trace_hashes=trace_hashes(records) if records is not None else {},
                 manifest_sha256=analysis.manifest_sha256,
                 sandbox_manifest=(
-                    sandbox_manifest(self.kit.images(dispatch.skill_type)) if records is not None else None
+                    sandbox_manifest(dispatch.runtime_image)
+                    if records is not None and dispatch.runtime_image is not None
+                    else None
                 ),
                 llm_evidence=None,
             ),

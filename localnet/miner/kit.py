@@ -3,16 +3,14 @@
 from dataclasses import dataclass
 
 from localnet.miner.analyses import Analyser
-from localnet.miner.declaration import Images, stand_in
 from localnet.tracing.policy import Tracer
 from validator.protocol.signatures import Signer
 
 
 @dataclass(frozen=True, slots=True)
 class Kit:
-    """A miner's own hotkey, the tools that it shares with the other local miners, and the images it declares."""
+    """A miner's own hotkey, the tools that it shares with the other local miners."""
 
     signer: Signer
     analyses: Analyser
     tracer: Tracer
-    images: Images = stand_in

@@ -80,11 +80,7 @@ class LocalMiner:
         self._dies_after.discard(request.headers.get(HOTKEY_HEADER, ""))
         if self._mortal and not self._dies_after:
             await self._server.stop_listening()
-        return answer(
-            declare(
-                self._kit.signer, self._clock.now(), self._max_concurrent, self._skill_types, images=self._kit.images
-            )
-        )
+        return answer(declare(self._kit.signer, self._clock.now(), self._max_concurrent, self._skill_types))
 
     async def _assessments(self, request: web.Request) -> web.StreamResponse:
         body = await self._server.body(request)

@@ -12,12 +12,10 @@ from localnet.images.machine import ImageError
 from localnet.images.registry import ImageRegistry
 from localnet.images.runner.image import runner_image
 from localnet.images.tracer.image import tracer_image
-from localnet.miner.declaration import Images, stand_in
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.capabilities import SandboxImage
 from validator.protocol.probes import probe_values
-from validator.protocol.runtime_image import RuntimeImage
+from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
 from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.text import printable
 from validator.reruns.sandbox.code import CodeSandbox
@@ -42,20 +40,20 @@ class Reruns:
 
     Attributes:
         sandbox: where; None if nothing is run again.
-        images: what the miners declare.
+        image: that rounds name for runtime types.
         why_not: in a line, why nothing is run again; empty if it is.
         code: where code of plans is judged; None if none is.
     """
 
     sandbox: Sandbox | None
-    images: Images
+    image: RuntimeImage = UNPUBLISHED
     why_not: str = ""
     code: CodeSandbox | None = None
 
     @classmethod
     def none(cls, why_not: str) -> Self:
         """Return reruns that do not take place."""
-        return cls(None, stand_in, why_not)
+        return cls(None, why_not=why_not)
 
 
 @asynccontextmanager
@@ -84,11 +82,7 @@ async def reruns_here(settings: Settings, *, wanted: bool = True) -> AsyncIterat
         code = ContainerCodeSandbox(sandbox, runner) if runner else None
         try:
             why_not = await _trial(sandbox, declared)
-            yield (
-                Reruns.none(why_not)
-                if why_not
-                else Reruns(sandbox, lambda _: SandboxImage(declared.reference, declared.digest), code=code)
-            )
+            yield Reruns.none(why_not) if why_not else Reruns(sandbox, declared, code=code)
         finally:
             await sandbox.close()
             for image in filter(None, (declared, runner)):

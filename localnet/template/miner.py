@@ -42,7 +42,6 @@ def declaration(key: Any) -> dict[str, Any]:
         "hotkey": key.ss58_address,
         "skill_types": list(TYPES),
         "max_concurrent": 2,
-        "sandbox_images": {},
         "software": "my-miner 0.1",
         "issued_at": issued,
         "expires_at": expires,

@@ -80,7 +80,7 @@ def declaring(signer: Signer) -> Handler:
         until = format_time(now + timedelta(hours=12))
         blank = Signature(signer.hotkey, "sr25519", "0x" + "0" * 128)
         types = (SkillType.WORKFLOW.value,)
-        document = Capabilities("1.0", signer.hotkey, types, {}, "test", format_time(now), until, blank)
+        document = Capabilities("1.0", signer.hotkey, types, "test", format_time(now), until, blank)
         return web.Response(body=msgspec.json.encode(signer.sign_document(document)))
 
     return handle

@@ -21,7 +21,7 @@ AUDITED = TypeHistory(recent_roles=("auditor",) * 4)
 
 def frozen_with(miners: dict[str, dict[str, Any]]) -> RoundInput:
     neurons = tuple(Neuron(hotkey, uid, 1.0, False, None) for uid, hotkey in enumerate((*HOTKEYS, "validator")))
-    plain = MinerState("", (RAG,), 2, {}, {}, 0, {}, {})
+    plain = MinerState("", (RAG,), 2, {}, 0, {}, {})
     return RoundInput(
         input_version="1",
         scoring_version="1.0.0",

@@ -14,6 +14,7 @@ from validator.miners.client import Call, HttpMinerClient
 from validator.protocol.archives import pack
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
+from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import SkillType
 
 
@@ -26,7 +27,7 @@ def test_the_traced_answer_is_honest_and_of_the_size_that_its_name_says() -> Non
 @pytest.mark.parametrize("kind", [SkillType.DECLARATIVE, SkillType.EXECUTABLE_PYTHON])
 async def test_miners_of_whole_rounds_give_answers_that_pass(kind: SkillType) -> None:
     (hotkey,), task = signers(1), make_task(kind)
-    request = requests("0", task, pack(FILES))["primary"]
+    request = requests("0", UNPUBLISHED, task, pack(FILES))["primary"]
     runner, client = web.AppRunner(Miners(1, 0.0).application()), HttpMinerClient(SIGNER, allow_private=True)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -13,9 +13,9 @@ from validator.protocol.answer import Answer, CanarySpec, Role
 from validator.protocol.archives import pack
 from validator.protocol.bundles import index_bundle, read_bundle, with_canary
 from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.capabilities import SandboxImage
 from validator.protocol.probes import canary_marker, probe_values
 from validator.protocol.round import AssessmentTask
+from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType, is_runtime, trace_names
 from validator.protocol.sssa import (
@@ -34,7 +34,7 @@ from validator.scoring import version
 
 V1 = version("1.0.0")
 NONCE = hashlib.sha256(b"nonce").hexdigest()
-IMAGE = SandboxImage("example.invalid/miner", "sha256:" + "1" * 64)
+IMAGE = UNPUBLISHED
 FILES = {"a.py": b"print(1)\nprint(2)\n", "docs/readme.md": b"one\ntwo\n"}
 MINER = Signer.from_uri("//Miner")
 OTHER = Signer.from_uri("//Other")
@@ -67,7 +67,7 @@ def signatures(judged: Judged) -> PackedSignatures | None:
 
 
 def expect(task: AssessmentTask, role: Role = "primary", hotkey: str = MINER.hotkey) -> Expected[AssessmentTask]:
-    return Expected(task, hotkey, role, IMAGE if is_runtime(task.skill_type) else None, "1.0.0")
+    return Expected(task, hotkey, role, IMAGE, "1.0.0")
 
 
 def trace_records(nonce: str = NONCE) -> dict[str, list[dict[str, Any]]]:
@@ -111,7 +111,7 @@ def make_sssa(task: AssessmentTask, findings: tuple[Finding, ...] = (), hashes: 
         skill=Skill(task.skill_type, task.bundle_sha256, task.nonce),
         analysis=Analysis("ALLOW", 0.1, findings, ("file_io",), ()),
         evidence=Evidence(
-            hashes or {}, None, SandboxManifest(IMAGE.image, IMAGE.digest, "1") if runtime else None, None
+            hashes or {}, None, SandboxManifest(IMAGE.reference, IMAGE.digest, "1") if runtime else None, None
         ),
         policy=Policy(()),
         signature=Signature(MINER.hotkey, "sr25519", "0x" + "0" * 128),

@@ -13,17 +13,16 @@ from typing import Any, Protocol
 import msgspec
 import pytest
 from aiohttp import web
-from builders import IMAGE
 from forked import Forked
 from world import VALIDATOR, answer_to, tasks_of_all_types
 
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.answer import Dispatch
-from validator.protocol.capabilities import Capabilities, SandboxImage
+from validator.protocol.capabilities import Capabilities
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import ASSESSED_TYPES, is_runtime
+from validator.protocol.skill_types import ASSESSED_TYPES
 from validator.protocol.sssa import Signature
 from validator.protocol.task import Windows
 from validator.protocol.times import format_time
@@ -56,7 +55,6 @@ class Miners:
         self.host = host
         self.signers = [Signer.from_uri(f"//Miner//{number}") for number in range(count)]
         self.answerer: Answerer = honest
-        self.images: dict[str, SandboxImage] = {}
         self.axons: dict[str, Axon] = {}
         self.runners: list[web.AppRunner] = []
 
@@ -82,7 +80,6 @@ class Miners:
                 "1.0",
                 signer.hotkey,
                 ASSESSED_TYPES,
-                {t: self.images.get(signer.hotkey, IMAGE) for t in ASSESSED_TYPES if is_runtime(t)},
                 "test",
                 format_time(now),
                 format_time(now + timedelta(hours=12)),

@@ -19,7 +19,6 @@ import pytest
 from sandbox_jobs import make_job
 
 from validator.protocol.archives import pack
-from validator.protocol.capabilities import SandboxImage
 from validator.protocol.limits import MIB
 from validator.protocol.reasons import Reason
 from validator.protocol.runtime_image import RuntimeImage
@@ -105,8 +104,8 @@ def layer(more: Mapping[str, bytes]) -> bytes:
     return raw.getvalue()
 
 
-def declared(image: RuntimeImage) -> SandboxImage:
-    return SandboxImage(image.reference, image.digest)
+def declared(image: RuntimeImage) -> RuntimeImage:
+    return RuntimeImage(image.reference, image.digest)
 
 
 class Registry:

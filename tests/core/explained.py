@@ -11,7 +11,7 @@ from itertools import cycle, islice
 from typing import Any, Final
 
 import msgspec
-from builders import FILES, IMAGE
+from builders import FILES
 from virtual_time import passed
 from world import VALIDATOR, Script, World, answer_to, garbage
 
@@ -22,7 +22,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType, is_runtime
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Analysis, Dependency, Finding, Policy, Rule, Signature, Verdict
 from validator.protocol.stalls import Stall
 from validator.protocol.task import KnownFinding, Task, Truth, Windows, version_for
@@ -122,7 +122,6 @@ class ExplainedWorld(World):
             "1.0",
             signer.hotkey,
             types,
-            {kind: IMAGE for kind in types if is_runtime(kind)},
             "test",
             format_time(now),
             format_time(now + timedelta(hours=12)),

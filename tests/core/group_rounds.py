@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from builders import IMAGE, V1, make_sssa, make_task
+from builders import V1, make_sssa, make_task
 
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
@@ -84,7 +84,7 @@ def settled(
     )
     states = tuple(
         MinerState(
-            hotkeys[name], (task.skill_type,), 2, {task.skill_type: IMAGE},
+            hotkeys[name], (task.skill_type,), 2,
             {task.skill_type: (reputations or {}).get(name, 0.5)}, 0, {}, {},
         )
         for name in names

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
-from builders import IMAGE
 from workflow_builders import make_workflow
 
 from validator.protocol.answer import Role
@@ -173,7 +172,6 @@ def _miner(hotkey: str, types: tuple[SkillType, ...], dice: Dice) -> MinerState:
         hotkey=hotkey,
         skill_types=tuple(kind for kind in types if dice.chance(0.95)),
         max_concurrent=1 + dice.below(4),
-        sandbox_images=dict.fromkeys(types, IMAGE),
         reputations={kind: dice.one((0.199, 0.2, 0.5, 0.7, 0.9, dice.roll())) for kind in types if dice.chance(0.8)},
         flags=dice.one((0, 0, 0, 0, 1, 2, 3)),
         history={kind: _history(dice) for kind in types if dice.chance(0.7)},

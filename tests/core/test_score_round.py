@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from builders import IMAGE, V1, finding, make_sssa, make_task
+from builders import V1, finding, make_sssa, make_task
 
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
@@ -36,7 +36,7 @@ CHECKS = Checks(True, None, None, True, None)
 
 
 def miner(hotkey: str, **changes: Any) -> MinerState:
-    state = MinerState(hotkey, (RAG, PYTHON), 2, {PYTHON: IMAGE}, {}, 0, {}, {})
+    state = MinerState(hotkey, (RAG, PYTHON), 2, {}, 0, {}, {})
     return msgspec.structs.replace(state, **changes)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders import IMAGE, V1, make_task
+from builders import V1, make_task
 
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.round import MetagraphSnapshot, MinerState, Neuron, RerunResult, RoundInput, TypeHistory
@@ -38,10 +38,7 @@ def frozen(*reruns: RerunResult, **history: Any) -> RoundInput:
         seed="cd" * 32,
         salt_commitment="ef" * 32,
         miners=tuple(
-            MinerState(
-                hotkey, (PYTHON, SCRIPT), 2, {PYTHON: IMAGE, SCRIPT: IMAGE}, {}, 0, {PYTHON: half, SCRIPT: half}, {}
-            )
-            for hotkey in HOTKEYS
+            MinerState(hotkey, (PYTHON, SCRIPT), 2, {}, 0, {PYTHON: half, SCRIPT: half}, {}) for hotkey in HOTKEYS
         ),
         tasks=(make_task(PYTHON), make_task(SCRIPT, task_id="t2")),
         reruns=reruns,

@@ -28,9 +28,10 @@ from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
 from validator.protocol.answer import Answer, Dispatch
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.capabilities import Capabilities, SandboxImage
+from validator.protocol.capabilities import Capabilities
 from validator.protocol.probes import probe_values
 from validator.protocol.round import Axon, RoundInput, RoundOutcome
+from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.sssa import (
@@ -95,7 +96,7 @@ def honest(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
     return ScriptedReply(msgspec.json.encode(answer_to(signer, dispatch)), seconds=1.0)
 
 
-def answer_to(signer: Signer, dispatch: Dispatch, image: SandboxImage = IMAGE) -> Answer:
+def answer_to(signer: Signer, dispatch: Dispatch, image: RuntimeImage = IMAGE) -> Answer:
     """A valid answer to a dispatch, of whoever declares the image."""
     bundle, hashes = None, {}
     runtime = is_runtime(dispatch.skill_type) and dispatch.role == "primary"
@@ -108,7 +109,7 @@ def answer_to(signer: Signer, dispatch: Dispatch, image: SandboxImage = IMAGE) -
         "1.0",
         Skill(dispatch.skill_type, dispatch.bundle_sha256, dispatch.nonce),
         Analysis("ALLOW", 0.1, (finding,), ("file_io",), ()),
-        Evidence(hashes, None, SandboxManifest(image.image, image.digest, "1") if runtime else None, None),
+        Evidence(hashes, None, SandboxManifest(image.reference, image.digest, "1") if runtime else None, None),
         Policy(()),
         Signature(signer.hotkey, "sr25519", "0x" + "0" * 128),
     )
@@ -204,7 +205,6 @@ class World:
             "1.0",
             signer.hotkey,
             self.declares,
-            {t: IMAGE for t in ASSESSED_TYPES if is_runtime(t)},
             "test",
             format_time(now),
             format_time(now + timedelta(hours=12)),

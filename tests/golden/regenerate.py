@@ -27,9 +27,10 @@ from validator.miners.client import Call, HttpMinerClient  # noqa: E402
 from validator.protocol.answer import Answer, CanarySpec  # noqa: E402
 from validator.protocol.archives import pack  # noqa: E402
 from validator.protocol.bundles import with_canary  # noqa: E402
-from validator.protocol.capabilities import Capabilities, SandboxImage  # noqa: E402
+from validator.protocol.capabilities import Capabilities  # noqa: E402
 from validator.protocol.probes import canary_marker, probe_values  # noqa: E402
 from validator.protocol.round import AssessmentTask  # noqa: E402
+from validator.protocol.runtime_image import RuntimeImage  # noqa: E402
 from validator.protocol.signatures import Signer  # noqa: E402
 from validator.protocol.skill_types import SkillType, trace_names  # noqa: E402
 from validator.protocol.sssa import (  # noqa: E402
@@ -50,7 +51,7 @@ from validator.protocol.workflow_task import task_sha256  # noqa: E402
 NONCE_NS = 1_767_225_600_000_000_000  # 2026-01-01T00:00:00Z
 NONCE = bytes(range(32)).hex()
 BLANK = Signature("", "sr25519", "0x" + "0" * 128)
-IMAGE = SandboxImage("registry.example/sandbox-python", "sha256:" + "ab" * 32)
+IMAGE = RuntimeImage("registry.example/sssa-runner", "sha256:" + "ab" * 32)
 
 GUIDE = """# House style
 
@@ -145,7 +146,7 @@ def runtime_answer(task: AssessmentTask, miner: Signer) -> Answer:
     evidence = Evidence(
         trace_hashes={name: golden.trace_hash(content)["hash"] for name, content in traces.items()},
         manifest_sha256=None,
-        sandbox_manifest=SandboxManifest(IMAGE.image, IMAGE.digest, "1.0"),
+        sandbox_manifest=SandboxManifest(IMAGE.reference, IMAGE.digest, "1.0"),
         llm_evidence=None,
     )
     rules = (Rule("network", "deny", "updates.example.invalid"), Rule("process", "review", "/bin/echo"))
@@ -184,7 +185,6 @@ def capabilities(miner: Signer) -> bytes:
         document_version="1.0",
         hotkey=miner.hotkey,
         skill_types=(SkillType.RAG_KNOWLEDGE, SkillType.DECLARATIVE, SkillType.EXECUTABLE_PYTHON),
-        sandbox_images={SkillType.EXECUTABLE_PYTHON: IMAGE},
         software="example-miner 1.0",
         issued_at="2026-01-01T00:00:00Z",
         expires_at="2026-01-01T12:00:00Z",
@@ -249,7 +249,7 @@ def assessment(
     task = task_of(skill_type, source, bundle, canary)
     miner = Signer.from_uri("//Bob", crypto)
     answer = content_answer(task, miner) if canary else runtime_answer(task, miner)
-    body = dispatch_bodies("17", task, bundle)["primary"]
+    body = dispatch_bodies("17", IMAGE, task, bundle)["primary"]
     return example(about, crypto, "/v1/assessments", body, msgspec.json.encode(answer))
 
 

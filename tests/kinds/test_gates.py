@@ -4,11 +4,13 @@ import base64
 import json
 import math
 import unicodedata
+from dataclasses import replace
 from typing import Literal
 
 import msgspec
 import pytest
 from builders import (
+    IMAGE,
     MINER,
     NONCE,
     OTHER,
@@ -34,6 +36,7 @@ from validator.protocol.bundles import IndexEntry
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.protocol.round import AssessmentTask, Rejection, Submission
+from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.task import Windows
 from validator.protocol.traces import read_traces
@@ -274,7 +277,9 @@ def test_semantic_subset_needs_two_primaries_and_measures_the_majority() -> None
     assert [m.semantic_subset for m in with_semantics(V1, members, trio)] == [1.0, 1.0, (1 + 0.5 + 1 + 1) / 4]
 
 
-def test_a_declared_image_is_required_for_a_runtime_primary() -> None:
+def test_a_runtime_primary_runs_the_image_of_the_dispatch_and_no_other() -> None:
     expected = expect(PYTHON)
-    nobody = type(expected)(expected.task, expected.hotkey, expected.role, None, "1.0.0")
-    assert judge(nobody, body(), 2).reason == Reason.MANIFEST_DIGEST
+    other = replace(expected, image=RuntimeImage(IMAGE.reference, "sha256:" + "2" * 64))
+    assert judge(other, body(), 2).reason == Reason.MANIFEST_DIGEST
+    moved = replace(expected, image=RuntimeImage("mirror.example/sssa-runner", IMAGE.digest))
+    assert judge(moved, body(), 2).reason == Reason.ACCEPTED

@@ -19,6 +19,7 @@ from validator.kinds.workflow.gates import AcceptedPlan, judge_plan
 from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GoalTask, WorkflowOutcome, WorkflowSubmission
+from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_plan import WorkflowPlan, goal_sha256
 from validator.protocol.workflow_run import RunRecord, run_id_of
@@ -51,7 +52,7 @@ def round_task(task: WorkflowTask) -> GoalTask:
 
 def judged(plan: WorkflowPlan, task: WorkflowTask, scored_by: Version) -> tuple[str, str]:
     """The reason and what is said of it; a plan that passes has no reason yet."""
-    expected = Expected(round_task(task), PLANNER.hotkey, "primary", None, scored_by.name)
+    expected = Expected(round_task(task), PLANNER.hotkey, "primary", UNPUBLISHED, scored_by.name)
     found = judge_plan(expected, msgspec.json.encode(plan), 1.0)
     return ("", "") if isinstance(found, AcceptedPlan) else (str(found.reason), found.detail)
 

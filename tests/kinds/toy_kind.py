@@ -16,6 +16,7 @@ from validator.protocol.answer import Role
 from validator.protocol.canonical import digest, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessmentTask, Checks, Judgement, RoundInput, Submission
+from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.signatures import verify_document
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document, Sssa
@@ -27,7 +28,9 @@ PATH: Final = "/v1/toys"
 LIMIT: Final = 100_000
 
 
-def requests(round_id: str, task: AssessmentTask, _bundle: bytes | None) -> Mapping[Role, Request]:
+def requests(
+    round_id: str, _image: RuntimeImage, task: AssessmentTask, _bundle: bytes | None
+) -> Mapping[Role, Request]:
     """A name, a hash and a nonce; no bundle."""
     asked = {"round_id": round_id, "type": task.skill_type, "sha256": task.bundle_sha256, "nonce": task.nonce}
     bodies = {role: msgspec.json.encode({**asked, "role": role}) for role in get_args(Role)}

@@ -36,6 +36,7 @@ class ToyWorld(World):
             nonce=asked["nonce"],
             probe_spec=probe_values(asked["nonce"]),
             canary_spec=None,
+            runtime_image=None,
             bundle_sha256=asked["sha256"],
             bundle="",
         )

@@ -14,7 +14,7 @@ from validator.conditions import Declared
 from validator.miners.calls import Call, MinerClient, Reply, Sent
 from validator.miners.directory import CapabilityDirectory, Refreshed
 from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
-from validator.protocol.capabilities import Capabilities, SandboxImage
+from validator.protocol.capabilities import Capabilities
 from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
@@ -40,7 +40,6 @@ def declaration(signer: Signer, issued: datetime, hours: float = 24, software: s
         document_version="1.0",
         hotkey=signer.hotkey,
         skill_types=(SkillType.DECLARATIVE, SkillType.MCP_SERVER),
-        sandbox_images={SkillType.MCP_SERVER: SandboxImage("image", "sha256:1")},
         software=software,
         issued_at=format_time(issued),
         expires_at=format_time(issued + timedelta(hours=hours)),

@@ -15,7 +15,8 @@ from validator.kinds.registry import kind_of
 from validator.protocol.answer import CanarySpec, Dispatch, Role
 from validator.protocol.probes import probe_values
 from validator.protocol.round import AssessmentTask, GoalTask
-from validator.protocol.skill_types import SkillType
+from validator.protocol.runtime_image import UNPUBLISHED
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.task import Windows
 
 
@@ -42,7 +43,7 @@ def task_for(bundle: bytes, nonce: str = "0f" * 32, canary: str | None = None) -
 )
 def test_bodies_are_the_encoded_documents(bundle: bytes, nonce: str, canary: str | None) -> None:
     task = task_for(bundle, nonce, canary)
-    bodies = dispatch_bodies("7", task, bundle)
+    bodies = dispatch_bodies("7", UNPUBLISHED, task, bundle)
     expected: dict[Role, tuple[float, float]] = {"primary": (10, 90), "auditor": (3, 30.5)}
     assert tuple(bodies) == get_args(Role)
     for role, (t_min, deadline) in expected.items():
@@ -56,12 +57,13 @@ def test_bodies_are_the_encoded_documents(bundle: bytes, nonce: str, canary: str
             nonce=nonce,
             probe_spec=probe_values(nonce),
             canary_spec=task.canary,
+            runtime_image=None,
             bundle_sha256=task.bundle_sha256,
             bundle=base64.b64encode(bundle).decode(),
         )
         assert bodies[role] == msgspec.json.encode(document)
         assert msgspec.json.decode(bodies[role], type=Dispatch) == document
-    sent = requests("7", task, bundle)
+    sent = requests("7", UNPUBLISHED, task, bundle)
     assert {role: request.whole for role, request in sent.items()} == bodies
     assert sent["primary"].tail is sent["auditor"].tail  # once in memory, however large it is
     assert sent["primary"].tail == base64.b64encode(bundle) + b'"}'
@@ -70,19 +72,27 @@ def test_bodies_are_the_encoded_documents(bundle: bytes, nonce: str, canary: str
 @pytest.mark.parametrize("role", ["primary", "auditor"])
 def test_a_miner_gets_the_bundle_back(role: Literal["primary", "auditor"]) -> None:
     bundle = bytes(range(256)) * 3
-    body = msgspec.json.decode(dispatch_bodies("0", task_for(bundle), bundle)[role])
+    body = msgspec.json.decode(dispatch_bodies("0", UNPUBLISHED, task_for(bundle), bundle)[role])
     assert base64.b64decode(body["bundle"], validate=True) == bundle
+
+
+@pytest.mark.parametrize("kind", ASSESSED_TYPES)
+def test_the_image_is_named_to_both_roles_of_runtime_types_alone(kind: SkillType) -> None:
+    task = msgspec.structs.replace(task_for(b"bundle"), skill_type=kind)
+    for body in dispatch_bodies("0", UNPUBLISHED, task, b"bundle").values():
+        named = msgspec.json.decode(body)["runtime_image"]
+        assert named == (msgspec.to_builtins(UNPUBLISHED) if is_runtime(kind) else None)
 
 
 def test_another_bundle_than_the_tasks_is_refused() -> None:
     with pytest.raises(WrongBundleError, match="t-1"):
-        dispatch_bodies("0", task_for(b"one"), b"another")
+        dispatch_bodies("0", UNPUBLISHED, task_for(b"one"), b"another")
 
 
 def test_every_request_comes_with_the_digest_of_its_body() -> None:
     goal = GoalTask("t-2", SkillType.WORKFLOW, 0, "0", "1", "2", Windows((0, 10), (0, 5)), make_workflow("code"))
     for task in (task_for(b"bundle"), goal):
-        sent = kind_of(task).send("7", task, b"bundle")
+        sent = kind_of(task).send("7", UNPUBLISHED, task, b"bundle")
         assert [request.sha256 for request in sent.values()] == [
             hashlib.sha256(request.whole).hexdigest() for request in sent.values()
         ]

@@ -34,10 +34,11 @@ from validator.miners.client import Call, HttpMinerClient
 from validator.protocol import limits
 from validator.protocol.answer import Dispatch, parse_answer
 from validator.protocol.bundles import index_bundle
-from validator.protocol.capabilities import SandboxImage, parse_capabilities
+from validator.protocol.capabilities import parse_capabilities
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessmentTask
+from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.signatures import Signer, verify_document
 from validator.protocol.task import Windows
 from validator.protocol.workflow_plan import WorkflowDispatch, goal_of, parse_plan, plan_validity, workflow_bodies
@@ -122,7 +123,12 @@ def test_the_golden_dispatch_is_what_a_task_gives(name: str) -> None:
     body = load(name)["request"]["body"].encode()
     dispatch = msgspec.json.decode(body, type=Dispatch)
     bundle = base64.b64decode(dispatch.bundle, validate=True)
-    assert dispatch_bodies(dispatch.round_id, task_of(dispatch, bundle), bundle)[dispatch.role] == body
+    assert (
+        dispatch_bodies(dispatch.round_id, dispatch.runtime_image or UNPUBLISHED, task_of(dispatch, bundle), bundle)[
+            dispatch.role
+        ]
+        == body
+    )
     assert dispatch.probe_spec == probe_values(dispatch.nonce)
 
 
@@ -133,12 +139,11 @@ def test_the_golden_answer_passes_every_gate(name: str) -> None:
     dispatch = msgspec.json.decode(example["request"]["body"], type=Dispatch)
     answer = parse_answer(body, limit=limits.MAX_BODY)
     assert verify_document(answer.sssa, example["miner"]["hotkey"])
-    manifest = answer.sssa.evidence.sandbox_manifest
     expected = Expected(
         task=task_of(dispatch, base64.b64decode(dispatch.bundle)),
         hotkey=example["miner"]["hotkey"],
         role=dispatch.role,
-        image=None if manifest is None else SandboxImage(manifest.image, manifest.digest),
+        image=dispatch.runtime_image or UNPUBLISHED,
         scoring_version="1.0.0",
     )
     judged = judge(expected, body, dispatch.deadline_s)

@@ -244,7 +244,7 @@ def test_a_signed_document_that_leaves_fields_out_is_signed_without_them() -> No
 
 def test_a_signed_document_with_fields_that_are_unset_is_signed_without_them() -> None:
     signature = Signature("hk", "sr25519", "0x" + "0" * 128)
-    document = Capabilities("1.0", "hk", (), {}, "s", "2026-11-20T00:00:00Z", "2026-11-20T01:00:00Z", signature)
+    document = Capabilities("1.0", "hk", (), "s", "2026-11-20T00:00:00Z", "2026-11-20T01:00:00Z", signature)
     assert b"max_concurrent" not in signing_bytes(document)
     assert signing_bytes(document) == signed_bytes(document)
 

@@ -9,7 +9,7 @@ import pytest
 from builders import make_sssa, make_task
 
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.capabilities import Capabilities, SandboxImage, parse_capabilities
+from validator.protocol.capabilities import Capabilities, parse_capabilities
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer, is_hotkey, signed_sha256, verified_once, verify, verify_document
 from validator.protocol.skill_types import SkillType
@@ -28,7 +28,6 @@ def capabilities(**changes: Any) -> Capabilities:
         document_version="1.0",
         hotkey=ALICE.hotkey,
         skill_types=(SkillType.RAG_KNOWLEDGE, SkillType.MCP_SERVER, SkillType.EXECUTABLE_PYTHON),
-        sandbox_images={SkillType.MCP_SERVER: SandboxImage("i", "sha256:1")},
         software="miner 1",
         issued_at=format_time(NOW),
         expires_at=format_time(NOW + timedelta(hours=24)),
@@ -37,9 +36,13 @@ def capabilities(**changes: Any) -> Capabilities:
     return ALICE.sign_document(msgspec.structs.replace(document, **changes))
 
 
-def test_a_valid_declaration_counts_runtime_types_only_with_an_image() -> None:
+def test_a_valid_declaration_counts_types_in_the_order_of_the_specification() -> None:
     document = parse_capabilities(msgspec.json.encode(capabilities()), hotkey=ALICE.hotkey, now=NOW)
-    assert document.usable_types == (SkillType.RAG_KNOWLEDGE, SkillType.MCP_SERVER)
+    assert document.usable_types == (
+        SkillType.RAG_KNOWLEDGE,
+        SkillType.EXECUTABLE_PYTHON,
+        SkillType.MCP_SERVER,
+    )
     assert document.concurrency == 2
     assert b"max_concurrent" not in msgspec.json.encode(document)
     four = parse_capabilities(msgspec.json.encode(capabilities(max_concurrent=4)), hotkey=ALICE.hotkey, now=NOW)

@@ -6,7 +6,7 @@ from rerun_world import LIAR, inventing, world_of
 from sqlalchemy import update
 from world import honest, one_round
 
-from validator.protocol.capabilities import SandboxImage
+from validator.protocol.runtime_image import RuntimeImage
 from validator.queue.embedded import EmbeddedWorker
 from validator.reruns.work import RerunWork
 from validator.sources import SystemClock
@@ -18,7 +18,7 @@ from validator.workers.interface import Here
 pytestmark = pytest.mark.engine
 
 
-async def run_again(store: Store, registry: Registry, image: SandboxImage, hotkey: str | None = None) -> list[Rerun]:
+async def run_again(store: Store, registry: Registry, image: RuntimeImage, hotkey: str | None = None) -> list[Rerun]:
     """Run everything that waits in containers of this image; return what is known then, of a miner alone if named."""
     async with store.begin() as tx:
         await tx.connection.execute(update(reruns).values(image=image))

@@ -93,8 +93,7 @@ async def test_a_settled_round_has_what_section_15_chooses_run_again(store: Stor
         (one.rerun_id, one.task_id, one.hotkey, one.reason) for one in chosen
     ]
     assert len(waiting) >= 2
-    images = {miner.hotkey: miner.sandbox_images[PYTHON] for miner in frozen.miners}
-    assert all((one.state, one.image) == ("pending", images[one.key.hotkey]) for one in waiting)
+    assert all((one.state, one.image) == ("pending", frozen.runtime_image) for one in waiting)
     await all_equal(store, 1)
 
 

@@ -9,7 +9,6 @@ from builders import V1
 from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.canonical import digest
-from validator.protocol.capabilities import SandboxImage
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
     AgreementPair,
@@ -132,7 +131,6 @@ def a_round(
                 hotkey=hotkey,
                 skill_types=(RAG, PYTHON),
                 max_concurrent=2,
-                sandbox_images={PYTHON: SandboxImage("img", "sha256:" + "0" * 64)},
                 reputations={PYTHON: 0.52},
                 flags=1,
                 history={PYTHON: TypeHistory(("primary", "auditor"), 4, 1, 0)},

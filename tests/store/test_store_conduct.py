@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from store_examples import HOTKEYS, PYTHON, RAG, at, open_round, snapshot
 
-from validator.protocol.capabilities import Capabilities, SandboxImage
+from validator.protocol.capabilities import Capabilities
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AgreementPair, AgreementSample, FlagRaised, ReputationEvent
 from validator.protocol.skill_types import SkillType
@@ -213,7 +213,6 @@ async def test_the_listing_brings_together_what_is_known_of_a_miner(store: Store
         document_version="1.0",
         hotkey=A,
         skill_types=(PYTHON, RAG, SkillType.MCP_SERVER),
-        sandbox_images={PYTHON: SandboxImage("img", "sha256:" + "0" * 64)},
         software="s",
         issued_at="2026-01-01T00:00:00Z",
         expires_at="2026-01-01T01:00:00Z",

@@ -8,10 +8,10 @@ from sqlalchemy.exc import IntegrityError
 from store_examples import HOTKEYS, PYTHON, a_round, at, play_round, sha, task_id
 
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.capabilities import SandboxImage
 from validator.protocol.reasons import Reason
 from validator.protocol.rerun import RerunReport, TraceReport
 from validator.protocol.round import RerunResult
+from validator.protocol.runtime_image import RuntimeImage
 from validator.scoring import StruckEntry
 from validator.store import DispatchKey, Store
 from validator.store.errors import MismatchError
@@ -19,7 +19,7 @@ from validator.store.records import WindowEntry
 from validator.store.rerun import QueuedRerun, Rerun
 from validator.store.tables import bundles, reruns, rounds
 
-IMAGE = SandboxImage("registry.invalid/a\0b:latest", "sha256:" + "0" * 64)
+IMAGE = RuntimeImage("registry.invalid/a\0b:latest", "sha256:" + "0" * 64)
 A, B, C = HOTKEYS[:3]
 REPORT = RerunReport(
     {"file": True, "network": False, "process": True},

@@ -20,9 +20,14 @@ from validator.telemetry import Metrics
 from validator.web.state import HealthState
 
 
+def executes(settings: Settings, world: World) -> bool:
+    """Whether the bundles of runtime types are executed: here, or by worker processes."""
+    return world.sandbox is not None or settings.queue.backend == "postgres"
+
+
 def most_reruns(settings: Settings, world: World) -> int:
     """Return how many reruns may wait: none where nobody would do them."""
-    return MOST_WAITING if world.sandbox is not None or settings.queue.backend == "postgres" else 0
+    return MOST_WAITING if executes(settings, world) else 0
 
 
 async def waiting_work(  # noqa: PLR0913, PLR0917 - the parts of which they are made

@@ -19,6 +19,7 @@ from validator.protocol.round import (
     RoundResults,
     RoundTask,
 )
+from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Fault, Rules, Version
 from validator.tasks.order import Order
@@ -115,7 +116,7 @@ class Kind(Generic[T, A]):
         name: as explanations and those who hold a `Runner` for it name the kind.
         types: its skill types.
         runs: whether what passes the gates is run then; so that judging it does not wait behind what is only judged.
-        send: (round_id, task, bundle) to the request for each role.
+        send: (round_id, the round's image, task, bundle) to the request for each role.
         judge: sends one answer through the gates (SPEC 5): its judgement, or what is to be run.
         facts: completes what passed, by the whole round's judgements of the kind: what scoring takes, in their order.
         fault: what does not hold of a stored answer to a task, None where it follows from what its miner signed.
@@ -130,7 +131,7 @@ class Kind(Generic[T, A]):
     name: str
     types: tuple[SkillType, ...]
     runs: bool
-    send: Callable[[str, T, bytes | None], Mapping[Role, Request]]
+    send: Callable[[str, RuntimeImage, T, bytes | None], Mapping[Role, Request]]
     judge: Callable[[Expected[T], bytes, float], Judged | Accepted]
     facts: Callable[[Version, Mapping[Key, Judged]], tuple[A, ...]]
     fault: Callable[[Version, T, A], Fault | None]

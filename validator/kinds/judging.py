@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from validator.protocol.answer import Role
-from validator.protocol.capabilities import SandboxImage
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Judgement, Passed, Rejection, RoundInput, RoundTask
+from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.strict_json import DuplicateKeyError, JsonError, TooDeepError, TooLargeError
 
 Key = tuple[str, str]
@@ -32,22 +32,20 @@ class Expected(Generic[T_co]):
         task: the task.
         hotkey: the miner that was dispatched to.
         role: its role.
-        image: the image it declared for the type; None where it declared none.
+        image: what runs the bundles of runtime types.
         scoring_version: of the round.
     """
 
     task: T_co
     hotkey: str
     role: Role
-    image: SandboxImage | None
+    image: RuntimeImage
     scoring_version: str
 
 
 def expected_of(frozen: RoundInput, task: RoundTask, hotkey: str, role: Role) -> Expected[RoundTask]:
     """Return what the gates hold the answer of `hotkey` against."""
-    miner = next((miner for miner in frozen.miners if miner.hotkey == hotkey), None)
-    image = None if miner is None else miner.sandbox_images.get(task.skill_type)
-    return Expected(task, hotkey, role, image, frozen.scoring_version)
+    return Expected(task, hotkey, role, frozen.runtime_image, frozen.scoring_version)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from validator.protocol import limits
+from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType, require_assessed
 from validator.protocol.sssa import Document, Hex32, Sssa, Text, check_sssa
 from validator.protocol.strict_json import SchemaError, decode
@@ -31,7 +32,10 @@ class CanarySpec(Document, frozen=True):
 
 
 class Dispatch(Document, frozen=True):
-    """The request body. `nonce` is per task; windows are the receiver's own role's."""
+    """The request body.
+
+    `nonce` is per task; windows are the receiver's own role's; `runtime_image` is null for content types.
+    """
 
     round_id: Id
     task_id: Id
@@ -42,6 +46,7 @@ class Dispatch(Document, frozen=True):
     nonce: Hex32
     probe_spec: ProbeEvidence
     canary_spec: CanarySpec | None
+    runtime_image: RuntimeImage | None
     bundle_sha256: Hex32
     bundle: str
 

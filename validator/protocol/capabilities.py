@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from validator.protocol.limits import CLOCK_TOLERANCE_S, MAX_CAPABILITIES_AGE_S, MAX_CAPABILITIES_BODY
 from validator.protocol.signatures import verify_document
-from validator.protocol.skill_types import SkillType, is_runtime
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document, Signature, Text
 from validator.protocol.strict_json import SchemaError, decode
 from validator.protocol.times import parse_time
@@ -18,20 +18,12 @@ DeclaredType = Annotated[str, Meta(pattern=rf"\A({'|'.join(SkillType)})\Z")]
 Types = Annotated[tuple[DeclaredType, ...], Meta(max_length=len(SkillType))]
 
 
-class SandboxImage(Document, frozen=True):
-    """The image a runtime type runs in, pinned by digest."""
-
-    image: Text
-    digest: Text
-
-
 class Capabilities(Document, frozen=True, omit_defaults=True):
     """A signed declaration; `max_concurrent` alone may be absent (then 2)."""
 
     document_version: Literal["1.0"]
     hotkey: Text
     skill_types: Types
-    sandbox_images: dict[SkillType, SandboxImage]
     software: Text
     issued_at: Text
     expires_at: Text
@@ -45,9 +37,9 @@ class Capabilities(Document, frozen=True, omit_defaults=True):
 
     @property
     def usable_types(self) -> tuple[SkillType, ...]:
-        """The declared types in the spec's order, runtime types only with an image."""
+        """The declared types in the spec's order."""
         declared = frozenset(self.skill_types)
-        return tuple(t for t in SkillType if t in declared and (not is_runtime(t) or t in self.sandbox_images))
+        return tuple(t for t in SkillType if t in declared)
 
 
 class IssuedLaterError(SchemaError):

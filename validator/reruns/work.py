@@ -10,7 +10,6 @@ from validator.conditions import Board
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.rerun import RerunEvent
-from validator.protocol.runtime_image import RuntimeImage
 from validator.queue.work import Finished, Impossible, Outcome, Postponed, Words
 from validator.reruns.comparing import Verdict, compare_answer
 from validator.reruns.sandbox.job import Evidence, Sandbox, SandboxFailure, SandboxJob
@@ -132,7 +131,7 @@ async def _needs(tx: Transaction, rerun: Rerun) -> _Needs | None:
     if bundle is None or body is None:
         return None
     job = SandboxJob(
-        image=RuntimeImage(rerun.image.image, rerun.image.digest),
+        image=rerun.image,
         skill_type=task.skill_type,
         bundle=bundle,
         nonce=task.nonce,

@@ -24,6 +24,7 @@ from validator.protocol.round import (
     TypeHistory,
 )
 from validator.protocol.round.truths import TRUTH_BYTES
+from validator.protocol.runtime_image import RuntimeImages
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.rounds.order import EpochOrder
@@ -65,6 +66,8 @@ class Preparer:
         supplies: where its tasks come from, one after the other.
         signer: the validator's hotkey.
         schedule: which version a round is frozen under, by the epoch of its snapshot.
+        images: what runs the bundles of runtime types, by the same epoch.
+        executes: whether this validator runs them (SPEC 15).
     """
 
     store: Store
@@ -73,6 +76,8 @@ class Preparer:
     random: RandomBytes
     signer: Signer
     schedule: Schedule = DEFAULT
+    images: RuntimeImages = field(default_factory=RuntimeImages)
+    executes: bool = False
 
     async def prepare(self, snapshot: MetagraphSnapshot) -> Prepared | Skipped:
         """Freeze the next round on `snapshot`, store it with all dispatches planned, and return it."""
@@ -158,6 +163,8 @@ class Preparer:
             tasks=tuple(self._committed(task.task) for task in packed),
             reruns=await tx.reruns.results(),
             filled=await tx.code_checks.results(MAX_FILLED),
+            runtime_image=self.images.image_at(snapshot.epoch),
+            executes=self.executes,
         )
 
     def _committed(self, task: RoundTask) -> RoundTask:
@@ -211,7 +218,6 @@ def _miner_state(
         hotkey=hotkey,
         skill_types=document.usable_types,
         max_concurrent=document.concurrency,
-        sandbox_images=document.sandbox_images,
         reputations={t: reputations[hotkey, t] for t in SkillType if (hotkey, t) in reputations},
         flags=flags,
         history={t: history[hotkey, t] for t in SkillType if (hotkey, t) in history},

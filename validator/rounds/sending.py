@@ -21,9 +21,10 @@ _log = structlog.get_logger()
 
 def requests_of(prepared: Prepared) -> dict[str, Mapping[Role, Request]]:
     """Return the requests of a round, by task id and role."""
-    round_id, bundles = prepared.frozen.round_id, prepared.bundles
+    frozen, bundles = prepared.frozen, prepared.bundles
     return {
-        task.task_id: kind_of(task).send(round_id, task, bundles.get(task.task_id)) for task in prepared.frozen.tasks
+        task.task_id: kind_of(task).send(frozen.round_id, frozen.runtime_image, task, bundles.get(task.task_id))
+        for task in frozen.tasks
     }
 
 

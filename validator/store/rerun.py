@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from validator.protocol.capabilities import SandboxImage
 from validator.protocol.reasons import Reason
 from validator.protocol.rerun import RerunEvent, RerunReport
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType
 from validator.protocol.work_states import WorkState
 from validator.scoring import Version
@@ -22,14 +22,14 @@ class QueuedRerun(NamedTuple):
         key: whose answer.
         skill_type: of the task.
         why: the reason.
-        image: that the miner declared, as the round's input has it.
+        image: of the round.
     """
 
     rerun_id: str
     key: DispatchKey
     skill_type: SkillType
     why: Reason
-    image: SandboxImage
+    image: RuntimeImage
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Rerun:
     key: DispatchKey
     skill_type: SkillType
     why: Reason
-    image: SandboxImage
+    image: RuntimeImage
     state: WorkState
     attempts: int
     queued_at: datetime
@@ -82,14 +82,13 @@ def queued_reruns(
     version: Version, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome
 ) -> tuple[QueuedRerun, ...]:
     """Return what a settled round wants to have run again, for settling and for replay alike; `version` is its own."""
-    images = {miner.hotkey: miner.sandbox_images for miner in frozen.miners}
     return tuple(
         QueuedRerun(
             one.rerun_id,
             DispatchKey(frozen.index, one.task_id, one.hotkey),
             one.skill_type,
             one.reason,
-            images[one.hotkey][one.skill_type],  # gate 4 holds the answer to it
+            frozen.runtime_image,
         )
         for one in version.chosen_reruns(frozen, plan, outcome)
     )

@@ -1,6 +1,7 @@
 """What `validator miner check` does: a miner meets what a validator would send it."""
 
 import asyncio
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from validator.cli.output import print_json
 from validator.cli.signing import signer_of
 from validator.daemon.exits import Exit
 from validator.daemon.world import judging_workers
+from validator.protocol.runtime_image import PINNED_IMAGE, UNPUBLISHED, RuntimeImage
 from validator.protocol.skill_types import SkillType
 from validator.protocol.text import printable
 from validator.sources import SystemClock, SystemRandom
@@ -39,6 +41,7 @@ def check(  # noqa: PLR0913, PLR0917 - each is an option
     skill_type: list[SkillType] | None,
     only: list[Section] | None,
     deadline: float | None,
+    runtime_image: str | None,
     *,
     real_t_min: bool,
     as_json: bool,
@@ -48,8 +51,9 @@ def check(  # noqa: PLR0913, PLR0917 - each is an option
     own = hotkey_uri is None and config is None
     signer = signer_of(OWN_URI if own else hotkey_uri, config)
     typer.echo(hotkey_hint(signer.hotkey), err=True)
+    image = UNPUBLISHED if runtime_image is None else _image(runtime_image)
     pace = Pace(t_min_s=None, deadline_s=deadline) if real_t_min else Pace(deadline_s=deadline)
-    options = Options(frozenset(skill_type or ()), tuple(only or SECTIONS), pace)
+    options = Options(frozenset(skill_type or ()), tuple(only or SECTIONS), pace, image)
     configure_logging("error", "auto", sys.stderr)
     report = asyncio.run(_checked(target, options, Tools(signer, judging_workers(), SystemClock(), SystemRandom())))
     if as_json:
@@ -58,6 +62,12 @@ def check(  # noqa: PLR0913, PLR0917 - each is an option
         print_report(report)
     if report.found:
         raise typer.Exit(Exit.NO)
+
+
+def _image(pinned: str) -> RuntimeImage:
+    if not re.fullmatch(PINNED_IMAGE, pinned):
+        raise typer.BadParameter("must be REPOSITORY@sha256:DIGEST", param_hint="--runtime-image")
+    return RuntimeImage.named(pinned)
 
 
 async def _checked(target: Target, options: Options, tools: Tools) -> Report:

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
-from builders import IMAGE
 
 from hostile.documents import unterminated
 from hostile.kinds import Made, kind
@@ -16,7 +15,7 @@ from hostile.strings import everything
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.limits import MAX_CAPABILITIES_BODY, MIB
 from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
+from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Signature
 from validator.protocol.times import format_time
 
@@ -47,10 +46,9 @@ class Declaration:
 def capabilities(signer: Signer, types: tuple[SkillType, ...] = tuple(SkillType)) -> Capabilities:
     """A valid declaration; the hostile ones declare nothing, so that nobody is sent a task."""
     now = datetime.now(UTC)
-    images = {t: IMAGE for t in ASSESSED_TYPES if is_runtime(t) and t in types}
     issued, expires = format_time(now), format_time(now + timedelta(hours=12))
     blank = Signature(signer.hotkey, "sr25519", "0x" + "0" * 128)
-    document = Capabilities("1.0", signer.hotkey, types, images, "test", issued, expires, blank)
+    document = Capabilities("1.0", signer.hotkey, types, "test", issued, expires, blank)
     return signer.sign_document(document)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from localnet.analysis.result import Analysis
 from localnet.miner.analyses import analyse_bundle
 from localnet.miner.behaviours import Behaviour
-from localnet.miner.declaration import stand_in
 from localnet.miner.kit import Kit
 from localnet.miner.server import LocalMiner
 from localnet.tracing.policy import RunPolicy, Tracer
@@ -22,6 +21,7 @@ from validator.protocol.archives import pack
 from validator.protocol.bundles import index_bundle, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.round import AssessmentTask, Axon
+from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.task import Truth, Windows
@@ -105,9 +105,8 @@ class Bench:
 
     async def ask(self, asked: Job, role: Role = "primary") -> Asked:
         runtime_primary = role == "primary" and is_runtime(asked.task.skill_type)
-        image = stand_in(asked.task.skill_type) if is_runtime(asked.task.skill_type) else None
-        expected = Expected(asked.task, self.miner.hotkey, role, image, "1.0.0")
-        request = dispatch_bodies(asked.round_id, asked.task, asked.bundle)[role]
+        expected = Expected(asked.task, self.miner.hotkey, role, UNPUBLISHED, "1.0.0")
+        request = dispatch_bodies(asked.round_id, UNPUBLISHED, asked.task, asked.bundle)[role]
         limit = answer_limit(runtime_primary=runtime_primary)
         call = Call(self.miner.hotkey, self.axon, "/v1/assessments", request, 60.0, limit)
         reply = await self.client.post(call)

@@ -8,9 +8,8 @@ import aiohttp
 import msgspec
 import pytest
 from bittensor import http_auth
-from miner_kit import NONCE, RUNTIME, VALIDATOR, Bench, bench, job
+from miner_kit import NONCE, VALIDATOR, Bench, bench, job
 
-from localnet.miner.declaration import stand_in
 from localnet.miner.honest import Thorough
 from localnet.miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
 from validator.kinds.assessment.requests import dispatch_bodies
@@ -18,13 +17,14 @@ from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import parse_capabilities
 from validator.protocol.reasons import Reason
+from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.sources import SystemClock
 
 STRANGER = Signer.from_uri("//Stranger")
 JOB = job({"SKILL.md": b"# Greeter\n\nSay hello.\n"}, SkillType.DECLARATIVE)
-BODY = dispatch_bodies(JOB.round_id, JOB.task, JOB.bundle)["auditor"]
+BODY = dispatch_bodies(JOB.round_id, UNPUBLISHED, JOB.task, JOB.bundle)["auditor"]
 PATH = "/v1/assessments"
 
 
@@ -55,8 +55,6 @@ async def test_the_declaration_is_signed_and_good_for_twelve_hours() -> None:
         document = parse_capabilities(reply.body.read(), hotkey=miner.miner.hotkey, now=SystemClock().now())
     assert document.usable_types == ASSESSED_TYPES
     assert document.concurrency == 3
-    assert document.sandbox_images == {skill_type: stand_in(skill_type) for skill_type in RUNTIME}
-    assert len({image.digest for image in document.sandbox_images.values()}) == 4
 
 
 async def test_the_declaration_is_made_anew_for_each_request() -> None:

@@ -133,15 +133,6 @@ async def test_a_declaration_that_does_not_count_is_told_and_nothing_else_is_sen
     assert (report.outcomes, report.strangers) == ((), ())
 
 
-async def test_a_runtime_type_without_an_image_is_told_not_to_count() -> None:
-    async with bench(Thorough(), server=declaring(sandbox_images={})) as one:
-        report = await check_at(one.miner.hotkey, one.axon, Section.LIMITS, types=(SkillType.EXECUTABLE_PYTHON,))
-    (line,) = fault_lines(report)
-    assert line.startswith("no_image [declaration]")
-    assert "executable_python - at `sandbox_images`" in line
-    assert report.outcomes == ()
-
-
 @pytest.mark.parametrize(
     ("section", "types", "said"),
     [

@@ -17,6 +17,7 @@ from validator.kinds.assessment.requests import dispatch_bodies
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.round import AssessmentTask
+from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Task, Windows
@@ -78,7 +79,7 @@ def test_miners_of_one_process_hold_a_bundle_once_and_only_while_they_need_it() 
     nonce = "5eed" * 16
     sha256 = sha256_hex(BUNDLE)
     task = AssessmentTask("t", SERVER, 0, sha256, sha256, nonce, WINDOWS, "none", None, None, ())
-    body = dispatch_bodies("1", task, BUNDLE)["auditor"]
+    body = dispatch_bodies("1", UNPUBLISHED, task, BUNDLE)["auditor"]
     first, second = open_dispatch(body), open_dispatch(body)
     assert first.files is second.files
     assert (dict(first.files), first.dispatch.bundle) == ({"SKILL.md": b"# Hello\n"}, "")

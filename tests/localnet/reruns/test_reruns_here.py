@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from engine_kit import NOTHING, Registry, left_behind
 
-from localnet.miner.declaration import stand_in
 from localnet.reruns import here
 from localnet.reruns.here import NO_ENGINE, NOT_WANTED, engine_address, reruns_here
 from validator.protocol.code_report import CodeReport
+from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import SkillType
 from validator.reruns.sandbox.code_containers import TRIAL, ContainerCodeSandbox
 from validator.reruns.sandbox.engine import Engine
@@ -48,7 +48,7 @@ def test_the_settings_come_before_the_variable_and_that_before_the_usual_socket(
 async def test_without_an_engine_nothing_is_run_again_and_it_is_said_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     async with reruns_here(settings()) as found:
-        assert (found.sandbox, found.why_not, found.images(SCRIPT)) == (None, NO_ENGINE, stand_in(SCRIPT))
+        assert (found.sandbox, found.why_not, found.image) == (None, NO_ENGINE, UNPUBLISHED)
 
 
 async def test_an_engine_that_nobody_wants_is_left_alone(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ async def test_an_engine_that_does_not_answer_is_named(tmp_path: Path) -> None:
     async with reruns_here(settings(f"unix://{tmp_path}/none.sock")) as found:
         assert found.sandbox is None
         assert found.why_not.startswith("sandbox_no_engine: ")
-        assert found.images(SCRIPT) == stand_in(SCRIPT)
+        assert found.image == UNPUBLISHED
 
 
 async def test_a_machine_that_can_make_no_image_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -77,8 +77,8 @@ async def test_with_an_engine_miners_declare_what_it_runs_code_is_judged_and_not
     async with reruns_here(settings()) as found:
         assert found.why_not == ""
         assert found.sandbox is not None
-        image = found.images(SCRIPT)
-        assert image == found.images(SkillType.MCP_SERVER) != stand_in(SCRIPT)
+        image = found.image
+        assert image != UNPUBLISHED
         assert isinstance(found.code, ContainerCodeSandbox)
         runner = found.code._runner
         assert await found.code.check(TRIAL) == CodeReport(1, 1, 0)

@@ -86,7 +86,7 @@ def rerun_view(rerun: Rerun) -> RerunView:
         skill_type=rerun.skill_type,
         why=rerun.why,
         why_meaning=meaning_of(rerun.why),
-        image=rerun.image.image,
+        image=rerun.image.reference,
         digest=rerun.image.digest,
         state=rerun.state,
         attempts=rerun.attempts,

@@ -12,10 +12,10 @@ from validator.protocol import limits
 from validator.protocol.answer import Answer, ProbeEvidence
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.capabilities import SandboxImage
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessmentTask
+from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.sssa import (
@@ -40,7 +40,6 @@ MARGIN: Final = 1.25
 """For what a whole one costs beyond ten tenths (it fits the caches less)."""
 _TYPE: Final = SkillType.AGENT_COMPOSITION
 _NONCE: Final = sha256_hex(b"the dearest answer")
-_IMAGE: Final = SandboxImage("dearest", "sha256:" + "0" * 64)
 _RECORD: Final = limits.MAX_TRACES_EXPANDED // limits.MAX_TRACE_RECORDS
 
 
@@ -72,13 +71,16 @@ def dearest_answer(share: int) -> tuple[Expected[AssessmentTask], bytes]:
         Skill(_TYPE, _NONCE, _NONCE),
         _analysis(share),
         Evidence(
-            read_traces(packed, _TYPE, probes).hashes, None, SandboxManifest(_IMAGE.image, _IMAGE.digest, "1"), None
+            read_traces(packed, _TYPE, probes).hashes,
+            None,
+            SandboxManifest(UNPUBLISHED.reference, UNPUBLISHED.digest, "1"),
+            None,
         ),
         Policy(tuple(Rule(f"r{i}", "deny", "*" * 400) for i in range(limits.MAX_RULES // share))),
         Signature(signer.hotkey, "sr25519", "0x" + "0" * 128),
     )
     answer = Answer(signer.sign_document(sssa), probes, base64.b64encode(packed).decode("ascii"))
-    return Expected(task, signer.hotkey, "primary", _IMAGE, CURRENT), msgspec.json.encode(answer)
+    return Expected(task, signer.hotkey, "primary", UNPUBLISHED, CURRENT), msgspec.json.encode(answer)
 
 
 def _analysis(share: int) -> Analysis:

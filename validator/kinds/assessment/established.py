@@ -56,8 +56,8 @@ def _of_traces(
         given = [name for name in ("semantic_subset", "shell_commands") if getattr(answer, name) is not None]
         return Fault(given[0], "is not null for an answer without traces") if given else None
     sandbox = evidence.sandbox_manifest
-    if sandbox is None or expected.image is None or sandbox.digest != expected.image.digest:
-        return Fault("sssa.evidence.sandbox_manifest", "is not the declared image, which gate 4 does not let pass")
+    if sandbox is None or sandbox.digest != expected.image.digest:
+        return Fault("sssa.evidence.sandbox_manifest", "is not the round's image, which gate 4 does not let pass")
     if set(evidence.trace_hashes) != set(trace_names(task.skill_type)):
         return Fault("sssa.evidence.trace_hashes", "are not those of the type, which gate 5 does not let pass")
     subset = answer.semantic_subset

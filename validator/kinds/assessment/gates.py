@@ -83,13 +83,13 @@ def validity(case: Case) -> Reason | None:
 
 
 def manifest(case: Case) -> Reason | None:
-    """Gate 4: a runtime primary's sandbox digest is missing or not that of its declared image."""
+    """Gate 4: a runtime primary's sandbox digest is missing or not that of the dispatch's runtime image."""
     if not is_runtime_primary(case.expected):
         return None
-    declared, image = case.sssa.evidence.sandbox_manifest, case.expected.image
-    if declared is None or not declared.digest:
+    ran_in = case.sssa.evidence.sandbox_manifest
+    if ran_in is None or not ran_in.digest:
         return Reason.MANIFEST_MISSING
-    return None if image is not None and declared.digest == image.digest else Reason.MANIFEST_DIGEST
+    return None if ran_in.digest == case.expected.image.digest else Reason.MANIFEST_DIGEST
 
 
 def traces(case: Case) -> Reason | None:

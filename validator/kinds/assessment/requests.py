@@ -10,6 +10,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.errors import ValidatorError
 from validator.protocol.probes import probe_values
 from validator.protocol.round import AssessmentTask
+from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import is_runtime
 
 _PATH: Final = "/v1/assessments"
@@ -19,13 +20,13 @@ class WrongBundleError(ValidatorError):
     """The bundle is not the one that the task names."""
 
 
-def requests(round_id: str, task: AssessmentTask, bundle: bytes | None) -> Mapping[Role, Request]:
+def requests(round_id: str, image: RuntimeImage, task: AssessmentTask, bundle: bytes | None) -> Mapping[Role, Request]:
     """Return what each role is sent; a runtime primary may answer at more length than others.
 
     Raises:
         WrongBundleError: the bundle is not the task's, or there is none.
     """
-    bodies = dispatch_bodies(round_id, task, bundle or b"")
+    bodies = dispatch_bodies(round_id, image, task, bundle or b"")
     runtime = is_runtime(task.skill_type)
     end = _same_end(bundle or b"")
     tail = bodies["primary"][-end:]
@@ -46,13 +47,14 @@ def _same_end(bundle: bytes) -> int:
     return 4 * -(-len(bundle) // 3) + len('"}')
 
 
-def dispatch_bodies(round_id: str, task: AssessmentTask, bundle: bytes) -> dict[Role, bytes]:
+def dispatch_bodies(round_id: str, image: RuntimeImage, task: AssessmentTask, bundle: bytes) -> dict[Role, bytes]:
     """Return the body of `POST /v1/assessments` for each role; they differ in role and window only.
 
     Takes some 50 ms for the largest bundles: call it off the event loop.
 
     Args:
         round_id: the round.
+        image: the round's, named in dispatches of runtime types.
         task: the task as frozen in the round input.
         bundle: as dispatched, a canary's marker included.
 
@@ -77,6 +79,7 @@ def dispatch_bodies(round_id: str, task: AssessmentTask, bundle: bytes) -> dict[
                 nonce=task.nonce,
                 probe_spec=probes,
                 canary_spec=task.canary,
+                runtime_image=image if is_runtime(task.skill_type) else None,
                 bundle_sha256=task.bundle_sha256,
                 bundle=encoded,
             )

@@ -45,6 +45,7 @@ from validator.protocol.round.results import (
 from validator.protocol.round.snapshot import MetagraphSnapshot
 from validator.protocol.round.tasks import AnyTask, AssessmentTask, GoalTask, RoundTask
 from validator.protocol.round.truths import Digest
+from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.protocol.task import Truth
@@ -123,6 +124,8 @@ class InputForm(Document, frozen=True):
     salt_commitment: str
     miners: tuple[MinerState, ...]
     tasks: tuple[TaskForm, ...]
+    runtime_image: RuntimeImage
+    executes: bool
     reruns: tuple[RerunResult, ...] = ()
     filled: tuple[FilledQuality, ...] | msgspec.UnsetType = msgspec.UNSET
 

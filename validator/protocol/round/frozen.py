@@ -5,10 +5,10 @@ from typing import Annotated, Final, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from validator.protocol.answer import Id, Role
-from validator.protocol.capabilities import SandboxImage
 from validator.protocol.code_report import CodeReport
 from validator.protocol.round.snapshot import MetagraphSnapshot
 from validator.protocol.round.tasks import RoundTask
+from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document, Unit
 
@@ -46,7 +46,6 @@ class MinerState(Document, frozen=True):
         hotkey: its key.
         skill_types: usable declared types, in the spec's order.
         max_concurrent: open dispatches per type it takes.
-        sandbox_images: declared image per runtime type.
         reputations: per type, before the round; absent means 0.5.
         flags: standing collusion flags, over all types.
         history: per type.
@@ -56,7 +55,6 @@ class MinerState(Document, frozen=True):
     hotkey: str
     skill_types: tuple[SkillType, ...]
     max_concurrent: int
-    sandbox_images: dict[SkillType, SandboxImage]
     reputations: dict[SkillType, float]
     flags: int
     history: dict[SkillType, TypeHistory]
@@ -114,6 +112,8 @@ class RoundInput(Document, frozen=True):
         tasks: in plan order.
         reruns: results since the last round, by rerun id.
         filled: qualities of earlier rounds' answers since the last round, by check id.
+        runtime_image: what runs the bundles of runtime types, at miners and here.
+        executes: this validator executes them (SPEC 15).
     """
 
     input_version: Literal["1"]
@@ -127,6 +127,8 @@ class RoundInput(Document, frozen=True):
     tasks: tuple[RoundTask, ...]
     reruns: tuple[RerunResult, ...] = ()
     filled: tuple[FilledQuality, ...] = ()
+    runtime_image: RuntimeImage = UNPUBLISHED
+    executes: bool = False
 
     @property
     def index(self) -> int:

@@ -3,9 +3,9 @@
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, Table, UniqueConstraint
 from sqlalchemy.schema import SchemaItem
 
-from validator.protocol.capabilities import SandboxImage
 from validator.protocol.code_report import CodeReport
 from validator.protocol.rerun import RerunReport
+from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.work_states import WORK_STATES
 from validator.store.columns import Json, Message, Moment, Name, Real, ReasonCode
 from validator.store.tables.base import metadata, of_task, one_of
@@ -42,7 +42,7 @@ reruns = Table(
     Column("hotkey", Name, nullable=False),
     Column("skill_type", Name, nullable=False),
     Column("why", ReasonCode, nullable=False),
-    Column("image", Json(SandboxImage), nullable=False),  # as declared in the round's input
+    Column("image", Json(RuntimeImage), nullable=False),  # as declared in the round's input
     Column("event", Name),  # what it does to the reputation
     Column("report", Json(RerunReport)),  # both runs side by side
     Column("struck", Real),  # what the window entry was worth before the event took it (D-30)
