@@ -229,6 +229,7 @@ def test_every_reason_that_a_miner_can_meet_is_explained() -> None:
         "abandoned_",
         "step_",
         "quality_",
+        "execution_",
         "rerun_",
         "sandbox_",
         "code_",

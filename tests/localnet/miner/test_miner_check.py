@@ -155,7 +155,10 @@ BROKEN: dict[str, tuple[Behaviour, tuple[str, ...]]] = {
     ),
 }
 BROKEN_RUNS: dict[str, tuple[Behaviour, tuple[str, ...]]] = {
-    "wrong_role": (AuditorOnly(), ("manifest_missing, gate 4 (manifest)", "primary", "run the skill in your declared")),
+    "wrong_role": (
+        AuditorOnly(),
+        ("manifest_missing, gate 4 (manifest)", "primary", "run the skill in the dispatch's"),
+    ),
     "other_image": (
         Changed(answer=at("sssa.evidence.sandbox_manifest", None)),
         ("validity_signature",),  # the gates are passed in order

@@ -84,7 +84,7 @@ async def test_with_an_engine_miners_declare_what_it_runs_code_is_judged_and_not
         assert await found.code.check(TRIAL) == CodeReport(1, 1, 0)
         await found.sandbox.close()
     engine = Engine(str(engine_address(settings())))
-    assert await engine.image(f"{image.image}@{image.digest}") is None
+    assert await engine.image(image.pinned) is None
     assert await engine.image(runner.pinned) is None
     await engine.close()
     left = await left_behind()

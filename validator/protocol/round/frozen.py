@@ -110,10 +110,10 @@ class RoundInput(Document, frozen=True):
         salt_commitment: sha256 of the epoch's salt, hex.
         miners: by hotkey.
         tasks: in plan order.
-        reruns: results since the last round, by rerun id.
-        filled: qualities of earlier rounds' answers since the last round, by check id.
         runtime_image: what runs the bundles of runtime types, at miners and here.
         executes: this validator executes them (SPEC 15).
+        reruns: results since the last round, by rerun id.
+        filled: qualities of earlier rounds' answers since the last round, by check id.
     """
 
     input_version: Literal["1"]
@@ -125,10 +125,10 @@ class RoundInput(Document, frozen=True):
     salt_commitment: str
     miners: tuple[MinerState, ...]
     tasks: tuple[RoundTask, ...]
-    reruns: tuple[RerunResult, ...] = ()
-    filled: tuple[FilledQuality, ...] = ()
     runtime_image: RuntimeImage = UNPUBLISHED
     executes: bool = False
+    reruns: tuple[RerunResult, ...] = ()
+    filled: tuple[FilledQuality, ...] = ()
 
     @property
     def index(self) -> int:
