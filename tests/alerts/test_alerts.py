@@ -83,6 +83,9 @@ CASES: Final = [
     *condition("ValidatorNothingCounts", "rounds_no_valid_answers", 15),
     *condition("ValidatorNothingCounts", "rounds_all_early", 15),
     *condition("ValidatorNothingCounts", "declarations_refused", 15),
+    *condition("ValidatorMinersOut", "miners_out", 15),
+    *condition("ValidatorPayNarrow", "weights_few_paid", 5),
+    *condition("ValidatorPayNarrow", "weights_concentrated", 5),
     *condition("ValidatorWeightsOld", "weights_old", 5),
     *(
         Case("ValidatorWeightsGuarded", {of("validator_weights_blocked", reason=reason): "1x20"}, 10, labels)

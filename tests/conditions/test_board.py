@@ -7,7 +7,8 @@ import pytest
 import structlog
 
 from validator.conditions import CONDITIONS, Board, Declared, SeenRound
-from validator.conditions.board import LASTING_S, QUIET_S, ROUNDS
+from validator.conditions.board import LASTING_S, ROUNDS
+from validator.conditions.condition import QUIET_S
 from validator.protocol.reasons import Reason
 from validator.sources import VirtualClock
 from validator.weights.trouble import Trouble
@@ -211,6 +212,24 @@ async def test_one_that_came_back_within_a_minute_and_stays_is_said_then(
     await clock.advance(QUIET_S)
     board.tick()
     assert [line["event"] for line in log] == ["condition_raised", "condition_cleared", "condition_raised"]
+
+
+async def test_who_is_paid_is_said_at_most_once_an_hour_and_again_for_another_cause(
+    clock: VirtualClock, log: list[MutableMapping[str, Any]]
+) -> None:
+    board = Board(clock)
+    for minute in range(180):
+        board.raise_("weights_concentrated", f"minute {minute}", "mechanism 0", cause="one")
+        board.raise_(
+            "weights_concentrated", f"minute {minute}", "mechanism 1", cause="other" if minute >= 30 else "one"
+        )
+        board.tick()
+        await clock.advance(60)
+    assert [line["detail"] for line in log] == ["minute 0", "minute 60"]  # the other cause, when the hour is over
+    board.clear("weights_concentrated", "mechanism 1")
+    assert len(log) == 2
+    board.clear("weights_concentrated", "mechanism 0")
+    assert [line["event"] for line in log] == ["condition_raised", "condition_raised", "condition_cleared"]
 
 
 def test_unhealthy_comes_first_and_details_stay_current(clock: VirtualClock) -> None:

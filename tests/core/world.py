@@ -136,6 +136,7 @@ class World:
         tempo: int = 20,
         workers: Workers | None = None,
         folds: bool = False,
+        owner_hotkey: str | None = None,
     ) -> None:
         self.store = store
         self.clock = VirtualClock()
@@ -144,7 +145,14 @@ class World:
         self.declares = tuple(SkillType) if planner else ASSESSED_TYPES
         self.posts = 0
         genesis = int(self.clock.now().timestamp())
-        rules = SubnetRules(seed="test", genesis=genesis, block_time_s=1.0, tempo=tempo, weights_rate_limit=5)
+        rules = SubnetRules(
+            seed="test",
+            genesis=genesis,
+            block_time_s=1.0,
+            tempo=tempo,
+            weights_rate_limit=5,
+            owner_hotkey=owner_hotkey,
+        )
         self.subnet = SimulatedSubnet.create(rules, self.clock)
         self.subnet.register(VALIDATOR.hotkey, stake_tao=1000.0, validator_permit=True)
         self.signers = {}

@@ -1,7 +1,7 @@
 """A whole daemon on virtual time over a simulated subnet, without miners; its health endpoint is real."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -12,6 +12,7 @@ import structlog
 from subtensor_node import Node
 from virtual_time import all_wait_for_time, in_the_store, in_threads
 from world import VALIDATOR, few_tasks
+from world import World as Crowd
 
 from validator.chain.base import Chain
 from validator.chain.bittensor import BittensorChain
@@ -23,6 +24,7 @@ from validator.daemon.daemon import Daemon
 from validator.daemon.stop import Stop
 from validator.daemon.upkeep import LoopWatch
 from validator.daemon.world import World
+from validator.miners.directory import CapabilityDirectory
 from validator.protocol.reasons import Reason
 from validator.settings import Settings
 from validator.sources import Clock, SeededRandom, VirtualClock
@@ -147,6 +149,37 @@ async def over_the_sdk(store_url: str, **rounds: Any) -> AsyncIterator[tuple[Run
         yield daemon, node
 
 
+@asynccontextmanager
+async def with_miners(store_url: str, crowd: Crowd, **settings: Any) -> AsyncIterator[Running]:
+    """A daemon whose rounds ask the miners of a world in memory; of that world only chain, tasks and miners are used.
+
+    Args:
+        store_url: of its database.
+        crowd: a world without a store.
+        settings: whole sections, instead of those of `settings_for`.
+    """
+    chosen = settings_for(store_url).model_dump(mode="python") | settings
+    chosen["store"] = {"url": store_url}
+    world = World(
+        chain=crowd.chain,
+        source=crowd.source,
+        goals=MemoryGoals(),
+        signer=VALIDATOR,
+        clock=crowd.clock,
+        random=SeededRandom("d"),
+        canary=None,
+        workers=Here(),
+    )
+
+    async def meet(daemon: Daemon) -> None:
+        rounds = daemon.rounds
+        rounds.dispatcher = replace(rounds.dispatcher, client=crowd.client)
+        rounds.directory = CapabilityDirectory(crowd.client, daemon.store, crowd.clock, VALIDATOR.hotkey)
+
+    async with _assembled(Settings.model_validate(chosen), world, crowd.clock, crowd.subnet, meet) as daemon:
+        yield daemon
+
+
 def _subnet() -> tuple[VirtualClock, SimulatedSubnet]:
     clock = VirtualClock()
     rules = SubnetRules(
@@ -178,6 +211,22 @@ async def _running(  # noqa: PLR0913, PLR0917 - what tests vary
         canary=None,
         workers=Here(),
     )
+
+    async def give_scores(daemon: Daemon) -> None:
+        await _give_scores(daemon, subnet)
+
+    async with _assembled(settings_for(store_url, **rounds), world, clock, subnet, give_scores) as daemon:
+        yield daemon
+
+
+@asynccontextmanager
+async def _assembled(
+    settings: Settings,
+    world: World,
+    clock: VirtualClock,
+    subnet: SimulatedSubnet,
+    prepare: Callable[[Daemon], Awaitable[None]],
+) -> AsyncIterator[Running]:
     metrics, threads = Metrics(clock, "0"), in_threads()
 
     def observe(_logger: Any, _level: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -185,13 +234,13 @@ async def _running(  # noqa: PLR0913, PLR0917 - what tests vary
         return event
 
     with structlog.testing.capture_logs(processors=[observe]) as log:
-        async with assembled(settings_for(store_url, **rounds), world, metrics) as whole:
+        async with assembled(settings, world, metrics) as whole:
             # What looks how late a timer comes wakes fifty times in a second: most of what such a test would do.
             daemon = replace(whole, beside=[one for one in whole.beside if not isinstance(one, LoopWatch)])
-            await _give_scores(daemon, subnet)
+            await prepare(daemon)
             task = asyncio.create_task(daemon.run(stop := Stop()))
             try:
-                yield Running(clock, subnet, chain, daemon, metrics, log, task, threads)
+                yield Running(clock, subnet, world.chain, daemon, metrics, log, task, threads)
                 stop.request()
                 stop.request()
                 await asyncio.wait_for(task, 30)

@@ -1,6 +1,7 @@
 """/healthz, /readyz and /metrics over real HTTP, and `validator health` asking them."""
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,6 +17,7 @@ from validator.settings import HealthSettings
 from validator.sources import SystemClock, VirtualClock
 from validator.telemetry import CONTENT_TYPE, Metrics
 from validator.web.asking import HealthAddressError, HealthAnswer, ask_health
+from validator.web.checks import CHECKS
 from validator.web.health import HealthEndpointError, HealthService
 from validator.web.state import CHAIN_LIMIT_S, HealthState
 
@@ -72,6 +74,24 @@ async def test_ready_is_200_where_every_check_is_passed_else_503_with_the_report
         assert (await get(settings, "/readyz"))[0] == 503
         answer = await ask(settings)
         assert (answer.healthy, answer.status) == (True, "stopping")
+
+
+async def test_what_miners_alone_can_make_fail_is_named_and_leaves_ready_at_200() -> None:
+    theirs = {name for check in CHECKS.values() if check.theirs for name in check.conditions}
+    assert {"miners_out", "weights_few_paid", "weights_concentrated", "rounds_no_valid_answers"} <= theirs
+    assert {CONDITIONS[name].severity for name in theirs} == {"degraded"}
+    state = new_state()
+    async with running(HealthService(ANY_PORT, state)) as settings:
+        for name in theirs:
+            state.board.raise_(name)
+        status, _, body = await get(settings, "/readyz")
+        report = json.loads(body)
+        assert (status, report["status"]) == (200, "degraded")
+        assert {each["name"] for each in report["conditions"]} == theirs
+        assert (await get(settings, "/healthz"))[0] == 200
+        assert (await ask(settings)).healthy
+        state.board.raise_("gates_behind")
+        assert (await get(settings, "/readyz"))[0] == 503
 
 
 async def test_alive_is_200_but_for_what_only_a_restart_ends() -> None:

@@ -181,9 +181,15 @@ def _conditions() -> Iterator[str]:
         "What health, the doctor and the log say of the same things; [health and metrics](health.md) tells how to ask."
     )
     yield "## What `/readyz` looks at"
-    yield _prose("`checks` in the report has a row for each; it fails while one of its conditions stands.")
-    rows = [[f"`{name}`", check.holds, _code(check.conditions)] for name, check in READY.items()]
-    yield _table(["check", "holds while passed", "fails by"], rows)
+    yield _prose(
+        "`checks` in the report has a row for each; it fails while one of its conditions stands. `/readyz` answers 503",
+        "then, but for what miners alone can make fail.",
+    )
+    rows = [
+        [f"`{name}`", check.holds, _code(check.conditions), "200" if check.theirs else "503"]
+        for name, check in READY.items()
+    ]
+    yield _table(["check", "holds while passed", "fails by", "`/readyz` then"], rows)
     yield "## Conditions"
     yield _table(
         ["condition", "severity", "what it means", "advice"],

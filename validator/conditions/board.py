@@ -14,7 +14,6 @@ from validator.sources import Clock
 
 ROUNDS: Final = 2
 LASTING_S: Final = 600.0
-QUIET_S: Final = 60.0  # one that comes and goes is said once in so long
 _DETAIL: Final = 500
 _WORST_FIRST: Final = ("unhealthy", "degraded", "note")
 _log = structlog.get_logger()
@@ -33,7 +32,8 @@ class Standing:
 class _State:
     since: float | None = None  # None: it does not stand
     detail: str = ""
-    of: set[str] = field(default_factory=set)  # whom it stands of
+    causes: dict[str, str] = field(default_factory=dict)  # by whom it stands of
+    said_causes: set[str] = field(default_factory=set)  # that the log has of it
     said: bool = False  # as what the log has it
     raised_at: float | None = None  # said last
     changes: int = 0  # that the log does not have
@@ -56,26 +56,29 @@ class Board:
         self._tell = tell
         self._states = {name: _State() for name in CONDITIONS}
 
-    def raise_(self, name: str, detail: str = "", of: str = "") -> None:
+    def raise_(self, name: str, detail: str = "", of: str = "", cause: str = "") -> None:
         """Note that the condition stands.
 
         Args:
             name: of the condition.
             detail: what was seen, made harmless here.
             of: which one, where several tell of themselves: it stands until all of them have cleared it.
+            cause: another one than before is logged too.
         """
         state = self._states[name]
-        state.of.add(of)
+        state.causes[of] = cause
         state.detail = printable(detail, _DETAIL)
         if state.since is None:
             state.since = self._clock.monotonic()
             self._changed(name, state)
+        else:
+            self._say(name, state)
 
     def clear(self, name: str, of: str = "") -> None:
         """Note that the condition does not stand; of this one, where several tell of themselves."""
         state = self._states[name]
-        state.of.discard(of)
-        if state.since is not None and not state.of:
+        state.causes.pop(of, None)
+        if state.since is not None and not state.causes:
             state.since = None
             self._changed(name, state)
 
@@ -124,13 +127,14 @@ class Board:
         self._say(name, state)
 
     def _say(self, name: str, state: _State) -> None:
-        """Log how it stands, if the log has it otherwise; one that comes back soon waits."""
-        now = self._clock.monotonic()
-        stands = state.since is not None
-        if stands == state.said or (stands and state.raised_at is not None and now - state.raised_at < QUIET_S):
+        """Log how it stands, if the log has it otherwise; one that comes back soon waits, and so does another cause."""
+        now, condition = self._clock.monotonic(), CONDITIONS[name]
+        stands, causes = state.since is not None, set(state.causes.values())
+        if stands == state.said and causes <= state.said_causes:
             return
-        changes, state.said, state.changes = state.changes, stands, 0
-        condition = CONDITIONS[name]
+        if stands and state.raised_at is not None and now - state.raised_at < condition.quiet_s:
+            return
+        changes, state.said, state.changes, state.said_causes = state.changes, stands, 0, causes
         if stands:
             state.raised_at = now
             (_log.info if condition.severity == "note" else _log.warning)(

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from validator.conditions.seen import SeenRound
+
+QUIET_S: Final = 60.0
 
 Severity = Literal["note", "degraded", "unhealthy"]
 """Unhealthy: it cannot do its work. Degraded: it runs, and somebody should look. Note: it was set up to do less."""
@@ -21,6 +23,7 @@ class Condition:
         advice: one sentence: what to look at, what to do.
         in_round: the detail where a round shows it, None where it does not; None for one that a service raises. It
             stands once so many rounds in a row have shown it, and for so long (`Board`).
+        quiet_s: the log names it at most once in so many seconds.
     """
 
     name: str
@@ -28,3 +31,4 @@ class Condition:
     meaning: str
     advice: str
     in_round: Callable[[SeenRound], str | None] | None = None
+    quiet_s: float = QUIET_S

@@ -46,6 +46,7 @@ from validator.web.health import HealthService
 from validator.web.state import HealthState
 from validator.weights.anchoring import AnchorService
 from validator.weights.lock import WeightsLock, stop_file_of
+from validator.weights.pay_watch import PayWatch
 from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
 
@@ -86,12 +87,14 @@ async def assembled(
         dispatcher = _dispatcher(settings, world, store, stack, heart, near=near)
         board = Board(world.clock, metrics.condition)
         health = HealthState(world.clock, settings.rounds.interval_s, __version__, board)
-        watch = RoundWatch(health, board, metrics)
+        compared = None if near and settings.tasks.server_url is None else dispatcher.away
+        pay = PayWatch(store, world.clock, board, world.signer.hotkey, compared, health.saw)
+        watch = RoundWatch(health, board, metrics, pay)
         standing = Standing(world.signer.hotkey, settings.rounds.without_permit, watch.standing)
         ready = Readiness(checks(settings, schedule, clock_watch), board, health.waits)
         rounds = _round_service(settings, schedule, world, store, dispatcher, standing, ready, watch, listeners)
         waiting = await waiting_work(settings, world, store, metrics, health, stack)
-        beside = _beside(settings, world, store, metrics, health, heart, clock_watch, waiting)
+        beside = _beside(settings, world, store, metrics, health, heart, clock_watch, waiting, pay)
         yield Daemon(settings, store, metrics, board, health, rounds, beside, Drains(store, world.clock, drained))
 
 
@@ -183,6 +186,7 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
     heart: Heartbeat,
     clock_watch: ClockWatch,
     waiting: Sequence[Service],
+    pay: PayWatch,
 ) -> Sequence[Service]:
     watch = StoreWatch(store, world.clock, health.board, metrics.store_write.observe)
     store.tell = watch.told
@@ -196,8 +200,9 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
         GateWatch(world.workers, world.clock, health),
         _figures(settings, world, store, metrics, health),
         RetentionService(store, world.clock, settings.store.retention_raw_days, settings.store.retention_bundles_days),
+        pay,
         *waiting,
-        *_signing_services(settings, world, store, metrics, clock_watch, health.board),
+        *_signing_services(settings, world, store, metrics, clock_watch, health.board, pay),
     )
 
 
@@ -217,7 +222,13 @@ def _figures(settings: Settings, world: World, store: Store, metrics: Metrics, h
 
 
 def _signing_services(  # noqa: PLR0913, PLR0917 - the parts of which they are made
-    settings: Settings, world: World, store: Store, metrics: Metrics, clock_watch: ClockWatch, board: Board
+    settings: Settings,
+    world: World,
+    store: Store,
+    metrics: Metrics,
+    clock_watch: ClockWatch,
+    board: Board,
+    pay: PayWatch,
 ) -> Sequence[Service]:
     """Return what signs for the chain, a service per mechanism and the anchor's; they sign one after the other."""
     lock, signing = WeightsLock(store, world.clock, stop_file_of(settings)), asyncio.Lock()
@@ -248,6 +259,7 @@ def _signing_services(  # noqa: PLR0913, PLR0917 - the parts of which they are m
             signing=signing,
             metrics=metrics,
             board=board,
+            pay=pay,
         )
         for mechid, kinds in mechanisms(settings.weights).items()
     ]

@@ -12,6 +12,7 @@ from validator.rounds.prepare import Prepared
 from validator.sources import Clock
 from validator.telemetry import Metrics
 from validator.web.state import HealthState
+from validator.weights.pay_watch import PayWatch
 from validator.workers.interface import Workers
 
 _EVERY_S: Final = 5.0
@@ -47,11 +48,13 @@ class RoundWatch:
         health: told of the round in hand, its longest deadline and what it came to.
         board: shown each round in numbers.
         metrics: told of the declarations that a round was frozen with.
+        pay: told that a round has ended.
     """
 
     health: HealthState
     board: Board
     metrics: Metrics
+    pay: PayWatch
     _without: int = field(init=False, default=0)
     _declared: Declared | None = field(init=False, default=None)
     _prepared: Prepared | None = field(init=False, default=None)
@@ -83,3 +86,5 @@ class RoundWatch:
         if seen.dispatches:
             self.health.saw("answers", sent=seen.dispatches, passed=seen.passed, early=seen.early)
         self.board.saw_round(seen)
+        if prepared is not None:
+            self.pay.round_ended(prepared.frozen.snapshot)

@@ -6,8 +6,9 @@ the validator's own that failed as well.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from typing import Any
 
 from validator.miners.calls import Reply
 from validator.protocol.stalls import Stall, overlap, own_seconds
@@ -16,7 +17,7 @@ from validator.protocol.text import printable
 StallsSince = Callable[[float], tuple[Stall, ...]]
 """Returns the stalls that ended after a moment of the monotonic clock."""
 
-NetworkAway = Callable[[], Awaitable[bool]]
+NetworkAway = Callable[[], Coroutine[Any, Any, bool]]
 """Returns whether the chain's endpoint, unless it is on this machine, or the task source cannot be reached now."""
 
 

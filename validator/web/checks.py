@@ -13,11 +13,13 @@ class Check(NamedTuple):
         holds: one sentence: what is so while the check is passed.
         conditions: by name; the check fails while one of them stands, unless that is a note.
         known: whether it holds from the start; else nothing is known before something was seen.
+        theirs: whether miners alone can make it fail; then `/readyz` names it and stays 200.
     """
 
     holds: str
     conditions: tuple[str, ...]
     known: bool = False
+    theirs: bool = False
 
 
 CHECKS: Final[Mapping[str, Check]] = {
@@ -25,8 +27,16 @@ CHECKS: Final[Mapping[str, Check]] = {
     "dispatches": Check(
         "Rounds send requests to miners.", ("rounds_no_tasks", "rounds_no_miners", "rounds_no_dispatches")
     ),
-    "answers": Check("Some answers pass their gates and earn.", ("rounds_no_valid_answers", "rounds_all_early")),
-    "declarations": Check("Some of the miners' declarations are accepted.", ("declarations_refused",)),
+    "answers": Check(
+        "Some answers pass their gates and earn.", ("rounds_no_valid_answers", "rounds_all_early"), theirs=True
+    ),
+    "declarations": Check("Some of the miners' declarations are accepted.", ("declarations_refused",), theirs=True),
+    "miners": Check("Most miners that answered in the last day are drawn and answer.", ("miners_out",), theirs=True),
+    "pay": Check(
+        "At least 7 miners are paid where so many answer, and nobody gets more than half.",
+        ("weights_few_paid", "weights_concentrated"),
+        theirs=True,
+    ),
     "weights": Check(
         "The last weights on chain are not older than `health.weights_epochs`.", ("weights_old", "weights_failing")
     ),

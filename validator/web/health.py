@@ -25,8 +25,9 @@ class HealthEndpointError(ValidatorError):
 def health_app(state: HealthState, metrics: Metrics | None = None, token: str | None = None) -> web.Application:
     """Return the endpoint as an aiohttp application.
 
-    `/healthz` is 200 while nothing stands still that only a restart ends, else 503; it needs no token. `/readyz` is 200
-    where every check is passed, else 503, with the report. `/metrics` are Prometheus', 404 without any.
+    `/healthz` is 200 while nothing stands still that only a restart ends, else 503; it needs no token. `/readyz` is the
+    report: 200 where no check fails but those that miners alone can make fail, else 503. `/metrics` are Prometheus',
+    404 without any.
 
     Args:
         state: what is told.

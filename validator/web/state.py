@@ -11,7 +11,7 @@ from validator.protocol.times import format_time
 from validator.scoring import VERSIONS
 from validator.sources import Clock
 from validator.store.signed import LogHead
-from validator.web.checks import checked
+from validator.web.checks import CHECKS, checked
 
 # The last deadline of the standard profile: until then a round in hand has every right to be silent (SPEC 1).
 LONGEST_DEADLINE_S: Final = max(
@@ -70,8 +70,9 @@ class HealthReport:
 
     @property
     def ready(self) -> bool:
-        """Whether every check that is known is passed, and no stop was asked for."""
-        return self.status == "ok"
+        """Whether no stop was asked for and no check fails but those that miners alone can make fail."""
+        failing = {name for name, row in self.checks.items() if row["ok"] is False}
+        return self.status != "stopping" and all(CHECKS[name].theirs for name in failing)
 
     def document(self) -> dict[str, Any]:
         """Return the report as plain JSON data."""

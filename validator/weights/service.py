@@ -21,6 +21,7 @@ from validator.store.errors import StoreAwayError, StoreLostError
 from validator.store.standing import Basis, basis_of
 from validator.telemetry import Event, Metrics
 from validator.weights.lock import WeightsLock, WeightsLockedError
+from validator.weights.pay_watch import PayWatch
 from validator.weights.plan import Vector, plan_vector
 from validator.weights.sight import Eyes, Sight
 from validator.weights.submission import Submitter
@@ -53,6 +54,7 @@ class WeightService:
         signing: held from looking to the chain's answer: two submissions of one hotkey at once would share a nonce.
         metrics: told which blocks are seen; None tells nobody.
         board: told when it fails; None likewise.
+        pay: shown each vector before it is sent; None likewise.
     """
 
     def __init__(  # noqa: PLR0913 - the world and which vector, each by name
@@ -72,6 +74,7 @@ class WeightService:
         signing: asyncio.Lock | None = None,
         metrics: Metrics | None = None,
         board: Board | None = None,
+        pay: PayWatch | None = None,
     ) -> None:
         self._store = store
         self._chain = chain
@@ -85,6 +88,7 @@ class WeightService:
         self._clock_fault = clock_fault
         self._signing = signing or asyncio.Lock()
         self._metrics = metrics
+        self._pay = pay
         self._eyes = Eyes(chain, clock, hotkey, mechid)
         self._told = WeightsLog(signer, clock, random, netuid, mechid, kinds)
         self._watch = Watch(store, self._eyes, lock, netuid, self._told)
@@ -200,6 +204,8 @@ class WeightService:
             vector = await self._compute(snapshot, found)
         except UnknownScoringVersionError as error:
             return Hindrance(Reason.WEIGHTS_SCORING_VERSION, error.detail, snapshot.block + 1)
+        if self._pay is not None:
+            await self._pay.saw_vector(self._mechid, self._kinds, snapshot, vector)
         if found is None and not vector.positive:
             return Hindrance(Reason.WEIGHTS_NONE_POSITIVE, "", snapshot.block + 1)
         return found or vector

@@ -2,7 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
-from typing import Final
+from datetime import datetime
+from typing import Final, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, case, delete, func, or_, select
 
@@ -14,11 +15,27 @@ from validator.store.records import MAX_ROLES
 from validator.store.repositories.archives import ArchivedPair, Archives
 from validator.store.repositories.base import Repository, of_hotkeys
 from validator.store.repositories.newest import newest_of_each
-from validator.store.tables import dispatches, histories, reruns, rounds
+from validator.store.tables import dispatches, exclusions, histories, reruns, rounds
 
 _ROLES: Final[Mapping[str, Role]] = {"p": "primary", "a": "auditor"}
 _COUNTED: Final = ("answered", "failed")
 _LETTER: Final = case((func.max(dispatches.c.role) == "primary", "p"), else_="a")  # `primary` sorts after `auditor`
+
+
+class RecentAnswers(NamedTuple):
+    """What a miner's dispatches of one type came to since some moment.
+
+    Attributes:
+        answered: whether an answer passed its gates.
+        failed: the first failure in a round after the miner's newest such answer, of any type; None without one.
+        excluded: whether the type's plans leave it out, or have, and no answer has passed since (`Exclusions`).
+    """
+
+    hotkey: str
+    skill_type: str
+    answered: bool
+    failed: int | None
+    excluded: bool
 
 
 class Histories(Repository):
@@ -133,6 +150,36 @@ class Histories(Repository):
         struck = await self._struck(round_id - lookback)
         counts = await self._counts(round_id, lookback)
         return {pair: (sent, failures + struck[pair]) for pair, (sent, failures) in counts.items()}
+
+    async def recent(self, since: datetime) -> tuple[RecentAnswers, ...]:
+        """Return what each (hotkey, skill_type) came to in the ended rounds that began after a moment."""
+        d, e, r = dispatches.c, exclusions.c, rounds.c
+        older = select(r.round_id).where(r.started_at < since).order_by(r.round_id.desc()).limit(1)
+        still_open = select(r.round_id).where(r.state == "open")
+        passed = case((d.state == "answered", d.round_id))
+        newest = func.max(passed).over(partition_by=d.hotkey).label("newest")
+        counted = (
+            select(d.hotkey, d.skill_type, d.round_id, passed.label("passed"), newest)
+            .where(d.round_id > func.coalesce(older.scalar_subquery(), -1), d.round_id.not_in(still_open))
+            .where(d.state.in_(_COUNTED))
+            .subquery("counted")
+        )
+        c = counted.c
+        statement = (
+            select(
+                c.hotkey,
+                c.skill_type,
+                func.max(c.passed).is_not(None).label("answered"),
+                func.min(case((c.round_id > c.newest, c.round_id))).label("failed"),
+                func.max(e.round_id).is_not(None).label("excluded"),
+            )
+            .outerjoin_from(counted, exclusions, and_(e.hotkey == c.hotkey, e.skill_type == c.skill_type))
+            .group_by(c.hotkey, c.skill_type)
+        )
+        return tuple(
+            RecentAnswers(row.hotkey, row.skill_type, bool(row.answered), row.failed, bool(row.excluded))
+            for row in await self._all(statement)
+        )
 
     async def _counts(self, round_id: int, lookback: int) -> dict[tuple[str, str], tuple[int, int]]:
         d = dispatches.c

@@ -1,0 +1,175 @@
+"""Watch on who answers and who is paid: it shows on the board where few take what many earned."""
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final, NamedTuple
+
+from validator.chain.quantize import to_u16
+from validator.chain.within import within
+from validator.conditions import Board
+from validator.protocol.round import MetagraphSnapshot
+from validator.scoring import CURRENT, Share, version
+from validator.sources import Clock
+from validator.store import Store
+from validator.store.errors import StoreAwayError
+from validator.store.repositories.histories import RecentAnswers
+from validator.weights.plan import Vector, owner_of
+
+LEAST_PAID: Final = 7
+"""Miners that together may hold a whole row: none holds more than 0.15 of it."""
+_LOOKBACK: Final = timedelta(days=1)
+_ASK_S: Final = 10.0
+_UNKNOWN: Final = "whose fault is not known before a round has ended"
+_LOCAL: Final = "chain and tasks are on this machine and do not tell whose fault"
+_HERE: Final = "probably our fault: the chain's endpoint or the task source cannot be reached either"
+_THERE: Final = "probably their fault: the chain's endpoint and the task source can be reached"
+
+
+class Crowd(NamedTuple):
+    """The registered miners that answered in the last day.
+
+    Attributes:
+        types: hotkey to the types of which an answer passed its gates.
+        excluded: those that are left out of all of these types.
+        failing: of the others those whose newest round has nothing but failures.
+        first: the round with which most of the failures began; None where nobody has failed since it answered.
+    """
+
+    types: Mapping[str, Collection[str]]
+    excluded: Collection[str]
+    failing: Collection[str]
+    first: int | None
+
+    @property
+    def mostly_out(self) -> bool:
+        """Whether more than half of them are excluded or fail."""
+        return 2 * (len(self.excluded) + len(self.failing)) > len(self.types)
+
+
+def crowd_of(recent: Sequence[RecentAnswers], miners: Collection[str], ejected: Collection[str]) -> Crowd:
+    """Return how the miners stand.
+
+    Args:
+        recent: what their dispatches of the last day came to.
+        miners: the registered ones; others are passed over.
+        ejected: hotkeys that are left out of everything.
+    """
+    answered: dict[str, list[RecentAnswers]] = defaultdict(list)
+    began: dict[str, int] = {}
+    for one in recent:
+        if one.hotkey in miners and one.answered:
+            answered[one.hotkey].append(one)
+        if one.failed is not None:
+            began[one.hotkey] = min(one.failed, began.get(one.hotkey, one.failed))
+    excluded = {hotkey for hotkey, its in answered.items() if hotkey in ejected or all(one.excluded for one in its)}
+    failing = answered.keys() & began.keys() - excluded
+    rounds = Counter(began[hotkey] for hotkey in excluded | failing if hotkey in began)
+    first = min(rounds, key=lambda number: (-rounds[number], number), default=None)
+    return Crowd(
+        {hotkey: {one.skill_type for one in its} for hotkey, its in answered.items()}, excluded, failing, first
+    )
+
+
+@dataclass(slots=True)
+class PayWatch:
+    """Looks when a round has ended and when a vector is computed, before it is sent; a service of the daemon.
+
+    Nothing here keeps a vector back.
+
+    Args:
+        store, clock, board: where it looks, what a day is, where it shows what it saw.
+        hotkey: the validator's own, which is no miner.
+        away: whether the chain's endpoint or the task source cannot be reached; None where both are on this machine.
+        saw: told the figures behind a check of `/readyz`.
+    """
+
+    store: Store
+    clock: Clock
+    board: Board
+    hotkey: str
+    away: Callable[[], Coroutine[Any, Any, bool]] | None = None
+    saw: Callable[..., None] = lambda _check, **_facts: None
+    _ended: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    _snapshot: MetagraphSnapshot | None = field(init=False, default=None)
+    _here: bool | None = field(init=False, default=None)  # of what stands now; once here, here until it is over
+
+    def round_ended(self, snapshot: MetagraphSnapshot) -> None:
+        """Note that a round on this snapshot has ended."""
+        self._snapshot = snapshot
+        self._ended.set()
+
+    async def run(self) -> None:
+        """Look after every round."""
+        while True:
+            await self._ended.wait()
+            self._ended.clear()
+            with suppress(StoreAwayError):  # who writes has told it
+                if self._snapshot is not None:
+                    await self._saw_round(self._snapshot)
+
+    async def saw_vector(
+        self, mechid: int, kinds: Sequence[Share], snapshot: MetagraphSnapshot, vector: Vector
+    ) -> None:
+        """Look at a vector that was computed for the snapshot.
+
+        Raises:
+            StoreAwayError: the store does not answer.
+        """
+        crowd = await self._crowd(snapshot)
+        self._show(crowd)
+        of, types = f"mechanism {mechid}", {name for kind in kinds for name in kind.types}
+        answered = sum(not types.isdisjoint(its) for its in crowd.types.values())
+        paid, row = sum(weight > 0 for weight in vector.weights.values()), to_u16(vector.uids)
+        total, uid = sum(row.values()), max(row, key=row.__getitem__, default=None)
+        share = row[uid] / total if uid is not None else 0.0
+        self.saw("pay", mechid=mechid, epoch=snapshot.epoch, paid=paid, answered=answered, largest=round(share, 4))
+        if paid < LEAST_PAID <= answered:
+            self.board.raise_("weights_few_paid", f"{of}: {paid} paid, {answered} answered in the last day", of)
+        else:
+            self.board.clear("weights_few_paid", of)
+        if share > 0.5:  # noqa: PLR2004 - half
+            whose = next((neuron.hotkey for neuron in snapshot.neurons if neuron.uid == uid), "")
+            owner, role = owner_of(snapshot), "a miner"
+            if owner is not None and owner.uid == uid:
+                role = "the subnet's owner"
+            detail = f"{of}: {share:.1%} of the row is for {role}, {whose} (uid {uid}); {paid} miners are paid"
+            self.board.raise_("weights_concentrated", detail, of, cause=whose)
+        else:
+            self.board.clear("weights_concentrated", of)
+
+    async def _saw_round(self, snapshot: MetagraphSnapshot) -> None:
+        crowd = await self._crowd(snapshot)
+        if crowd.mostly_out and self.away is not None and not self._here:
+            try:
+                self._here = await within(self.clock, _ASK_S, self.away())
+            except TimeoutError:
+                self._here = True
+        self._show(crowd)
+
+    async def _crowd(self, snapshot: MetagraphSnapshot) -> Crowd:
+        async with self.store.read() as tx:
+            recent = await tx.histories.recent(self.clock.now() - _LOOKBACK)
+            flags = await tx.flags.standing()
+        miners = {neuron.hotkey for neuron in snapshot.neurons} - {self.hotkey}
+        most = version(CURRENT).rules.groups.ejecting_flags
+        return crowd_of(recent, miners, {hotkey for hotkey, count in flags.items() if count >= most})
+
+    def _show(self, crowd: Crowd) -> None:
+        answered, excluded, failing = len(crowd.types), len(crowd.excluded), len(crowd.failing)
+        self.saw("miners", answered=answered, excluded=excluded, failing=failing)
+        if not crowd.mostly_out:
+            self._here = None
+            self.board.clear("miners_out")
+            return
+        since = "" if crowd.first is None else f", most of them since round {crowd.first}"
+        where = _LOCAL if self.away is None else {None: _UNKNOWN, True: _HERE, False: _THERE}[self._here]
+        self.board.raise_(
+            "miners_out",
+            f"{excluded + failing} of {answered} miners that answered in the last day are out ({excluded} excluded, "
+            f"{failing} failing){since}; {where}",
+            cause=where,
+        )
