@@ -1,6 +1,7 @@
 """What is read of every miner and type costs what it is, not what is older: the plans of the statements say so."""
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -47,3 +48,12 @@ async def test_only_the_end_of_each_pair_s_part_of_an_index_is_read(sqlite_url: 
     looks = [step for step in plan if step.split()[1] == table]
     assert len(looks) == 3, plan  # whether there is one, the oldest that counts, and the part
     assert all(step.startswith("SEARCH") and "(hotkey=? AND skill_type=?" in step for step in looks), plan
+
+
+async def test_of_recent_answers_only_what_is_newer_is_read(sqlite_url: str) -> None:
+    async with open_store(sqlite_url) as store:
+        await play_round(store, 0, {PYTHON: HOTKEYS, RAG: HOTKEYS})
+        plan = await plan_of(store, lambda tx: tx.histories.recent(datetime.now(UTC)))
+    assert [step for step in plan if step.split()[1] == "dispatches"] == [
+        "SEARCH dispatches USING INDEX sqlite_autoindex_dispatches_1 (round_id>?)"
+    ], plan

@@ -156,14 +156,16 @@ class Histories(Repository):
         d, e, r = dispatches.c, exclusions.c, rounds.c
         older = select(r.round_id).where(r.started_at < since).order_by(r.round_id.desc()).limit(1)
         still_open = select(r.round_id).where(r.state == "open")
-        passed = case((d.state == "answered", d.round_id))
-        newest = func.max(passed).over(partition_by=d.hotkey).label("newest")
-        counted = (
-            select(d.hotkey, d.skill_type, d.round_id, passed.label("passed"), newest)
+        passed = case((d.state == "answered", d.round_id)).label("passed")
+        ended = (  # made first: in the windows' order SQLite would read every dispatch ever stored
+            select(d.hotkey, d.skill_type, d.round_id, passed)
             .where(d.round_id > func.coalesce(older.scalar_subquery(), -1), d.round_id.not_in(still_open))
             .where(d.state.in_(_COUNTED))
-            .subquery("counted")
+            .cte("ended")
+            .prefix_with("MATERIALIZED")
         )
+        newest = func.max(ended.c.passed).over(partition_by=ended.c.hotkey).label("newest")
+        counted = select(ended, newest).subquery("counted")
         c = counted.c
         statement = (
             select(
