@@ -39,7 +39,7 @@ PROCESS: Final[Subject] = {
         todo="`local_store_taken`: find the second validator. Else put a moved file back, or restore a backup.",
     ),
     "condition_raised": Entry(
-        "Something keeps the validator from its work, or its money from miners: said when it appears or has another cause, "
+        "Something keeps the validator from its work, or pay from miners: said when it appears or has another cause, "
         "with what was seen and what to do.",
         "condition severity detail advice changes",
         todo="What `advice` in the line says.",
