@@ -87,6 +87,7 @@ CASES: Final = [
     *condition("ValidatorPayNarrow", "weights_few_paid", 5),
     *condition("ValidatorPayNarrow", "weights_concentrated", 5),
     *condition("ValidatorWeightsOld", "weights_old", 5),
+    *condition("ValidatorWeightsOld", "weights_refused", 5),
     *(
         Case("ValidatorWeightsGuarded", {of("validator_weights_blocked", reason=reason): "1x20"}, 10, labels)
         for reason, labels in {
@@ -105,6 +106,7 @@ CASES: Final = [
     *condition("ValidatorPermitLost", "no_standing", 5),
     *condition("ValidatorChain", "chain_away", 5),
     *condition("ValidatorChain", "chain_stale", 5),
+    *condition("ValidatorChain", "chain_behind", 5),
     *condition("ValidatorChain", "subnet_gone", 5),
     *condition("ValidatorChain", "other_chain", 5),
     *condition("ValidatorClock", "local_clock", 3),
@@ -118,6 +120,7 @@ CASES: Final = [
     ),
     Case("ValidatorDiskFills", {of("validator_disk_free_bytes", place="store"): "40000000000-10000000x90"}, 70, None),
     *condition("ValidatorBehind", "gates_behind", 15),
+    *condition("ValidatorBehind", "chain_slow", 15),
     *condition("ValidatorBehind", "sandbox_away", 15),
     *condition("ValidatorBehind", "sandbox_image", 15),
     *condition("ValidatorBehind", "workers_away", 15),

@@ -144,6 +144,7 @@ async def test_an_old_runtime_is_read_item_by_item_and_said_once() -> None:
         assert await bench.chain.commits(0) == ()
         await bench.chain.head()
     assert [(log["event"], log["missing"]) for log in logs] == [
+        ("chain_old_runtime", "get_next_epoch_start_block"),
         ("chain_old_runtime", "SubnetEpochIndex"),
         ("chain_old_runtime", "MechanismCountCurrent"),
         ("chain_old_runtime", "TimelockedWeightCommits"),

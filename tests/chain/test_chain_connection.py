@@ -184,6 +184,10 @@ class Client:
     fault: Exception | None
     closed: bool = False
 
+    @property
+    def _substrate(self) -> "Client":
+        return self
+
     async def connect(self) -> None:
         await asyncio.sleep(0)
         if self.fault is not None:

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 from chain_worlds import Break, Build, World
 
-from validator.chain.base import ChainError, ChainUnreachableError, WeightsResult
+from validator.chain.base import ChainError, ChainUnreachableError, SubnetParameters, WeightsResult
 from validator.chain.quantize import to_u16
 from validator.chain.within import within
 from validator.protocol.round import Axon
@@ -97,7 +97,7 @@ async def test_an_epoch_ends_in_the_block_before_a_step(build: Build) -> None:
 async def test_parameters_are_those_of_the_subnet(build: Build) -> None:
     world = await build("rules", tempo=19, weights_rate_limit=7, min_stake_tao=2.5, mechanisms=3, version_key=12)
     parameters = await world.run(world.chain.parameters())
-    assert parameters == (19, 7, 2.5, 12, False, 3)
+    assert parameters == SubnetParameters(19, 7, 2.5, 12, commit_reveal=False, mechanisms=3)
 
 
 async def test_plain_weights_are_stored_as_planned(build: Build) -> None:

@@ -70,9 +70,9 @@ async def test_heads_that_come_late_are_waited_for_and_are_the_newest_when_they_
 @pytest.mark.parametrize(
     "rule",
     [
-        Rule("cut", "request", "state_getStorageAt", times=1),
-        Rule("cut", "answer", "state_getStorageAt", times=1),
-        Rule("cut_after", "answer", "chain_getBlock", times=1),
+        Rule("cut", "request", "state_queryStorageAt", times=1),
+        Rule("cut", "answer", "state_queryStorageAt", times=1),
+        Rule("cut_after", "answer", "chain_getHead", times=1),
         Rule("cut", "notice", HEADS, times=1),
     ],
     ids=lambda rule: f"{rule.action}-{rule.kind}",

@@ -159,6 +159,8 @@ def _around(owner: type, name: str, before: Callable[[], None] | None, after: Ca
 class RemoteChain:
     """The Chain protocol over a Unix socket, one connection per call."""
 
+    latency_s: float | None = None
+
     def __init__(self, socket: str, here: Callable[[str], None], last_call: int) -> None:
         self._socket = socket
         self._here = here

@@ -21,7 +21,7 @@ from validator.chain.ledger import Pending
 from validator.protocol.signatures import verify
 
 _STORAGE: Final = {
-    **dict.fromkeys(("Events", "StakeThreshold"), 0),
+    **dict.fromkeys(("Events", "Now", "Number", "StakeThreshold"), 0),
     **dict.fromkeys(("Uids", "Weights", "BlockAtRegistration", "CommitmentOf"), 2),
     **dict.fromkeys(("TimelockedWeightCommits", "CRV3WeightCommitsV2", "NeuronCertificates"), 2),
     **dict.fromkeys(("BlocksSinceLastStep", "CommitRevealWeightsEnabled", "LastEpochBlock", "LastUpdate"), 1),
@@ -202,7 +202,7 @@ class NodeServer:
         extrinsics = ["0x" + packed(stamp).hex(), *(raw for raw, _ in self._held.get(number, ()))]
         return {"block": {"header": self._header(number), "extrinsics": extrinsics}}
 
-    # State; there is only the present one, whatever the block
+    # State: of steps that of the block, of all else the present one
 
     def _metadata(self) -> bytes:
         lacks, period = self.node.lacks, self.node.subnet.rules.block_time_s
@@ -220,12 +220,19 @@ class NodeServer:
             value: Any = self._hash(params[0])
         elif name == "Events":
             value = [event for _, events in self._held.get(self._number(block), ()) for event in events]
+        elif name == "Number":
+            value = self._number(block)
+        elif name == "Now":
+            rules = self.node.subnet.rules
+            value = int((rules.genesis + self._number(block) * rules.block_time_s) * 1_000)
+        elif name == "NetworksAdded" and self.node.gone:
+            value = False
         elif name == "CommitmentOf":
             value = commitment(self.node.subnet, params)
         elif name in ("TimelockedWeightCommits", "CRV3WeightCommitsV2"):
             value = dict(committed(self.node.subnet, params[0]))[params[1]]
         else:
-            value = stored(self.node.subnet, self.node.stepping(), name, params)
+            value = stored(self.node.subnet, self.node.steps.at(self._number(block)), name, params)
         return None if value is None else "0x" + packed(value).hex()
 
     def _keys(self, prefix: str, count: int, start: str, block: str | None = None) -> list[str]:
@@ -239,7 +246,6 @@ class NodeServer:
         return ["0x" + packed([pallet, name, [*params, epoch]]).hex() for epoch in epochs]
 
     def _call(self, name: str, params: str, block: str | None = None) -> str:
-        del block
         method = name.partition("_")[2]
         if method == "query_info":
             return "0x" + packed({"partial_fee": 0}).hex()
@@ -248,8 +254,12 @@ class NodeServer:
         netuid = json.loads(bytes.fromhex(params))
         value: Any = None
         if netuid == self.node.subnet.rules.netuid and not self.node.gone:
-            planned = self.node.steps.planned(self._newest())
-            value = metagraph(self.node.subnet, self.node.stepping()) if method == "get_metagraph" else planned
+            planned = self.node.steps.planned(self._number(block))
+            value = (
+                metagraph(self.node.subnet, self.node.steps.at(self._number(block)))
+                if method == "get_metagraph"
+                else planned
+            )
         return "0x" + packed(value).hex()
 
     # Submission

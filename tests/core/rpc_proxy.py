@@ -64,10 +64,12 @@ class RpcProxy:
         seen: every message, in the order of their arrival here.
         refusing: new connections are refused.
         connections: those that are open.
+        latency_s: what every message from the node takes longer; messages do not wait for each other.
     """
 
     def __init__(self, target: str) -> None:
         self.url = ""
+        self.latency_s = 0.0
         self.seen: list[Seen] = []
         self.refusing = False
         self.connections: set[_Link] = set()
@@ -197,9 +199,11 @@ class _Link:
 
     async def run(self) -> None:
         """Pass messages on, each way in order, until one side is gone."""
+        line: asyncio.Queue[tuple[float, str]] = asyncio.Queue()
         ways = [
             asyncio.create_task(self._way(self._near, self._far)),
-            asyncio.create_task(self._way(self._far, self._near)),
+            asyncio.create_task(self._way(self._far, self._near, line)),
+            asyncio.create_task(self._late(line)),
         ]
         await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         for way in ways:
@@ -209,13 +213,24 @@ class _Link:
             await self._far.close()
             await self._near.close()
 
-    async def _way(self, source: Any, sink: Any) -> None:
+    async def _late(self, line: asyncio.Queue[tuple[float, str]]) -> None:
+        """Send what has a long way to the client, each when it is due."""
+        while True:
+            due, data = await line.get()
+            await asyncio.sleep(due - asyncio.get_running_loop().time())
+            with suppress(ConnectionError, RuntimeError):
+                await self._near.send_str(data)
+
+    async def _way(self, source: Any, sink: Any, line: asyncio.Queue[tuple[float, str]] | None = None) -> None:
         async for frame in source:
             if frame.type is not WSMsgType.TEXT:
                 continue
             messages = json.loads(frame.data)
             seen = [self._named(message) for message in (messages if isinstance(messages, list) else [messages])]
             if not await self._all_pass(seen):
+                continue
+            if line is not None and self._proxy.latency_s:
+                line.put_nowait((asyncio.get_running_loop().time() + self._proxy.latency_s, frame.data))
                 continue
             with suppress(ConnectionError, RuntimeError):
                 await sink.send_str(frame.data)

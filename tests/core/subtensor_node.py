@@ -4,7 +4,7 @@ The subnet is the simulated one; what is new here is the surface that the SDK ta
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Literal, NamedTuple, cast
 
@@ -15,6 +15,7 @@ from bittensor.result import chain_error_from_substrate_request
 from subtensor_state import announced, commitment, committed, content_of, metagraph, stored
 from subtensor_steps import Stepping, Steps
 
+from validator.chain.node import MISSING, Item, Substrate
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.signatures import verify
 from validator.sources import Clock
@@ -88,9 +89,9 @@ class Node:
         self.after_read: Callable[[str], None] = lambda _: None
         self.connections = 0
 
-    def connect(self) -> bt.Substrate:
+    def connect(self) -> Substrate:
         """Return one more connection."""
-        return cast("bt.Substrate", MemorySubstrate(self))
+        return cast("Substrate", MemorySubstrate(self))
 
     def stepping(self) -> Stepping:
         """Return what the newest block's state says of the subnet's steps."""
@@ -183,15 +184,32 @@ class MemorySubstrate:
         await self._reach()
         self.node.has(name)
         self.node.pinned.append(block_hash)
+        blocks, rules = self.node.subnet.blocks, self.node.subnet.rules
         if (module, name, params) == ("System", "BlockHash", [0]):
-            return "0x" + self.node.subnet.blocks.identity
+            return "0x" + blocks.identity
+        if (module, name) == ("System", "Number"):
+            return blocks.number()
+        if (module, name) == ("Timestamp", "Now"):
+            return int((rules.genesis + blocks.number() * rules.block_time_s) * 1_000)
         if (module, name) == ("Commitments", "CommitmentOf"):
             return commitment(self.node.subnet, params or [])
         assert module == "SubtensorModule"
+        if self.node.gone and name == "NetworksAdded":
+            return False
         value = stored(self.node.subnet, self.node.stepping(), name, params or [])
         self.node.after_read(name)
         young = name == "LastUpdate" and self.node.young_mechanisms
         return [] if young and params != [self.node.subnet.rules.netuid] else value
+
+    async def pin(self) -> str:
+        return await self.block_hash()
+
+    async def query_many(self, items: Sequence[Item], block_hash: str) -> list[Any]:
+        await self._reach()
+        return [
+            MISSING if name in self.node.lacks else await self.query(module, name, params, block_hash)
+            for module, name, params in items
+        ]
 
     async def query_map(
         self, module: str, name: str, params: list[Any] | None = None, block_hash: str | None = None

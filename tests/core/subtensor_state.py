@@ -14,7 +14,9 @@ MAX_SUBNETS: Final = 4_096
 NOBODY: Final = "5C4hrfjw9DjXZTzV3MwzrrAr9P1MJhSrvWGWqi1eSuyUpnhM"
 
 _READS: Final[dict[str, Callable[[SimulatedSubnet, list[Any]], Any]]] = {
-    "BlockAtRegistration": lambda subnet, params: subnet.registered_at(params[1]),
+    "BlockAtRegistration": lambda subnet, params: next(
+        (subnet.registered_at(n.uid) for n in subnet.snapshot().neurons if n.uid == params[1]), 0
+    ),
     "CommitRevealWeightsEnabled": lambda subnet, _: subnet.rules.reveal_epochs > 0,
     "LastUpdate": lambda subnet, params: [
         subnet.last_update(params[0] // MAX_SUBNETS, neuron.uid) for neuron in subnet.snapshot().neurons

@@ -28,7 +28,7 @@ async def red(daemon: Running, condition: str, words: str) -> None:
 async def green(daemon: Running, condition: str) -> None:
     rounds = len(daemon.events("round_started"))
     await daemon.until(lambda: len(daemon.events("round_started")) > rounds)
-    assert not daemon.daemon.board.stands(condition)
+    await daemon.until(lambda: not daemon.daemon.board.stands(condition))
     assert (await daemon.health())["status"] == "ok"
 
 

@@ -82,15 +82,6 @@ def test_what_blocks_one_mechanism_stands_while_the_other_goes_on(metrics: Metri
     assert value(metrics, "weights_blocked", reason="weights_chain_behind") is None
 
 
-def test_the_chain_goes_and_comes_back(metrics: Metrics) -> None:
-    metrics.saw_block(10)
-    assert (value(metrics, "chain_reachable"), value(metrics, "chain_block")) == (1, 10)
-    metrics.observe("chain_unreachable", {"reason": "x"})
-    assert value(metrics, "chain_reachable") == 0
-    metrics.observe("chain_back", {"block": 12, "seconds": 24.0})
-    assert (value(metrics, "chain_reachable"), value(metrics, "chain_block")) == (1, 12)
-
-
 def test_errors_and_refusals_are_counted(metrics: Metrics) -> None:
     for name in ("round_failed", "dispatch_failed", "dispatch_failed", "task_refused", "task_source_failed"):
         metrics.observe(name, {})

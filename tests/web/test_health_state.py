@@ -86,7 +86,7 @@ async def test_a_chain_whose_block_stays_the_same_is_stale(clock: VirtualClock, 
     report = await later(clock, state, 1)
     assert (report.status, report.checks["chain"]["condition"]) == ("degraded", "chain_stale")
     state.lost_chain("refused")
-    assert (await later(clock, state, 1)).status == "ok"  # another condition's, after ten minutes
+    assert (await later(clock, state, 1)).status == "ok"  # another condition's, a little later
     state.saw_block(8)
     assert (await later(clock, state, 0)).status == "ok"
 
@@ -175,8 +175,8 @@ async def test_stopping_is_healthy_until_something_fails(clock: VirtualClock, st
 async def test_a_lost_chain_is_told_until_a_block_is_seen(clock: VirtualClock, state: HealthState) -> None:
     state.saw_block(1)
     state.lost_chain("refused")
-    chain = (await later(clock, state, 60)).checks["chain"]
-    assert (chain["ok"], chain["block"], chain["age_s"], chain["problem"]) == (True, 1, 60, "refused")
+    chain = (await later(clock, state, 40)).checks["chain"]
+    assert (chain["ok"], chain["block"], chain["age_s"], chain["problem"]) == (True, 1, 40, "refused")
     state.saw_block(2)
     assert state.report().checks["chain"]["problem"] is None
 
@@ -232,12 +232,12 @@ async def test_a_note_is_in_the_report_behind_all_else_and_changes_no_status(sta
     assert state.report().status == "stopping"
 
 
-async def test_a_chain_that_is_away_for_ten_minutes_degrades(clock: VirtualClock, state: HealthState) -> None:
+async def test_a_chain_of_which_no_head_was_read_for_a_while_degrades(clock: VirtualClock, state: HealthState) -> None:
     state.lost_chain("refused")
     for seconds, status in ((CHAIN_LIMIT_S, "ok"), (1, "degraded")):
         report = await later(clock, state, seconds)
         state.lost_chain("refused")
         assert report.status == status
-    assert [each.detail for each in report.conditions] == ["refused"]
+    assert [each.detail for each in report.conditions] == ["for 46 s: refused"]
     state.saw_block(9)
     assert state.report().status == "ok"

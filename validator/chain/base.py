@@ -9,6 +9,10 @@ from validator.protocol.round import MetagraphSnapshot
 # What this program's weights carry: the scoring version as major * 1,000,000 + minor * 1,000 + patch. Subnets refuse
 # keys below their own.
 VERSION_KEY: Final = 1_000_000
+# So many blocks behind the highest one that was seen is more than a slow endpoint, or a fork, accounts for.
+MOST_BEHIND: Final = 20
+# An answer that takes longer makes a node a slow one.
+SLOW_S: Final = 1.0
 
 
 class ChainError(ValidatorError):
@@ -29,6 +33,10 @@ class NoSubnetError(ChainError):
 
 class OtherChainError(ChainError):
     """What answers is another chain than before."""
+
+
+class BehindError(ChainError):
+    """The node is behind what it, or another endpoint, has shown before."""
 
 
 class NotRegisteredError(ChainError):
@@ -66,6 +74,7 @@ class SubnetParameters(NamedTuple):
         version_key: least version key that weights must carry.
         commit_reveal: whether weights are committed first and revealed by the chain later.
         mechanisms: number of mechanism ids; valid ids are 0 to this less one.
+        takes_commitments: whether the runtime has the call that commits weights.
     """
 
     tempo: int
@@ -74,6 +83,7 @@ class SubnetParameters(NamedTuple):
     version_key: int
     commit_reveal: bool
     mechanisms: int
+    takes_commitments: bool = True
 
 
 class WeightsResult(NamedTuple):
@@ -108,9 +118,14 @@ class Chain(Protocol):
     """One subnet through the eyes of one hotkey.
 
     Every method may raise ChainUnreachableError (nothing is known) or another ChainError (the chain answered, but not
-    with what was asked for). It holds to the first genesis that it sees: heads, snapshots and submissions on another
-    raise OtherChainError.
+    with what was asked for). It holds to the first genesis that it sees, and to the highest block: heads, snapshots and
+    submissions on another chain raise OtherChainError, and heads and snapshots more than `MOST_BEHIND` blocks below
+    BehindError.
     """
+
+    @property
+    def latency_s(self) -> float | None:
+        """How long the newest answer took, seconds; None before the first."""
 
     async def genesis(self) -> str:
         """Return what tells this chain from every other: the hash of its block 0, lower-case hex without 0x."""

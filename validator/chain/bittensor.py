@@ -1,5 +1,6 @@
 """The real chain: the Chain protocol over the bittensor SDK."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
@@ -9,6 +10,7 @@ import bittensor as bt
 from validator.chain.base import ChainError, ChainUnreachableError, Commitment, Head, SubnetParameters, WeightsResult
 from validator.chain.committing import commitment_call, commitment_of
 from validator.chain.connection import SDK_ERRORS, Connection, Substrates, open_client
+from validator.chain.probe import diagnosis
 from validator.chain.reads import Reads
 from validator.chain.submission import (
     LIMITS,
@@ -25,6 +27,7 @@ from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.signatures import Signer
 from validator.sources import Clock
 
+_SILENCE: Final = 1.5  # times a call's limit: a node that says nothing at all for so long has lost the connection
 _PAUSE_S: Final = 2.0  # between two attempts to follow the blocks of a node that does not answer
 
 
@@ -58,8 +61,14 @@ class BittensorChain:
         self._clock = clock
         self._limits = limits
         self._substrate = substrate
+        self._diagnosis: asyncio.Task[str] | None = None
         self._connection = self._connect(stubborn=True)
         self._reads = Reads(netuid, signer.hotkey)
+
+    @property
+    def latency_s(self) -> float | None:
+        """How long the newest answer took."""
+        return self._connection.latency_s
 
     async def connect(self) -> None:
         """Connect, and see that the subnet is there; not needed, but it fails early and clearly.
@@ -69,15 +78,15 @@ class BittensorChain:
             NoSubnetError: the chain has no such subnet.
             ChainError: an endpoint is neither a url nor a network's name, or what answers is no subtensor.
         """
-        await self._connection.ask("connect", self._reads.exists)
+        await self._connection.read("connect", self._reads.head)
 
     async def genesis(self) -> str:
         """Return the hash of block 0, as the chain itself keeps it."""
-        return await self._connection.ask("genesis", self._reads.genesis)
+        return await self._connection.read("genesis", self._reads.genesis)
 
     async def head(self) -> Head:
         """Return the newest block."""
-        return await self._connection.ask("head", self._reads.head)
+        return await self._connection.read("head", self._reads.head)
 
     async def wait_for_block(self, number: int) -> Head:
         """Return the newest block once its number is at least `number`.
@@ -108,11 +117,11 @@ class BittensorChain:
 
     async def snapshot(self) -> MetagraphSnapshot:
         """Return the subnet as of the newest block (NoSubnetError: there is none)."""
-        return await self._connection.ask("metagraph", self._reads.snapshot)
+        return await self._connection.read("metagraph", self._reads.snapshot)
 
     async def parameters(self) -> SubnetParameters:
         """Return the subnet's parameters as of now."""
-        return await self._connection.ask("parameters", self._reads.parameters)
+        return await self._connection.read("parameters", self._reads.parameters)
 
     async def set_weights(self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int) -> WeightsResult:
         """Submit weights, as a commitment where the subnet wants one, and wait until they are final.
@@ -129,23 +138,23 @@ class BittensorChain:
 
     async def last_update(self, mechid: int, uid: int) -> int:
         """Return the block of the neuron's last weights or commitment."""
-        return await self._connection.ask("last update", lambda client: self._reads.last_update(client, mechid, uid))
+        return await self._connection.read("last update", lambda node: self._reads.last_update(node, mechid, uid))
 
     async def registered_at(self, uid: int) -> int:
         """Return the block at which the holder of `uid` registered."""
-        return await self._connection.ask("registration", lambda client: self._reads.registered_at(client, uid))
+        return await self._connection.read("registration", lambda node: self._reads.registered_at(node, uid))
 
     async def commits(self, mechid: int) -> Sequence[int]:
         """Return the blocks of this hotkey's commits that are not revealed; none where the runtime keeps none."""
-        return await self._connection.ask("commits", lambda client: self._reads.commits(client, mechid))
+        return await self._connection.read("commits", lambda node: self._reads.commits(node, mechid))
 
     async def weights(self, mechid: int, uid: int) -> Mapping[int, int]:
         """Return the weights that the neuron at `uid` has set."""
-        return await self._connection.ask("weights", lambda client: self._reads.weights(client, mechid, uid))
+        return await self._connection.read("weights", lambda node: self._reads.weights(node, mechid, uid))
 
     async def commitment(self, hotkey: str) -> Commitment | None:
         """Return what a hotkey has committed to (MissingError: the runtime keeps no commitments)."""
-        return await self._connection.ask("commitment", lambda client: commitment_of(client, self.netuid, hotkey))
+        return await self._connection.read("commitment", lambda node: commitment_of(node, self.netuid, hotkey))
 
     async def set_commitment(self, content: bytes, *, valid_blocks: int) -> WeightsResult:
         """Commit to `content`, as one plain field, and wait until it is final; certain as `set_weights` is."""
@@ -173,7 +182,7 @@ class BittensorChain:
     async def _submit(self, what: str, call: Execute) -> WeightsResult:
         async with self._spare() as spare:
             try:
-                await spare.ask("genesis", self._reads.genesis)
+                await spare.read("genesis", self._reads.genesis)
             except ChainError as error:
                 raise ChainUnreachableError(f"{what}: nothing was sent: {error.detail or error}") from error
             return await Submission(spare, self._clock, self._signer, self._limits, what).send(call)
@@ -201,10 +210,23 @@ class BittensorChain:
         finally:
             await connection.close()
 
+    async def _diagnose(self) -> str:
+        """Return what is at the endpoints; once for all that ask at the same time."""
+        if self._diagnosis is None or self._diagnosis.done():
+            self._diagnosis = asyncio.create_task(diagnosis(self.endpoints))
+        return await asyncio.shield(self._diagnosis)
+
     def _connect(self, *, stubborn: bool) -> Connection:
         return Connection(
-            lambda: open_client(self.endpoints, self.netuid, self._substrate, stubborn=stubborn),
+            lambda: open_client(
+                self.endpoints,
+                self.netuid,
+                self._substrate,
+                stubborn=stubborn,
+                silence_s=_SILENCE * self._limits.call_s,
+            ),
             self._clock,
             self._limits.call_s,
             self.endpoints,
+            None if self._substrate is not None else self._diagnose,
         )

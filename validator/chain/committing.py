@@ -5,7 +5,7 @@ from typing import Any, Final
 import bittensor as bt
 
 from validator.chain.base import Commitment, MissingError
-from validator.chain.connection import is_missing
+from validator.chain.node import Node, is_missing
 from validator.chain.submission import Execute, OneSignature
 
 _RAW: Final = "Raw"
@@ -34,9 +34,9 @@ def commitment_call(netuid: int, content: bytes, period: int) -> Execute:
     return execute
 
 
-async def commitment_of(client: bt.Client, netuid: int, hotkey: str) -> Commitment | None:
+async def commitment_of(node: Node, netuid: int, hotkey: str) -> Commitment | None:
     """Return what `hotkey` has committed to on the subnet, None if nothing."""
-    record = await client.query(("Commitments", "CommitmentOf"), [netuid, hotkey])
+    record = await node.query("Commitments", "CommitmentOf", [netuid, hotkey])
     if not record:
         return None
     fields = list((record.get("info") or {}).get("fields") or ())

@@ -10,13 +10,14 @@ from bittensor.result import ConnectionNotReady
 from bittensor.settings import resolve_endpoint
 
 from validator.chain.base import ChainError, ChainUnreachableError, MissingError
+from validator.chain.node import Node, NodeSubstrate, Substrate, is_missing, substrate_of
 from validator.chain.within import within
 from validator.protocol.text import printable
 from validator.settings.urls import shown_url
 from validator.sources import Clock
 
 T = TypeVar("T")
-Substrates = Callable[[], bt.Substrate]
+Substrates = Callable[[], Substrate]
 
 # What the SDK lets through besides its own errors when a node answers with something else than was asked for.
 SDK_ERRORS: Final = (
@@ -34,7 +35,9 @@ _CLOSE_S: Final = 5.0
 _closing: Final[set[asyncio.Task[None]]] = set()  # clients that are being closed: the event loop alone would drop them
 
 
-def open_client(endpoints: Sequence[str], netuid: int, substrate: Substrates | None, *, stubborn: bool) -> bt.Client:
+def open_client(
+    endpoints: Sequence[str], netuid: int, substrate: Substrates | None, *, stubborn: bool, silence_s: float
+) -> bt.Client:
     """Return a client that may act on one subnet and spend nothing; not connected.
 
     Args:
@@ -42,21 +45,19 @@ def open_client(endpoints: Sequence[str], netuid: int, substrate: Substrates | N
         netuid: the subnet.
         substrate: in place of the SDK's own access to a node.
         stubborn: whether it tries its endpoints over and over, for as long as it takes.
+        silence_s: an endpoint that leaves requests without any answer for so long has lost the connection.
 
     Raises:
         ChainError: an endpoint that is neither a url nor a network's name.
     """
     try:
-        first, *others = [resolve_endpoint(endpoint)[1] for endpoint in endpoints]
+        urls = [resolve_endpoint(endpoint)[1] for endpoint in endpoints]
     except ValueError as error:
         raise ChainError(f"chain.endpoints: {printable(str(error), 300)}") from None
     return bt.Client(
-        first,
+        urls[0],
         policy=bt.Policy(max_spend_tao=0, allowed_netuids=[netuid]),
-        fallback_endpoints=others,
-        archive_endpoints=[],
-        retry_forever=stubborn,
-        substrate=substrate() if substrate is not None else None,
+        substrate=substrate() if substrate else NodeSubstrate(urls, stubborn=stubborn, silence_s=silence_s),
     )
 
 
@@ -68,21 +69,48 @@ class Connection:
         clock: time limits.
         limit_s: how long connecting, and each call, may take.
         endpoints: for messages; shown without what may be secret in them.
+        diagnose: says what is at the endpoints where none answers; None says nothing.
+
+    Attributes:
+        latency_s: how long the newest call of `read` took that was answered; None before the first.
     """
 
-    def __init__(self, opened: Callable[[], bt.Client], clock: Clock, limit_s: float, endpoints: Sequence[str]) -> None:
+    def __init__(
+        self,
+        opened: Callable[[], bt.Client],
+        clock: Clock,
+        limit_s: float,
+        endpoints: Sequence[str],
+        diagnose: Callable[[], Coroutine[Any, Any, str]] | None = None,
+    ) -> None:
         self._opened = opened
         self._clock = clock
         self._limit_s = limit_s
         self._endpoints = endpoints
+        self._diagnose = diagnose
         self._loop: asyncio.AbstractEventLoop | None = None
         self._opening: asyncio.Task[bt.Client] | None = None
         self._closed = False
+        self.latency_s: float | None = None
 
     @property
     def closed(self) -> bool:
         """Whether it was closed; nothing can be asked then."""
         return self._closed
+
+    async def read(self, what: str, read: Callable[[Node], Coroutine[Any, Any, T]]) -> T:
+        """Return what `read` makes of the node; the limit is for each of its calls, not for all of them.
+
+        Raises:
+            ChainError: as `ask`.
+        """
+        client = await self.client()
+        try:
+            return await read(Node(client, self._timed))
+        except TimeoutError:
+            raise await self._unreachable(f"{what}: no answer within {self._limit_s:g} s") from None
+        except SDK_ERRORS as error:
+            raise self.translated(what, error) from error
 
     async def ask(
         self, what: str, call: Callable[[bt.Client], Coroutine[Any, Any, T]], limit_s: float | None = None
@@ -125,15 +153,24 @@ class Connection:
         try:
             return await within(self._clock, self._limit_s, _shielded(opening))
         except TimeoutError:
-            raise ChainUnreachableError(
-                f"no endpoint answered within {self._limit_s:g} s: {', '.join(map(shown_url, self._endpoints))}"
-            ) from None
+            raise await self._unreachable(f"no endpoint answered within {self._limit_s:g} s") from None
         except SDK_ERRORS as error:
             raise self.translated("connecting", error) from error
         finally:
             # Only this attempt: whoever was told before may have begun another one.
             if self._opening is opening and opening.done() and (opening.cancelled() or opening.exception()):
                 self._opening = None
+
+    async def _unreachable(self, what: str) -> ChainUnreachableError:
+        """Return the error, which says what is at the endpoints instead."""
+        shown = ", ".join(map(shown_url, self._endpoints)) if self._diagnose is None else await self._diagnose()
+        return ChainUnreachableError(f"{what}: {shown}")
+
+    async def _timed(self, call: Coroutine[Any, Any, T]) -> T:
+        began = self._clock.monotonic()
+        answer = await within(self._clock, self._limit_s, call)
+        self.latency_s = self._clock.monotonic() - began
+        return answer
 
     def translated(self, what: str, error: Exception) -> ChainError:
         """Return the error of this program for one of the SDK; endpoints in its text are hidden."""
@@ -159,15 +196,8 @@ class Connection:
                 await within(self._clock, _CLOSE_S, _shielded(closing))
 
 
-def is_missing(error: Exception) -> bool:
-    """Whether the SDK says that the runtime has no such storage item or call; other faulty values are faults."""
-    if not isinstance(error, ValueError):
-        return False
-    return type(error).__name__ == "StorageFunctionNotFound" or "not found in registry" in str(error)
-
-
 async def _connected(client: bt.Client) -> bt.Client:
-    await client.connect()
+    await substrate_of(client).connect()  # client.connect() would read every subnet's symbol, too
     return client
 
 

@@ -1,19 +1,31 @@
 """What is read of a subtensor: heads, snapshots, parameters and the traces of submissions.
 
-Every read is pinned to one block. Older runtimes lack some of it: what takes its place stands beside each read, and the
-log says so once for each.
+Every read is pinned to one block and asks for all that it can ask for at the same time: a head takes two round trips,
+a snapshot four at most. Older runtimes lack some of it: what takes its place stands beside each read, and the log says
+so once for each.
 """
 
+import asyncio
 import re
 from collections.abc import Awaitable
-from typing import Any, Final, TypeVar
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, TypeVar, cast
 
 import bittensor as bt
 import structlog
+from bittensor.metagraph import fetch as metagraph
 
-from validator.chain.base import ChainError, Head, NoSubnetError, OtherChainError, SubnetParameters
-from validator.chain.connection import is_missing
+from validator.chain.base import (
+    MOST_BEHIND,
+    BehindError,
+    ChainError,
+    Head,
+    NoSubnetError,
+    OtherChainError,
+    SubnetParameters,
+)
 from validator.chain.epochs import numbered_epoch, planned_end
+from validator.chain.node import MISSING, Item, Node, View, is_missing
 from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 from validator.protocol.text import printable
 
@@ -24,10 +36,16 @@ _MAX_SUBNETS: Final = 4_096  # the chain keeps a mechanism's values under mechid
 _RAO: Final = 1_000_000_000
 _HASH: Final = re.compile("[0-9a-f]{64}")
 _NOBODY: Final = "5C4hrfjw9DjXZTzV3MwzrrAr9P1MJhSrvWGWqi1eSuyUpnhM"  # 32 zero bytes
+_GENESIS: Final[Item] = ("System", "BlockHash", [0])
+# What a submission asks for where weights are committed; what is in it does not matter.
+_COMMIT: Final = bt.calls.SubtensorModule.commit_timelocked_mechanism_weights(
+    netuid=0, mecid=0, commit=b"", reveal_round=0, commit_reveal_version=4
+)
+_NEXT_EPOCH: Final = ("SubnetInfoRuntimeApi", "get_next_epoch_start_block")
 
 
 class Reads:
-    """The reads of one subnet; each takes a client or a view of it and returns values of this program.
+    """The reads of one subnet; each takes a node and returns values of this program.
 
     Args:
         netuid: the subnet.
@@ -39,19 +57,130 @@ class Reads:
         self._hotkey = hotkey
         self._said: set[str] = set()
         self._genesis: str | None = None
+        self._highest = 0
 
-    async def exists(self, client: bt.Client) -> None:
-        """Raise NoSubnetError if the chain does not have the subnet."""
-        if not await client.query(_item("NetworksAdded"), [self._netuid]):
-            raise NoSubnetError(f"netuid {self._netuid}; check validator.netuid and chain.endpoints")
-
-    async def genesis(self, view: bt.Client | bt.Snapshot) -> str:
+    async def genesis(self, node: Node) -> str:
         """Return the hash of block 0, from the state: an answer of the node to that number may be one it remembers.
 
         Raises:
             OtherChainError: it was another one before.
         """
-        found = str(await view.query(("System", "BlockHash"), [0])).removeprefix("0x").lower()
+        return self._same_chain(await node.query(*_GENESIS))
+
+    async def head(self, node: Node) -> Head:
+        """Return the newest block.
+
+        Raises:
+            NoSubnetError: it has no such subnet.
+            OtherChainError: it is of another chain than what was read before.
+            BehindError: it is far below one that was seen before.
+        """
+        return await self._block(await node.newest())
+
+    async def snapshot(self, node: Node) -> MetagraphSnapshot:
+        """Return the subnet at the newest block; read again if that block was replaced meanwhile.
+
+        Raises:
+            NoSubnetError, OtherChainError, BehindError: as `head`.
+            ChainError: block after block was replaced.
+        """
+        for _ in range(_ATTEMPTS):
+            view = await node.newest()
+            head, graph, certificates = await asyncio.gather(
+                self._block(view), metagraph(view, self._netuid, commitments=False), self._certificates(view)
+            )
+            if await node.hash_of(head.number) == view.block_hash:
+                return self._snapshot(head, graph, {str(hotkey) for hotkey, _ in certificates})
+        raise ChainError("the newest block was replaced again and again while the metagraph was read")
+
+    async def parameters(self, node: Node) -> SubnetParameters:
+        """Return what the subnet asks of validators, item by item: the bundled read needs a newer runtime.
+
+        Raises:
+            NoSubnetError: there is no such subnet.
+        """
+        view = await node.newest()
+        names = ("NetworksAdded", "Tempo", "WeightsSetRateLimit", "WeightsVersionKey", "CommitRevealWeightsEnabled")
+        items = (*(_item(name, self._netuid) for name in (*names, "MechanismCountCurrent")), _item("StakeThreshold"))
+        values, takes = await asyncio.gather(view.query_many(*items), node.has_call(_COMMIT))
+        there, tempo, rate_limit, version_key, commit_reveal, count, min_stake = values
+        self._require(there)
+        return SubnetParameters(
+            tempo=int(tempo),
+            weights_rate_limit=int(rate_limit or 0),
+            min_stake_tao=int(min_stake or 0) / _RAO,
+            version_key=int(version_key or 0),
+            commit_reveal=bool(commit_reveal),
+            mechanisms=int(self._or("MechanismCountCurrent", count, 1)),
+            takes_commitments=takes,
+        )
+
+    async def last_update(self, node: Node, mechid: int, uid: int) -> int:
+        """Return the block of the last weights or commitment of `uid` (ChainError: no such neuron).
+
+        Of a mechanism that is younger than the neuron the chain keeps no block, even after weights; the registration
+        is what it then has in common with the others.
+        """
+        view = await node.newest()
+        updates, *slot = await view.query_many(_item("LastUpdate", _index(self._netuid, mechid)), *self._slot(uid))
+        if isinstance(updates, list | tuple) and 0 <= uid < len(updates):
+            return int(updates[uid])
+        if mechid == 0:
+            raise ChainError(f"no neuron has uid {uid}")
+        return _registered_at(uid, *slot)
+
+    async def registered_at(self, node: Node, uid: int) -> int:
+        """Return the block at which the holder of `uid` registered (ChainError: no such neuron)."""
+        view = await node.newest()
+        return _registered_at(uid, *await view.query_many(*self._slot(uid)))
+
+    async def commits(self, node: Node, mechid: int) -> tuple[int, ...]:
+        """Return the blocks of this hotkey's unrevealed commitments, ascending."""
+        view = await node.newest()
+        names = ("TimelockedWeightCommits", "CRV3WeightCommitsV2")
+        index = _index(self._netuid, mechid)
+        for name in names:
+            rows = await self._optional(name, view.query_map(*_item(name, index)), None)
+            if rows is not None:
+                break
+        blocks = (
+            int(block) for _, commits in rows or () for who, block, *_ in commits or () if str(who) == self._hotkey
+        )
+        return tuple(sorted(blocks))
+
+    async def weights(self, node: Node, mechid: int, uid: int) -> dict[int, int]:
+        """Return the row of `uid`: target uid to u16, no zeros, by uid."""
+        row = await node.query(*_item("Weights", _index(self._netuid, mechid), uid))
+        return {int(target): int(value) for target, value in sorted(row or ()) if int(value)}
+
+    async def _block(self, view: View) -> Head:
+        """Return the view's block (NoSubnetError, OtherChainError, BehindError: as `head`)."""
+        netuid = self._netuid
+        planned, values = await asyncio.gather(
+            self._optional("get_next_epoch_start_block", view.runtime(_NEXT_EPOCH, [netuid]), None),
+            view.query_many(
+                _GENESIS,
+                ("System", "Number", []),
+                ("Timestamp", "Now", []),
+                *(_item(name, netuid) for name in ("NetworksAdded", "SubnetEpochIndex", "BlocksSinceLastStep")),
+                *(_item(name, netuid) for name in ("Tempo", "NetworkRegisteredAt")),
+            ),
+        )
+        genesis, number, time, there, index, since, tempo, registered = values
+        self._same_chain(genesis)
+        number = self._not_behind(int(number))
+        self._require(there)
+        if (index := self._or("SubnetEpochIndex", index, None)) is None:
+            epoch, end = numbered_epoch(number, netuid, int(tempo), int(registered or 0))
+            start = None if end is None else end - int(tempo)
+        else:
+            since = int(since or 0)
+            epoch, start = int(index), number - since
+            end = planned_end(number, None if planned is None else int(planned), since)
+        return Head(number, _plain(view.block_hash), int(time) // 1_000, epoch, end, start)
+
+    def _same_chain(self, genesis: Any) -> str:
+        found = _plain(genesis)
         if not _HASH.fullmatch(found):
             raise ChainError(f"the chain shows no genesis: {printable(found, 80)}")
         if self._genesis is None:
@@ -60,93 +189,20 @@ class Reads:
             raise OtherChainError(f"its genesis is {found}, not {self._genesis}; check chain.endpoints")
         return found
 
-    async def head(self, client: bt.Client) -> Head:
-        """Return the newest block (OtherChainError: of another chain than before)."""
-        block = await _block(client)
-        view = await client.at(block.number)
-        await self.genesis(view)
-        epoch, end, start = await self._epoch(view)
-        return Head(block.number, _hash(block), int(block.timestamp.timestamp()), epoch, end, start)
-
-    async def snapshot(self, client: bt.Client) -> MetagraphSnapshot:
-        """Return the subnet at the newest block; read again if that block was replaced meanwhile.
-
-        Raises:
-            NoSubnetError: there is no such subnet.
-            OtherChainError: the block is of another chain than what was read before.
-            ChainError: block after block was replaced.
-        """
-        for _ in range(_ATTEMPTS):
-            block = await _block(client)
-            snapshot = await self._snapshot_at(client, block)
-            if _hash(await _block(client, block.number)) == snapshot.block_hash:
-                return snapshot
-        raise ChainError("the newest block was replaced again and again while the metagraph was read")
-
-    async def parameters(self, client: bt.Client) -> SubnetParameters:
-        """Return what the subnet asks of validators, item by item: the bundled read needs a newer runtime."""
-        view = await client.at()
-        netuid = [self._netuid]
-        count = await self._optional("MechanismCountCurrent", view.query(_item("MechanismCountCurrent"), netuid), 1)
-        return SubnetParameters(
-            tempo=int(await view.query(_item("Tempo"), netuid)),
-            weights_rate_limit=int(await view.query(_item("WeightsSetRateLimit"), netuid) or 0),
-            min_stake_tao=int(await view.query(_item("StakeThreshold"), []) or 0) / _RAO,
-            version_key=int(await view.query(_item("WeightsVersionKey"), netuid) or 0),
-            commit_reveal=bool(await view.query(_item("CommitRevealWeightsEnabled"), netuid)),
-            mechanisms=int(count),
-        )
-
-    async def last_update(self, client: bt.Client, mechid: int, uid: int) -> int:
-        """Return the block of the last weights or commitment of `uid` (ChainError: no such neuron).
-
-        Of a mechanism that is younger than the neuron the chain keeps no block, even after weights; the registration
-        is what it then has in common with the others.
-        """
-        view = await client.at()
-        updates = await view.query(_item("LastUpdate"), [_index(self._netuid, mechid)])
-        if isinstance(updates, list | tuple) and 0 <= uid < len(updates):
-            return int(updates[uid])
-        if mechid == 0:
-            raise ChainError(f"no neuron has uid {uid}")
-        return await self._registered_at(view, uid)
-
-    async def registered_at(self, client: bt.Client, uid: int) -> int:
-        """Return the block at which the holder of `uid` registered (ChainError: no such neuron)."""
-        return await self._registered_at(await client.at(), uid)
-
-    async def commits(self, client: bt.Client, mechid: int) -> tuple[int, ...]:
-        """Return the blocks of this hotkey's unrevealed commitments, ascending."""
-        view = await client.at()
-        index = [_index(self._netuid, mechid)]
-        rows = await self._optional(
-            "TimelockedWeightCommits", view.query_map(_item("TimelockedWeightCommits"), index), None
-        )
-        if rows is None:
-            rows = await self._optional("CRV3WeightCommitsV2", view.query_map(_item("CRV3WeightCommitsV2"), index), [])
-        blocks = (int(block) for _, commits in rows for who, block, *_ in commits or () if str(who) == self._hotkey)
-        return tuple(sorted(blocks))
-
-    async def weights(self, client: bt.Client, mechid: int, uid: int) -> dict[int, int]:
-        """Return the row of `uid`: target uid to u16, no zeros, by uid."""
-        row = await client.query(_item("Weights"), [_index(self._netuid, mechid), uid])
-        return {int(target): int(value) for target, value in sorted(row or ()) if int(value)}
-
-    async def _registered_at(self, view: bt.Snapshot, uid: int) -> int:
-        if not 0 <= uid < int(await view.query(_item("SubnetworkN"), [self._netuid]) or 0):
-            raise ChainError(f"no neuron has uid {uid}")
-        return int(await view.query(_item("BlockAtRegistration"), [self._netuid, uid]))
-
-    async def _snapshot_at(self, client: bt.Client, block: Any) -> MetagraphSnapshot:
-        view = await client.at(block.number)
-        await self.genesis(view)
-        graph = await view.subnets.metagraph(self._netuid, commitments=False)
-        if graph is None:
+    def _require(self, there: object) -> None:
+        """Raise NoSubnetError without a subnet: where there is none the chain has default values for everything."""
+        if not there:
             raise NoSubnetError(f"netuid {self._netuid}; check validator.netuid and chain.endpoints")
-        certificates = await self._optional(
-            "NeuronCertificates", view.query_map(_item("NeuronCertificates"), [self._netuid]), []
-        )
-        tls = {str(hotkey) for hotkey, _ in certificates}
+
+    def _not_behind(self, number: int) -> int:
+        if number < self._highest - MOST_BEHIND:
+            behind = self._highest - number
+            raise BehindError(f"block {number}, {behind:,} blocks behind block {self._highest}, which was seen before")
+        self._highest = max(self._highest, number)
+        return number
+
+    def _snapshot(self, head: Head, graph: Any, tls: AbstractSet[str]) -> MetagraphSnapshot:
+        self._require(graph is not None)
         neurons = tuple(
             Neuron(
                 neuron.hotkey,
@@ -159,23 +215,15 @@ class Reads:
             for neuron in graph.neurons
         )
         owner = graph.owner_hotkey if graph.owner_hotkey != _NOBODY else None
-        time = int(block.timestamp.timestamp())
-        epoch, _, _ = await self._epoch(view)
-        return MetagraphSnapshot(self._netuid, block.number, _hash(block), time, epoch, graph.tempo, owner, neurons)
+        at = (head.number, head.hash, head.time, head.epoch)
+        return MetagraphSnapshot(self._netuid, *at, graph.tempo, owner, neurons)
 
-    async def _epoch(self, view: bt.Snapshot) -> tuple[int, int | None, int | None]:
-        """Return the epoch's index, its last block as now planned (D-22), and the block of the step before it."""
-        netuid = [self._netuid]
-        index = await self._optional("SubnetEpochIndex", view.query(_item("SubnetEpochIndex"), netuid), None)
-        if index is None:
-            tempo = int(await view.query(_item("Tempo"), netuid))
-            registered = int(await view.query(_item("NetworkRegisteredAt"), netuid) or 0)
-            number, end = numbered_epoch(view.block, self._netuid, tempo, registered)
-            return number, end, None if end is None else end - tempo
-        read = view.read("next_epoch_start_block", netuid=self._netuid)
-        planned = await self._optional("get_next_epoch_start_block", read, None)
-        since = int(await view.query(_item("BlocksSinceLastStep"), netuid) or 0)
-        return int(index), planned_end(view.block, planned, since), view.block - since
+    async def _certificates(self, view: View) -> list[tuple[Any, Any]]:
+        read = view.query_map(*_item("NeuronCertificates", self._netuid))
+        return await self._optional("NeuronCertificates", read, [])
+
+    def _slot(self, uid: int) -> tuple[Item, Item]:
+        return _item("SubnetworkN", self._netuid), _item("BlockAtRegistration", self._netuid, max(0, uid))
 
     async def _optional(self, name: str, read: Awaitable[T], otherwise: T) -> T:
         try:
@@ -183,25 +231,30 @@ class Reads:
         except ValueError as error:
             if not is_missing(error):
                 raise
+        return self._or(name, MISSING, otherwise)
+
+    def _or(self, name: str, value: Any, otherwise: T) -> T:
+        """Return the value, or what takes its place where the runtime does not have the item."""
+        if value is not MISSING:
+            return cast("T", value)
         if name not in self._said:
             self._said.add(name)
             _log.warning("chain_old_runtime", netuid=self._netuid, missing=name)
         return otherwise
 
 
-async def _block(client: bt.Client, number: int | None = None) -> Any:
-    block = await client.block_info(number)
-    if block is None or not block.hash:
-        raise ChainError("the chain shows no such block")
-    return block
+def _registered_at(uid: int, size: Any, block: Any) -> int:
+    if not 0 <= uid < int(size or 0):
+        raise ChainError(f"no neuron has uid {uid}")
+    return int(block)
 
 
-def _hash(block: Any) -> str:
-    return str(block.hash).removeprefix("0x").lower()
+def _plain(block_hash: Any) -> str:
+    return str(block_hash).removeprefix("0x").lower()
 
 
-def _item(name: str) -> tuple[str, str]:
-    return "SubtensorModule", name
+def _item(name: str, *keys: Any) -> Item:
+    return "SubtensorModule", name, list(keys)
 
 
 def _index(netuid: int, mechid: int) -> int:

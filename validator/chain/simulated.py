@@ -55,6 +55,11 @@ class SimulatedChain:
         self._genesis = subnet.blocks.identity
         self._closed = False
 
+    @property
+    def latency_s(self) -> float | None:
+        """No time at all."""
+        return 0.0
+
     async def genesis(self) -> str:
         """Return what tells these blocks from all others."""
         self._reach()
@@ -63,6 +68,7 @@ class SimulatedChain:
     async def head(self) -> Head:
         """Return the newest block."""
         self._reach()
+        self._look()
         return self.subnet.blocks.head()
 
     async def wait_for_block(self, number: int) -> Head:
@@ -74,8 +80,7 @@ class SimulatedChain:
     async def snapshot(self) -> MetagraphSnapshot:
         """Return the subnet as of the newest block."""
         self._reach()
-        if self.faults.gone:
-            raise NoSubnetError(f"netuid {self.subnet.rules.netuid}: simulated")
+        self._look()
         return self.subnet.snapshot()
 
     async def parameters(self) -> SubnetParameters:
@@ -151,6 +156,10 @@ class SimulatedChain:
     async def close(self) -> None:
         """Drop the connection; the subnet lives on."""
         self._closed = True
+
+    def _look(self) -> None:
+        if self.faults.gone:
+            raise NoSubnetError(f"netuid {self.subnet.rules.netuid}: simulated")
 
     def _reach(self) -> None:
         if self._closed:

@@ -7,7 +7,8 @@ from typing import Any, Final, NamedTuple
 import bittensor as bt
 
 from validator.chain.base import VERSION_KEY, ChainError, ChainUnreachableError, MissingError, WeightsResult
-from validator.chain.connection import SDK_ERRORS, Connection, is_missing
+from validator.chain.connection import SDK_ERRORS, Connection
+from validator.chain.node import is_missing
 from validator.chain.quantize import to_u16
 from validator.chain.within import within
 from validator.protocol.signatures import Signer
@@ -24,7 +25,7 @@ class Limits(NamedTuple):
     """How long the chain may take, seconds.
 
     Attributes:
-        call_s: to connect, for every read, and for what comes before a signature.
+        call_s: to connect, and for every single call.
         submit_s: for a submission, from its preparation until it is final.
         no_block_s: a chain that shows no new block for so long counts as unreachable for those who wait for one.
     """
@@ -149,7 +150,7 @@ class Submission:
         except ChainError as error:
             raise ChainUnreachableError(f"{self._what}: nothing was sent: {error.detail or error}") from error
         # Half of the slack, so that the other half is left for what the caller did since it looked at the head.
-        return client, OneSignature(self._signer, self._clock, min(self._limits.call_s, block_s * _SLACK / 2))
+        return client, OneSignature(self._signer, self._clock, block_s * _SLACK / 2)
 
     def _result(self, result: Any, once: OneSignature) -> WeightsResult:
         """Return what the SDK's answer comes to.

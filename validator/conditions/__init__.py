@@ -8,7 +8,18 @@ read the board.
 from validator.conditions.board import Board, Standing
 from validator.conditions.catalogue import CONDITIONS
 from validator.conditions.condition import Condition, Severity
-from validator.conditions.once import Once, place_of
+from validator.conditions.once import Once, Outage, place_of
 from validator.conditions.seen import Declared, SeenRound
 
-__all__ = ["CONDITIONS", "Board", "Condition", "Declared", "Once", "SeenRound", "Severity", "Standing", "place_of"]
+__all__ = [
+    "CONDITIONS",
+    "Board",
+    "Condition",
+    "Declared",
+    "Once",
+    "Outage",
+    "SeenRound",
+    "Severity",
+    "Standing",
+    "place_of",
+]

@@ -5,6 +5,7 @@ from typing import Final
 from validator.sources import Clock
 
 AGAIN_S: Final = 3600.0
+_QUIET_S: Final = 60.0
 
 
 def place_of(error: BaseException) -> str:
@@ -42,3 +43,33 @@ class Once:
     def over(self) -> None:
         """Note that it works again: the next failure is news."""
         self._last, self._repeats = None, 0
+
+
+class Outage:
+    """Something that is away and comes back, as two lines of the log: at most one such pair a minute.
+
+    Args:
+        clock: for how long it is away.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._since: float | None = None
+        self._said_at: float | None = None  # of the newest line that says that it is away
+        self._said = False  # that it is away now
+
+    def begun(self) -> bool:
+        """Note that it is away; return whether to say so now."""
+        now = self._clock.monotonic()
+        if self._since is None:
+            self._since = now
+        if self._said or (self._said_at is not None and now - self._said_at < _QUIET_S):
+            return False
+        self._said, self._said_at = True, now
+        return True
+
+    def over(self) -> float | None:
+        """Note that it is there; return for how long it was away, where that is to be said."""
+        since, said = self._since, self._said
+        self._since, self._said = None, False
+        return round(self._clock.monotonic() - since, 3) if said and since is not None else None

@@ -1,5 +1,6 @@
 """What must hold before a validator starts, and what the chain will ask of its weights (SPEC 11)."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -25,7 +26,7 @@ from validator.store.belonging import adopt_chain, require_chain
 from validator.telemetry import Event
 from validator.weights.plan import mechanisms
 
-START_S: Final = 20.0  # for a first look at the chain
+START_S: Final = 60.0  # for a first look at the chain, each of whose calls has a limit of its own
 _log = structlog.get_logger()
 
 
@@ -49,7 +50,7 @@ async def check_start(chain: Chain, clock: Clock, settings: Settings, hotkey: st
     A store that belongs to no chain yet belongs to this one from then on.
 
     Raises:
-        ChainUnreachableError: nothing that can be used answers at the endpoints within 20 s.
+        ChainUnreachableError: nothing that can be used answers at the endpoints.
         NoSubnetError: no subnet of this netuid.
         OtherChainError: the store belongs to another chain or subnet.
         NotRegisteredError: the hotkey has no slot on it.
@@ -97,7 +98,9 @@ def preconditions(
     old = parameters.version_key > VERSION_KEY
     yield Precondition("version_key", Reason.WEIGHTS_VERSION_KEY if old else None, keys)
     mode = "committed, revealed by the chain later" if parameters.commit_reveal else "shown at once"
-    yield Precondition("commit_reveal", None, f"weights are {mode}")
+    cannot = parameters.commit_reveal and not parameters.takes_commitments
+    told = f"weights are {mode}" + ("; this node's runtime has no call for that" if cannot else "")
+    yield Precondition("commit_reveal", Reason.WEIGHTS_REJECTED if cannot else None, told)
     free = me.last_update + parameters.weights_rate_limit
     limit = f"{parameters.weights_rate_limit} blocks between weights, the next from block {free}, now {snapshot.block}"
     yield Precondition("rate_limit", Reason.WEIGHTS_RATE_LIMITED if free > snapshot.block else None, limit)
@@ -119,7 +122,7 @@ async def settle_chain(store: Store, genesis: str, netuid: int, clock: Clock) ->
 
 
 async def _look(chain: Chain) -> tuple[str, MetagraphSnapshot, SubnetParameters]:
-    return await chain.genesis(), await chain.snapshot(), await chain.parameters()
+    return await asyncio.gather(chain.genesis(), chain.snapshot(), chain.parameters())
 
 
 def _place(settings: Settings) -> str:

@@ -1,5 +1,6 @@
 """Small services beside the rounds: retention, a watch on the event loop, and one on the chain's head."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -7,7 +8,7 @@ from typing import Final
 
 import structlog
 
-from validator.chain.base import Chain, ChainError
+from validator.chain.base import BehindError, Chain, ChainError, NoSubnetError, OtherChainError
 from validator.chain.clockwatch import ClockWatch
 from validator.kinds.assessment.dearest import dearest_cost
 from validator.protocol.text import printable
@@ -26,6 +27,11 @@ _LAG_EVERY_S: Final = 0.02  # often enough to see what blocks for longer than th
 _LAG_SHOWN_S: Final = 0.5
 _HEAD_EVERY_S: Final = 10.0
 _PROBLEM: Final = 300
+_CONDITIONS: Final[Mapping[str, type[ChainError]]] = {
+    "subnet_gone": NoSubnetError,
+    "other_chain": OtherChainError,
+    "chain_behind": BehindError,
+}
 _BUDGET: Final = 10  # times the dearest legal answer
 _LEAST_CPU_S: Final = 10.0
 _log = structlog.get_logger()
@@ -106,7 +112,7 @@ class BudgetService:
 
 @dataclass(frozen=True, slots=True)
 class HeadWatch:
-    """Tells the health report which block is the newest, and the clock's watch."""
+    """Tells the health report and the clock's watch which block is the newest, and the board what is wrong with it."""
 
     chain: Chain
     clock: Clock
@@ -119,11 +125,24 @@ class HeadWatch:
         while True:
             try:
                 head = await self.chain.head()
-                self.health.saw_block(head.number, head.epoch)
+            except ChainError as error:
+                self._tell(error)
+                self.health.lost_chain(printable(str(error), _PROBLEM))
+                self.metrics.chain_reachable.set(0)
+            else:
+                self._tell(None)
+                self.health.saw_block(head.number, head.epoch, self.chain.latency_s)
+                self.metrics.saw_block(head.number)
                 self.clock_watch.saw(head.number, head.time)
                 if (off := self.clock_watch.off) is not None:
                     self.health.saw("clock", off_s=round(off, 3))
                     self.metrics.clock_off.set(off)
-            except ChainError as error:
-                self.health.lost_chain(printable(str(error), _PROBLEM))
             await self.clock.sleep(_HEAD_EVERY_S)
+
+    def _tell(self, error: ChainError | None) -> None:
+        """Raise the condition that the newest answer shows, and clear those that it does not."""
+        for name, kind in _CONDITIONS.items():
+            if isinstance(error, kind):
+                self.health.board.raise_(name, str(error))
+            else:
+                self.health.board.clear(name)

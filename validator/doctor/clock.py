@@ -4,10 +4,11 @@ import asyncio
 from typing import Final
 
 from validator.chain.clockwatch import MOST_OFF_S, ClockWatch
+from validator.chain.probe import Node, block_time
+from validator.chain.rpc import NoNodeError, Rpc
 from validator.conditions import CONDITIONS
-from validator.doctor.endpoints import Node, block_time, nodes
+from validator.doctor.endpoints import nodes
 from validator.doctor.finding import Check, Finding, NotLookedAtError, fault, note, ok, warning
-from validator.doctor.rpc import NoNodeError, Rpc
 from validator.doctor.site import LIMITS, Site
 from validator.rounds.readiness import clock_fault
 

@@ -4,9 +4,9 @@ import asyncio
 from typing import Final
 
 from validator.chain.base import ChainError
+from validator.chain.rpc import NoNodeError, Rpc
 from validator.doctor.endpoints import nodes
 from validator.doctor.finding import Check, Finding, NotLookedAtError, fault, note, ok, unknown
-from validator.doctor.rpc import NoNodeError, Rpc
 from validator.doctor.site import LIMITS, Site
 from validator.doctor.subnet import simulated
 from validator.protocol.text import printable

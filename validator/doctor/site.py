@@ -20,18 +20,18 @@ class Limits(NamedTuple):
     Attributes:
         whole: the whole examination.
         wallet: reading the hotkey's file, and unlocking it.
-        endpoint: an endpoint, from the first look for its name to its last answer.
-        chain: a first look at the subnet.
+        endpoint: connecting to an endpoint, and each of its answers.
+        chain: a first look at the subnet: connecting, and half a dozen answers.
         database: connecting, and each statement.
         engine: a call to the container engine.
         miners: all miners together.
         fresh_block: waiting for blocks that tell whether the clock is right.
     """
 
-    whole: float = 22.0
+    whole: float = 30.0
     wallet: float = 6.0
     endpoint: float = 8.0
-    chain: float = 16.0
+    chain: float = 20.0
     database: float = 12.0
     engine: float = 6.0
     miners: float = 9.0

@@ -1,5 +1,6 @@
 """The subnet and the hotkey's place on it: registration, permit, stake, and what else weights depend on."""
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -26,6 +27,7 @@ _ADVICE: Final[Mapping[str, str]] = {
     "stake": "stake more to this hotkey",
     "mechanism": "set weights.assessment_mechid and weights.workflow_mechid to mechanisms that the subnet has",
     "version_key": "upgrade this program",
+    "commit_reveal": "name a node with the network's present runtime in chain.endpoints, or let the owner turn it off",
     "rate_limit": "nothing: the next weights wait for it",
 }
 _PASSING: Final = ("rate_limit",)  # what hinders now and is over by itself
@@ -62,10 +64,7 @@ async def subnet(site: Site) -> Subnet:
     """
     chain = await _chain(site)
     try:
-        return Subnet(
-            await within(site.clock, site.limits.chain, chain.snapshot()),
-            await within(site.clock, site.limits.chain, chain.parameters()),
-        )
+        return await within(site.clock, site.limits.chain, _read(chain))
     except NoSubnetError:
         netuid = site.settings.validator.netuid
         raise ChainFault(f"the chain has no subnet {netuid}", "correct validator.netuid, or chain.endpoints") from None
@@ -85,6 +84,10 @@ async def seen_subnet(site: Site) -> Subnet:
         return await site.once(subnet)
     except ChainError:
         raise NotLookedAtError("needs the subnet, which cannot be read") from None
+
+
+async def _read(chain: Chain) -> Subnet:
+    return Subnet(*await asyncio.gather(chain.snapshot(), chain.parameters()))
 
 
 async def _chain(site: Site) -> Chain:
@@ -152,6 +155,6 @@ CHECK: Final = Check(
     "subnet",
     "The subnet and the hotkey on it: registration, permit, stake, mechanism, version key, rate limit.",
     _NODE,
-    LIMITS.endpoint + LIMITS.chain,
+    LIMITS.whole,
     _look,
 )

@@ -1,15 +1,14 @@
 """The round loop: prepare, dispatch, gates, settle; one round after the other until told to stop."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final
 
 import structlog
 
-from validator.chain.base import Chain, ChainError, NoSubnetError, OtherChainError
-from validator.conditions import Board, Once, place_of
+from validator.chain.base import Chain, ChainError
+from validator.conditions import Board, Once, Outage, place_of
 from validator.miners.directory import CapabilityDirectory
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, RoundOutcome
@@ -33,7 +32,6 @@ from validator.telemetry import Event
 from validator.unless import unless_set
 
 _RETRY_S = 5.0
-_TOLD: Final[Mapping[type[ChainError], str]] = {NoSubnetError: "subnet_gone", OtherChainError: "other_chain"}
 _log = structlog.get_logger()
 
 
@@ -50,7 +48,7 @@ class RoundService:
         refresh_s: how often miners are asked what they can do.
         standing: looks at every snapshot before a round begins on it.
         readiness: asked before a round starts.
-        board: told when the subnet is gone and when rounds fail.
+        board: told when rounds fail.
         unpaid: tells how many windows the newest vectors do not pay; None before the first.
         most_reruns: so many answers may wait to be run again; 0 without a sandbox.
         listeners: told when rounds start and end.
@@ -80,12 +78,12 @@ class RoundService:
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     in_hand: bool = field(init=False, default=False)
     _refreshed: float | None = None
-    _lost_at: float | None = None
     _unfinished: Reason = Reason.BUG_CRASH
     _said: Once = field(init=False)
+    _chain_away: Outage = field(init=False)
 
     def __post_init__(self) -> None:
-        self._said = Once(self.clock)
+        self._said, self._chain_away = Once(self.clock), Outage(self.clock)
 
     async def run(self) -> None:
         """Finish what a crash left, then run rounds until `stopping` is set; the round in hand is finished first.
@@ -222,19 +220,12 @@ class RoundService:
         self.board.raise_("rounds_failing", f"{type(error).__name__}: {error}")
 
     def _chain_lost(self, error: ChainError) -> None:
-        for kind, condition in _TOLD.items():
-            if isinstance(error, kind):
-                self.board.raise_(condition, str(error))
-        if self._lost_at is None:
-            self._lost_at = self.clock.monotonic()
+        if self._chain_away.begun():
             _log.warning("chain_unreachable", reason=str(error))
 
     def _chain_found(self, snapshot: MetagraphSnapshot) -> None:
-        for condition in _TOLD.values():
-            self.board.clear(condition)
-        if self._lost_at is not None:
-            _log.info("chain_back", block=snapshot.block, seconds=round(self._since(self._lost_at), 3))
-            self._lost_at = None
+        if (seconds := self._chain_away.over()) is not None:
+            _log.info("chain_back", block=snapshot.block, seconds=seconds)
 
     async def _refresh_capabilities(self, snapshot: MetagraphSnapshot) -> None:
         now = self.clock.monotonic()

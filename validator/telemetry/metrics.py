@@ -123,8 +123,6 @@ class Metrics:
             Event.WEIGHTS_UNBLOCKED: lambda fields: self._block(fields, None),
             Event.TASK_REFUSED: lambda _: self.tasks_refused.inc(),
             Event.TASK_SOURCE_FAILED: lambda _: self.source_failures.inc(),
-            Event.CHAIN_UNREACHABLE: lambda _: self.chain_reachable.set(0),
-            Event.CHAIN_BACK: lambda fields: self.saw_block(fields["block"]),
             Event.RETENTION_PRUNED: self._pruned,
             **{event: self._error(event) for event in _ERRORS},
         }

@@ -38,11 +38,13 @@ CHECKS: Final[Mapping[str, Check]] = {
         theirs=True,
     ),
     "weights": Check(
-        "The last weights on chain are not older than `health.weights_epochs`.", ("weights_old", "weights_failing")
+        "The chain takes weights, and the last are not older than `health.weights_epochs`.",
+        ("weights_old", "weights_failing", "weights_refused"),
     ),
     "standing": Check("The hotkey is registered and has a validator permit.", ("no_standing",)),
     "chain": Check(
-        "The chain answers, and its blocks move on.", ("chain_away", "chain_stale", "subnet_gone", "other_chain")
+        "The chain answers in time, and its blocks move on.",
+        ("chain_away", "subnet_gone", "other_chain", "chain_behind", "chain_stale", "chain_slow"),
     ),
     "clock": Check("The clock agrees with the chain's.", ("local_clock",)),
     "store": Check("The database takes writes.", ("store_away", "store_no_write", "store_damaged"), known=True),

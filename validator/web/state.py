@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from validator.chain.base import SLOW_S
 from validator.conditions import Board, Standing
 from validator.protocol.reasons import Reason
 from validator.protocol.times import format_time
@@ -21,7 +22,8 @@ LONGEST_DEADLINE_S: Final = max(
 SLACK_S: Final = 300.0
 # A loop that runs nothing for so long starves the deadlines of dispatches.
 LOOP_LIMIT_S: Final = 10.0
-CHAIN_LIMIT_S: Final = 600.0
+# Between two heads that were read: a pause, and one call that ended without an answer.
+CHAIN_LIMIT_S: Final = 45.0
 # 25 blocks: no healthy chain leaves so many out.
 STALE_S: Final = 300.0
 
@@ -128,7 +130,8 @@ class HealthState:
     _active: float = field(init=False)
     _beaten: float = field(init=False)
     _block_seen: float = field(init=False, default=0.0)
-    _chain_lost: float = field(init=False, default=0.0)
+    _head_at: float | None = field(init=False, default=None)
+    _latencies: tuple[float, ...] = field(init=False, default=())
     _seen: dict[str, dict[str, Any]] = field(init=False, default_factory=dict)
     _in_hand: tuple[str, float, float] | None = field(init=False, default=None)
     _ended: tuple[str, datetime] | None = field(init=False, default=None)
@@ -156,18 +159,20 @@ class HealthState:
         """Note what a check of `CHECKS` shows beside its verdict."""
         self._seen[check] = facts
 
-    def saw_block(self, number: int, epoch: int | None = None) -> None:
-        """Note the newest block, and the epoch it belongs to."""
+    def saw_block(self, number: int, epoch: int | None = None, latency_s: float | None = None) -> None:
+        """Note the newest block, the epoch it belongs to, and how long the chain took for an answer."""
         self.epoch = epoch if epoch is not None else self.epoch
+        self._head_at = self.clock.monotonic()
         if number != self.block:
-            self._block_seen = self.clock.monotonic()
+            self._block_seen = self._head_at
         self.block = number
         self.chain_problem = None
+        self._latencies = (*self._latencies[-1:], latency_s or 0.0)
 
     def lost_chain(self, problem: str) -> None:
         """Note why no block can be seen; until one is."""
-        if self.chain_problem is None:
-            self._chain_lost = self.clock.monotonic()
+        if self._head_at is None:
+            self._head_at = self.clock.monotonic()
         self.chain_problem = problem
 
     def saw_standing(self, missing: Reason | None, paused: bool) -> None:
@@ -215,11 +220,12 @@ class HealthState:
     def look(self) -> dict[str, dict[str, Any]]:
         """Return the checks, and raise or clear the conditions that follow from them."""
         rounds, loop = self._rounds(), self._loop()
-        lost_s, age_s = self._chain_lost_s(), self.block_age_s or 0.0
+        head_s, age_s, call_s = self._head_s() or 0.0, self.block_age_s or 0.0, min(self._latencies, default=0.0)
         for name, failed, detail in (
             ("rounds_silent", rounds["silent_s"] > rounds["limit_s"], f"silent for {rounds['silent_s']:.0f} s"),
             ("loop_stuck", loop["silent_s"] > loop["limit_s"], f"for {loop['silent_s']:.0f} s"),
-            ("chain_away", lost_s > CHAIN_LIMIT_S, self.chain_problem or ""),
+            ("chain_away", head_s > CHAIN_LIMIT_S, f"for {head_s:.0f} s: {self.chain_problem or 'no answer yet'}"),
+            ("chain_slow", call_s > SLOW_S, f"slow: {call_s:.1f} s a call"),
             (
                 "chain_stale",
                 self.chain_problem is None and age_s > STALE_S,
@@ -247,13 +253,16 @@ class HealthState:
         return {"silent_s": round(silent, 3), "limit_s": LOOP_LIMIT_S}
 
     def _chain(self) -> dict[str, dict[str, Any]]:
-        if self.block is None and self.chain_problem is None:
+        if self._head_at is None:
             return {}
-        age = None if self.block_age_s is None else round(self.block_age_s, 3)
-        return {"chain": {"block": self.block, "age_s": age, "problem": self.chain_problem}}
+        facts: dict[str, float | None] = {"age_s": self.block_age_s, "read_s": self._head_s()}
+        facts["call_s"] = self._latencies[-1] if self._latencies else None
+        shown = {name: None if value is None else round(value, 3) for name, value in facts.items()}
+        return {"chain": {"block": self.block, **shown, "problem": self.chain_problem}}
 
-    def _chain_lost_s(self) -> float:
-        return 0.0 if self.chain_problem is None else self.clock.monotonic() - self._chain_lost
+    def _head_s(self) -> float | None:
+        """For how many seconds no head was read; None before the first try."""
+        return None if self._head_at is None else self.clock.monotonic() - self._head_at
 
     def _queue(self, seen: QueueSeen) -> dict[str, Any]:
         oldest = None if seen.oldest is None else round((self.clock.now() - seen.oldest).total_seconds(), 3)

@@ -140,7 +140,9 @@ class WeightService:
         """
         head = await self._eyes.read(self._chain.head())
         self._saw(head)
-        await self._wait(head, await self._turn(head))
+        again = await self._turn(head)
+        self._trouble.chain_back(head.number)
+        await self._wait(head, again)
 
     async def _turn(self, head: Head) -> int:
         """Do what the block asks for; return the block at which to look again."""
@@ -188,6 +190,7 @@ class WeightService:
             return soon
         fate = await self._submitter.submit(sight, vector, validity(head, snapshot.block, self._settings.valid_blocks))
         self._trouble.served()
+        self._trouble.answered(fate)
         if fate is not None and fate.block is not None:
             # An older runtime's epoch may change before its step: the next one's weights would only replace these.
             self._last_update, self._served_end = fate.block, head.epoch_end
@@ -274,7 +277,6 @@ class WeightService:
             self._saw(await within(self._clock, _WAIT_S, self._chain.wait_for_block(target)))
 
     def _saw(self, head: Head) -> None:
-        self._trouble.chain_back(head.number)
         if self._metrics is not None:
             self._metrics.saw_block(head.number)
             if self._last_update is not None:

@@ -1,5 +1,6 @@
 """What the chain shows of this hotkey, read in one go: the subnet, its own slot, and what it has set or committed."""
 
+import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
@@ -9,7 +10,7 @@ from validator.chain.within import within
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.sources import Clock
 
-READ_S: Final = 60.0  # a read that takes longer has stalled
+READ_S: Final = 120.0  # a read that takes longer has stalled: the chain limits each of its calls
 
 T = TypeVar("T")
 
@@ -64,27 +65,24 @@ class Eyes:
     mechid: int
 
     async def look(self) -> Sight:
-        """Read everything.
+        """Read everything: the slot after the rest, whose answer it needs.
 
         Raises:
             ChainError, TimeoutError: the chain could not be read.
         """
-        chain = self.chain
-        snapshot = await self.read(chain.snapshot())
-        parameters = await self.read(chain.parameters())
+        chain, mechid = self.chain, self.mechid
+        snapshot, parameters = await asyncio.gather(self.read(chain.snapshot()), self.read(chain.parameters()))
         me = snapshot.by_hotkey(self.hotkey)
-        if me is None or self.mechid >= parameters.mechanisms:
+        if me is None or mechid >= parameters.mechanisms:
             return Sight(snapshot, parameters, None)
-        updated = await self.read(chain.last_update(self.mechid, me.uid))
-        registered = await self.read(chain.registered_at(me.uid))
-        slot = Slot(
-            me,
-            updated,
-            registered,
-            await self.read(chain.commits(self.mechid)),
-            await self.read(chain.weights(self.mechid, me.uid)),
-            untold=self.mechid > 0 and updated <= registered,
+        updated, registered, commits, weights = await asyncio.gather(
+            self.read(chain.last_update(mechid, me.uid)),
+            self.read(chain.registered_at(me.uid)),
+            self.read(chain.commits(mechid)),
+            self.read(chain.weights(mechid, me.uid)),
         )
+        untold = mechid > 0 and updated <= registered
+        slot = Slot(me, updated, registered, commits, weights, untold=untold)
         return Sight(snapshot, parameters, slot)
 
     async def read(self, call: Coroutine[Any, Any, T]) -> T:

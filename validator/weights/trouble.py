@@ -5,13 +5,14 @@ from typing import Final
 
 import structlog
 
-from validator.conditions import Board, Once, place_of
+from validator.conditions import Board, Once, Outage, place_of
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.text import printable
 from validator.sources import Clock
 from validator.store.errors import StoreAwayError
 from validator.telemetry import Event
+from validator.weights.submission import Fate
 
 _QUIET_S: Final = 60.0
 _log = structlog.get_logger()
@@ -33,7 +34,7 @@ class Trouble:
         self._of = f"mechanism {identity['mechid']}"
         self._said = Once(clock)
         self._blocked: Reason | None = None
-        self._lost_at = 0.0
+        self._chain_away = Outage(clock)
         self._store_said: float | None = None
 
     def block(self, snapshot: MetagraphSnapshot | None, reason: Reason, detail: str) -> None:
@@ -54,17 +55,25 @@ class Trouble:
         """Note that the epoch's weights went out, or would have: whatever stands in the way next is news."""
         self._blocked = None
 
+    def answered(self, fate: Fate | None) -> None:
+        """Show the chain's refusal of a vector, until it takes one."""
+        if self._board is None or fate is None:
+            return
+        if fate.state == "rejected":
+            self._board.raise_("weights_refused", f"{self._of}: {fate.message}", self._of)
+        elif fate.state == "confirmed":
+            self._board.clear("weights_refused", self._of)
+
     def chain_lost(self, error: Exception) -> None:
         """Say that the chain did not do its part."""
-        if self._blocked != Reason.WEIGHTS_CHAIN_DOWN:
-            self._lost_at = self._clock.monotonic()
-        self.block(None, Reason.WEIGHTS_CHAIN_DOWN, str(error))
+        if self._chain_away.begun():
+            self.block(None, Reason.WEIGHTS_CHAIN_DOWN, str(error))
 
     def chain_back(self, block: int) -> None:
         """Say that it does again, if it did not."""
-        if self._blocked == Reason.WEIGHTS_CHAIN_DOWN:
-            seconds = round(self._clock.monotonic() - self._lost_at, 3)
+        if (seconds := self._chain_away.over()) is not None:
             _log.info(Event.WEIGHTS_UNBLOCKED, **self._identity, block=block, seconds=seconds)
+        if self._blocked == Reason.WEIGHTS_CHAIN_DOWN:
             self._blocked = None
 
     def store_away(self, error: StoreAwayError) -> None:

@@ -15,6 +15,7 @@ from subtensor_node import MemorySubstrate, Node
 from subtensor_state import RAO, announced
 from subtensor_steps import Steps
 
+from validator.chain.node import Substrate
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.signatures import Signer, verify
@@ -64,8 +65,8 @@ class DevChain(Node):
         self.first_emission: int | None = None
         self._steps = 0
 
-    def connect(self) -> bt.Substrate:
-        return cast("bt.Substrate", DevSubstrate(self))
+    def connect(self) -> Substrate:
+        return cast("Substrate", DevSubstrate(self))
 
     def step(self) -> None:
         """Give permits to who has stake, once for each epoch."""

@@ -1,8 +1,10 @@
 """A node's JSON-RPC over one websocket, without the SDK: to see what answers, and what does so instead of a node."""
 
+import asyncio
 import itertools
 import json
 import os
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
@@ -33,14 +35,16 @@ class NoNodeError(ValidatorError):
 
 
 class Rpc:
-    """One connection; use it as a context manager, and put a time limit round it.
+    """One connection; use it as a context manager.
 
     Args:
         url: ws:// or wss://.
+        limit_s: how long connecting, and each call, may take before they raise TimeoutError; None: no limit.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, limit_s: float | None = None) -> None:
         self._url = url
+        self._limit_s = limit_s
         self._ids = itertools.count(1)
         self._session: aiohttp.ClientSession
         self._socket: aiohttp.ClientWebSocketResponse
@@ -53,7 +57,11 @@ class Rpc:
         """
         self._session = aiohttp.ClientSession(trust_env=False)
         try:
-            self._socket = await self._session.ws_connect(self._url, max_msg_size=_MOST, autoclose=True)
+            async with asyncio.timeout(self._limit_s):
+                self._socket = await self._session.ws_connect(self._url, max_msg_size=_MOST, autoclose=True)
+        except TimeoutError:
+            await self._session.close()
+            raise
         except (aiohttp.ClientError, OSError, ValueError) as error:
             await self._session.close()
             raise NoNodeError(*_words(error, secure=self._url.startswith("wss:"))) from None
@@ -74,6 +82,10 @@ class Rpc:
         Raises:
             NoNodeError: something else answers, or the node refuses the call.
         """
+        async with asyncio.timeout(self._limit_s):
+            return await self._asked(method, params)
+
+    async def _asked(self, method: str, params: Sequence[Any]) -> Any:
         number = next(self._ids)
         try:
             await self._socket.send_str(
@@ -86,6 +98,8 @@ class Rpc:
                 answer = _decoded(message.data)
                 if isinstance(answer, dict) and answer.get("id") == number:
                     return _result(answer, method)
+        except TimeoutError:
+            raise
         except (aiohttp.ClientError, OSError) as error:
             raise NoNodeError(f"the connection broke: {type(error).__name__}", _OTHER) from None
         raise NoNodeError(f"a websocket that does not answer `{method}`", _OTHER)
