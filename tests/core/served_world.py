@@ -31,16 +31,18 @@ class ServedWorld(LocalWorld):
         super().__init__(SystemClock(), **{"block_time_s": BLOCK_S, "tempo": 29, **rules})
         self.node = Node(self.subnet, self.clock)
         self.server = NodeServer(self.node)
+        self.limits = LIMITS
         self.chain: Chain
         self.proxy: RpcProxy
         self._patch = pytest.MonkeyPatch()
         self._chains: list[BittensorChain] = []
 
     @classmethod
-    async def open(cls, url: str, rules: Mapping[str, object]) -> Self:
+    async def open(cls, url: str, rules: Mapping[str, object], limits: Limits = LIMITS) -> Self:
         """Return a world with a node of its own."""
         del url
         world = cls(**rules)
+        world.limits = limits
         speak_json(world._patch)
         await world.server.__aenter__()
         world.proxy = await RpcProxy(world.server.url).__aenter__()
@@ -54,7 +56,7 @@ class ServedWorld(LocalWorld):
             netuid=self.subnet.rules.netuid,
             signer=signer,
             clock=self.clock,
-            limits=LIMITS,
+            limits=self.limits,
         )
         self._chains.append(chain)
         return chain

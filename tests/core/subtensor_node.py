@@ -58,6 +58,8 @@ class Node:
         lacks: names of storage items, runtime calls and extrinsics that its runtime does not have.
         down: connections break and new ones wait.
         silent: it takes requests and never answers.
+        latency_s: how long it takes for an answer.
+        behind: how many blocks it lacks.
         fault: where the next submissions go wrong.
         pool_refusal: the pool's words to the next submission, if it does not want it.
         sealed: what the next timelocked commitment holds; nobody can look inside before its time.
@@ -77,6 +79,8 @@ class Node:
         self.steps = Steps(rules.netuid, rules.tempo, scheduled="SubnetEpochIndex" not in lacks)
         self.down = False
         self.silent = False
+        self.latency_s = 0.0
+        self.behind = 0
         self.fault: Phase | None = None
         self.pool_refusal: str | None = None
         self.sealed: Mapping[int, int] = {}
@@ -93,9 +97,13 @@ class Node:
         """Return one more connection."""
         return cast("Substrate", MemorySubstrate(self))
 
+    def number(self) -> int:
+        """Return the newest block's number."""
+        return max(0, self.subnet.blocks.number() - self.behind)
+
     def stepping(self) -> Stepping:
         """Return what the newest block's state says of the subnet's steps."""
-        return self.steps.at(self.subnet.blocks.number())
+        return self.steps.at(self.number())
 
     def hash(self, number: int) -> str:
         """Return a block's hash, as the SDK writes it."""
@@ -104,7 +112,7 @@ class Node:
 
     async def reach(self) -> None:
         """Wait, as the SDK does under retry_forever, while nothing can be reached."""
-        await asyncio.sleep(0)
+        await (self.clock.sleep(self.latency_s) if self.latency_s else asyncio.sleep(0))
         while self.down or self.silent:
             await self.clock.sleep(1.0)
 
@@ -140,7 +148,7 @@ class MemorySubstrate:
 
     async def block_number(self) -> int:
         await self._reach()
-        return self.node.subnet.blocks.number()
+        return self.node.number()
 
     async def finalized_block_number(self) -> int:
         return max(0, await self.block_number() - FINALITY)
@@ -182,21 +190,24 @@ class MemorySubstrate:
         self, module: str, name: str, params: list[Any] | None = None, block_hash: str | None = None
     ) -> Any:
         await self._reach()
+        return self._stored(module, name, params or [], block_hash)
+
+    def _stored(self, module: str, name: str, params: list[Any], block_hash: str | None) -> Any:
         self.node.has(name)
         self.node.pinned.append(block_hash)
         blocks, rules = self.node.subnet.blocks, self.node.subnet.rules
         if (module, name, params) == ("System", "BlockHash", [0]):
             return "0x" + blocks.identity
         if (module, name) == ("System", "Number"):
-            return blocks.number()
+            return self.node.number()
         if (module, name) == ("Timestamp", "Now"):
-            return int((rules.genesis + blocks.number() * rules.block_time_s) * 1_000)
+            return int((rules.genesis + self.node.number() * rules.block_time_s) * 1_000)
         if (module, name) == ("Commitments", "CommitmentOf"):
-            return commitment(self.node.subnet, params or [])
+            return commitment(self.node.subnet, params)
         assert module == "SubtensorModule"
         if self.node.gone and name == "NetworksAdded":
             return False
-        value = stored(self.node.subnet, self.node.stepping(), name, params or [])
+        value = stored(self.node.subnet, self.node.stepping(), name, params)
         self.node.after_read(name)
         young = name == "LastUpdate" and self.node.young_mechanisms
         return [] if young and params != [self.node.subnet.rules.netuid] else value
@@ -207,7 +218,7 @@ class MemorySubstrate:
     async def query_many(self, items: Sequence[Item], block_hash: str) -> list[Any]:
         await self._reach()
         return [
-            MISSING if name in self.node.lacks else await self.query(module, name, params, block_hash)
+            MISSING if name in self.node.lacks else self._stored(module, name, params, block_hash)
             for module, name, params in items
         ]
 
@@ -231,7 +242,7 @@ class MemorySubstrate:
         self.node.pinned.append(block_hash)
         if self.node.gone or params != [self.node.subnet.rules.netuid]:
             return None
-        planned = self.node.steps.planned(self.node.subnet.blocks.number())
+        planned = self.node.steps.planned(self.node.number())
         value: Any = metagraph(self.node.subnet, self.node.stepping()) if method == "get_metagraph" else planned
         self.node.after_read(method)
         return value

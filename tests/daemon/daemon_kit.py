@@ -74,10 +74,13 @@ class Running:
             return list(reversed(await tx.weights.listing(100)))
 
     async def health(self) -> Any:
+        return (await self.readyz())[1]
+
+    async def readyz(self) -> tuple[int, Any]:
         service = next(service for service in self.daemon.beside if isinstance(service, HealthService))
         host, port = service.address
         async with aiohttp.ClientSession() as session, session.get(f"http://{host}:{port}/readyz") as response:
-            return await response.json()
+            return response.status, await response.json()
 
     def events(self, name: str) -> list[MutableMapping[str, Any]]:
         return [line for line in self.log if line["event"] == name]

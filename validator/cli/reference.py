@@ -183,7 +183,7 @@ def _conditions() -> Iterator[str]:
     yield "## What `/readyz` looks at"
     yield _prose(
         "`checks` in the report has a row for each; it fails while one of its conditions stands. `/readyz` answers 503",
-        "then, but for what miners alone can make fail.",
+        "then, but for what others can make fail.",
     )
     rows = [
         [f"`{name}`", check.holds, _code(check.conditions), "200" if check.theirs else "503"]

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from validator.chain.base import SLOW_S
 from validator.cli.ages import size, span
 from validator.cli.output import cell
 from validator.cli.tables import Column, table_lines
@@ -88,7 +89,9 @@ def _chain(seen: Overview) -> Iterator[str]:
         return
     yield _line("role", _role(chain))
     head = chain.head
-    yield _line("block", f"{head.number}, {span(seen.at.timestamp() - head.time)} old; {chain.neurons} neurons")
+    slow = f"; slow: {chain.latency_s:.1f} s a call" if (chain.latency_s or 0.0) > SLOW_S else ""
+    age = span(seen.at.timestamp() - head.time)
+    yield _line("block", f"{head.number}, {age} old; {chain.neurons} neurons{slow}")
     yield _line("epoch", f"{head.epoch} {_progress(chain)}")
 
 

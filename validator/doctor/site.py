@@ -28,10 +28,10 @@ class Limits(NamedTuple):
         fresh_block: waiting for blocks that tell whether the clock is right.
     """
 
-    whole: float = 30.0
+    whole: float = 26.0
     wallet: float = 6.0
     endpoint: float = 8.0
-    chain: float = 20.0
+    chain: float = 18.0
     database: float = 12.0
     engine: float = 6.0
     miners: float = 9.0

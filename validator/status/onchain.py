@@ -1,5 +1,6 @@
 """What the chain says of the hotkey, the epoch and the weights in force."""
 
+import asyncio
 from dataclasses import dataclass
 
 from validator.chain.base import Chain, Head
@@ -38,6 +39,7 @@ class OnChain:
         me: this hotkey's slot; None without one.
         min_stake_tao: least stake with which weights may be set.
         weights: by mechanism.
+        latency_s: how long the newest answer took; None where it took no time that could be measured.
     """
 
     netuid: int
@@ -47,6 +49,7 @@ class OnChain:
     me: Neuron | None
     min_stake_tao: float
     weights: tuple[OnChainWeights, ...]
+    latency_s: float | None = None
 
     @property
     def epoch_passed(self) -> float | None:
@@ -64,8 +67,9 @@ async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) 
         ChainError, TimeoutError: it could not be read.
     """
     wanted = mechanisms(settings.weights)
-    sights = [(mechid, await Eyes(chain, clock, hotkey, mechid).look()) for mechid in wanted]
-    head = await chain.head()
+    looks = asyncio.gather(*(Eyes(chain, clock, hotkey, mechid).look() for mechid in wanted))
+    head, found = await asyncio.gather(chain.head(), looks)
+    sights = list(zip(wanted, found, strict=True))
     snapshot, parameters, _ = sights[-1][1]
     return OnChain(
         netuid=snapshot.netuid,
@@ -75,6 +79,7 @@ async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) 
         me=snapshot.by_hotkey(hotkey),
         min_stake_tao=parameters.min_stake_tao,
         weights=tuple(_weights(mechid, sight) for mechid, sight in sights),
+        latency_s=chain.latency_s,
     )
 
 

@@ -13,7 +13,8 @@ class Check(NamedTuple):
         holds: one sentence: what is so while the check is passed.
         conditions: by name; the check fails while one of them stands, unless that is a note.
         known: whether it holds from the start; else nothing is known before something was seen.
-        theirs: whether miners alone can make it fail; then `/readyz` names it and stays 200.
+        theirs: whether others can make it fail, miners or a slow node, while this validator does all of its work; then
+            `/readyz` names it and stays 200.
     """
 
     holds: str
@@ -43,9 +44,10 @@ CHECKS: Final[Mapping[str, Check]] = {
     ),
     "standing": Check("The hotkey is registered and has a validator permit.", ("no_standing",)),
     "chain": Check(
-        "The chain answers in time, and its blocks move on.",
-        ("chain_away", "subnet_gone", "other_chain", "chain_behind", "chain_stale", "chain_slow"),
+        "The chain answers, and its blocks move on.",
+        ("chain_away", "subnet_gone", "other_chain", "chain_behind", "chain_stale"),
     ),
+    "latency": Check("The chain answers within a second.", ("chain_slow",), theirs=True),
     "clock": Check("The clock agrees with the chain's.", ("local_clock",)),
     "store": Check("The database takes writes.", ("store_away", "store_no_write", "store_damaged"), known=True),
     "disk": Check("A round's answers find room.", ("local_disk",)),

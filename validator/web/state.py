@@ -27,6 +27,7 @@ CHAIN_LIMIT_S: Final = 45.0
 # 25 blocks: no healthy chain leaves so many out.
 STALE_S: Final = 300.0
 
+_WRONG: Final = ("subnet_gone", "other_chain", "chain_behind")  # a chain that answers, and is not what it should be
 _STUCK: Final = ("loop_stuck", "rounds_silent")
 
 
@@ -72,7 +73,7 @@ class HealthReport:
 
     @property
     def ready(self) -> bool:
-        """Whether no stop was asked for and no check fails but those that miners alone can make fail."""
+        """Whether no stop was asked for and no check fails but those that others can make fail."""
         failing = {name for name, row in self.checks.items() if row["ok"] is False}
         return self.status != "stopping" and all(CHECKS[name].theirs for name in failing)
 
@@ -221,10 +222,15 @@ class HealthState:
         """Return the checks, and raise or clear the conditions that follow from them."""
         rounds, loop = self._rounds(), self._loop()
         head_s, age_s, call_s = self._head_s() or 0.0, self.block_age_s or 0.0, min(self._latencies, default=0.0)
+        away = head_s > CHAIN_LIMIT_S and not any(self.board.stands(name) for name in _WRONG)
         for name, failed, detail in (
             ("rounds_silent", rounds["silent_s"] > rounds["limit_s"], f"silent for {rounds['silent_s']:.0f} s"),
             ("loop_stuck", loop["silent_s"] > loop["limit_s"], f"for {loop['silent_s']:.0f} s"),
-            ("chain_away", head_s > CHAIN_LIMIT_S, f"for {head_s:.0f} s: {self.chain_problem or 'no answer yet'}"),
+            (
+                "chain_away",
+                away,
+                f"for {head_s:.0f} s: {self.chain_problem or 'no answer yet'}",
+            ),
             ("chain_slow", call_s > SLOW_S, f"slow: {call_s:.1f} s a call"),
             (
                 "chain_stale",
@@ -255,10 +261,10 @@ class HealthState:
     def _chain(self) -> dict[str, dict[str, Any]]:
         if self._head_at is None:
             return {}
-        facts: dict[str, float | None] = {"age_s": self.block_age_s, "read_s": self._head_s()}
-        facts["call_s"] = self._latencies[-1] if self._latencies else None
+        facts = {"age_s": self.block_age_s, "read_s": self._head_s()}
         shown = {name: None if value is None else round(value, 3) for name, value in facts.items()}
-        return {"chain": {"block": self.block, **shown, "problem": self.chain_problem}}
+        chain = {"chain": {"block": self.block, **shown, "problem": self.chain_problem}}
+        return chain | ({"latency": {"call_s": round(self._latencies[-1], 3)}} if self._latencies else {})
 
     def _head_s(self) -> float | None:
         """For how many seconds no head was read; None before the first try."""

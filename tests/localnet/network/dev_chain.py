@@ -160,10 +160,7 @@ class DevSubstrate(MemorySubstrate):
 
     node: DevChain
 
-    async def query(
-        self, module: str, name: str, params: list[Any] | None = None, block_hash: str | None = None
-    ) -> Any:
-        await self._reach()
+    def _stored(self, module: str, name: str, params: list[Any], block_hash: str | None) -> Any:
         self.node.step()
         if (module, name) == ("Sudo", "Key"):
             return self.node.sudo_key
@@ -171,7 +168,7 @@ class DevSubstrate(MemorySubstrate):
             return "0x" + self.node.genesis_hash
         if name == "FirstEmissionBlockNumber":
             return self.node.first_emission
-        return await super().query(module, name, params, block_hash)
+        return super()._stored(module, name, params, block_hash)
 
     async def query_map(
         self, module: str, name: str, params: list[Any] | None = None, block_hash: str | None = None
