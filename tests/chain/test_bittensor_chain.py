@@ -11,7 +11,7 @@ from pump import pumped
 from structlog.testing import capture_logs
 from subtensor_node import NEWER, Node
 
-from validator.chain.base import ChainError, ChainUnreachableError, NoSubnetError, OtherChainError
+from validator.chain.base import BehindError, ChainError, ChainUnreachableError, NoSubnetError, OtherChainError
 from validator.chain.bittensor import BittensorChain
 from validator.chain.state import SubnetRules
 from validator.chain.submission import Limits
@@ -68,6 +68,19 @@ async def test_a_snapshot_is_read_at_one_block_and_says_what_the_chain_says() ->
     assert (seen.block, seen.block_hash, seen.block_time) == (15, expected.block_hash, expected.block_time)
     assert (seen.epoch, seen.tempo, seen.owner_hotkey) == (1, 9, OTHER)
     assert (await bench.chain.head()).epoch_end == 17
+
+
+async def test_a_block_far_below_the_highest_one_is_behind_and_no_subnet_is_missed() -> None:
+    bench = await Bench().ready()
+    assert (await bench.chain.parameters()).takes_commitments
+    await bench.clock.advance(60.0)
+    assert (await bench.chain.head()).number == 45
+    bench.node.behind = 20
+    assert (await bench.chain.head()).number == 25
+    bench.node.behind, bench.node.gone = 30, True
+    for call in (bench.chain.head(), bench.chain.snapshot()):
+        with pytest.raises(BehindError, match="block 15, 30 blocks behind block 45"):
+            await call
 
 
 async def test_a_subnet_without_an_owner_names_nobody() -> None:
@@ -140,7 +153,8 @@ async def test_an_old_runtime_is_read_item_by_item_and_said_once() -> None:
         head = await bench.chain.head()
         assert (head.epoch, head.epoch_end) == (1, 16)
         assert (await bench.chain.snapshot()).epoch == 1
-        assert (await bench.chain.parameters()).mechanisms == 1
+        parameters = await bench.chain.parameters()
+        assert (parameters.mechanisms, parameters.takes_commitments) == (1, False)
         assert await bench.chain.commits(0) == ()
         await bench.chain.head()
     assert [(log["event"], log["missing"]) for log in logs] == [

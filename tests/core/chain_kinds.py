@@ -32,6 +32,10 @@ async def worlds_of(name: str) -> AsyncIterator[Build]:
                 pytest.skip(kind.cannot[need])
         world = await kind.open(NODE or "", rules)
         worlds.append(world)
+        if isinstance(world, NodeWorld) and "faults" in needs:
+            await world.own_hotkey()
+        if rules.get("reveal_epochs") and not (await world.run(world.chain.parameters())).takes_commitments:
+            pytest.skip("the node's runtime takes no commitments")
         return world
 
     yield made

@@ -1,7 +1,8 @@
 """A subnet of its own on a real node, for the contract that every `Chain` keeps; //Alice must be its sudo key.
 
 Time is real: a node with fast blocks (0.25 s) takes minutes, one with blocks of 12 s an afternoon. The subnet is made
-once for plain weights and once for commitments, and all tests of a run share it.
+once for plain weights and once for commitments, and all tests of a run share it. A test that breaks the connection has
+a hotkey of its own: what it has sent may arrive in the time of the next one.
 """
 
 import secrets
@@ -72,6 +73,14 @@ class NodeWorld:
             _places[url, reveal_epochs] = Place(world.netuid, world._seed)
         await world._permitted()
         return world
+
+    async def own_hotkey(self) -> None:
+        """Look through a validator's hotkey that no other test uses."""
+        self._signer = self._key(secrets.token_hex(4))
+        self.me = self._signer.hotkey
+        self.chain = self._chain(self._signer)
+        await self._staked()
+        await self._permitted()
 
     async def run(self, call: Coroutine[Any, Any, T]) -> T:
         return await call
@@ -152,10 +161,14 @@ class NodeWorld:
         # Owners start their subnet some blocks after making it; on a local node none may be asked for.
         with suppress(AssertionError):
             await submit(self._client, bt.calls.SubtensorModule.start_call(netuid=netuid))
-        await self._register(self.me)
         for name in MINERS:
             await self._register(self._key(name).hotkey)
-        stake = bt.calls.SubtensorModule.add_stake(hotkey=self.me, netuid=netuid, amount_staked=STAKE_RAO)
+        await self._staked()
+
+    async def _staked(self) -> None:
+        """Register the validator, and stake to it."""
+        await self._register(self.me)
+        stake = bt.calls.SubtensorModule.add_stake(hotkey=self.me, netuid=self.netuid, amount_staked=STAKE_RAO)
         await submit(self._client, stake)
 
     async def _permitted(self) -> None:

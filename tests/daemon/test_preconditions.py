@@ -130,6 +130,14 @@ async def test_what_only_keeps_weights_back_is_told_and_does_not_stop(
         ({}, {}, 2, 100, {"mechanism": Reason.WEIGHTS_REJECTED}),
         ({}, {}, 1, 99, {"rate_limit": Reason.WEIGHTS_RATE_LIMITED}),
         ({}, {"commit_reveal": True, "version_key": 9}, 1, 100, {}),
+        ({}, {"takes_commitments": False}, 1, 100, {}),
+        (
+            {},
+            {"commit_reveal": True, "takes_commitments": False},
+            1,
+            100,
+            {"commit_reveal": Reason.WEIGHTS_REJECTED},
+        ),
     ],
 )
 def test_each_precondition_has_its_reason(

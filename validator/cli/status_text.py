@@ -208,6 +208,8 @@ def _rounds(stored: Stored, at: datetime) -> Iterator[str]:
 def _warnings(seen: Overview) -> Iterator[str]:
     yield from seen.running.conditions
     stored, chain = seen.stored, seen.chain
+    if chain is None and not seen.chain_problem.startswith("not asked"):
+        yield f"the chain cannot be read from here: {seen.chain_problem}"
     if stored is None:
         return
     if stored.locked is not None:

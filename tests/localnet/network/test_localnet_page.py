@@ -72,7 +72,8 @@ def test_the_page_leads_to_weights_on_chain(kind: str, monkeypatch: pytest.Monke
         monkeypatch.setattr(f"{__name__}.NODE", None)
         chain = DevChain(0.1)
         node = chain
-        monkeypatch.setattr("bittensor.client.RpcSubstrate", lambda _endpoint, **_: node.connect())
+        for substrate in ("bittensor.client.RpcSubstrate", "validator.chain.connection.NodeSubstrate"):
+            monkeypatch.setattr(substrate, lambda _endpoint, **_: node.connect())
     elif NODE is None:
         pytest.skip("SUBTENSOR_URL is not set: no real node")
     monkeypatch.setenv("HOME", str(tmp_path))
