@@ -162,6 +162,16 @@ def chain(epoch: int, row: dict[int, int], commits: tuple[int, ...] = (), me: Ne
     return OnChain(1, head, 180, 12, me, 500.0, (OnChainWeights(0, 135, row, commits),))
 
 
+def test_a_slow_chain_and_one_that_cannot_be_read_are_said() -> None:
+    assert "block      150, 4 s old; 12 neurons; slow: 2.0 s a call" in screen(
+        seen(chain=replace(chain(7, {}), latency_s=2.04))
+    )
+    problem = "head: no answer within 20 s: ws://n:9944: no connection: Connection refused"
+    lines = screen(seen(chain_problem=problem))
+    assert f"chain      unknown: {problem}" in lines
+    assert f"  the chain cannot be read from here: {problem}" in lines
+
+
 def test_the_newest_receipt_that_an_export_must_reach() -> None:
     assert "log        no receipt yet" in screen(seen())
     lines = screen(seen(stored=with_stored(log=LogHead(41, "ab" * 32, "2026-01-01T00:00:00Z"))))

@@ -1,4 +1,4 @@
-from validator.conditions import Once, place_of
+from validator.conditions import Once, Outage, place_of
 from validator.conditions.once import AGAIN_S
 from validator.sources import VirtualClock
 
@@ -32,3 +32,28 @@ def test_an_error_is_known_by_its_place_whatever_it_says() -> None:
 
     assert place_of(fail("one")) == place_of(fail("two"))
     assert place_of(ValueError("one")) != place_of(KeyError("one"))
+
+
+async def test_an_outage_that_comes_and_goes_is_one_pair_of_lines_a_minute() -> None:
+    clock = VirtualClock()
+    outage, said = Outage(clock), []
+    for _ in range(100):  # two minutes and a half, away for half of each 1.5 s
+        if outage.begun():
+            said.append("away")
+        await clock.advance(0.5)
+        if (seconds := outage.over()) is not None:
+            said.append(f"back after {seconds}")
+        await clock.advance(1.0)
+    assert said == ["away", "back after 0.5"] * 3
+
+
+async def test_an_outage_that_stays_is_said_once_and_one_that_began_unsaid_a_minute_later() -> None:
+    clock = VirtualClock()
+    outage = Outage(clock)
+    assert [outage.begun(), outage.begun()] == [True, False]
+    assert outage.over() == 0.0
+    assert not outage.begun()
+    await clock.advance(60.0)
+    assert outage.begun()
+    assert outage.over() == 60.0
+    assert outage.over() is None

@@ -133,3 +133,20 @@ async def test_the_first_refused_vector_is_a_condition_until_one_is_taken(sqlite
         assert "rate_limited" in next(one["detail"] for one in report["conditions"] if one["name"] == "weights_refused")
         node.pool_refusal = None
         await daemon.until(lambda: not board.stands("weights_refused"))
+
+
+async def test_a_node_whose_subnet_alone_cannot_be_read_makes_a_pair_of_lines_a_minute(sqlite_url: str) -> None:
+    async with over_the_sdk(sqlite_url) as (daemon, node):
+        await daemon.until_block(12)
+
+        def broken(name: str) -> None:
+            if name == "get_metagraph":
+                raise KeyError("hotkeys")
+
+        node.after_read, before = broken, len(daemon.log)
+        await daemon.until_block(22)  # two minutes, in which weights are due
+        node.after_read = lambda _: None
+        await daemon.until_block(26)
+        lines = [str(line["event"]) for line in daemon.log[before:]]
+    for name in ("chain_unreachable", "chain_back", "weights_blocked", "weights_unblocked"):
+        assert 1 <= lines.count(name) <= 2, lines
