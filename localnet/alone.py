@@ -16,7 +16,7 @@ from localnet.miner.server import LocalMiner
 from localnet.pace import Paced
 from localnet.roster import Resident
 from localnet.serving import HOST
-from localnet.tracing.policy import RunPolicy, Tracer
+from localnet.tracing import RunPolicy, Tracer
 from validator.chain.base import ChainError, NotRegisteredError
 from validator.daemon.chains import real_chain
 from validator.daemon.stop import Stop

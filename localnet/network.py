@@ -32,7 +32,7 @@ from localnet.rows import payout
 from localnet.services.catalogue import Service, ServiceAddress
 from localnet.services.local import LocalServices
 from localnet.stock import LibraryStock, OwnStock, Stock
-from localnet.tracing.policy import RunPolicy, Tracer
+from localnet.tracing import RunPolicy, Tracer
 from localnet.validators import Director, Seat, Watcher, clear, run_to_the_end, seated, seats
 from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules

@@ -11,7 +11,7 @@ from localnet.pace import PACE_S, Paced
 from localnet.planner.server import LocalPlanner
 from localnet.planner.skills import HABITS
 from localnet.roster import Resident
-from localnet.tracing.policy import Tracer
+from localnet.tracing import Tracer
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer

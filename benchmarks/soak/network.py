@@ -17,7 +17,7 @@ from localnet.miner.analyses import AnalysisPool
 from localnet.population import Population
 from localnet.roster import demo_roster
 from localnet.services.local import LocalServices
-from localnet.tracing.policy import RunPolicy, Tracer
+from localnet.tracing import RunPolicy, Tracer
 from soak.site import SEED, Site, rules
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.signatures import Signer

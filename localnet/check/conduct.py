@@ -19,7 +19,7 @@ from localnet.check.trials import Drafts, Pace, Trial, cheapest
 from localnet.check.witness import Witness
 from localnet.goals.written import local_goals
 from localnet.services.local import LocalServices
-from localnet.tracing.policy import RunPolicy, Tracer
+from localnet.tracing import RunPolicy, Tracer
 from validator.kinds.workflow.http import HttpStepClient
 from validator.kinds.workflow.running import PlanRunner
 from validator.miners.asking import Refused, hear_declaration

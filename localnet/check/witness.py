@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from localnet.tracing.policy import Tracer
-from localnet.tracing.records import TracingError, pack_traces
+from localnet.tracing import Tracer, TracingError, pack_traces
 from validator.kinds.assessment.judge import PackedSignatures
 from validator.protocol.probes import probe_values
 from validator.protocol.round import RoundTask

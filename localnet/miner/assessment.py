@@ -11,7 +11,7 @@ from localnet.analysis.result import Analysis
 from localnet.miner.declaration import sandbox_manifest
 from localnet.miner.kit import Kit
 from localnet.miner.requests import OpenedDispatch
-from localnet.tracing.records import Records, pack_traces, trace_hashes
+from localnet.tracing import Records, pack_traces, trace_hashes
 from validator.protocol.answer import Answer, Dispatch
 from validator.protocol.probes import canary_marker
 from validator.protocol.skill_types import is_runtime

@@ -5,12 +5,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from tracer.launch import COMPOSITION, read_composition
+from tracer.places import SKILL
+from tracer.records import Records, empty_records
+
 from localnet.analysis.result import Analysis
 from localnet.miner.assessment import Assessment, Response, encode
 from localnet.miner.careless import careless
-from localnet.tracing.launch import COMPOSITION, read_composition
-from localnet.tracing.places import SKILL
-from localnet.tracing.records import Records, empty_records
 from validator.protocol.answer import ProbeEvidence
 from validator.protocol.skill_types import SkillType
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from localnet.miner.analyses import Analyser
-from localnet.tracing.policy import Tracer
+from localnet.tracing import Tracer
 from validator.protocol.signatures import Signer
 
 

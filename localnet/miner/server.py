@@ -14,7 +14,7 @@ from localnet.miner.declaration import declare
 from localnet.miner.kit import Kit
 from localnet.miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
 from localnet.serving import HOST, JSON, LocalServer, answer, refusal
-from localnet.tracing.records import TracingError
+from localnet.tracing import TracingError
 from validator.protocol.capabilities import DEFAULT_MAX_CONCURRENT
 from validator.protocol.round import Axon
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType

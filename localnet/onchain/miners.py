@@ -10,7 +10,7 @@ from localnet.miner.kit import Kit
 from localnet.miner.server import LocalMiner
 from localnet.pace import Paced
 from localnet.roster import Resident
-from localnet.tracing.policy import RunPolicy, Tracer
+from localnet.tracing import RunPolicy, Tracer
 from validator.daemon.chains import real_chain
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer

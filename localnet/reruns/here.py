@@ -10,8 +10,7 @@ from typing import Final, Self
 
 from localnet.images.machine import ImageError
 from localnet.images.registry import ImageRegistry
-from localnet.images.runner.image import runner_image
-from localnet.images.tracer.image import tracer_image
+from localnet.images.runtime import runtime_image
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.probes import probe_values
@@ -71,30 +70,20 @@ async def reruns_here(settings: Settings, *, wanted: bool = True) -> AsyncIterat
         yield Reruns.none(NO_ENGINE if wanted else NOT_WANTED)
         return
     try:
-        tracer = await asyncio.to_thread(tracer_image)
+        image = await asyncio.to_thread(runtime_image)
     except (ImageError, OSError) as error:
         yield Reruns.none(printable(str(error)))
         return
     async with ImageRegistry() as registry:
-        declared = registry.put("sssa/tracer", tracer)
+        served = registry.put("sssa/runner", image)
         sandbox = _sandbox(settings, address)
-        runner = await _runner(registry)
-        code = ContainerCodeSandbox(sandbox, runner) if runner else None
         try:
-            why_not = await _trial(sandbox, declared)
-            yield Reruns.none(why_not) if why_not else Reruns(sandbox, declared, code=code)
+            why_not = await _trial(sandbox, served)
+            code = ContainerCodeSandbox(sandbox, served)
+            yield Reruns.none(why_not) if why_not else Reruns(sandbox, served, code=code)
         finally:
             await sandbox.close()
-            for image in filter(None, (declared, runner)):
-                await _forget(address, image)
-
-
-async def _runner(registry: ImageRegistry) -> RuntimeImage | None:
-    """Return the image that judges code, served; None where it cannot be made: outside of a clone of the project."""
-    try:
-        return registry.put("sssa/runner", await asyncio.to_thread(runner_image))
-    except (ImageError, OSError):
-        return None
+            await _forget(address, served)
 
 
 def engine_address(settings: Settings) -> str | None:

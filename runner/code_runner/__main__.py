@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from code_runner.confine import keep_others_out, kill_all_others, take_variable
+from code_runner.confine import clear, keep_others_out, kill_all_others, take_variable
 from code_runner.keeping import Budget, judge_code
 
 _KEY: Final = "SSSA_KEY"
@@ -38,21 +38,10 @@ def in_sandbox() -> None:
     budget = Budget(float(os.environ["SSSA_SECONDS"]) * _SHARE, _MEMORY)
     judged = judge_code(code, str(bundle / "solution.py"), tests, budget)
     kill_all_others()
-    _clear(evidence)
+    clear(evidence)
     report = json.dumps(judged.report()).encode()
     (evidence / "report.json").write_bytes(report)
     (evidence / "report.mac").write_text(hmac.digest(key, report, "sha256").hex(), encoding="ascii")
-
-
-def _clear(folder: Path) -> None:
-    """Remove what strangers left there, whatever its mode."""
-    for one in folder.iterdir():
-        if one.is_dir() and not one.is_symlink():
-            one.chmod(0o700)
-            _clear(one)
-            one.rmdir()
-        else:
-            one.unlink()
 
 
 def for_authors(solution: str, tests: str) -> int:

@@ -78,6 +78,17 @@ def kill_all_others() -> None:
             os.waitpid(-1, 0)
 
 
+def clear(folder: Path) -> None:
+    """Remove what strangers left there, whatever its mode."""
+    for one in folder.iterdir():
+        if one.is_dir() and not one.is_symlink():
+            one.chmod(0o700)
+            clear(one)
+            one.rmdir()
+        else:
+            one.unlink()
+
+
 def _children() -> list[int]:
     found = []
     for folder in Path("/proc").glob("[0-9]*"):

@@ -9,7 +9,7 @@ from typing import Any
 from engine_kit import NOTHING, left_behind, sandbox_at
 
 from localnet.images.registry import ImageRegistry
-from localnet.images.runner.image import runner_image
+from localnet.images.runtime import runtime_image
 from validator.protocol.code_report import CodeReport
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.text import printable
@@ -23,7 +23,7 @@ from validator.reruns.sandbox.job import SandboxFailure
 async def served_runner() -> AsyncIterator[RuntimeImage]:
     """The runner's image, as an engine pulls it."""
     async with ImageRegistry() as served:
-        declared = served.put("sssa/runner", await asyncio.to_thread(runner_image))
+        declared = served.put("sssa/runner", await asyncio.to_thread(runtime_image))
         yield declared
 
 

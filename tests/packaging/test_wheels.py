@@ -1,4 +1,4 @@
-"""What the two distributions hold: the operator's nothing of the local network."""
+"""What the three distributions hold: the operator's nothing of the local network."""
 
 import tomllib
 import zipfile
@@ -11,11 +11,13 @@ from package_files import ROOT, files_in, names_in, wheel_of
 
 import validator
 
+PROJECTS = {"validator": "", "localnet": "localnet", "runner": "runner"}
+
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("wheels")
-    return {"validator": wheel_of(ROOT, folder), "localnet": wheel_of(ROOT / "localnet", folder)}
+    return {name: wheel_of(ROOT / place, folder) for name, place in PROJECTS.items()}
 
 
 def metadata_of(wheel: Path) -> dict[str, list[str]]:
@@ -44,10 +46,17 @@ def test_the_validator_needs_nothing_that_only_the_local_network_uses(wheels: di
         assert name not in needed
 
 
-def test_both_distributions_have_one_version(wheels: dict[str, Path]) -> None:
-    mine = metadata_of(wheels["localnet"])
-    assert mine["Version"] == metadata_of(wheels["validator"])["Version"] == [validator.__version__]
-    assert f"sssa-validator=={validator.__version__}" in mine["Requires-Dist"]
+def test_the_runners_wheel_holds_the_programs_of_the_image_and_needs_nothing(wheels: dict[str, Path]) -> None:
+    programs = files_in(ROOT / "runner" / "code_runner") | files_in(ROOT / "runner" / "tracer")
+    assert names_in(wheels["runner"]) == programs
+    assert "Requires-Dist" not in metadata_of(wheels["runner"])
+
+
+def test_all_distributions_have_one_version(wheels: dict[str, Path]) -> None:
+    found = {name: metadata_of(wheel) for name, wheel in wheels.items()}
+    assert {tuple(each["Version"]) for each in found.values()} == {(validator.__version__,)}
+    for name in ("validator", "runner"):
+        assert f"sssa-{name}=={validator.__version__}" in found["localnet"]["Requires-Dist"]
 
 
 def test_what_the_distributions_ask_for_is_what_is_locked() -> None:

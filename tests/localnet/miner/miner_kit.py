@@ -11,7 +11,7 @@ from localnet.miner.analyses import analyse_bundle
 from localnet.miner.behaviours import Behaviour
 from localnet.miner.kit import Kit
 from localnet.miner.server import LocalMiner
-from localnet.tracing.policy import RunPolicy, Tracer
+from localnet.tracing import RunPolicy, Tracer
 from validator.kinds.assessment.judge import judge
 from validator.kinds.assessment.requests import dispatch_bodies
 from validator.kinds.judging import Expected, Judged, reject

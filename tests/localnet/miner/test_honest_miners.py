@@ -9,7 +9,7 @@ from localnet.analysis.result import Analysis
 from localnet.bundles.written import WrittenBundle, written_bundles
 from localnet.miner.analyses import analyse_bundle
 from localnet.miner.honest import LATENESS, Partial, Slow, Thorough, with_gaps
-from localnet.tracing.policy import RunPolicy
+from localnet.tracing import RunPolicy
 from validator.kinds.judging import Judged
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason

@@ -3,12 +3,11 @@
 import pytest
 from miner_kit import Job, bench, job
 from test_honest_miners import BUNDLES
+from tracer.records import trace_files
 
 from localnet.miner.honest import Thorough
 from localnet.miner.inventing import Inventing, Pretending
-from localnet.tracing.policy import RunPolicy
-from localnet.tracing.records import trace_files
-from localnet.tracing.run import trace_bundle
+from localnet.tracing import RunPolicy, trace_as
 from validator.protocol.bundles import read_bundle
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
@@ -26,7 +25,7 @@ async def rerun(asked: Job, body: bytes) -> Verdict:
     """How the answer compares with what the tracer's image would leave: its program makes the same call."""
     task = asked.task
     files = read_bundle(asked.bundle)
-    records = await trace_bundle(files, task.skill_type, probe_values(task.nonce), timeout_s=20)
+    records = await trace_as(files, task.skill_type, probe_values(task.nonce), timeout_s=20)
     return compare_answer("1.1.0", task.skill_type, task.nonce, body, trace_files(records))
 
 

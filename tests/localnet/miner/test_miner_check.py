@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from check_kit import AT_ONCE, Counting, check, check_at
 from miner_kit import VALIDATOR, bench
+from tracer.records import Records
 
 from localnet.analysis.result import Analysis
 from localnet.check.advice import ADVICE
@@ -24,7 +25,6 @@ from localnet.miner.broken import Garbage, Oversized, Replayed, WrongSignature
 from localnet.miner.careless import Lazy
 from localnet.miner.honest import Thorough
 from localnet.pace import Paced
-from localnet.tracing.records import Records
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType

@@ -30,7 +30,7 @@ from localnet.miner.server import LocalMiner
 from localnet.own.meeting import meet
 from localnet.own.miners_file import MinersFileError, parse_miners
 from localnet.services.catalogue import SERVICES, ServiceAddress
-from localnet.tracing.policy import RunPolicy, Tracer
+from localnet.tracing import RunPolicy, Tracer
 from validator.daemon.exits import Exit
 from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import pack

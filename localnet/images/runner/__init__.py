@@ -1,1 +1,0 @@
-"""The image that judges code, made on this machine (`image.py`); runner/ beside the package has its program."""

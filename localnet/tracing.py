@@ -1,0 +1,84 @@
+"""Traces of the local network's own runs: by the tracer of the runtime image (runner/tracer), and how they are sent."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+
+from tracer.records import Probes, Record, Records, TracingError, trace_files
+from tracer.run import trace_bundle
+
+from validator.protocol.answer import ProbeEvidence
+from validator.protocol.archives import pack
+from validator.protocol.canonical import canonical_bytes
+from validator.protocol.skill_types import SkillType
+
+__all__ = ["Records", "RunPolicy", "Tracer", "TracingError", "pack_traces", "trace_as", "trace_hashes"]
+
+
+def pack_traces(records: Records) -> bytes:
+    """Return the trace bundle: a gzip tar of the trace files."""
+    return pack(trace_files(records))
+
+
+def trace_hashes(records: Records) -> dict[str, str]:
+    """Return trace name to `sha256:<hex>`, as the validator computes them from the bundle (SPEC 5)."""
+    return {
+        name: "sha256:" + hashlib.sha256(b"\n".join(_canonical_lines(entries))).hexdigest()
+        for name, entries in records.items()
+    }
+
+
+def _canonical_lines(entries: list[Record]) -> list[bytes]:
+    return [line for _, line in sorted((entry["ts"], canonical_bytes(entry)) for entry in entries)]
+
+
+async def trace_as(
+    files: Mapping[str, bytes], skill_type: SkillType, probe: ProbeEvidence, *, timeout_s: float, run: bool = True
+) -> Records:
+    """Return what `tracer.run.trace_bundle` returns, for the probes of a dispatch."""
+    probes = Probes(*(getattr(probe, name) for name in Probes._fields))
+    return await trace_bundle(files, skill_type, probes, timeout_s=timeout_s, run=run)
+
+
+class RunPolicy:
+    """Says which bundles may be executed: those that the local network made itself, and no others.
+
+    Args:
+        allowed: sha256 (hex) of bundles that may be run.
+        may_run: asked for every other sha256 (canary bundles are made while the network runs); None allows none.
+    """
+
+    def __init__(self, allowed: Iterable[str] = (), may_run: Callable[[str], bool] | None = None) -> None:
+        self._allowed = {sha256.lower() for sha256 in allowed}
+        self._may_run = may_run
+
+    def permits(self, sha256: str) -> bool:
+        """Whether the bundle with this sha256 (hex) may be executed."""
+        return sha256.lower() in self._allowed or (self._may_run is not None and self._may_run(sha256.lower()))
+
+
+class Tracer:
+    """Traces bundles for all local miners: a bounded number at once, and only those that the policy permits.
+
+    Args:
+        policy: which bundles may be executed; of others only the probes are performed.
+        at_once: processes at the same time.
+        timeout_s: seconds of wall time for one bundle, waiting not counted.
+    """
+
+    def __init__(self, policy: RunPolicy, *, at_once: int = 2, timeout_s: float = 2.0) -> None:
+        self.policy = policy
+        self.timeout_s = timeout_s
+        self._slots = asyncio.Semaphore(at_once)
+
+    async def trace(
+        self, sha256: str, files: Mapping[str, bytes], skill_type: SkillType, probe: ProbeEvidence, *, run: bool = True
+    ) -> Records:
+        """Return the traces of an own run of the bundle, by name; `run` False performs the probes only.
+
+        Raises:
+            TracingError: a content type, probe values that are not the protocol's, or no process could be started.
+        """
+        async with self._slots:
+            allowed = run and self.policy.permits(sha256)
+            return await trace_as(files, skill_type, probe, timeout_s=self.timeout_s, run=allowed)

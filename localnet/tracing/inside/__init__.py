@@ -1,1 +1,0 @@
-"""What runs in the traced process. Standard library only, and little of it: every import costs each run."""

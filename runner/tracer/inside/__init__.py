@@ -1,0 +1,1 @@
+"""What runs in the processes of a run: the watcher, and the skill that it watches."""
