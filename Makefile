@@ -8,7 +8,7 @@ PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reo
 # Tests start hundreds of processes: without bytecode each compiles half a thousand files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers hostile soak kill-test rerun-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents real-skills test-chain lint format reference wheel pictures lock clean
+.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers honest-runs hostile soak kill-test rerun-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents real-skills test-chain lint format reference wheel pictures lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -32,7 +32,7 @@ test: setup  ## Run every test but those of make attack and make faults, on SQLi
 attack: setup  ## Every kind of hostility once, what twice the input costs, a cohort that turns, code that cheats its tests, and a few kills -9 at random moments
 	$(PARALLEL) -m attack tests/acceptance tests/cli tests/hostility tests/queue tests/runner tests/store tests/weights
 
-engine-test: setup  ## Real containers: hostile images in the sandbox, on the engine that DOCKER_HOST names
+engine-test: setup  ## Real containers: hostile bundles in the sandbox, on the engine that DOCKER_HOST names
 	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine $(or $(ROOMS),tests/reruns tests/localnet)
 
 compose-test: setup  ## The operator's image built twice, and docker-compose.yml run, on an engine with networks; prints the figures
@@ -56,9 +56,12 @@ bench-workers: setup  ## What a worker process costs per job; what two of them d
 bench-spread: setup  ## How much of a miner's weight is luck of the draw: RUNS=4 local networks with two validators each
 	RUNS=$(or $(RUNS),4) $(BIN)/python benchmarks/validator_spread.py
 
-bench-sandbox: setup  ## What one run in the sandbox and one judging of code cost of their own, on the engine that DOCKER_HOST names
+bench-sandbox: setup  ## What the execution of one task (three runs) and one judging of code cost of their own, on the engine that DOCKER_HOST names
 	$(BIN)/python benchmarks/sandbox_cycle.py
 	$(BIN)/python benchmarks/code_cycle.py
+
+honest-runs: setup  ## Honest runs of TASKS=44 bundles compared across kernels, processors and hosts, on the engine that DOCKER_HOST names
+	$(BIN)/python benchmarks/honest_runs.py
 
 hostile: setup  ## Every kind of hostility against a running daemon, round after round; prints memory, lateness and loop lag
 	HOSTILE_ROUNDS=$(or $(HOSTILE_ROUNDS),16) $(BIN)/pytest tests/acceptance/test_hostile_answers.py -s --timeout 3600

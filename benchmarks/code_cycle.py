@@ -15,19 +15,20 @@ from typing import Final
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "core"))
 
-from code_kit import code_sandbox, served_runner
+from code_kit import code_sandbox, serving_runtime_image
 from engine_kit import running_registry
 
 from validator.protocol.code_report import CodeReport
+from validator.protocol.runtime_image import RuntimeImage
 from validator.reruns.sandbox.code_containers import TRIAL
 
 RUNS: Final = 10
 
 
-async def measure() -> list[float]:
+async def measure(image: RuntimeImage) -> list[float]:
     """Return the seconds of each check; the runner has been tried before."""
     found = []
-    async with served_runner() as runner, code_sandbox(runner, owner="benchmark") as (_, sandbox):
+    async with code_sandbox(image, owner="benchmark") as (_, sandbox):
         if failure := await sandbox.start():
             sys.exit(f"no runner: {failure}")
         for _ in range(RUNS):
@@ -41,8 +42,8 @@ async def measure() -> list[float]:
 
 def main() -> None:
     """Measure and print."""
-    with tempfile.TemporaryDirectory() as folder, running_registry(Path(folder)):
-        times = asyncio.run(measure())
+    with tempfile.TemporaryDirectory() as folder, running_registry(Path(folder)), serving_runtime_image() as image:
+        times = asyncio.run(measure(image))
     middle = statistics.median(times)
     print(f"one check of code: median {middle:.3f} s of {RUNS}, {min(times):.3f} to {max(times):.3f} s")
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from chain_worlds import Build
     from engine_kit import Registry
 
+    from validator.protocol.runtime_image import RuntimeImage
+
 # How long an example takes says more about the machine than about the code; one that fails can be run again as it was.
 settings.register_profile("suite", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 # What decides whether a change may land says the same of it twice; everybody else's runs look somewhere new.
@@ -216,3 +218,12 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Registry]":
     need_engine()
     with running_registry(tmp_path_factory.mktemp("registry")) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def runtime_image(registry: "Registry") -> "Iterator[RuntimeImage]":
+    """The runtime image, made of this machine's programs and served on loopback: an engine pulls it once."""
+    from code_kit import serving_runtime_image  # noqa: PLC0415 - only tests of containers pay for it
+
+    with serving_runtime_image() as served:
+        yield served

@@ -1,12 +1,13 @@
 """The runner's image in a registry, and code that is judged in it."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from engine_kit import NOTHING, left_behind, sandbox_at
+from engine_kit import NOTHING, forget, left_behind, sandbox_at
 
 from localnet.images.registry import ImageRegistry
 from localnet.images.runtime import runtime_image
@@ -19,12 +20,22 @@ from validator.reruns.sandbox.containers import ContainerSandbox
 from validator.reruns.sandbox.job import SandboxFailure
 
 
-@asynccontextmanager
-async def served_runner() -> AsyncIterator[RuntimeImage]:
-    """The runner's image, as an engine pulls it."""
-    async with ImageRegistry() as served:
-        declared = served.put("sssa/runner", await asyncio.to_thread(runtime_image))
-        yield declared
+@contextmanager
+def serving_runtime_image() -> Iterator[RuntimeImage]:
+    """Serve the runtime image of this machine from a thread, and take it out of the engine at the end."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    served = ImageRegistry()
+    try:
+        asyncio.run_coroutine_threadsafe(served.start(), loop).result(30)
+        yield served.put("sssa/runner", runtime_image())
+        asyncio.run(forget(served.host))
+    finally:
+        asyncio.run_coroutine_threadsafe(served.close(), loop).result(30)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
 @asynccontextmanager

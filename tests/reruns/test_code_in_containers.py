@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
-from code_kit import code_sandbox, judged_in, served_runner
+from code_kit import code_sandbox, judged_in
 from engine_kit import NOTHING, Registry, left_behind
 
 from validator.protocol.code_report import MAX_LINT_FINDINGS, CodeReport
@@ -26,14 +26,8 @@ def fine():
 
 
 @pytest.fixture
-async def runner() -> AsyncIterator[RuntimeImage]:
-    async with served_runner() as served:
-        yield served
-
-
-@pytest.fixture
-async def sandbox(registry: Registry, runner: RuntimeImage) -> AsyncIterator[ContainerCodeSandbox]:
-    async with code_sandbox(runner) as (_, opened):
+async def sandbox(runtime_image: RuntimeImage) -> AsyncIterator[ContainerCodeSandbox]:
+    async with code_sandbox(runtime_image) as (_, opened):
         yield opened
 
 
@@ -199,8 +193,8 @@ KILLED = ("kills()",)
 
 
 @pytest.mark.parametrize("runtime", [None, "runsc"])
-async def test_the_report_is_not_forged(registry: Registry, runner: RuntimeImage, runtime: str | None) -> None:
-    async with code_sandbox(runner, runtime=runtime) as (containers, sandbox):
+async def test_the_report_is_not_forged(registry: Registry, runtime_image: RuntimeImage, runtime: str | None) -> None:
+    async with code_sandbox(runtime_image, runtime=runtime) as (containers, sandbox):
         if runtime is not None and runtime not in (await containers._engine.info())["Runtimes"]:
             pytest.skip(f"the engine knows no runtime {runtime}")
         tried = TRIED if runtime else KEPT_BY_LINUX + TRIED + KILLED
@@ -208,9 +202,9 @@ async def test_the_report_is_not_forged(registry: Registry, runner: RuntimeImage
     assert (found.passed, found.total) == (1, len(tried) + 1)
 
 
-async def test_killing_the_keeper_is_worth_nothing(registry: Registry, runner: RuntimeImage) -> None:
+async def test_killing_the_keeper_is_worth_nothing(registry: Registry, runtime_image: RuntimeImage) -> None:
     """Which gVisor lets code do, and a kernel does not."""
-    async with code_sandbox(runner, runtime="runsc") as (containers, sandbox):
+    async with code_sandbox(runtime_image, runtime="runsc") as (containers, sandbox):
         if "runsc" not in (await containers._engine.info())["Runtimes"]:
             pytest.skip("the engine knows no runtime runsc")
         found = await judged_in(sandbox, FORGING, trying("kills()"))
@@ -286,8 +280,8 @@ async def test_code_that_keeps_its_judging_from_an_end_is_worth_nothing(sandbox:
     assert found == CodeReport(0, 0, MAX_LINT_FINDINGS)
 
 
-async def test_an_image_that_judges_nothing_is_ours(registry: Registry, runner: RuntimeImage) -> None:
-    wrong, unknown = await registry.image(), RuntimeImage(runner.reference, "sha256:" + "5e" * 32)
+async def test_an_image_that_judges_nothing_is_ours(registry: Registry, runtime_image: RuntimeImage) -> None:
+    wrong, unknown = await registry.image(), RuntimeImage(runtime_image.reference, "sha256:" + "5e" * 32)
     for image, reason in ((wrong, Reason.SANDBOX_UNFIT), (unknown, Reason.SANDBOX_IMAGE)):
         async with code_sandbox(image) as (_, sandbox):
             failure = await sandbox.check(CodeJob(FINE, trying()))
@@ -296,8 +290,10 @@ async def test_an_image_that_judges_nothing_is_ours(registry: Registry, runner: 
         assert (failure.reason, failure.ours) == (reason, True)
 
 
-async def test_a_runner_that_is_killed_from_outside_is_started_again(registry: Registry, runner: RuntimeImage) -> None:
-    async with code_sandbox(runner) as (containers, sandbox):
+async def test_a_runner_that_is_killed_from_outside_is_started_again(
+    registry: Registry, runtime_image: RuntimeImage
+) -> None:
+    async with code_sandbox(runtime_image) as (containers, sandbox):
         assert await sandbox.start() is None
         code = f"{FINE}\n\ndef slow():\n    import time\n\n    time.sleep(3)\n    return True\n"
         checking = asyncio.ensure_future(sandbox.check(CodeJob(code, trying("slow()"))))
@@ -309,8 +305,8 @@ async def test_a_runner_that_is_killed_from_outside_is_started_again(registry: R
         assert await checking == CodeReport(2, 2, 0)
 
 
-async def test_a_check_that_is_cancelled_leaves_nothing(registry: Registry, runner: RuntimeImage) -> None:
-    async with code_sandbox(runner) as (containers, sandbox):
+async def test_a_check_that_is_cancelled_leaves_nothing(registry: Registry, runtime_image: RuntimeImage) -> None:
+    async with code_sandbox(runtime_image) as (containers, sandbox):
         checking = asyncio.ensure_future(sandbox.check(CodeJob("while True: pass\n", trying())))
         while not any(one["State"] == "running" for one in await containers._engine.containers(OWNER)):
             pass

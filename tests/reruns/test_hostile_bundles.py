@@ -2,11 +2,10 @@
 
 import json
 import shutil
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from code_kit import served_runner
 from engine_kit import NOTHING, left_behind, sandbox_at
 from hostile_bundles import ATTACKS, HELPERS
 
@@ -23,10 +22,9 @@ SHORT = SandboxLimits(wall_s=8.0)
 NAMES = tuple(ATTACKS)
 
 
-@pytest.fixture
-async def image(registry: Any) -> AsyncIterator[RuntimeImage]:
-    async with served_runner() as served:
-        yield served
+@pytest.fixture(name="image")
+def runtime(runtime_image: RuntimeImage) -> RuntimeImage:
+    return runtime_image
 
 
 def bundle_of(names: tuple[str, ...]) -> dict[str, bytes]:

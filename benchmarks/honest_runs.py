@@ -1,0 +1,198 @@
+"""How honest runs of one bundle compare across kernels, processors and hosts (SPEC 15).
+
+Run `make honest-runs` beside a container engine (DOCKER_HOST) that knows the runtime `runsc` (gVisor). Each of TASKS
+bundles, written and planted ones, is executed as a validator does, in runc and in gVisor, and run by six miners: in
+runc with half a processor and with two, in gVisor with one and with two, and by the tracer alone on this host, on one
+of its processors and on all. Every miner is compared with both validators: half of the comparisons are across
+kernels. Bundles that name files after random numbers, the time, process ids and processors follow. Prints counts;
+exits with 1 if any honest miner fails.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, NamedTuple
+
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "core"))
+
+from code_kit import serving_runtime_image
+from engine_kit import running_registry, sandbox_at
+
+from localnet.bundles.written import written_bundles
+from localnet.tracing import pack_traces, trace_as
+from validator.protocol.archives import pack
+from validator.protocol.bundles import read_bundle
+from validator.protocol.probes import probe_values
+from validator.protocol.runtime_image import RuntimeImage
+from validator.protocol.skill_types import SkillType, is_runtime
+from validator.protocol.traces import Traces, read_traces
+from validator.reruns.sandbox.containers import ContainerSandbox
+from validator.reruns.sandbox.job import Ended, Evidence, SandboxJob, SandboxLimits
+from validator.scoring import version
+from validator.scoring.values import ExecutionRun, TracedAnswer
+from validator.sources import SeededRandom
+from validator.tasks.canary import make_canary
+
+TASKS: Final = int(os.environ.get("TASKS", "44"))
+AT_ONCE: Final = 3
+NONCE: Final = "5eed0123" * 8
+PROBES: Final = probe_values(NONCE)
+STEADY: Final = "".join(f"open('steady-{number}', 'w').close()\n    " for number in range(6))
+ODD: Final = {
+    "random": "import random, uuid\ndef run():\n    "
+    + STEADY
+    + "open(f'{uuid.uuid4()}', 'w'); open(f'{random.random()}', 'w')\n",
+    "all random": "import uuid\ndef run():\n    for _ in range(9): open(f'{uuid.uuid4()}', 'w')\n",
+    "time": "import time\ndef run():\n    "
+    + STEADY
+    + "open(time.strftime('%H%M%S'), 'w'); open(str(time.time_ns()), 'w')\n",
+    "day": "import datetime\ndef run():\n    " + STEADY + "open(f'report-{datetime.date.today()}.txt', 'w')\n",
+    "process": "import os\ndef run():\n    "
+    + STEADY
+    + "open(f'{os.getpid()}.pid', 'w'); open(f'{os.getppid()}', 'w')\n",
+    "processors": "import os\ndef run():\n    "
+    + STEADY
+    + "for n in range(os.cpu_count()): open(f'worker-{n}', 'w')\n    open(f'n{len(os.sched_getaffinity(0))}', 'w')\n",
+    "machine": "import platform, socket\ndef run():\n    "
+    + STEADY
+    + "open(f'{platform.release()}-{socket.gethostname()}', 'w'); open(platform.version().replace('/', '_'), 'w')\n",
+    "order": "def run():\n    " + STEADY + "open(str(next(iter({'a', 'b', 'c', 'd', 'e'}))), 'w')\n",
+}
+
+
+class Task(NamedTuple):
+    """A bundle of a runtime type."""
+
+    name: str
+    skill_type: SkillType
+    bundle: bytes
+
+
+def tasks() -> list[Task]:
+    """Return the written bundles of runtime types, and planted ones of each type in turn."""
+    found = [Task(one.name, one.skill_type, one.packed()) for one in written_bundles() if is_runtime(one.skill_type)]
+    types = [skill_type for skill_type in SkillType if is_runtime(skill_type)]
+    for number in range(max(0, TASKS - len(found))):
+        made = make_canary(types[number % len(types)], SeededRandom(f"honest {number}"))
+        found.append(Task(f"planted-{number}", made.task.skill_type, made.bundle))
+    return found[:TASKS]
+
+
+class Machine:
+    """Sandboxes in both kernels, and this host."""
+
+    def __init__(self, image: RuntimeImage) -> None:
+        self._image = image
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self.sandboxes: Mapping[str, ContainerSandbox] = {
+            kernel: sandbox_at("benchmark", runtime=runtime) for kernel, runtime in (("runc", None), ("runsc", "runsc"))
+        }
+
+    async def contained(self, kernel: str, task: Task, *, nothing: bool = False, cpus: float = 1.0) -> ExecutionRun:
+        """Run the bundle, or nothing, in a container."""
+        limits = replace(SandboxLimits(), cpus=cpus)
+        bundle = None if nothing else task.bundle
+        async with self._slots:
+            found = await self.sandboxes[kernel].run(
+                SandboxJob(self._image, task.skill_type, bundle, NONCE, PROBES, limits)
+            )
+        if not isinstance(found, Evidence):
+            sys.exit(f"{task.name}: {found}")
+        traces = read_traces(found.trace_bundle(), task.skill_type, PROBES)
+        return run_of(traces, ended=found.ended is Ended.BY_ITSELF and found.exit_code == 0)
+
+    async def on_host(self, task: Task) -> ExecutionRun:
+        """Run the bundle by the tracer alone."""
+        async with self._slots:
+            records = await trace_as(read_bundle(task.bundle), task.skill_type, PROBES, timeout_s=60)
+        return run_of(read_traces(pack_traces(records), task.skill_type, PROBES), ended=True)
+
+
+def run_of(traces: Traces, *, ended: bool) -> ExecutionRun:
+    """Return a run as a comparison takes it."""
+    return ExecutionRun(ended, all(traces.probes), traces.signatures)
+
+
+async def execute(machine: Machine, kernel: str, task: Task, nothing: ExecutionRun) -> list[ExecutionRun]:
+    """Return a validator's three runs of a task."""
+    first, second = await asyncio.gather(*(machine.contained(kernel, task) for _ in range(2)))
+    return [first, second, nothing]
+
+
+async def compared(machine: Machine, task: Task, nothing: Mapping[str, ExecutionRun]) -> Counter[str]:
+    """Return how often each result came, over two validators and six miners."""
+    validators = {kernel: await execute(machine, kernel, task, nothing[kernel]) for kernel in nothing}
+    miners = {
+        "runc, half a processor": await machine.contained("runc", task, cpus=0.5),
+        "runc, two processors": await machine.contained("runc", task, cpus=2.0),
+        "gVisor, one processor": await machine.contained("runsc", task),
+        "gVisor, two processors": await machine.contained("runsc", task, cpus=2.0),
+        "host, pinned": await pinned(machine, task),
+        "host": await machine.on_host(task),
+    }
+    found: Counter[str] = Counter()
+    for kernel, runs in validators.items():
+        answers = [TracedAnswer(name, run.probes, run.signatures) for name, run in miners.items()]
+        result = version("1.1.0").compare_execution(runs, answers, probes={}, mark=None, made_here=True)
+        if result.inconclusive is not None:
+            found[f"inconclusive ({result.inconclusive})"] += len(answers)
+        for one in result.answers:
+            across = one.hotkey.startswith("gVisor") != (kernel == "runsc")
+            found[f"{one.event}, {'another kernel' if across else 'the same kernel'}"] += 1
+            found["differences in S"] += sum(len(file.missing) for file in one.files.values())
+            if one.event == "rerun_fail":
+                print(f"FAIL {task.name}: {one.hotkey} at a validator in {kernel}: {', '.join(one.faults)}")
+    return found
+
+
+async def pinned(machine: Machine, task: Task) -> ExecutionRun:
+    """Run on this host, on its last processor alone."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        return await machine.on_host(task)
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+async def measure(image: RuntimeImage) -> bool:
+    """Compare and print; return whether anybody honest failed."""
+    machine = Machine(image)
+    chosen = tasks()
+    manifest = json.dumps({"name": "odd", "version": "1", "entry_point": "main:run"}).encode()
+    odd = [
+        Task(name, SkillType.EXECUTABLE_PYTHON, pack({"main.py": code.encode(), "manifest.json": manifest}))
+        for name, code in ODD.items()
+    ]
+    nothing: dict[SkillType, dict[str, ExecutionRun]] = {
+        task.skill_type: {kernel: await machine.contained(kernel, task, nothing=True) for kernel in machine.sandboxes}
+        for task in {task.skill_type: task for task in chosen}.values()
+    }
+    total: Counter[str] = Counter()
+    for at, task in enumerate(chosen):
+        total += await compared(machine, task, nothing[task.skill_type])
+        print(f"{at + 1} of {len(chosen)}", end="\r", file=sys.stderr)
+    print(f"{len(chosen)} bundles: {dict(sorted(total.items()))}")
+    for task in odd:
+        found = await compared(machine, task, nothing[task.skill_type])
+        total += found
+        print(f"{task.name}: {dict(sorted(found.items()))}")
+    for sandbox in machine.sandboxes.values():
+        await sandbox.close()
+    return any(name.startswith("rerun_fail") for name in total)
+
+
+def main() -> None:
+    """Run on the engine of DOCKER_HOST."""
+    with tempfile.TemporaryDirectory() as folder, running_registry(Path(folder)), serving_runtime_image() as image:
+        sys.exit(1 if asyncio.run(measure(image)) else 0)
+
+
+if __name__ == "__main__":
+    main()
