@@ -30,7 +30,7 @@ test: setup  ## Run every test but those of make attack and make faults, on SQLi
 	$(PARALLEL) -m "not attack and not faults"
 
 attack: setup  ## Every kind of hostility once, what twice the input costs, a cohort that turns, code that cheats its tests, and a few kills -9 at random moments
-	$(PARALLEL) -m attack tests/acceptance tests/cli tests/hostility tests/queue tests/runner tests/store tests/weights
+	$(PARALLEL) -m attack tests/acceptance tests/cli tests/hostility tests/queue tests/runner tests/settings tests/store tests/weights
 
 engine-test: setup  ## Real containers: hostile bundles in the sandbox, on the engine that DOCKER_HOST names
 	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine $(or $(ROOMS),tests/reruns tests/localnet)

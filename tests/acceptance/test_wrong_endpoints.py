@@ -32,20 +32,21 @@ ME = Signer.from_uri("//Validator")
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-async def refused(folder: Path, *endpoints: str) -> str:
+async def refused(folder: Path, *endpoints: str, code: Exit = Exit.ENDPOINT) -> str:
     """The one line with which `validator run` ends."""
     write_hotkey(folder / "wallets", ME)
     config = folder / "validator.toml"
     config.write_text(SETTINGS.format(folder=folder, endpoints=json.dumps(endpoints)[1:-1]))
     environment = {"HOME": str(folder), "PATH": "/usr/bin:/bin"}
     done = await asyncio.to_thread(ran, "run", "--config", str(config), env=environment)
-    assert done.returncode == Exit.ENDPOINT, done.stderr + done.stdout
+    assert done.returncode == code, done.stderr + done.stdout
     assert "Traceback" not in done.stderr + done.stdout
     assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == ["daemon_failed"]
     lines = done.stderr.splitlines()
     assert len(lines) == 1, done.stderr
-    assert lines[0].startswith("The chain could not be reached: ")
-    assert "check chain.endpoints" in lines[0]
+    if code == Exit.ENDPOINT:
+        assert lines[0].startswith("The chain could not be reached: ")
+        assert "check chain.endpoints" in lines[0]
     return lines[0]
 
 
@@ -88,8 +89,9 @@ async def test_where_nothing_speaks_it_gives_up_after_a_while(tmp_path: Path) ->
         assert words in line
 
 
-async def test_a_network_that_nobody_knows(tmp_path: Path) -> None:
-    assert "finey" in await refused(tmp_path, "finey")
+async def test_a_network_that_nobody_knows_is_a_fault_of_the_settings_that_no_restart_cures(tmp_path: Path) -> None:
+    line = await refused(tmp_path, "finey", code=Exit.INPUT)
+    assert "chain.endpoints: got a value that is not shown; allowed is a list of 1 to 8 of the networks archive" in line
 
 
 @pytest.mark.parametrize("answer", ["error", "nonsense"])

@@ -3,11 +3,14 @@
 import asyncio
 import io
 import json
+import logging
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -15,6 +18,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
+import structlog
 from builders import V1
 from world import World, garbage, honest, on_virtual_time, tasks_of_all_types
 
@@ -65,7 +69,7 @@ def validator(*arguments: str, cwd: Path | None = None, **env: str) -> subproces
 def called(*arguments: str, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
     """The same in this process, for sweeps over many commands: starting one takes a second."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+    with as_before(), pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr("sys.argv", ["validator", *arguments])
         for name in set(os.environ) - set(environment()):
             patch.delenv(name)
@@ -77,6 +81,23 @@ def called(*arguments: str, cwd: Path | None = None, **env: str) -> subprocess.C
             main()
     code = ended.value.code
     return subprocess.CompletedProcess(arguments, code if isinstance(code, int) else 0, _text(out), _text(err))
+
+
+@contextmanager
+def as_before() -> Iterator[None]:
+    """Take back what a command changes in the process: logging and signals."""
+    root, config = logging.getLogger(), structlog.get_config()
+    handlers, level = root.handlers[:], root.level
+    signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        structlog.configure(**config)
+        for number, handler in signals.items():
+            if signal.getsignal(number) is not handler:  # set in the main thread alone
+                signal.signal(number, handler)
 
 
 def _text(stream: io.TextIOWrapper) -> str:

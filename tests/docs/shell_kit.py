@@ -49,7 +49,7 @@ def commands() -> list[Command]:
         command
         for page in PAGES
         for block in blocks(page)
-        for line in block.splitlines()
+        for line in block.replace("\\\n", " ").splitlines()
         if _PROGRAM.match(line)
         for command in _commands(str(page.relative_to(ROOT)), line)
     ]

@@ -2,6 +2,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import bittensor.settings
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 from validator.settings import DEFAULT_FILE, Settings, SettingsError, load_settings
 from validator.settings.misnamed import strangers
 from validator.settings.reading import read_at_most
+from validator.settings.urls import NETWORKS
 
 MINIMAL = "[validator]\nnetuid = 3\n"
 Write = Callable[[str], Path]
@@ -263,7 +265,7 @@ def test_the_public_form_and_the_repr_show_no_secret(write: Write) -> None:
         MINIMAL
         + """
         [store]
-        url = "postgresql://user:hunter2/@x@db.example:5432/sssa?password=hunter2"
+        url = "postgresql://user:hunter2%2F%40x@db.example:5432/sssa?password=hunter2"
         [chain]
         kind = "simulated"
         state = "chain.json"
@@ -354,3 +356,10 @@ def test_a_health_port_that_others_reach_needs_a_token_or_a_word(write: Write, h
 def test_a_health_port_on_this_machine_needs_neither(write: Write, host: str) -> None:
     health = load_settings(write(MINIMAL + f'[health]\nhost = "{host}"\n'), {}).health
     assert (health.host, health.token, health.expose) == (host, None, False)
+
+
+def test_a_network_that_the_sdk_does_not_know_is_refused(write: Write) -> None:
+    (problem,) = problems(write(MINIMAL + '[chain]\nendpoints = ["tset"]\n'))
+    assert problem.startswith("chain.endpoints")
+    assert "archive, devnet, finney, local, test" in problem
+    assert tuple(sorted(bittensor.settings.NETWORKS)) == NETWORKS

@@ -54,22 +54,37 @@ def load_signer(settings: WalletSettings) -> Signer:
     """
     if settings.uri is not None:
         return Signer.from_uri(settings.uri)
-    file = hotkey_file(settings)
-    place = f"hotkey `{settings.hotkey}` of wallet `{settings.name}` in {printable(str(file.parents[2]))}"
-    try:
-        data = read_at_most(file, MAX_BYTES)
-    except FileNotFoundError:
-        raise HotkeyMissingError(f"{place}; check path, name and hotkey of [wallet] in the settings") from None
-    except OSError as error:
-        raise WalletError(f"{place}: {error.strerror or error}; check [wallet] in the settings") from None
-    if len(data) > MAX_BYTES:
-        raise WalletError(f"{place}: larger than {MAX_BYTES} bytes, which no hotkey's file is")
+    data, place = read_hotkey(settings), _place(settings)
     signer = Signer(_keypair(_unlocked(data, place, settings.password_file), place))
     try:
         signer.sign(b"")
     except ValueError:
         raise WalletError(f"{place}: the file holds no private key") from None
     return signer
+
+
+def read_hotkey(settings: WalletSettings) -> bytes:
+    """Return the content of the hotkey's file, encrypted or not.
+
+    Raises:
+        HotkeyMissingError: the file is not there.
+        WalletError: it cannot be read, or is no hotkey's by its size.
+    """
+    place = _place(settings)
+    try:
+        data = read_at_most(hotkey_file(settings), MAX_BYTES)
+    except FileNotFoundError:
+        raise HotkeyMissingError(f"{place}; check path, name and hotkey of [wallet] in the settings") from None
+    except OSError as error:
+        raise WalletError(f"{place}: {error.strerror or error}; check [wallet] in the settings") from None
+    if len(data) > MAX_BYTES:
+        raise WalletError(f"{place}: larger than {MAX_BYTES} bytes, which no hotkey's file is")
+    return data
+
+
+def _place(settings: WalletSettings) -> str:
+    folder = printable(str(hotkey_file(settings).parents[2]))
+    return f"hotkey `{settings.hotkey}` of wallet `{settings.name}` in {folder}"
 
 
 def hotkey_file(settings: WalletSettings) -> Path:

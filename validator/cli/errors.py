@@ -8,6 +8,7 @@ import typer
 from validator.daemon.exits import Exit
 from validator.files import advice
 from validator.protocol.text import printable
+from validator.redaction import redact
 
 EXIT_NO: Final = Exit.NO
 
@@ -50,7 +51,7 @@ def exit_code(error: Exception) -> Exit:
 def complain(error: Exception) -> int:
     """Write the error's lines to stderr and return its exit code."""
     for line in _text(error).splitlines():
-        typer.echo(printable(line, _LINE), err=True)
+        typer.echo(printable(redact(line), _LINE), err=True)
     return exit_code(error)
 
 
@@ -66,5 +67,5 @@ def say_no(text: str) -> NoReturn:
     Raises:
         typer.Exit: always.
     """
-    typer.echo(printable(text, _LINE), err=True)
+    typer.echo(printable(redact(text), _LINE), err=True)
     raise typer.Exit(EXIT_NO)

@@ -274,6 +274,17 @@ DB: Final = Group(
         ),
     ],
 )
+WALLET: Final = Group(
+    "wallet",
+    "Wallet: the hotkey's file where a container reads it.",
+    [
+        Lazy(
+            "install",
+            "Copy the hotkey's file, and no coldkey, into a folder that only the container's user can read.",
+            "validator.cli.wallet:install",
+        )
+    ],
+)
 TREE: Final = Group(
     "validator",
     "Scores Signed Skill Safety Attestations and sets weights on a Bittensor subnet.",
@@ -328,6 +339,7 @@ TREE: Final = Group(
         FLAGS,
         RERUNS,
         CHECKS,
+        WALLET,
         WEIGHTS,
         TASKS,
         AUDIT,

@@ -20,6 +20,8 @@ from validator.settings.urls import without_password
 ENV_FILE: Final = Path(".env")
 URL_FILE: Final = Path("secrets", "store_url")
 PASSWORD_FILE: Final = Path("secrets", "postgres_password")
+MOUNTED: Final = Path("wallets")
+"""Beside the settings: what a container sees of the wallets."""
 SIMULATED: Final = "simulated"
 LOCAL: Final = "local"
 _LOCAL_NODE: Final = "ws://127.0.0.1:9944"
@@ -28,7 +30,7 @@ _HEAD: Final = """\
 # docker-compose reads this file by itself; .env.example explains every variable. Elsewhere: EnvironmentFile= in a
 # systemd unit, or set -a; . ./.env; set +a
 
-# Mounted into the container: the settings, the wallets (NAME/hotkeys/HOTKEY is read, nothing else), the tasks.
+# Mounted into the container: the settings, the hotkey alone (`validator wallet install` puts it there), the tasks.
 SETTINGS={settings}
 WALLETS={wallets}
 TASKS={tasks}
@@ -152,9 +154,9 @@ def _check(text: str, beginning: Beginning, file: Path) -> None:
 
 
 def _environment(beginning: Beginning) -> str:
-    named = str(beginning.wallets)
-    wallets = named if named.startswith("~") else str(beginning.wallets.absolute())  # compose knows the home, too
-    text = _HEAD.format(settings=_quoted(f"./{DEFAULT_FILE}"), wallets=_quoted(wallets), tasks=_quoted("./tasks"))
+    text = _HEAD.format(
+        settings=_quoted(f"./{DEFAULT_FILE}"), wallets=_quoted(f"./{MOUNTED}"), tasks=_quoted("./tasks")
+    )
     if _on_postgres(beginning.database):
         text += _DATABASE.format(url_file=_quoted(f"./{URL_FILE}"))
     if PASSWORD_FILE in _secrets(beginning.database):

@@ -8,7 +8,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from validator.protocol.limits import MAX_SAFE_INTEGER
 from validator.protocol.runtime_image import PINNED_IMAGE
 from validator.protocol.signatures import is_hotkey
-from validator.settings.urls import SecretUrl, check_endpoint, check_server_url, check_store_url
+from validator.redaction import remembered
+from validator.settings.urls import NETWORKS, SecretUrl, check_endpoint, check_server_url, check_store_url
 
 ROOMS = (
     "chain",
@@ -59,7 +60,7 @@ EngineAddress = Annotated[
     str, Field(pattern=r"^(unix:///[A-Za-z0-9._/-]{1,100}|(tcp|https?)://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?)$")
 ]
 RuntimeName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-Token = Annotated[str, Field(pattern=r"^[A-Za-z0-9._~+/-]{16,128}={0,64}$")]
+Token = Annotated[str, Field(pattern=r"^[A-Za-z0-9._~+/-]{16,128}={0,64}$"), AfterValidator(remembered)]
 Room = Annotated[str, AfterValidator(_room)]
 PinnedImageName = Annotated[str, Field(pattern=rf"^{PINNED_IMAGE}$", max_length=400)]
 Epoch = Annotated[int, Field(ge=0, le=MAX_SAFE_INTEGER)]
@@ -135,7 +136,7 @@ class ChainSettings(Section):
     endpoints: tuple[Endpoint, ...] = _key(
         (SecretUrl("finney"),),
         "Where the real chain answers, the favourite first; the others are used when it does not.",
-        allowed='a list of 1 to 8 network names ("finney", "test") or ws:// or wss:// urls',
+        allowed=f"a list of 1 to 8 of the networks {', '.join(NETWORKS)} or of ws:// or wss:// urls",
         secret=True,
         min_length=1,
         max_length=8,
@@ -151,7 +152,8 @@ class StoreSettings(Section):
     url: StoreUrl = _key(
         SecretUrl("sqlite:///validator.sqlite"),
         "The database.",
-        allowed="a sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME url",
+        allowed="a sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME url, in PASSWORD %40 for @, %2F for /,"
+        " %3A for :, %3F for ? and %23 for #",
         secret=True,
     )
     retention_raw_days: int = _key(30, "How long raw answers and trace bundles are kept.", unit="days", ge=1, le=3_650)

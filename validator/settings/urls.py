@@ -1,21 +1,33 @@
-"""Urls that may carry passwords, and how to show them without."""
+"""Urls that may carry passwords, and how they are shown without."""
 
 import re
-from typing import Final
+from typing import Any, Final
+from urllib.parse import parse_qsl
 
 from pydantic import Secret
 
 from validator.protocol.text import printable
+from validator.redaction import remember_secret
 
 _URL: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
 _NETWORK: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
+NETWORKS: Final = ("archive", "devnet", "finney", "local", "test")
+"""Names that the bittensor SDK resolves to an endpoint; another name would end every start in the same way."""
 _STORE: Final = re.compile(r"(sqlite|postgresql)(\+[a-z0-9_]+)?://[^\x00-\x1f\x7f]+")
+# What stands before the host in a Postgres url, if every parser is to read it alike.
+_USER: Final = re.compile(r"[^:@/?#\[\]]*(:[^:@/?#\[\]]*)?")
+_KEY: Final = 8  # characters: a piece of a websocket's path or query that may be a provider's key
 _SERVER: Final = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~/-]*)?")
 _WEBSOCKET: Final = re.compile(r"wss?://[^\x00-\x20\x7f]+")
 
 
 class SecretUrl(Secret[str]):
-    """A url that shows without what may be secret in it; `reveal` gives it whole."""
+    """A url that shows without what may be secret in it; `reveal` gives it whole. `redact` knows its secrets."""
+
+    def __init__(self, secret_value: str, *rest: Any) -> None:
+        for secret in secrets_of(secret_value):
+            remember_secret(secret)
+        super().__init__(secret_value, *rest)
 
     def reveal(self) -> str:
         """Return the url with everything in it: for connecting, never for showing."""
@@ -45,6 +57,20 @@ def shown_url(url: str) -> str:
     return printable(shown)
 
 
+def secrets_of(url: str) -> tuple[str, ...]:
+    """Return what must not be shown of a url: its password, passwords in its query, keys in a websocket's path."""
+    match = _URL.fullmatch(url)
+    if match is None:
+        return (url,) if "@" in url else ()
+    user, _, place = match["rest"].rpartition("@")
+    path, _, query = place.partition("?")
+    values = tuple(value for name, value in parse_qsl(query) if "password" in name)
+    if match["scheme"].lower() in ("ws", "wss"):
+        parts = (*path.split("/")[1:], *(value for _, value in parse_qsl(query)))
+        values = tuple(part for part in parts if len(part) >= _KEY)
+    return tuple(filter(None, (user.partition(":")[2], *values)))
+
+
 def without_password(url: str) -> str:
     """Return `url` with its user and without the password; as it is where there is none."""
     match = _URL.fullmatch(url)
@@ -55,13 +81,18 @@ def without_password(url: str) -> str:
 
 
 def check_store_url(url: SecretUrl) -> SecretUrl:
-    """Refuse what is no SQLite or Postgres url."""
-    return _matching(url, _STORE)
+    """Refuse what is no SQLite or Postgres url, and one whose user and password parsers would read in two ways."""
+    _matching(url, _STORE)
+    scheme, _, rest = url.reveal().partition("://")
+    user, at, _ = rest.rpartition("@")
+    if at and scheme.startswith("postgresql") and not _USER.fullmatch(user):
+        raise ValueError("its user or password holds one of : / ? # [ ] @; write %3A %2F %3F %23 %5B %5D %40 for them")
+    return url
 
 
 def check_endpoint(url: SecretUrl) -> SecretUrl:
-    """Refuse what is neither a network's name nor a websocket url."""
-    return url if _NETWORK.fullmatch(url.reveal()) else _matching(url, _WEBSOCKET)
+    """Refuse what is neither the name of a network that the SDK knows nor a websocket url."""
+    return url if url.reveal() in NETWORKS else _matching(url, _WEBSOCKET)
 
 
 def check_server_url(url: str) -> str:

@@ -1,5 +1,6 @@
 """Store urls: what is accepted, and how they are shown without their secrets."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from validator.protocol.text import printable
+from validator.settings.urls import SecretUrl, check_store_url, shown_url
 from validator.store.errors import StoreUrlError
 
 _DRIVERS = {
@@ -15,6 +17,7 @@ _DRIVERS = {
     "postgresql": "postgresql+psycopg",
     "postgresql+psycopg": "postgresql+psycopg",
 }
+_SCHEME = re.compile(r"[a-z+]{1,20}")
 _FORMS = "use sqlite:///path/to/file or postgresql://user:password@host/database"
 
 
@@ -43,12 +46,17 @@ def parse_url(text: str) -> StoreUrl:
     if not colon:
         raise StoreUrlError(f"no scheme; {_FORMS}")
     if scheme not in _DRIVERS:
-        raise StoreUrlError(f"`{printable(scheme, 40)}` is no supported database; {_FORMS}")
+        named = f"`{scheme}`" if _SCHEME.fullmatch(scheme) else "that"
+        raise StoreUrlError(f"{named} is no supported database; {_FORMS}")
+    try:
+        check_store_url(SecretUrl(text))
+    except ValueError as error:
+        raise StoreUrlError(f"{error}; {_FORMS}") from None
     try:
         url = make_url(text).set(drivername=_DRIVERS[scheme])
     except (ArgumentError, ValueError):
         raise StoreUrlError(f"the part after `{scheme}://` cannot be read; {_FORMS}") from None
-    return _sqlite(url) if url.get_backend_name() == "sqlite" else _postgres(url)
+    return _sqlite(url) if url.get_backend_name() == "sqlite" else _postgres(url, shown_url(text))
 
 
 def url_of(path: Path) -> str:
@@ -73,11 +81,7 @@ def _sqlite(url: URL) -> StoreUrl:
     return StoreUrl(url.set(database=str(path)), f"sqlite:///{printable(str(path))}", path)
 
 
-def _postgres(url: URL) -> StoreUrl:
+def _postgres(url: URL, shown: str) -> StoreUrl:
     if not url.database:
         raise StoreUrlError("Postgres needs a database name: postgresql://user:password@host/database")
-    if "@" in (url.host or ""):  # the rest of a password that holds one: it would be shown, and looked up as a name
-        raise StoreUrlError("its user or password holds an @; write %40 for it")
-    host = url.host or "local socket"
-    port = f":{url.port}" if url.port else ""
-    return StoreUrl(url, printable(f"postgresql://{host}{port}/{url.database}"), None)
+    return StoreUrl(url, shown, None)

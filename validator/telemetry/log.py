@@ -16,6 +16,7 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from validator.protocol.text import printable
+from validator.redaction import redact
 from validator.sources import SystemClock
 from validator.telemetry.folding import Folding, LibraryFolding
 
@@ -47,7 +48,7 @@ def configure_logging(
     Args:
         level: the least important events that are logged; libraries that talk much are kept at `warning` at least.
         form: auto is console on a terminal, else json.
-        stream: standard output if None. Commands whose output is data give standard error.
+        stream: standard output if None: the log is what a service has to say. Commands give standard error.
         observe: called with the name and fields of every event of ours, whatever the level (`Metrics.observe`).
         rooms: other levels for what single rooms of the program log.
     """
@@ -128,7 +129,7 @@ def _safe_trace(value: Any) -> Any:
     """Keep the lines of a rendered traceback, each made harmless."""
     if not isinstance(value, str):
         return _safe(value, MAX_DEPTH)
-    return "\n".join(printable(line, MAX_TEXT) for line in value.split("\n")[:_MAX_TRACE_LINES])
+    return "\n".join(printable(redact(line), MAX_TEXT) for line in value.split("\n")[:_MAX_TRACE_LINES])
 
 
 def _safe(value: Any, depth: int) -> Any:
@@ -149,7 +150,7 @@ def _plain(value: Any, depth: int) -> Any:
         return value.isoformat()
     if isinstance(value, Mapping | list | tuple | set | frozenset):
         return _collection(value, depth - 1) if depth > 0 else "…"
-    return printable(str(value), MAX_TEXT)
+    return printable(redact(str(value)), MAX_TEXT)
 
 
 def _number(value: float) -> Any:

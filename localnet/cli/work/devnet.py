@@ -52,7 +52,7 @@ def devnet(  # noqa: PLR0913, PLR0917 - each is an option
 ) -> None:
     """Run simulated chain, local miners and the real validator together; then print what came of it."""
     settings = settings_of(config)
-    configure_logging(settings.log.level, settings.log.format, sys.stderr if as_json else None)
+    configure_logging(settings.log.level, settings.log.format, sys.stderr)
     console = Console(stderr=as_json, highlight=False)
     tasks, miners = _brought(own, scenario, console)
     many = validators or (2 if scenario == "demo" and tasks is None else 1)

@@ -1,17 +1,14 @@
 """The commands of docs/localnet.md, as a reader types them, and a place to type them."""
 
 import io
-import logging
 import re
 import shlex
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import redirect_stdout
 from pathlib import Path
 
-import structlog
+from cli_store import as_before
 
 from validator.cli import main
 
@@ -47,19 +44,3 @@ def composed(profile: str) -> str:
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-@contextmanager
-def as_before() -> Iterator[None]:
-    """Take back what a command changes in the process: logging and signals."""
-    root, config = logging.getLogger(), structlog.get_config()
-    handlers, level = root.handlers[:], root.level
-    signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        root.handlers[:] = handlers
-        root.setLevel(level)
-        structlog.configure(**config)
-        for number, handler in signals.items():
-            signal.signal(number, handler)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from validator.cli.configured import log_to_standard_error
 from validator.cli.output import NONE, print_json, print_line
 from validator.cli.tables import Column, print_table
 from validator.daemon.exits import Exit
@@ -29,6 +30,7 @@ def examine(config: Path | None, only: Sequence[str], *, as_json: bool) -> Exit:
     Raises:
         UnknownCheckError: `only` names a check that is not there.
     """
+    log_to_standard_error()
     with asyncio.Runner() as runner:
         found = runner.run(diagnose(config, os.environ, only))
         if as_json:

@@ -6,12 +6,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from sqlalchemy.exc import DBAPIError
+
 from validator.cli.configured import settings_of
 from validator.cli.errors import say_no
 from validator.cli.output import print_line
 from validator.store import Store, open_store
 from validator.store.errors import StoreLockedError
 from validator.store.locks import take_lock
+from validator.store.schema import unreachable
 from validator.store.urls import parse_url
 
 _EVERY_S: Final = 0.5
@@ -20,7 +23,10 @@ _EVERY_S: Final = 0.5
 def drain(config: Path | None, timeout: float | None) -> None:
     """Let the running validator finish the round in hand, begin no other and end, and wait for that."""
     url = settings_of(config).store.url.get_secret_value()
-    fault = asyncio.run(_drained(url, timeout))
+    try:
+        fault = asyncio.run(_drained(url, timeout))
+    except DBAPIError as error:
+        raise unreachable(parse_url(url), error) from None
     if fault is not None:
         say_no(fault)
     print_line("drained: the round in hand was finished, the validator has ended")

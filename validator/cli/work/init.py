@@ -11,7 +11,7 @@ import typer
 from validator.cli.output import print_line
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
-from validator.settings.beginning import Beginning, begin
+from validator.settings.beginning import MOUNTED, Beginning, begin
 from validator.settings.reading import from_home
 
 T = TypeVar("T")
@@ -48,7 +48,9 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option
         sourced = os.path.join(".", environment)  # noqa: PTH118 - a Path drops the `./` that a shell needs
         print_line(f"the database's url stands in {secrets[0]} alone: set -a; . {sourced}; set +a")
     print_line(f"next: validator doctor --config {settings}")
-    print_line(f"then: validator run --config {settings}, or docker-compose up -d in the folder of docker-compose.yml")
+    print_line(f"then: validator run --config {settings}")
+    print_line(f"with docker-compose: sudo validator wallet install --config {settings} {folder / MOUNTED}, then")
+    print_line("docker-compose up -d in the folder of docker-compose.yml")
 
 
 def _said(  # noqa: PLR0913, PLR0917 - what is asked, and what may be answered

@@ -1,0 +1,120 @@
+"""No command shows a piece of the database's password, however odd it is; what it prints as JSON is JSON alone."""
+
+import asyncio
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from chain_worlds import ME
+from cli_commands import commands
+from cli_store import called
+from served_world import ServedWorld
+from subtensor_node import NEWER
+from wallet_files import write_hotkey
+
+from validator.cli.lazy import loaded
+from validator.cli.tree import TREE
+from validator.redaction import PIECE
+from validator.store import upgrade
+
+SIMULATED = 'kind = "simulated"\nstate = "chain.json"'
+SETTINGS = """
+[validator]
+netuid = 1
+[wallet]
+uri = "//Validator"
+[chain]
+kind = "simulated"
+state = "chain.json"
+[health]
+port = 1
+"""
+LONG_RUNNING = {
+    ("devnet",),
+    ("run",),
+    ("worker",),
+    ("miner", "run"),
+    ("tasks", "serve"),
+    ("localnet", "up"),
+    ("planner", "run"),
+}
+# What a command cannot do without; files that are not there are as good as others where settings are read first.
+ARGUMENTS = {"folder": "out", "target": "postgresql://127.0.0.1:1/other"}
+
+
+def password(number: int) -> str:
+    draw = random.Random(number)
+    return "".join(draw.choices("@:/?#%[]&=+ '\"ÄΩ日QWXZJK7902", k=draw.randrange(8, 30)))
+
+
+def with_option(name: str) -> Iterator[tuple[str, ...]]:
+    """Every command that has the option, with words for what it requires."""
+    for words in commands():
+        command = loaded(TREE)
+        for word in words:
+            command = loaded(command.commands[word])
+        if hasattr(command, "commands") or words in LONG_RUNNING:
+            continue
+        options = {option for one in command.params for option in one.opts}
+        if name not in options:
+            continue
+        given: list[str] = []
+        for one in command.params:
+            if one.required and one.param_type_name == "argument":
+                given.append(ARGUMENTS.get(one.name, "1"))
+            elif one.required:
+                given += [one.opts[-1], "1"]
+        yield (*words, *given)
+
+
+READING = sorted(with_option("--config"))
+
+
+@pytest.mark.parametrize("words", READING, ids=" ".join)
+def test_no_command_shows_a_piece_of_the_databases_password(words: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "my.toml").write_text(SETTINGS)
+    numbers = [READING.index(words) % 24] if words[0] != "doctor" else range(24)
+    for number in numbers:
+        secret = password(number)
+        for written in (secret, quote(secret, safe="")):
+            url = f"postgresql://validator:{written}@127.0.0.1:1/v"
+            done = called(*words, "--config", "my.toml", cwd=tmp_path, VALIDATOR_STORE__URL=url)
+            said = done.stdout + done.stderr
+            forms = (secret, quote(secret, safe=""))
+            shown = {
+                form[i : i + PIECE]
+                for form in forms
+                for i in range(len(form) - PIECE + 1)
+                if form[i : i + PIECE] in said
+            }
+            assert shown == set(), said
+
+
+async def test_json_is_one_document_or_nothing_on_a_chain_that_lacks_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # the commands are in a thread beside the node
+    world = await ServedWorld.open("", {})
+    world.node.lacks = NEWER
+    settings = SETTINGS.replace(SIMULATED, f'endpoints = ["{world.proxy.url}"]')
+    settings = settings.replace('uri = "//Validator"', f'path = "{tmp_path}/wallets"')
+    settings += f'[store]\nurl = "sqlite:///{tmp_path}/store.sqlite"\n[tasks]\ndirectory = "{tmp_path}"\n'
+    write_hotkey(tmp_path / "wallets", ME)
+    (tmp_path / "my.toml").write_text(settings)
+    await upgrade(f"sqlite:///{tmp_path}/store.sqlite")
+    logged = 0
+    try:
+        for words in sorted(with_option("--json")):
+            config = ["--config", "my.toml"] if words in READING else []
+            done = await asyncio.to_thread(called, *words, "--json", *config, cwd=tmp_path)
+            lines = done.stdout.splitlines()
+            assert len(lines) <= 1, (words, done.stdout)
+            for line in lines:
+                json.loads(line)
+            logged += "chain_old_runtime" in done.stderr
+    finally:
+        await world.close()
+    assert logged > 1
