@@ -128,14 +128,14 @@ async def execute(machine: Machine, kernel: str, task: Task, nothing: ExecutionR
 async def compared(machine: Machine, task: Task, nothing: Mapping[str, ExecutionRun]) -> Counter[str]:
     """Return how often each result came, over two validators and six miners."""
     validators = {kernel: await execute(machine, kernel, task, nothing[kernel]) for kernel in nothing}
-    miners = {
-        "runc, half a processor": await machine.contained("runc", task, cpus=0.5),
-        "runc, two processors": await machine.contained("runc", task, cpus=2.0),
-        "gVisor, one processor": await machine.contained("runsc", task),
-        "gVisor, two processors": await machine.contained("runsc", task, cpus=2.0),
-        "host, pinned": await pinned(machine, task),
-        "host": await machine.on_host(task),
+    contained = {
+        "runc, half a processor": machine.contained("runc", task, cpus=0.5),
+        "runc, two processors": machine.contained("runc", task, cpus=2.0),
+        "gVisor, one processor": machine.contained("runsc", task),
+        "gVisor, two processors": machine.contained("runsc", task, cpus=2.0),
     }
+    miners = dict(zip(contained, await asyncio.gather(*contained.values()), strict=True))
+    miners |= {"host, pinned": await pinned(machine, task), "host": await machine.on_host(task)}
     found: Counter[str] = Counter()
     for kernel, runs in validators.items():
         answers = [TracedAnswer(name, run.probes, run.signatures) for name, run in miners.items()]

@@ -24,11 +24,15 @@ PACKAGES: Final = ("_pytest", "iniconfig", "packaging", "pluggy", "py", "pygment
 
 TOOLS: Final = tuple(
     """
-    awk base64 basename bash cat chmod cmp comm cp curl cut date diff dirname du echo env expr false find grep gunzip
-    gzip head hostname id install ln ls md5sum mkdir mktemp mv nl node nproc od paste printenv printf ps pwd readlink
-    realpath rev rm rmdir sed seq sha1sum sha256sum sh shuf sleep sort split stat tac tail tar tee test timeout touch tr
-    true truncate uname uniq wc wget which whoami xargs xxd
-    """.split()  # noqa: SIM905 - a list of eighty strings reads worse
+    [ arch awk b2sum base32 base64 basename basenc bash bc bunzip2 bzcat bzip2 cat chgrp chmod chown cksum cmp comm
+    cp csplit curl cut date dd df diff dir dirname du echo ed egrep env expand expr factor false fgrep file find fmt
+    fold grep groups gunzip gzip head hexdump hostname iconv id install ip join jq kill link ln logname ls md5sum
+    mkdir mkfifo mknod mktemp more mv nc nice nl node nohup nproc numfmt od openssl paste patch pathchk pr printenv
+    printf ps pwd readlink realpath rev rm rmdir rsync sed seq setsid sh sha1sum sha224sum sha256sum sha384sum
+    sha512sum shred shuf sleep sort split sqlite3 stat stdbuf strings stty sum sync tac tail tar tee test timeout
+    touch tr true truncate tsort tty uname unexpand uniq unlink unxz unzip uptime wc wget which who whoami xargs xxd
+    xz xzcat yes zcat zip
+    """.split()  # noqa: SIM905 - a list of two hundred strings reads worse
 )
 """Programs that scripts call; an image of a machine without one of them lacks it. Without Node, no JavaScript runs."""
 

@@ -112,10 +112,8 @@ async def run_process(
         run.ended = "timeout"
     finally:
         _kill_group(process)
+        await asyncio.wait({reader, claiming}, timeout=_REAP_S)  # nobody is left to write: what they hold is soon read
         await _cancel(reader)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_REAP_S):
-                await asyncio.wait({claiming})  # nobody is left to write: what it holds is soon read
         await _cancel(claiming)
         await _reap(process)
     return run
@@ -187,7 +185,7 @@ class _Channels:
         name, fields = _parse(line)
         if name == "end":
             status = fields.get("status")
-            if self._run.ended != "flooded":
+            if self._run.ended not in ("flooded", "timeout"):
                 self._run.ended = "done" if status == 0 else "killed" if status is not None and status < 0 else "failed"
             return True
         if name == "full":
