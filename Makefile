@@ -8,7 +8,7 @@ PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reo
 # Tests start hundreds of processes: without bytecode each compiles half a thousand files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers honest-runs hostile soak kill-test rerun-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents real-skills test-chain lint format reference wheel pictures lock clean
+.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers honest-runs hostile soak kill-test execution-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents real-skills test-chain lint format reference wheel pictures lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -41,14 +41,14 @@ compose-test: setup  ## The operator's image built twice, and docker-compose.yml
 crash-test: setup  ## 200 kills around the submission of weights on each database, ten processes in a race; prints the figures
 	CRASH_KILLS=200 CRASH_RACERS=10 $(BIN)/pytest tests/weights/test_crashes.py -s --timeout 3600
 
-worker-test: setup  ## 1,000 reruns, four worker processes, a kill -9 of one of them every two seconds; prints the figures
+worker-test: setup  ## 1,000 executions, four worker processes, a kill -9 of one of them every two seconds; prints the figures
 	WORKER_JOBS=$(or $(WORKER_JOBS),1000) $(BIN)/pytest tests/queue/test_worker_processes.py -s --timeout 3600
 
 kill-test: setup  ## 20 kills -9 at random moments of whole rounds on each database; prints the figures
 	KILLS=$(or $(KILLS),20) $(BIN)/pytest tests/acceptance/test_kills.py -s --timeout 3600
 
-rerun-kills: setup  ## 20 kills -9 among reruns in real containers, on each database; prints the figures
-	RERUN_KILLS=$(or $(KILLS),20) SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/reruns/test_rerun_kills.py -s --timeout 3600
+execution-kills: setup  ## 20 kills -9 among executions in real containers, on each database; prints the figures
+	EXECUTION_KILLS=$(or $(KILLS),20) SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/reruns/test_execution_kills.py -s --timeout 3600
 
 bench-workers: setup  ## What a worker process costs per job; what two of them do against one
 	$(BIN)/python benchmarks/worker_throughput.py

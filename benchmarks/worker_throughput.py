@@ -16,15 +16,15 @@ from typing import Final
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path += [str(TESTS / "core")]
 
+from execution_world import plain_world  # noqa: E402
 from process_watch import family  # noqa: E402 - they lie beside the tests
 from queue_kit import WorkerProcess, sweeping, worker_processes  # noqa: E402
-from rerun_world import world_of  # noqa: E402
 from sqlalchemy import update  # noqa: E402
 from world import one_round  # noqa: E402
 
 from validator.sources import SystemClock  # noqa: E402
 from validator.store import Store, open_store, upgrade  # noqa: E402
-from validator.store.tables import reruns  # noqa: E402
+from validator.store.tables import executions  # noqa: E402
 from validator.telemetry import configure_logging  # noqa: E402
 
 JOBS: Final = 60
@@ -49,8 +49,7 @@ async def main() -> None:
 async def _figures(url: str, folder: Path) -> None:
     await upgrade(url)
     async with open_store(url, writer=True) as store:
-        world = world_of(store)
-        world.service.most_reruns = JOBS
+        world = plain_world(store)
         for _ in range(JOBS // 2):
             await one_round(world)
         processor, wall = await _cost(store, url, folder)
@@ -98,16 +97,16 @@ async def _all_done(store: Store) -> float:
 
 async def _again(store: Store) -> None:
     async with store.begin() as tx:
-        ended = reruns.c.state == "done"
-        pending = reruns.c.state == "pending"
+        ended = executions.c.state == "done"
+        pending = executions.c.state == "pending"
         due = {"due_at": SystemClock().now()}
-        await tx.connection.execute(update(reruns).where(ended | pending).values(_FRESH | due))
+        await tx.connection.execute(update(executions).where(ended | pending).values(_FRESH | due))
 
 
 async def _drained(store: Store) -> None:
     while True:
         async with store.read() as tx:
-            if not await tx.reruns.unended():
+            if not await tx.executions.unended():
                 return
         await asyncio.sleep(0.05)
 

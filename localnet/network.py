@@ -42,6 +42,7 @@ from validator.daemon.stop import Stop
 from validator.daemon.world import World, canaries_of, judging_workers
 from validator.kinds.assessment.supply import CanaryMaker
 from validator.protocol.errors import ValidatorError
+from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.settings import Settings
@@ -127,7 +128,7 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
         marked = Marked(dict(around.stock.names))
         daemons: list[Daemon] = []
         directors: list[Director] = []
-        for seat in validators:
+        for seat in (_naming(seat, around.reruns.image) for seat in validators):
             source = PatientSource(around.stock.source(around.analyses, watcher.doing))
             world = _world(seat, around, source)
             director = Director(seat, watcher, around.population, options.rounds)
@@ -221,6 +222,12 @@ def _world(seat: Seat, around: _Surroundings, source: TaskSource) -> World:
         sandbox=engine.sandbox,
         code=engine.code,
     )
+
+
+def _naming(seat: Seat, image: RuntimeImage) -> Seat:
+    """Return the seat with settings that name the image that is here."""
+    scoring = seat.settings.scoring.model_copy(update={"runtime_images": {image.pinned: 0}})
+    return replace(seat, settings=seat.settings.model_copy(update={"scoring": scoring}))
 
 
 def _refuse_production(settings: Settings) -> None:

@@ -220,7 +220,7 @@ _NEXT: Final = (
     ("miners list --config {config}", "what the validator thinks of everybody"),
     ("flags list --config {config}", "who agrees too much with whom"),
     ("weights show --config {config}", "the last vector and why"),
-    ("reruns list --config {config}", "which answers were run again, and what came of it"),
+    ("executions list --config {config}", "which tasks were executed, and what came of it"),
     ("audit export --config {config} --out log.jsonl", "the signed log of all rounds, in a file"),
     ("audit verify log.jsonl", "every draw, score and proof computed again from that file alone"),
     ("devnet --scenario collusion", "the three miners on top start to lie"),

@@ -55,7 +55,7 @@ async def seconds_of_reading(url: str, rounds: int, clock: Callable[[], float] =
                 await tx.histories.before(rounds, _RULES.groups.history_rounds, everybody)
                 await tx.agreements.windows(_RULES.collusion.window, everybody)
                 await tx.acts.standing_in_input()
-                await tx.reruns.results()
+                await tx.executions.results()
             took.append(clock() - began)
     return min(took)
 

@@ -22,7 +22,7 @@ _LISTINGS: Final = (
     "rounds show 1",
     "miners list",
     "flags list",
-    "reruns list",
+    "executions list",
     "checks list",
     "weights show",
     "tasks retired",

@@ -38,7 +38,7 @@ def summary(story: RerunStory) -> str:
         return f"No answer was run again ({story.why_not}){unseen}."
     passed, failed = (sum(getattr(miner, name) for miner in story.miners) for name in ("passed", "failed"))
     waiting = story.queued - passed - failed
-    told = f"{passed} did what their traces claim, {failed} did not, {waiting} still wait"
+    told = f"{passed} did what their traces claim, {failed} did not, {waiting} wait or are inconclusive"
     return f"{story.queued} answers were to be run again: {told}."
 
 

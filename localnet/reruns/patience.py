@@ -44,6 +44,6 @@ async def all_run_again(store: Store, clock: Clock, most_s: float = MOST_S) -> N
     until = clock.monotonic() + most_s
     while clock.monotonic() < until:
         async with store.read() as tx:
-            if not await tx.reruns.unended():
+            if not await tx.executions.unended():
                 return
         await clock.sleep(_LOOK_S)

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from localnet.roster import Resident
+from validator.protocol.execution import AnswerResult
 from validator.protocol.means import mean
-from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.store import Transaction
-from validator.store.rerun import Rerun
 
 _ALL = 1_000_000
 
@@ -31,7 +30,7 @@ class RerunMiner:
     behaviour: str
     passed: int
     failed: int
-    reasons: Mapping[Reason, int]
+    reasons: Mapping[str, int]
     mean_entry: float | None
     reputation: float | None
 
@@ -42,7 +41,7 @@ class RerunStory:
 
     Attributes:
         why_not: why nothing was run again; empty if it was.
-        queued: answers that a settled round wanted to have run again.
+        queued: answers of tasks that a settled round wanted to have executed.
         states: state to how many of them are in it.
         miners: those that serve runtime types, in the roster's order.
     """
@@ -61,15 +60,18 @@ async def rerun_story(tx: Transaction, residents: Mapping[str, Resident], why_no
         residents: hotkey to who that is.
         why_not: why nothing was run again.
     """
-    by_miner: dict[str, list[Rerun]] = defaultdict(list)
+    by_miner: dict[str, list[AnswerResult]] = defaultdict(list)
+    states: Counter[str] = Counter()
     for round_id in await tx.rounds.ids():
-        for rerun in await tx.reruns.of_round(round_id):
-            by_miner[rerun.key.hotkey].append(rerun)
+        for execution in await tx.executions.of_round(round_id):
+            states[str(execution.state)] += len(execution.hotkeys)
+            for result in execution.results:
+                by_miner[result.hotkey].append(result)
     windows, reputations = await tx.windows.all(_ALL), await tx.reputations.all()
     return RerunStory(
         why_not,
-        sum(map(len, by_miner.values())),
-        Counter(str(rerun.state) for reruns in by_miner.values() for rerun in reruns),
+        states.total(),
+        states,
         tuple(
             _miner(hotkey, resident, by_miner[hotkey], windows.get(hotkey, {}), reputations)
             for hotkey, resident in residents.items()
@@ -81,11 +83,11 @@ async def rerun_story(tx: Transaction, residents: Mapping[str, Resident], why_no
 def _miner(
     hotkey: str,
     resident: Resident,
-    reruns: list[Rerun],
+    results: list[AnswerResult],
     windows: Mapping[str, list[float]],
     reputations: Mapping[tuple[str, SkillType], float],
 ) -> RerunMiner:
-    failed = [rerun for rerun in reruns if rerun.event not in (None, "rerun_pass")]
+    failed = [one for one in results if one.event == "rerun_fail"]
     types = [skill_type for skill_type in resident.skill_types if is_runtime(skill_type)]
     entries = [value for skill_type in types for value in windows.get(skill_type, ())]
     standing = [reputations[hotkey, skill_type] for skill_type in types if (hotkey, skill_type) in reputations]
@@ -93,9 +95,9 @@ def _miner(
         hotkey=hotkey,
         name=resident.name,
         behaviour=resident.kind,
-        passed=sum(rerun.event == "rerun_pass" for rerun in reruns),
+        passed=len(results) - len(failed),
         failed=len(failed),
-        reasons=Counter(rerun.reason for rerun in failed if rerun.reason is not None),
+        reasons=Counter(fault for one in failed for fault in one.report.faults),
         mean_entry=mean(entries) if entries else None,
         reputation=mean(standing) if standing else None,
     )

@@ -46,7 +46,7 @@ def upgrade() -> None:
     _dispatches()
     _groups()
     _proofs()
-    _reruns()
+    _executions()
     _weight_links()
     _answers()
     _scores()
@@ -590,19 +590,16 @@ def _proofs() -> None:
     )
 
 
-def _reruns() -> None:
+def _executions() -> None:
     op.create_table(
-        "reruns",
-        sa.Column("rerun_id", sa.Text(), nullable=False),
+        "executions",
+        sa.Column("execution_id", sa.Text(), nullable=False),
         sa.Column("round_id", sa.BigInteger(), nullable=False),
         sa.Column("task_id", sa.Text(), nullable=False),
-        sa.Column("hotkey", sa.Text(), nullable=False),
         sa.Column("skill_type", sa.Text(), nullable=False),
-        sa.Column("why", sa.Text(), nullable=False),
-        sa.Column("image", sa.Text(), nullable=False),
-        sa.Column("event", sa.Text(), nullable=True),
+        sa.Column("place", sa.Integer(), nullable=False),
+        sa.Column("hotkeys", sa.Text(), nullable=False),
         sa.Column("report", sa.Text(), nullable=True),
-        sa.Column("struck", sa.Double(), nullable=True),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("queued_at", sa.DateTime(timezone=True), nullable=False),
@@ -612,22 +609,41 @@ def _reruns() -> None:
         sa.Column("reason", sa.Text(), nullable=True),
         sa.Column("detail", sa.Text(), nullable=True),
         sa.Column("entered_in", sa.BigInteger(), nullable=True),
-        sa.CheckConstraint("(state = 'done') = (event IS NOT NULL)", name=op.f("ck_reruns_done")),
         sa.CheckConstraint(
-            "(state IN ('done', 'inconclusive')) = (ended_at IS NOT NULL)", name=op.f("ck_reruns_ended")
+            "(state IN ('done', 'inconclusive')) = (ended_at IS NOT NULL)", name=op.f("ck_executions_ended")
         ),
-        sa.CheckConstraint("event IN ('rerun_pass', 'rerun_fail', 'digest_mismatch')", name=op.f("ck_reruns_event")),
-        sa.CheckConstraint("state IN ('pending', 'running', 'done', 'inconclusive')", name=op.f("ck_reruns_state")),
-        sa.ForeignKeyConstraint(["entered_in"], ["rounds.round_id"], name=op.f("fk_reruns_entered_in_rounds")),
+        sa.CheckConstraint("state IN ('pending', 'running', 'done', 'inconclusive')", name=op.f("ck_executions_state")),
+        sa.ForeignKeyConstraint(["entered_in"], ["rounds.round_id"], name=op.f("fk_executions_entered_in_rounds")),
         sa.ForeignKeyConstraint(
-            ["round_id", "task_id"], ["tasks.round_id", "tasks.task_id"], name=op.f("fk_reruns_round_id_task_id_tasks")
+            ["round_id", "task_id"],
+            ["tasks.round_id", "tasks.task_id"],
+            name=op.f("fk_executions_round_id_task_id_tasks"),
         ),
-        sa.PrimaryKeyConstraint("rerun_id", name=op.f("pk_reruns")),
-        sa.UniqueConstraint("round_id", "task_id", "hotkey", name=op.f("uq_reruns_round_id_task_id_hotkey")),
+        sa.PrimaryKeyConstraint("execution_id", name=op.f("pk_executions")),
+        sa.UniqueConstraint("round_id", "task_id", name=op.f("uq_executions_round_id_task_id")),
     )
-    op.create_index(op.f("ix_reruns_entered_in"), "reruns", ["entered_in"])
-    op.create_index(op.f("ix_reruns_hotkey_started_at"), "reruns", ["hotkey", "started_at"])
-    op.create_index(op.f("ix_reruns_state_due_at"), "reruns", ["state", "due_at"])
+    op.create_index(op.f("ix_executions_entered_in"), "executions", ["entered_in"])
+    op.create_index(op.f("ix_executions_state_due_at"), "executions", ["state", "due_at"])
+    op.create_table(
+        "execution_results",
+        sa.Column("execution_id", sa.Text(), nullable=False),
+        sa.Column("rank", sa.Integer(), nullable=False),
+        sa.Column("round_id", sa.BigInteger(), nullable=False),
+        sa.Column("task_id", sa.Text(), nullable=False),
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("skill_type", sa.Text(), nullable=False),
+        sa.Column("event", sa.Text(), nullable=False),
+        sa.Column("report", sa.Text(), nullable=False),
+        sa.Column("struck", sa.Double(), nullable=True),
+        sa.CheckConstraint("event IN ('rerun_pass', 'rerun_fail')", name=op.f("ck_execution_results_event")),
+        sa.ForeignKeyConstraint(
+            ["execution_id"],
+            ["executions.execution_id"],
+            name=op.f("fk_execution_results_execution_id_executions"),
+        ),
+        sa.PrimaryKeyConstraint("execution_id", "rank", name=op.f("pk_execution_results")),
+        sa.UniqueConstraint("round_id", "task_id", "hotkey", name=op.f("uq_execution_results_round_id_task_id_hotkey")),
+    )
 
 
 def _weight_links() -> None:

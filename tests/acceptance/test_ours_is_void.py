@@ -159,7 +159,7 @@ async def test_too_few_descriptors_start_no_round_until_there_are_enough(
         async with aiohttp.ClientSession() as session, session.get(url) as answer:
             report = await answer.json()
         assert report["status"] == "unhealthy"
-        assert [each["name"] for each in report["conditions"]] == ["local_descriptors", "reruns_off"]
+        assert [each["name"] for each in report["conditions"]] == ["local_descriptors", "executions_off"]
         assert not lines(site, "round_started")
         _, most = resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (min(most, 1024), most))

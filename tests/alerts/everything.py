@@ -19,7 +19,7 @@ def everything() -> Metrics:
     metrics.saw_block(1)
     metrics.disk_free.labels("store").set(1)
     metrics.weights_epochs.labels("0").set(1)
-    metrics.queue("reruns", {"pending": 1, "running": 1}, 1.0, 2)
+    metrics.queue("executions", {"pending": 1, "running": 1}, 1.0, 2)
     for figure in (metrics.interval, metrics.permit, metrics.standing_flags, metrics.store_bytes, metrics.clock_off):
         figure.set(1)
     for figure in (metrics.in_hand, metrics.chain_age, metrics.weights_age):

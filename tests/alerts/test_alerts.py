@@ -124,7 +124,7 @@ CASES: Final = [
     *condition("ValidatorBehind", "sandbox_away", 15),
     *condition("ValidatorBehind", "sandbox_image", 15),
     *condition("ValidatorBehind", "workers_away", 15),
-    *condition("ValidatorBehind", "reruns_full", 15),
+    *condition("ValidatorBehind", "executions_late", 15),
     *condition("ValidatorBehind", "code_waits", 15),
 ]
 

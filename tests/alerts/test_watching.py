@@ -21,7 +21,7 @@ QUIET: Final = {
     *("What stands in the way", "Alerts", "Conditions over time", "Errors of the validator's own"),
     *("Why no weights can be sent", "Unpaid windows"),
     *("Void through this side", "Workers that ended", "Too early in the last hour"),
-    *("Reruns by outcome", "Code checks by outcome", "Plans that were run", "How long plans ran"),
+    *("Executions by reason", "Code checks by outcome", "Plans that were run", "How long plans ran"),
     *("Submissions", "How long submissions took"),  # the first comes before Prometheus has looked twice
     "Disk full in",  # other programs may free as much
     "marks",

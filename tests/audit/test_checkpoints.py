@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from audit_file import export, lines_of
+from execution_world import end_all
 from explained import HOTKEYS
 from pay_world import BROKEN, FAILING, PayWorld
 from world import World, on_virtual_time, tasks_of_all_types
@@ -26,7 +27,6 @@ from validator.audit.log import (
 from validator.audit.log.going_on import GoneOn
 from validator.audit.log.put_away import UnfitError, pack, unpack
 from validator.audit.log.verify import Reading
-from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Schedule
 from validator.store import open_store
@@ -43,9 +43,9 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def with_reruns(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def with_executions(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """Rounds in three epochs, and results of reruns that earlier ones chose."""
-    return asyncio.run(_reruns(tmp_path_factory.mktemp("reruns")))
+    return asyncio.run(_executions(tmp_path_factory.mktemp("reruns")))
 
 
 async def _weights(folder: Path) -> bytes:
@@ -59,18 +59,16 @@ async def _weights(folder: Path) -> bytes:
         return (await export(store, folder / "log.jsonl")).read_bytes()
 
 
-async def _reruns(folder: Path) -> bytes:
+async def _executions(folder: Path) -> bytes:
     async with open_store(f"sqlite:///{folder}/store.sqlite", create=True) as store:
         python = [one for one in tasks_of_all_types() if one.task.skill_type is SkillType.EXECUTABLE_PYTHON]
         world = World(store, miners=4, source=MemorySource(python[:1]), tempo=TEMPO)
-        world.preparer = world.service.preparer = replace(world.preparer, schedule=Schedule({"1.1.0": 0}))
-        world.service.most_reruns = 100
+        preparer = replace(world.preparer, schedule=Schedule({"1.1.0": 0}), executes=True)
+        world.preparer = world.service.preparer = preparer
         for pause in (0, 0, TEMPO + 1, TEMPO + 1):
             await world.clock.advance(pause)
             await on_virtual_time(world, world.service.one_round())
-            async with store.begin() as tx:
-                while (taken := await tx.reruns.take(world.clock.now())) is not None:
-                    assert await tx.reruns.done(taken, "rerun_pass", Reason.RERUN_SAME, None, world.clock.now())
+            await end_all(world)
         return (await export(store, folder / "log.jsonl")).read_bytes()
 
 
@@ -109,13 +107,13 @@ def parts(log: bytes) -> list[bytes]:
     return [b"".join(lines[:end]) for end in (*starts[1:], len(lines))]
 
 
-@pytest.mark.parametrize("name", ["log", "with_reruns"])
+@pytest.mark.parametrize("name", ["log", "with_executions"])
 def test_a_log_verified_in_two_parts_is_the_log_verified_at_once(
     name: str, request: pytest.FixtureRequest, desk: Desk
 ) -> None:
     log: bytes = request.getfixturevalue(name)
     whole = desk.full(log)
-    assert (whole.pending, whole.vectors > 0, whole.reruns > 0) == (1, name == "log", name == "with_reruns")
+    assert (whole.pending, whole.vectors > 0, whole.executions > 0) == (1, name == "log", name == "with_executions")
     begun = None
     for part in parts(log):
         desk.checkpoint.unlink(missing_ok=True)

@@ -63,7 +63,7 @@ def test_work_is_found_by_name_alone() -> None:
         _ = work.dance  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("command", ["rounds list", "miners list", "flags list", "reruns list", "db state"])
+@pytest.mark.parametrize("command", ["rounds list", "miners list", "flags list", "executions list", "db state"])
 def test_a_listing_loads_no_more_than_it_needs(command: str, sqlite_url: str, tmp_path: Path) -> None:
     config = write_config(tmp_path, sqlite_url)
     heavy = {"alembic", "mako", "aiohttp", "aiodocker", "bittensor", "psycopg", "sqlalchemy.dialects.postgresql"}

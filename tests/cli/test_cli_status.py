@@ -217,8 +217,8 @@ def test_what_somebody_should_look_at_comes_last() -> None:
 
 
 def test_a_note_of_the_validators_is_nothing_to_look_at() -> None:
-    listed = [{"name": "reruns_off", "severity": "note"}, {"name": "local_disk", "severity": "unhealthy"}]
-    answer = HealthAnswer(True, "http://x", "ok", {"conditions": listed}, ("reruns_off: …", "local_disk: …"))
+    listed = [{"name": "executions_off", "severity": "note"}, {"name": "local_disk", "severity": "unhealthy"}]
+    answer = HealthAnswer(True, "http://x", "ok", {"conditions": listed}, ("executions_off: …", "local_disk: …"))
     assert _standing(answer) == ("local_disk: …",)
     assert _standing(answer._replace(report=None, conditions=())) == ()
 

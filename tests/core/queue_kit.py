@@ -13,7 +13,7 @@ from validator.conditions import Board
 from validator.queue.jobs import open_jobs
 from validator.queue.sweep import Sweep
 from validator.reruns.code_work import WaitingCode
-from validator.reruns.work import WaitingReruns
+from validator.reruns.work import WaitingExecutions
 from validator.sources import SystemClock
 from validator.store import Store
 
@@ -34,7 +34,7 @@ class WorkerProcess:
     @property
     def at_work(self) -> bool:
         """Whether it has come to an end of something: who is killed earlier gets nothing done on a busy machine."""
-        return "rerun_ended" in self.log.read_text()
+        return "execution_ended" in self.log.read_text()
 
 
 class WorkerProcesses:
@@ -76,7 +76,7 @@ class WorkerProcesses:
 
 @asynccontextmanager
 async def worker_processes(
-    url: str, folder: Path, seconds: float = 0.05, kinds: tuple[str, ...] = ("reruns",)
+    url: str, folder: Path, seconds: float = 0.05, kinds: tuple[str, ...] = ("executions",)
 ) -> AsyncIterator[WorkerProcesses]:
     workers = WorkerProcesses(url, folder, seconds, kinds)
     try:
@@ -91,7 +91,7 @@ async def sweeping(store: Store, url: str, stalled_s: float = 4.0) -> AsyncItera
     clock = SystemClock()
     board = Board(clock)
     async with open_jobs(url, make=True) as jobs:
-        sweep = Sweep(store, clock, jobs, (WaitingReruns(), WaitingCode()), board, stalled_s=stalled_s, every_s=0.2)
+        sweep = Sweep(store, clock, jobs, (WaitingExecutions(), WaitingCode()), board, stalled_s=stalled_s, every_s=0.2)
         task = asyncio.create_task(sweep.run())
         try:
             yield board
@@ -108,13 +108,13 @@ async def eventually(holds: Callable[[], Awaitable[bool]], seconds: float = 60.0
 
 
 async def counted(store: Store, holds: Callable[[dict[str, int]], bool]) -> dict[str, int]:
-    """Wait until it holds of how many reruns there are in each state; return that."""
+    """Wait until it holds of how many executions there are in each state; return that."""
     found: dict[str, int] = {}
 
     async def look() -> bool:
         async with store.read() as tx:
             found.clear()
-            found.update(await tx.reruns.counts())
+            found.update(await tx.executions.counts())
         return holds(found)
 
     await eventually(look)

@@ -15,17 +15,18 @@ from workflow_builders import make_workflow
 
 from validator.protocol.answer import Role
 from validator.protocol.canonical import sha256_hex
+from validator.protocol.execution import ExecutionEvent
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
     AgreementPair,
     AssessmentTask,
     Checks,
+    ExecutionResult,
     GoalTask,
     MetagraphSnapshot,
     MinerState,
     Neuron,
     Rejection,
-    RerunResult,
     RoundInput,
     RoundOutcome,
     RoundPlan,
@@ -88,6 +89,9 @@ class Dice(NamedTuple):
         return make() if self.chance(share) else None
 
 
+EVENTS: tuple[ExecutionEvent, ...] = ("rerun_pass", "rerun_fail")
+
+
 def returned(number: int, version: Version) -> tuple[RoundInput, RoundPlan, RoundResults, Dice]:
     """A round as the version plans it, what came back, and the dice for what else is drawn."""
     dice = Dice(random.Random(f"round {number}").random)
@@ -125,7 +129,7 @@ def crowded(miners: int, version: Version, *, new: bool) -> tuple[RoundInput, Ro
         snapshot=msgspec.structs.replace(few.snapshot, neurons=neurons),
         miners=tuple(map(miner, hotkeys)),
         tasks=tuple(_task(7, kind, slot, dice) for kind in types for slot in range(2)),
-        reruns=(),
+        executions=(),
     )
     plan = version.plan(frozen)
     return frozen, plan, _results(frozen, plan, dice)
@@ -160,8 +164,14 @@ def _frozen(number: int, dice: Dice, version: Version) -> RoundInput:
         salt_commitment=_HEX,
         miners=tuple(_miner(hotkey, types, dice) for hotkey in hotkeys),
         tasks=tasks,
-        reruns=tuple(
-            RerunResult(f"{i}", dice.one(hotkeys), dice.one(types), dice.one(("rerun_pass", "rerun_fail")))
+        executions=tuple(
+            ExecutionResult(
+                str(max(0, number - 1)),
+                f"old{i}",
+                dice.one(hotkeys),
+                dice.one(types),
+                dice.one(("rerun_pass", "rerun_fail")),
+            )
             for i in range(dice.below(2))
         ),
     )

@@ -11,12 +11,12 @@ from validator.protocol.round import (
     AgreementPair,
     AssessmentTask,
     Checks,
+    ExecutionResult,
     GroupPlan,
     MetagraphSnapshot,
     MinerState,
     Neuron,
     Rejection,
-    RerunResult,
     RoundInput,
     RoundOutcome,
     RoundPlan,
@@ -195,17 +195,17 @@ def test_without_auditors_there_is_consensus_but_no_sample_counts() -> None:
     assert {(s.counted, s.reason) for s in outcome.samples} == {(False, "sample_no_auditors")}
 
 
-def test_reruns_come_first_and_the_left_out_recover_last() -> None:
+def test_executions_come_first_and_the_left_out_recover_last() -> None:
     task = make_task(RAG)
     plan = plan_of(task)
     low = tuple(
         miner(hotkey, reputations={RAG: 0.1, PYTHON: 0.199} if hotkey in ("hk5", "hk0") else {}) for hotkey in HOTKEYS
     )
-    reruns = (
-        RerunResult("r2", "hk1", PYTHON, "rerun_fail"),
-        RerunResult("r1", "hk1", PYTHON, "rerun_pass"),
+    results = (
+        ExecutionResult("4", "a", "hk1", PYTHON, "rerun_pass"),
+        ExecutionResult("4", "b", "hk1", PYTHON, "rerun_fail"),
     )
-    frozen = frozen_input((task,), low, reruns=reruns)
+    frozen = frozen_input((task,), low, executions=results)
     outcome = V1.score(frozen, plan, RoundResults(answers(task, plan, {f"hk{i}": said(task) for i in range(5)}), ()))
     kinds = [(e.hotkey, e.skill_type, e.kind) for e in outcome.reputation]
     assert kinds[:2] == [("hk1", PYTHON, "rerun_pass"), ("hk1", PYTHON, "rerun_fail")]

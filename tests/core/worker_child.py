@@ -2,8 +2,9 @@
 
 import asyncio
 import sys
+from dataclasses import replace
 
-from builders import trace_files
+import execution_world
 
 from validator.daemon.signals import Signals
 from validator.daemon.worker import Outfit, own_name, serve
@@ -21,7 +22,7 @@ def main() -> None:
     url, concurrency, seconds, *kinds = sys.argv[1:]
 
     def image(job: SandboxJob) -> ScriptedRun:
-        return ScriptedRun(trace_files(job.skill_type, job.nonce), seconds=float(seconds))
+        return replace(execution_world.image(job), seconds=float(seconds))
 
     signals = Signals()
     signals.listen()

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
-from builders import FILES, IMAGE, trace_files
+from builders import FILES, trace_files
 from virtual_time import passed
 from workflow_world import ScriptedServices
 
@@ -31,7 +31,6 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.probes import probe_values
 from validator.protocol.round import Axon, RoundInput, RoundOutcome
-from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.sssa import (
@@ -96,10 +95,11 @@ def honest(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
     return ScriptedReply(msgspec.json.encode(answer_to(signer, dispatch)), seconds=1.0)
 
 
-def answer_to(signer: Signer, dispatch: Dispatch, image: RuntimeImage = IMAGE) -> Answer:
-    """A valid answer to a dispatch, of whoever declares the image."""
+def answer_to(signer: Signer, dispatch: Dispatch) -> Answer:
+    """A valid answer to a dispatch."""
     bundle, hashes = None, {}
-    runtime = is_runtime(dispatch.skill_type) and dispatch.role == "primary"
+    runtime, image = is_runtime(dispatch.skill_type) and dispatch.role == "primary", dispatch.runtime_image
+    manifest = SandboxManifest(image.reference, image.digest, "1") if runtime and image is not None else None
     if runtime:
         packed = pack(trace_files(dispatch.skill_type, dispatch.nonce))
         hashes = read_traces(packed, dispatch.skill_type, probe_values(dispatch.nonce)).hashes
@@ -109,7 +109,7 @@ def answer_to(signer: Signer, dispatch: Dispatch, image: RuntimeImage = IMAGE) -
         "1.0",
         Skill(dispatch.skill_type, dispatch.bundle_sha256, dispatch.nonce),
         Analysis("ALLOW", 0.1, (finding,), ("file_io",), ()),
-        Evidence(hashes, None, SandboxManifest(image.reference, image.digest, "1") if runtime else None, None),
+        Evidence(hashes, None, manifest, None),
         Policy(()),
         Signature(signer.hotkey, "sr25519", "0x" + "0" * 128),
     )

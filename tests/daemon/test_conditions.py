@@ -16,9 +16,9 @@ async def test_without_a_miner_that_declares_it_is_degraded_after_ten_minutes_an
         assert clock.monotonic() < LASTING_S + 30
         raised = daemon.events("condition_raised")
     assert report["status"] == "degraded"
-    assert [each["name"] for each in report["conditions"]] == ["rounds_no_miners", "reruns_off"]
+    assert [each["name"] for each in report["conditions"]] == ["rounds_no_miners", "executions_off"]
     assert b'validator_condition{condition="rounds_no_miners"} 1.0' in daemon.metrics.render()
-    assert [line["condition"] for line in raised] == ["reruns_off", "rounds_no_miners"]
+    assert [line["condition"] for line in raised] == ["executions_off", "rounds_no_miners"]
 
 
 async def test_a_round_that_fails_again_and_again_is_one_traceback_and_unhealthy_until_one_ends(
@@ -32,7 +32,7 @@ async def test_a_round_that_fails_again_and_again_is_one_traceback_and_unhealthy
         await daemon.until(lambda: daemon.clock.monotonic() > failed + 120)
         report = await daemon.health()
         assert report["status"] == "unhealthy"
-        assert [each["name"] for each in report["conditions"]] == ["rounds_failing", "reruns_off"]
+        assert [each["name"] for each in report["conditions"]] == ["rounds_failing", "executions_off"]
         assert report["conditions"][0]["detail"].startswith("AttributeError")
         assert len(daemon.events("round_failed")) == 1
         daemon.daemon.rounds.preparer = real

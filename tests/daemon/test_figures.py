@@ -43,7 +43,7 @@ async def test_the_figures_of_a_daemon_that_runs(store_url: str) -> None:
         assert not [name for name, check in checks.items() if check["ok"] is None and name not in NOT_KNOWN]
 
 
-NOT_KNOWN = {"answers", "descriptors", "reruns"}
+NOT_KNOWN = {"answers", "descriptors", "executions"}
 
 
 async def test_weights_that_do_not_come_are_old_after_three_epochs_and_new_once_they_are_there(sqlite_url: str) -> None:

@@ -17,7 +17,7 @@ async def red(daemon: Running, condition: str, words: str) -> None:
     await daemon.until(lambda: daemon.daemon.board.stands(condition))
     report = await daemon.health()
     assert report["status"] == "unhealthy"
-    assert list(standing(report)) == [condition, "reruns_off"]
+    assert list(standing(report)) == [condition, "executions_off"]
     assert words in standing(report)[condition]
     rounds, weights = len(daemon.events("round_started")), len(await daemon.weights())
     await daemon.until_block(daemon.subnet.blocks.number() + 20)

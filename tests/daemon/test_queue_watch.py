@@ -1,24 +1,19 @@
-"""How many reruns wait, and for how long, is in health and metrics; where nothing runs them that is said, too."""
+"""How many executions wait, and for how long, is in health and metrics; where nothing runs them that is said, too."""
 
-import pytest
 from daemon_kit import running
-from world import World, on_virtual_time, tasks_of_all_types
+from execution_world import plain_world
+from world import World, on_virtual_time
 
 from validator.daemon.queue_watch import QueueWatch
 from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import SkillType
-from validator.reruns.work import MOST_WAITING
-from validator.store import Store, open_store
-from validator.tasks.memory import MemorySource
+from validator.store import Store
 from validator.telemetry import Metrics
 from validator.web.state import HealthState
 
 
-async def world_with_reruns(store: Store) -> World:
-    """Two reruns wait; a minute has passed since they were queued."""
-    tasks = [one for one in tasks_of_all_types() if one.task.skill_type is SkillType.EXECUTABLE_PYTHON]
-    world = World(store, miners=1, source=MemorySource(tasks))
-    world.service.most_reruns = MOST_WAITING
+async def world_with_executions(store: Store) -> World:
+    """Two executions wait; a minute has passed since they were queued."""
+    world = plain_world(store)
     await on_virtual_time(world, world.service.one_round())
     await world.clock.advance(60)
     return world
@@ -33,23 +28,23 @@ def figures(watch: QueueWatch) -> dict[str, float]:
     lines = [
         line
         for line in watch.metrics.render().decode().splitlines()
-        if line.startswith("validator_queue") and 'kind="reruns"' in line
+        if line.startswith("validator_queue") and 'kind="executions"' in line
     ]
     return {name.removeprefix("validator_queue"): float(value) for name, _, value in (x.rpartition(" ") for x in lines)}
 
 
 async def test_health_and_metrics_have_states_and_the_oldest(store: Store) -> None:
-    world = await world_with_reruns(store)
+    world = await world_with_executions(store)
     watch = watch_of(world)
     async with store.begin() as tx:
-        taken = await tx.reruns.take(world.clock.now())
+        taken = await tx.executions.take(world.clock.now())
     assert taken is not None
     await watch.look()
-    check = watch.health.report().checks["reruns"]
+    check = watch.health.report().checks["executions"]
     waited = (world.clock.now() - taken.queued_at).total_seconds()
     assert check == {
         "ok": True,
-        "holds": "Answers can be run again.",
+        "holds": "Bundles of runtime types are executed.",
         "pending": 1,
         "running": 1,
         "done": 0,
@@ -59,40 +54,51 @@ async def test_health_and_metrics_have_states_and_the_oldest(store: Store) -> No
     }
     assert waited >= 60
     assert figures(watch) == {
-        '{kind="reruns",state="pending"}': 1,
-        '{kind="reruns",state="running"}': 1,
-        '{kind="reruns",state="done"}': 0,
-        '{kind="reruns",state="inconclusive"}': 0,
-        '_oldest_seconds{kind="reruns"}': waited,
-        '_at_once{kind="reruns"}': 2,
+        '{kind="executions",state="pending"}': 1,
+        '{kind="executions",state="running"}': 1,
+        '{kind="executions",state="done"}': 0,
+        '{kind="executions",state="inconclusive"}': 0,
+        '_oldest_seconds{kind="executions"}': waited,
+        '_at_once{kind="executions"}': 2,
     }
     assert watch.health.report().status == "ok"
 
 
 async def test_what_is_over_is_no_longer_the_oldest(store: Store) -> None:
-    world = await world_with_reruns(store)
+    world = await world_with_executions(store)
     watch = watch_of(world)
     async with store.begin() as tx:
-        while (taken := await tx.reruns.take(world.clock.now())) is not None:
-            await tx.reruns.give_up(taken, Reason.BUG_CRASH, world.clock.now())
+        while (taken := await tx.executions.take(world.clock.now())) is not None:
+            await tx.executions.give_up(taken, Reason.BUG_CRASH, world.clock.now())
     await watch.look()
-    check = watch.health.report().checks["reruns"]
+    check = watch.health.report().checks["executions"]
     assert (check["inconclusive"], check["oldest_s"]) == (2, None)
-    assert figures(watch)['_oldest_seconds{kind="reruns"}'] == 0
+    assert figures(watch)['_oldest_seconds{kind="executions"}'] == 0
 
 
-@pytest.mark.parametrize(("most", "stands"), [(25, True), (26, False)])
-async def test_a_queue_that_may_not_take_another_round_is_said(
-    sqlite_url: str, most: int, stands: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("validator.daemon.queue_watch.MOST_WAITING", most)
-    async with open_store(sqlite_url) as store:
-        watch = watch_of(await world_with_reruns(store))
+async def test_more_than_a_third_of_a_day_late_is_a_condition(store: Store) -> None:
+    world = await world_with_executions(store)
+    watch = watch_of(world)
+
+    async def later(hours: float, *, late: int) -> bool:
+        """So much later four tasks have ended, so many of them late; whether that stands on the board."""
+        await world.clock.advance(3600 * hours)
+        for round_id in range(2):
+            await on_virtual_time(world, world.service.one_round())
+            async with store.begin() as tx:
+                while (taken := await tx.executions.take(world.clock.now())) is not None:
+                    reason = Reason.EXECUTION_LATE if late > 2 * round_id + taken.place else Reason.EXECUTION_FEW
+                    await tx.executions.give_up(taken, reason, world.clock.now())
         await watch.look()
-        assert watch.health.board.stands("reruns_full") == stands
-        without = watch_of(World(store), at_once=0)
-        await without.look()
-        assert not without.health.board.stands("reruns_full")  # nothing was asked for
+        return watch.health.board.stands("executions_late")
+
+    assert not await later(1, late=4)  # so little says nothing of a day
+    assert await later(24, late=2)
+    assert not await later(25, late=1)
+    without = watch_of(world, at_once=0)
+    assert await later(25, late=4)
+    await without.look()
+    assert not without.health.board.stands("executions_late")  # nothing was asked for
 
 
 async def test_a_validator_without_an_engine_says_what_it_cannot_see_and_is_well(sqlite_url: str) -> None:
@@ -101,8 +107,8 @@ async def test_a_validator_without_an_engine_says_what_it_cannot_see_and_is_well
         report = await daemon.health()
         (line,) = daemon.events("condition_raised")
     assert report["status"] == "ok"
-    assert [(each["name"], each["severity"]) for each in report["conditions"]] == [("reruns_off", "note")]
-    assert "whether miners ran what they attest stays unseen" in report["conditions"][0]["meaning"]
-    assert report["checks"]["reruns"]["at_once"] == 0
-    assert (line["condition"], line["log_level"]) == ("reruns_off", "info")
-    assert b'validator_condition{condition="reruns_off"} 1.0' in daemon.metrics.render()
+    assert [(each["name"], each["severity"]) for each in report["conditions"]] == [("executions_off", "note")]
+    assert "this validator cannot see whether miners ran what they attest" in report["conditions"][0]["meaning"]
+    assert report["checks"]["executions"]["at_once"] == 0
+    assert (line["condition"], line["log_level"]) == ("executions_off", "info")
+    assert b'validator_condition{condition="executions_off"} 1.0' in daemon.metrics.render()

@@ -21,7 +21,7 @@ async def test_losing_the_permit_is_said_once_and_nothing_is_sent(sqlite_url: st
         assert (await rounds_from_now(daemon, 20) > 0) == (without_permit == "run")
         assert len(await daemon.weights()) == 1
         report = await daemon.health()
-        assert [each["name"] for each in report["conditions"]] == ["no_standing", "reruns_off"]
+        assert [each["name"] for each in report["conditions"]] == ["no_standing", "executions_off"]
         standing = report["checks"]["standing"]
         assert (standing["ok"], standing["missing"]) == (False, "weights_no_permit")
         assert standing["paused"] == (without_permit == "pause")

@@ -126,7 +126,7 @@ def mixed() -> Settled:
 
 def test_votes_and_dissents_of_a_divided_group() -> None:
     round_ = mixed()
-    proof = proof_of(round_, reruns_queued={signer("A1").hotkey})
+    proof = proof_of(round_)
     votes = {vote.agent: vote for vote in proof.votes}
     kinds = {name: votes[signer(name).hotkey].vote for name in NAMES}
     assert kinds == {
@@ -144,7 +144,7 @@ def test_votes_and_dissents_of_a_divided_group() -> None:
     assert list(dissents) == sorted(dissents)
     consensus = {member.hotkey: member.consensus for member in round_.outcome.members}
     full, partial, procedural = (dissents[signer(name).hotkey] for name in ("A1", "P3", "A2"))
-    assert (full.dissent_type, full.alternative_view, full.suggested_resolution) == ("full", "ALLOW", "sandbox rerun")
+    assert (full.dissent_type, full.alternative_view, full.suggested_resolution) == ("full", "ALLOW", "operator review")
     assert full.severity == 1.0 - consensus[full.agent]
     statements = {claim.statement for claim in proof.claims}
     assert [reason.split(" ")[0] for reason in full.reasons] == ["missed", "extra"]

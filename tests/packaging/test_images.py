@@ -32,7 +32,7 @@ def test_nobody_but_the_proxy_sees_the_engines_socket() -> None:
     services = compose()["services"]
     mounts = {name: [str(one) for one in service.get("volumes", ())] for name, service in services.items()}
     assert [name for name, volumes in mounts.items() if any("docker.sock" in one for one in volumes)] == ["engine"]
-    assert services["engine"]["profiles"] == ["reruns", "scale"]
+    assert services["engine"]["profiles"] == ["executions", "scale"]
     assert services["engine"]["networks"] == ["engine"]
     assert "ports" not in services["engine"]
     assert compose()["networks"]["engine"] == {"internal": True}

@@ -3,12 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from rerun_world import ended, honest_image, until, world_of
-from sqlalchemy import Table, delete, update
+from execution_world import ended, image, plain_world, until
+from sqlalchemy import Table, delete
 from world import World, one_round
 
 from validator.protocol.reasons import Reason
@@ -20,10 +19,9 @@ from validator.queue.worker import QueueWorker
 from validator.reruns.sandbox.job import Sandbox, SandboxFailure, SandboxJob
 from validator.reruns.sandbox.scripted import ScriptedRun, ScriptedSandbox
 from validator.reruns.watch import SandboxWatch
-from validator.reruns.work import MOST_TRIES, RerunWork, WaitingReruns
+from validator.reruns.work import MOST_TRIES, ExecutionWork, WaitingExecutions
 from validator.store import Store, open_store
-from validator.store.rerun import Rerun
-from validator.store.tables import answers, bundles, reruns
+from validator.store.tables import answers, bundles
 from validator.workers.interface import Here
 
 Working = Callable[..., AbstractAsyncContextManager[None]]
@@ -31,7 +29,7 @@ Working = Callable[..., AbstractAsyncContextManager[None]]
 
 @asynccontextmanager
 async def embedded(world: World, sandbox: Sandbox, at_once: int = 2) -> AsyncIterator[None]:
-    work = RerunWork(world.store, sandbox, Here(), world.board)
+    work = ExecutionWork(world.store, sandbox, Here(), world.board)
     services = (
         SandboxWatch(sandbox, world.clock, world.board),
         EmbeddedWorker(world.store, world.clock, (work,), at_once),
@@ -53,8 +51,8 @@ def queued(url: str) -> Working:
             open_store(url, connections=2) as store,
             open_jobs(url, make=False, connections=2) as theirs,
         ):
-            sweep = Sweep(world.store, world.clock, mine, (WaitingReruns(),), world.board)
-            work = RerunWork(store, sandbox, Here(), world.board)
+            sweep = Sweep(world.store, world.clock, mine, (WaitingExecutions(),), world.board)
+            work = ExecutionWork(store, sandbox, Here(), world.board)
             fit = SandboxWatch(sandbox, world.clock, world.board).fit
             able = lambda: not world.board.stands("sandbox_away")  # noqa: E731 - as the program has it
             worker = QueueWorker(store, world.clock, theirs, "a", at_once, (work,), fit=fit, able=able)
@@ -87,21 +85,19 @@ def working(back_end: tuple[str, Working]) -> Working:
 
 
 async def test_what_an_image_does_is_written_down_once(store: Store, working: Working) -> None:
-    world = world_of(store)
+    world = plain_world(store)
     await one_round(world)
-    async with working(world, ScriptedSandbox(honest_image, world.clock)):
+    async with working(world, ScriptedSandbox(image, world.clock)):
         found = await until(world, ended)
-    assert {(one.state, one.event, one.reason, one.attempts) for one in found} == {
-        ("done", "rerun_pass", "rerun_same", 1)
-    }
+    assert {(one.state, one.reason, one.attempts) for one in found} == {("done", "execution_compared", 1)}
     await one_round(world)
     async with store.read() as tx:
         assert [record.event.kind for record in await tx.reputations.of_round(1)][:2] == ["rerun_pass"] * 2
-        assert await tx.reruns.results() == ()
+        assert await tx.executions.results() == ()
 
 
 async def test_failures_of_ours_are_tried_again_later_and_at_last_given_up(store: Store, working: Working) -> None:
-    world = world_of(store)
+    world = plain_world(store)
     tries: dict[str, list[float]] = {}
 
     def away(job: SandboxJob) -> SandboxFailure:
@@ -111,8 +107,8 @@ async def test_failures_of_ours_are_tried_again_later_and_at_last_given_up(store
     await one_round(world)
     async with working(world, ScriptedSandbox(away, world.clock)):
         found = await until(world, ended)
-    assert {(one.state, one.event, one.reason, one.attempts, one.detail) for one in found} == {
-        ("inconclusive", None, "sandbox_image", MOST_TRIES, "no route")
+    assert {(one.state, one.reason, one.attempts, one.detail) for one in found} == {
+        ("inconclusive", "sandbox_image", MOST_TRIES, "the bundle: no route")
     }
     expected = [60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, *[3600.0] * 5]
     assert [pause_after(attempts) for attempts in range(1, MOST_TRIES)] == expected
@@ -120,15 +116,15 @@ async def test_failures_of_ours_are_tried_again_later_and_at_last_given_up(store
         pauses = [later - earlier for earlier, later in pairwise(moments)]
         assert all(pause >= least for pause, least in zip(pauses, expected, strict=True))
     async with store.read() as tx:
-        assert await tx.reruns.results() == ()
+        assert await tx.executions.results() == ()
 
 
 async def test_an_engine_that_comes_back_finds_its_jobs(store: Store, working: Working) -> None:
-    world = world_of(store)
+    world = plain_world(store)
     away = True
 
     def sometimes(job: SandboxJob) -> ScriptedRun | SandboxFailure:
-        return SandboxFailure(Reason.SANDBOX_NO_ENGINE, "no socket") if away else honest_image(job)
+        return SandboxFailure(Reason.SANDBOX_NO_ENGINE, "no socket") if away else image(job)
 
     await one_round(world)
     async with working(world, ScriptedSandbox(sometimes, world.clock)):
@@ -137,7 +133,7 @@ async def test_an_engine_that_comes_back_finds_its_jobs(store: Store, working: W
         away = False
         found = await until(world, ended)
     assert not world.board.stands("sandbox_away")
-    assert {(one.event, one.attempts) for one in found} == {("rerun_pass", 3)}
+    assert {(one.state, one.attempts) for one in found} == {("done", 3)}
 
 
 async def test_nothing_is_taken_while_the_engine_is_not_there(store: Store, working: Working) -> None:
@@ -147,8 +143,8 @@ async def test_nothing_is_taken_while_the_engine_is_not_there(store: Store, work
         async def start(self) -> SandboxFailure | None:
             return None if self.fit else SandboxFailure(Reason.SANDBOX_NO_ENGINE, "no socket")
 
-    world = world_of(store)
-    sandbox = Away(honest_image, world.clock)
+    world = plain_world(store)
+    sandbox = Away(image, world.clock)
     async with working(world, sandbox):
         for _ in range(2_000):
             if world.board.stands("sandbox_away"):
@@ -158,70 +154,33 @@ async def test_nothing_is_taken_while_the_engine_is_not_there(store: Store, work
         assert world.board.stands("sandbox_away")
         sandbox.fit = True
         await one_round(world)
-        assert {one.event for one in await until(world, ended)} == {"rerun_pass"}
+        assert {one.state for one in await until(world, ended)} == {"done"}
     assert not world.board.stands("sandbox_away")
 
 
 async def test_a_fault_of_ours_ends_no_worker(store: Store, working: Working) -> None:
-    world = world_of(store)
+    world = plain_world(store)
     broken = True
 
     def image(job: SandboxJob) -> ScriptedRun:
         if broken:
             raise RuntimeError("a fault of ours")
-        return honest_image(job)
+        return image(job)
 
     await one_round(world)
     async with working(world, ScriptedSandbox(image, world.clock)):
         found = await until(world, lambda found: all(one.attempts and one.state == "pending" for one in found))
         assert {(one.reason, one.detail) for one in found} == {("bug_internal", "RuntimeError: a fault of ours")}
         broken = False
-        assert {one.event for one in await until(world, ended)} == {"rerun_pass"}
+        assert {one.state for one in await until(world, ended)} == {"done"}
 
 
 @pytest.mark.parametrize("table", [bundles, answers])
 async def test_what_is_gone_is_given_up_at_once(store: Store, working: Working, table: Table) -> None:
-    world = world_of(store)
+    world = plain_world(store)
     await one_round(world)
     async with store.begin() as tx:
         await tx.connection.execute(delete(table))
-    async with working(world, ScriptedSandbox(honest_image, world.clock)):
+    async with working(world, ScriptedSandbox(image, world.clock)):
         found = await until(world, ended)
-    assert {(one.state, one.reason) for one in found} == {("inconclusive", "rerun_lost")}
-
-
-async def test_a_miner_with_one_answer_does_not_wait_for_one_with_many(store: Store, working: Working) -> None:
-    """Both wait from the beginning, one miner with seven answers, another one with its newest alone."""
-    world = world_of(store, miners=2)
-    every: list[Rerun] = []
-    many: list[Rerun] = []
-    tasks: dict[str, str] = {}
-    for round_id in range(100):  # a secret draw says whose answer it is
-        await one_round(world)
-        async with store.read() as tx:
-            every += await tx.reruns.of_round(round_id)
-            tasks |= {task.nonce: task.task_id for task in await tx.tasks.of_round(round_id)}
-        many = [one for one in every if one.key.hotkey != every[-1].key.hotkey][:7]
-        if len(many) == 7:
-            break
-    assert len(many) == 7
-    alone = every[-1]
-    others = [one.rerun_id for one in every if one not in {alone, *many}]
-    async with store.begin() as tx:
-        ends = {"state": "inconclusive", "ended_at": world.clock.now()}
-        await tx.connection.execute(update(reruns).where(reruns.c.rerun_id.in_(others)).values(ends))
-    order: list[str] = []
-
-    def image(job: SandboxJob) -> ScriptedRun:
-        order.append(tasks[job.nonce])
-        return replace(honest_image(job), seconds=1.0)
-
-    async with working(world, ScriptedSandbox(image, world.clock), at_once=1):
-        for _ in range(20_000):
-            async with store.read() as tx:
-                if not await tx.reruns.unended():
-                    break
-            await world.clock.advance(0.2)
-            await asyncio.sleep(0.001)
-    assert sorted(order) == sorted(one.key.task_id for one in [alone, *many])
-    assert order.index(alone.key.task_id) <= 1
+    assert {(one.state, one.reason) for one in found} == {("inconclusive", "execution_lost")}

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import psycopg
 import pytest
+from execution_world import RUNS, ended, image, plain_world, until
 from queue_kit import eventually
-from rerun_world import ended, honest_image, until, world_of
 from sqlalchemy import update
 from world import World, one_round
 
@@ -21,11 +21,11 @@ from validator.queue.work import Finished
 from validator.queue.worker import QueueWorker
 from validator.reruns.sandbox.job import Evidence, SandboxFailure, SandboxJob
 from validator.reruns.sandbox.scripted import ScriptedSandbox
-from validator.reruns.work import RerunWork, WaitingReruns
+from validator.reruns.work import ExecutionWork, WaitingExecutions
 from validator.store import Store, open_store
+from validator.store.execution import Execution
 from validator.store.records import Upcoming
-from validator.store.rerun import Rerun
-from validator.store.tables import reruns
+from validator.store.tables import executions
 from validator.workers.interface import Here
 
 STALLED_S = 30.0
@@ -45,15 +45,15 @@ class Parts(NamedTuple):
 async def parts(postgres_url: str) -> AsyncIterator[Parts]:
     """A settled round whose two answers wait, and a validator that has not looked yet."""
     async with open_store(postgres_url) as store, open_jobs(postgres_url, make=True) as jobs:
-        world = world_of(store)
+        world = plain_world(store)
         await one_round(world)
-        yield Parts(world, store, jobs, Sweep(store, world.clock, jobs, (WaitingReruns(),), world.board))
+        yield Parts(world, store, jobs, Sweep(store, world.clock, jobs, (WaitingExecutions(),), world.board))
 
 
 @asynccontextmanager
 async def a_worker(parts: Parts, url: str, sandbox: object, **how: float) -> AsyncIterator[QueueWorker]:
     async with open_jobs(url, make=False, connections=2) as jobs, open_store(url, connections=2) as store:
-        work = RerunWork(store, sandbox, Here(), parts.world.board)  # type: ignore[arg-type]
+        work = ExecutionWork(store, sandbox, Here(), parts.world.board)  # type: ignore[arg-type]
         worker = QueueWorker(store, parts.world.clock, jobs, "a", 2, (work,), **how)  # type: ignore[arg-type]
         stop = asyncio.Event()
         task = asyncio.create_task(worker.run(stop))
@@ -64,17 +64,17 @@ async def a_worker(parts: Parts, url: str, sandbox: object, **how: float) -> Asy
             await task
 
 
-async def rows(parts: Parts) -> tuple[Rerun, ...]:
+async def rows(parts: Parts) -> tuple[Execution, ...]:
     async with parts.store.read() as tx:
-        return await tx.reruns.of_round(0)
+        return await tx.executions.of_round(0)
 
 
-async def taken(parts: Parts) -> list[Rerun]:
+async def taken(parts: Parts) -> list[Execution]:
     """Both rows as a worker has begun them."""
     found = []
     for row in await rows(parts):
         async with parts.store.begin() as tx:
-            begun = await tx.reruns.claim(row.rerun_id, row.attempts + 1, parts.world.clock.now())
+            begun = await tx.executions.claim(row.execution_id, row.attempts + 1, parts.world.clock.now())
         assert begun is not None
         found.append(begun)
     return found
@@ -84,7 +84,7 @@ async def silent_worker(parts: Parts, url: str, seconds: float) -> int:
     """A worker that took both jobs and has not been heard of for so long."""
     number = await parts.jobs.app.job_manager.register_worker()
     for _ in range(2):
-        assert await parts.jobs.app.job_manager.fetch_job(["reruns"], number) is not None
+        assert await parts.jobs.app.job_manager.fetch_job(["executions"], number) is not None
     execute(url, "UPDATE procrastinate_workers SET last_heartbeat = now() - make_interval(secs => %s)", (seconds,))
     return number
 
@@ -116,7 +116,7 @@ async def test_what_is_due_has_one_job_however_often_the_validator_looks(parts: 
     for _ in range(3):
         await parts.sweep.look()
     found = list(await parts.jobs.app.job_manager.list_jobs_async())
-    assert sorted(str(job.task_kwargs["work_id"]) for job in found) == [row.rerun_id for row in await rows(parts)]
+    assert sorted(str(job.task_kwargs["work_id"]) for job in found) == [row.execution_id for row in await rows(parts)]
     assert [row.state for row in await rows(parts)] == ["pending"] * 2
 
 
@@ -124,20 +124,20 @@ async def test_what_is_not_due_has_no_job_until_it_is(parts: Parts) -> None:
     for row in await taken(parts):
         async with parts.store.begin() as tx:
             due = parts.world.clock.now() + timedelta(seconds=60)
-            assert await tx.reruns.again(row, Reason.SANDBOX_IMAGE, due)
+            assert await tx.executions.again(row, Reason.SANDBOX_IMAGE, due)
     await parts.sweep.look()
-    assert (await parts.jobs.held("reruns")).waiting == frozenset()
+    assert (await parts.jobs.held("executions")).waiting == frozenset()
     await parts.world.clock.advance(60)
     await parts.sweep.look()
-    assert len((await parts.jobs.held("reruns")).waiting) == 2
+    assert len((await parts.jobs.held("executions")).waiting) == 2
 
 
 async def test_jobs_that_are_lost_come_again(parts: Parts, postgres_url: str) -> None:
     await parts.sweep.look()
     execute(postgres_url, "DELETE FROM procrastinate_jobs")
     await parts.sweep.look()
-    async with a_worker(parts, postgres_url, ScriptedSandbox(honest_image, parts.world.clock)):
-        assert {row.event for row in await until(parts.world, ended)} == {"rerun_pass"}
+    async with a_worker(parts, postgres_url, ScriptedSandbox(image, parts.world.clock)):
+        assert {row.state for row in await until(parts.world, ended)} == {"done"}
 
 
 async def test_jobs_that_come_twice_or_late_do_nothing(parts: Parts, postgres_url: str) -> None:
@@ -154,10 +154,10 @@ async def test_jobs_that_come_twice_or_late_do_nothing(parts: Parts, postgres_ur
 
     def image(job: SandboxJob) -> object:
         runs.append(job.nonce)
-        return honest_image(job)
+        return image(job)
 
     async with a_worker(parts, postgres_url, ScriptedSandbox(image, parts.world.clock)):  # type: ignore[arg-type]
-        assert {(row.event, row.attempts) for row in await until(parts.world, ended)} == {("rerun_pass", 1)}
+        assert {(row.state, row.attempts) for row in await until(parts.world, ended)} == {("done", 1)}
 
         async def all_gone() -> bool:
             return not list(await parts.jobs.app.job_manager.list_jobs_async())
@@ -220,15 +220,15 @@ async def test_a_try_that_was_taken_from_its_worker_writes_nothing(parts: Parts)
     tries = Tries(parts.store, parts.world.clock)
     for row in lost:
         async with parts.store.begin() as tx:
-            assert await tx.reruns.again(row, Reason.BUG_CRASH, parts.world.clock.now())
+            assert await tx.executions.again(row, Reason.BUG_CRASH, parts.world.clock.now())
     begun = await taken(parts)
     for row in lost:
 
-        async def write(tx: object, at: object, detail: str, row: Rerun = row) -> bool:
-            return await tx.reruns.done(row, "rerun_fail", Reason.RERUN_FS, None, at, detail)  # type: ignore[attr-defined,no-any-return]
+        async def write(tx: object, at: object, detail: str, row: Execution = row) -> bool:
+            return await tx.executions.done(row, RUNS, (), at, detail)  # type: ignore[attr-defined,no-any-return]
 
-        await tries._enter(WaitingReruns(), row, Finished(write, "rerun_fail", Reason.RERUN_FS))  # type: ignore[arg-type]
-        await tries.hand_back(WaitingReruns(), row)
+        await tries._enter(WaitingExecutions(), row, Finished(write, "done", Reason.EXECUTION_COMPARED))  # type: ignore[arg-type]
+        await tries.hand_back(WaitingExecutions(), row)
     assert list(await rows(parts)) == begun
 
 
@@ -236,21 +236,21 @@ async def test_a_try_from_before_a_reopening_ends_nothing_of_after(parts: Parts)
     (old, _) = await taken(parts)
     now = parts.world.clock.now()
     async with parts.store.begin() as tx:
-        await tx.reruns.give_up(old, Reason.SANDBOX_IMAGE, now)
-        assert await tx.reruns.reopen(old.rerun_id, now)
-        begun = await tx.reruns.claim(old.rerun_id, 1, now + timedelta(seconds=1))
+        await tx.executions.give_up(old, Reason.SANDBOX_IMAGE, now)
+        assert await tx.executions.reopen(old.execution_id, now)
+        begun = await tx.executions.claim(old.execution_id, 1, now + timedelta(seconds=1))
         assert begun is not None
         assert begun.attempts == old.attempts
-        assert not await tx.reruns.done(old, "rerun_fail", Reason.RERUN_FS, None, now)
+        assert not await tx.executions.done(old, RUNS, (), now)
 
 
 async def test_a_job_of_a_try_that_was_made_begins_no_later_one(parts: Parts) -> None:
     (old, _) = await taken(parts)
     now = parts.world.clock.now()
     async with parts.store.begin() as tx:
-        assert await tx.reruns.again(old, Reason.SANDBOX_IMAGE, now + timedelta(hours=1))
-        assert await tx.reruns.claim(old.rerun_id, old.attempts, now) is None
-        assert await tx.reruns.claim(old.rerun_id, old.attempts + 1, now) is not None
+        assert await tx.executions.again(old, Reason.SANDBOX_IMAGE, now + timedelta(hours=1))
+        assert await tx.executions.claim(old.execution_id, old.attempts, now) is None
+        assert await tx.executions.claim(old.execution_id, old.attempts + 1, now) is not None
 
 
 async def test_a_worker_that_must_stop_at_once_hands_back_what_it_has(parts: Parts, postgres_url: str) -> None:
@@ -266,8 +266,8 @@ async def test_a_worker_that_must_stop_at_once_hands_back_what_it_has(parts: Par
         await eventually(all_pending)
     assert {(row.attempts, row.due_at <= parts.world.clock.now()) for row in await rows(parts)} == {(0, True)}
     await parts.sweep.look()
-    async with a_worker(parts, postgres_url, ScriptedSandbox(honest_image, parts.world.clock)):
-        assert {(row.event, row.attempts) for row in await until(parts.world, ended)} == {("rerun_pass", 1)}
+    async with a_worker(parts, postgres_url, ScriptedSandbox(image, parts.world.clock)):
+        assert {(row.state, row.attempts) for row in await until(parts.world, ended)} == {("done", 1)}
 
 
 async def test_tries_that_outlast_the_grace_time_are_handed_back(parts: Parts, postgres_url: str) -> None:
@@ -281,16 +281,16 @@ async def test_tries_that_outlast_the_grace_time_are_handed_back(parts: Parts, p
 
 async def test_a_worker_that_was_taken_for_lost_begins_anew(parts: Parts, postgres_url: str) -> None:
     await parts.sweep.look()
-    async with a_worker(parts, postgres_url, ScriptedSandbox(honest_image, parts.world.clock), heartbeat_s=0.1):
+    async with a_worker(parts, postgres_url, ScriptedSandbox(image, parts.world.clock), heartbeat_s=0.1):
         await eventually(parts.is_served)
         await until(parts.world, ended)
         execute(postgres_url, "DELETE FROM procrastinate_workers")
         await eventually(parts.is_served)
         async with parts.store.begin() as tx:
             again = {"state": "pending", "attempts": 0, "event": None, "ended_at": None}
-            await tx.connection.execute(update(reruns).values(again))
+            await tx.connection.execute(update(executions).values(again))
         await parts.sweep.look()
-        assert {row.event for row in await until(parts.world, ended)} == {"rerun_pass"}
+        assert {row.state for row in await until(parts.world, ended)} == {"done"}
 
 
 async def test_a_validator_without_a_live_worker_says_so(parts: Parts, postgres_url: str) -> None:
@@ -301,11 +301,11 @@ async def test_a_validator_without_a_live_worker_says_so(parts: Parts, postgres_
     await parts.world.clock.advance(1)
     await parts.sweep.look()
     assert [one.detail for one in parts.world.board.standing()] == ["no live worker"]
-    async with a_worker(parts, postgres_url, ScriptedSandbox(honest_image, parts.world.clock)):
+    async with a_worker(parts, postgres_url, ScriptedSandbox(image, parts.world.clock)):
         await eventually(parts.is_served)
         await parts.sweep.look()
         ((name, queues, *_),) = await parts.jobs.live()
-        assert (name, queues) == ("a", ("reruns",))
+        assert (name, queues) == ("a", ("executions",))
         await until(parts.world, ended)
     assert not parts.world.board.stands("workers_away")
 
@@ -314,15 +314,15 @@ async def test_jobs_stay_bounded(parts: Parts, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("validator.queue.sweep._AHEAD", 1)
     for _ in range(3):
         await parts.sweep.look()
-    assert len((await parts.jobs.held("reruns")).waiting) == 1
+    assert len((await parts.jobs.held("executions")).waiting) == 1
     async with parts.store.read() as tx:
-        assert [one.turn for one in await tx.reruns.upcoming(parts.world.clock.now(), 5)] == [0, 1]
+        assert [one.turn for one in await tx.executions.upcoming(parts.world.clock.now(), 5)] == [0, 1]
 
 
 async def test_who_has_few_answers_waiting_comes_before_who_has_many_in_the_queue_already(parts: Parts) -> None:
     manager = parts.jobs.app.job_manager
-    await parts.jobs.defer("reruns", [Upcoming(name, 1, turn) for turn, name in enumerate(("a0", "a1", "a2"))])
-    await parts.jobs.defer("reruns", [Upcoming("b0", 1, 0)])
+    await parts.jobs.defer("executions", [Upcoming(name, 1, turn) for turn, name in enumerate(("a0", "a1", "a2"))])
+    await parts.jobs.defer("executions", [Upcoming("b0", 1, 0)])
     number = await manager.register_worker()
-    fetched = [await manager.fetch_job(["reruns"], number) for _ in range(4)]
+    fetched = [await manager.fetch_job(["executions"], number) for _ in range(4)]
     assert [job.task_kwargs["work_id"] for job in fetched if job is not None] == ["a0", "b0", "a1", "a2"]

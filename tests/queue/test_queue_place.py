@@ -8,8 +8,8 @@ from pathlib import Path
 import psycopg
 import pytest
 from code_world import code_world
+from execution_world import ended, image, plain_world, until
 from forked import ran
-from rerun_world import ended, honest_image, until, world_of
 from test_queue_heals import Parts, a_worker
 from world import one_round
 
@@ -22,7 +22,7 @@ from validator.queue.worker import QueueWorker
 from validator.reruns.code_work import CodeWork, WaitingCode
 from validator.reruns.sandbox.scripted import ScriptedSandbox
 from validator.reruns.sandbox.scripted_code import ScriptedCheck, ScriptedCodeSandbox
-from validator.reruns.work import WaitingReruns
+from validator.reruns.work import WaitingExecutions
 from validator.store import Store, open_store, schema_state
 from validator.store.copying import copy_store
 
@@ -64,7 +64,7 @@ async def test_the_queue_of_another_version_is_made_anew_by_the_validator_alone(
             pass
     await made(postgres_url)
     async with open_jobs(postgres_url, make=False) as jobs:
-        assert await jobs.held("reruns") == (frozenset(), frozenset())
+        assert await jobs.held("executions") == (frozenset(), frozenset())
 
 
 async def test_somebody_elses_schema_of_that_name_is_left_alone(postgres_url: str) -> None:
@@ -78,10 +78,10 @@ async def test_the_stores_tables_and_a_copy_know_nothing_of_it(postgres_url: str
     await made(postgres_url)
     assert await schema_state(postgres_url) == "current"
     async with open_store(postgres_url) as store:
-        await one_round(world_of(store))
+        await one_round(plain_world(store))
     await copy_store(postgres_url, empty_sqlite_url, lambda *_: None)
     async with open_store(empty_sqlite_url) as store, store.read() as tx:
-        assert await tx.reruns.unended() == 2
+        assert await tx.executions.unended() == 2
 
 
 async def test_a_role_that_may_do_no_more_than_a_worker_does_is_enough(postgres_url: str) -> None:
@@ -93,14 +93,14 @@ async def test_a_role_that_may_do_no_more_than_a_worker_does_is_enough(postgres_
     async with open_store(postgres_url) as store, open_jobs(postgres_url, make=True) as jobs:
         asked(postgres_url, grants.replace("sssa_worker", role).replace("'…'", "'secret'"))
         try:
-            world = world_of(store)
+            world = plain_world(store)
             await one_round(world)
-            sweep = Sweep(store, world.clock, jobs, (WaitingReruns(),), world.board)
+            sweep = Sweep(store, world.clock, jobs, (WaitingExecutions(),), world.board)
             await sweep.look()
             parts = Parts(world, store, jobs, sweep)
             theirs = f"{postgres_url}&options=-crole%3D{role}"
-            async with a_worker(parts, theirs, ScriptedSandbox(honest_image, world.clock)):
-                assert {row.event for row in await until(world, ended)} == {"rerun_pass"}
+            async with a_worker(parts, theirs, ScriptedSandbox(image, world.clock)):
+                assert {row.state for row in await until(world, ended)} == {"done"}
             for table in ("rounds", "window_entries", "reputations", "salts"):
                 with pytest.raises(psycopg.errors.InsufficientPrivilege):
                     asked(theirs, f"DELETE FROM {table}")

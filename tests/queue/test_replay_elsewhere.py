@@ -13,9 +13,9 @@ from typing import Any, ClassVar, cast
 
 import pytest
 from databases import Like
+from execution_world import plain_world
 from forked import ran
 from queue_kit import eventually, worker_processes
-from rerun_world import world_of
 from sqlalchemy import update
 from world import one_round
 
@@ -48,7 +48,7 @@ def url(with_rounds: str, like: Like) -> Iterator[str]:
 
 async def _rounds(url: str) -> None:
     async with open_store(url) as store, open_jobs(url, make=True):
-        world = world_of(store)
+        world = plain_world(store)
         for _ in range(ROUNDS):
             await one_round(world)
 

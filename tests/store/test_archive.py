@@ -29,10 +29,10 @@ from validator.store.records import ScoreRecord
 from validator.store.tables import (
     code_checks,
     dispatches,
+    executions,
     folded_rounds,
     proofs,
     reputation_events,
-    reruns,
     rounds,
     salts,
     scores,
@@ -244,7 +244,7 @@ async def test_what_something_still_needs_stays(url: str) -> None:
         async with store.begin() as tx:
             await tx.connection.execute(update(salts).where(salts.c.epoch.is_not(None)).values(revealed_in=None))
             assert (await last(tx))[1] == "round 0 is of an epoch whose salt is secret"
-            assert (await tx.connection.execute(select(reruns))).all() == []
+            assert (await tx.connection.execute(select(executions))).all() == []
 
 
 async def test_a_round_that_is_needed_again_meanwhile_stays(url: str, log: bytes, folder: Path) -> None:

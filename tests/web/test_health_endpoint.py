@@ -222,8 +222,10 @@ async def test_the_command_exits_with_the_answer(tmp_path: Path) -> None:
         code, output = await asyncio.to_thread(command, "--json")
         assert code == 0
         assert f'{{"healthy": true, "address": "{shown}", "status": "ok", "report": {{"status": "ok"' in output
-        state.board.raise_("reruns_off")
-        note = f"  reruns_off (note): {CONDITIONS['reruns_off'].meaning} {CONDITIONS['reruns_off'].advice}\n"
+        state.board.raise_("executions_off")
+        note = (
+            f"  executions_off (note): {CONDITIONS['executions_off'].meaning} {CONDITIONS['executions_off'].advice}\n"
+        )
         assert await asyncio.to_thread(command, "--strict") == (0, f"{shown}: ok\n{note}")
         state.board.raise_("gates_behind", "70 s")
         told = CONDITIONS["gates_behind"]

@@ -218,7 +218,7 @@ async def test_a_condition_degrades_or_more_and_the_report_has_its_advice(
 
 
 async def test_a_note_is_in_the_report_behind_all_else_and_changes_no_status(state: HealthState) -> None:
-    state.board.raise_("reruns_off")
+    state.board.raise_("executions_off")
     report = state.report()
     assert (report.status, report.healthy) == ("ok", True)
     state.board.raise_("sandbox_away")

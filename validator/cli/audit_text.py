@@ -68,8 +68,8 @@ def print_verified(found: Verified, beyond: Beyond, rows: Sequence[HeldRow], *, 
     print_line(_answers(found))
     _print_counted(
         (found.acts, "acts of the operator, each of flags that stood"),
-        (found.reruns, "results of reruns, each of an answer that was to be run again"),
-        (found.reruns_before, "results of reruns of answers that the file does not show"),
+        (found.executions, "results of execution, each of an answer that the file shows"),
+        (found.executions_before, "results of execution of answers that the file does not show"),
         (found.filled, "late qualities of code, each held against its answer"),
         (found.filled_before, "late qualities of code of answers that the file does not show"),
     )

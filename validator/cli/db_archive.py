@@ -25,7 +25,7 @@ def archive(
 ) -> None:
     """Take old, wholly settled rounds out of the store into signed files, which every reader still finds.
 
-    A validator may be running. What something still needs stays: the newest rounds, open ones, secret salts, reruns and
-    code checks that are not over. Run it again after it was stopped: it goes on where it was.
+    A validator may be running. What something still needs stays: the newest rounds, open ones, secret salts, executions
+    and code checks that are not over. Run it again after it was stopped: it goes on where it was.
     """
     work.db_archive.archive(before, to, config, dry_run=dry_run, as_json=as_json)

@@ -3,11 +3,11 @@
 from validator.audit.explain import RoundExplanation
 from validator.audit.explain.standing import Collusion, ReputationChange
 from validator.audit.explain.window import TypeWindow, WeightEffect
+from validator.cli.execution_text import write_execution
 from validator.cli.explain_page import Page
 from validator.cli.kinds.pages import page_of
 from validator.cli.kinds.parts import ROLES
 from validator.cli.output import cell
-from validator.cli.rerun_text import write_rerun
 from validator.cli.tables import Column
 from validator.scoring import Rules, version
 
@@ -18,10 +18,10 @@ def print_round_explanation(explained: RoundExplanation) -> None:
     _write_header(page, explained)
     for task in explained.tasks:
         page_of(task.skill_type).explained(page, rules, task, explained.miner.hotkey)
-    if explained.reruns:
-        page.section("Run again")
-        for rerun in explained.reruns:
-            write_rerun(page, rerun)
+    if explained.executions:
+        page.section("Executed")
+        for execution in explained.executions:
+            write_execution(page, execution)
     if explained.reputation or explained.collusion or explained.windows:
         page.section("What the round left behind")
         for change in explained.reputation:

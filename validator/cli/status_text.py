@@ -146,7 +146,7 @@ def _counts(stored: Stored) -> Iterator[str]:
     yield _line("flags", f"{stored.flags} standing on {miners.flagged} hotkeys, {miners.ejected} ejected")
     total = sum(stored.unpaid.values())
     yield _line("unpaid", f"{total} windows{_tally(stored.unpaid)}" if total else "none")
-    yield _line("reruns", ", ".join(f"{many} {state}" for state, many in stored.reruns.items()) or "none")
+    yield _line("executions", ", ".join(f"{many} {state}" for state, many in stored.executions.items()) or "none")
 
 
 def _disk(disk: Disk | None) -> Iterator[str]:

@@ -67,24 +67,24 @@ FLAGS: Final = Group(
         Lazy("clear", "Clear all standing flags of a hotkey.", "validator.cli.flags:clear"),
     ],
 )
-RERUNS: Final = Group(
-    "reruns",
-    "Reruns: answers that are run again in a sandbox.",
+EXECUTIONS: Final = Group(
+    "executions",
+    "Executions: bundles that are run in a sandbox after their round.",
     [
         Lazy(
             "list",
-            "List reruns, newest round first, with how many there are in each state.",
-            "validator.cli.reruns:list_",
+            "List executions, newest round first, with how many there are in each state.",
+            "validator.cli.executions:list_",
         ),
         Lazy(
             "show",
-            "Show a rerun: what the miner's traces claim beside what was seen.",
-            "validator.cli.reruns:show",
+            "Show an execution: the runs next to what each miner's traces claim.",
+            "validator.cli.executions:show",
         ),
         Lazy(
             "retry",
-            "Try a rerun again now: one that waits, or one that ended inconclusive.",
-            "validator.cli.reruns:retry",
+            "Execute a task again now: one that waits, or one that ended inconclusive.",
+            "validator.cli.executions:retry",
         ),
     ],
 )
@@ -306,7 +306,7 @@ TREE: Final = Group(
         ),
         Lazy(
             "worker",
-            "Do what waits in the queue until SIGTERM: reruns, code, replays.",
+            "Do what waits in the queue until SIGTERM: executions, code, replays.",
             "validator.cli.worker:worker",
         ),
         Lazy(
@@ -337,7 +337,7 @@ TREE: Final = Group(
         ROUNDS,
         MINERS,
         FLAGS,
-        RERUNS,
+        EXECUTIONS,
         CHECKS,
         WALLET,
         WEIGHTS,

@@ -19,11 +19,11 @@ def worker(
     concurrency: Annotated[int, typer.Option(min=1, max=_MOST, metavar="N", help="So many at the same time.")] = 2,
     config: Config = None,
 ) -> None:
-    """Do what waits in the queue until SIGTERM: reruns, code, replays.
+    """Do what waits in the queue until SIGTERM: executions, code, replays.
 
     The validator has `queue.backend = "postgres"`. A worker needs nothing else of it: no file, no wallet, no chain; for
-    reruns and code a container engine, for code `sandbox.runner`. What is in hand at SIGTERM is finished, after 180 s
-    or at the second SIGTERM handed back.
+    executions and code a container engine, for code `sandbox.runner`. What is in hand at SIGTERM is finished, after
+    180 s or at the second SIGTERM handed back.
     """
     signals = Signals()
     signals.listen()  # first of all: what does the work takes a second to import

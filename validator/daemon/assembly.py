@@ -17,7 +17,7 @@ from validator.daemon.nearby import chain_is_here
 from validator.daemon.ready import checks, folders_of
 from validator.daemon.store_watch import StoreWatch
 from validator.daemon.upkeep import BudgetService, HeadWatch, LoopWatch, RetentionService
-from validator.daemon.waiting import executes, most_reruns, waiting_work
+from validator.daemon.waiting import executes, waiting_work
 from validator.daemon.watching import GateWatch, RoundWatch
 from validator.daemon.world import World
 from validator.kinds.assessment.supply import Bundles
@@ -172,7 +172,6 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
         readiness=ready,
         board=watch.board,
         unpaid=watch.metrics.unpaid_windows,
-        most_reruns=most_reruns(settings, world),
         listeners=(watch, *listeners),
     )
 

@@ -3,11 +3,10 @@
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from validator.protocol.work_states import WORK_STATES
-from validator.reruns.work import MOST_WAITING
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError
@@ -15,17 +14,17 @@ from validator.telemetry import Metrics
 from validator.web.state import HealthState, QueueSeen
 
 _EVERY_S: Final = 10.0
-_OF_A_ROUND: Final = 24  # reruns at most: two tasks of each of four types, three primaries
+_DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class QueueWatch:
-    """Looks at reruns and code checks now and then; a service of the daemon.
+    """Looks at executions and code checks now and then; a service of the daemon.
 
     Args:
         store, clock: what it looks at, and when.
         health, metrics: told.
-        at_once: how many reruns this process tries at a time; 0: there is no sandbox.
+        at_once: how many executions this process tries at a time; 0: there is no sandbox.
         code_at_once: the same of code checks.
         elsewhere: how many tries of a kind worker processes make at a time; None: it is not theirs to do.
     """
@@ -41,7 +40,7 @@ class QueueWatch:
     async def run(self) -> None:
         """Look all the time. A store that is away has a condition of its own."""
         if not self.at_once and self.elsewhere is None:
-            self.health.board.raise_("reruns_off")
+            self.health.board.raise_("executions_off")
         while True:
             with contextlib.suppress(StoreAwayError):
                 await self.look()
@@ -54,22 +53,22 @@ class QueueWatch:
             StoreError: the store cannot be read.
         """
         async with self.store.read() as tx:
-            reruns = await tx.reruns.counts(), await tx.reruns.oldest()
+            executions = await tx.executions.counts(), await tx.executions.oldest()
+            late, ended = await tx.executions.late_share(self.clock.now() - _DAY)
             checks = await tx.code_checks.counts(), await tx.code_checks.oldest()
         self._tell("code", *checks, self._at_once("code", self.code_at_once))
-        waiting = self._tell("reruns", *reruns, self._at_once("reruns", self.at_once))
-        if (self.at_once or self.elsewhere) and waiting > MOST_WAITING - _OF_A_ROUND:
-            self.health.board.raise_("reruns_full", f"{waiting} wait, of {MOST_WAITING} that may")
+        self._tell("executions", *executions, self._at_once("executions", self.at_once))
+        if (self.at_once or self.elsewhere) and 3 * late > ended:
+            self.health.board.raise_("executions_late", f"{late} of {ended} in the last 24 hours")
         else:
-            self.health.board.clear("reruns_full")
+            self.health.board.clear("executions_late")
 
     def _at_once(self, kind: str, here: int) -> int:
         return here if self.elsewhere is None else self.elsewhere(kind)
 
-    def _tell(self, kind: str, counts: Mapping[str, int], oldest: datetime | None, at_once: int) -> int:
-        """Tell how one kind stands; return how many of it wait."""
+    def _tell(self, kind: str, counts: Mapping[str, int], oldest: datetime | None, at_once: int) -> None:
+        """Tell how one kind stands."""
         states = {state: counts.get(state, 0) for state in WORK_STATES}
         waited = 0.0 if oldest is None else (self.clock.now() - oldest).total_seconds()
         self.health.saw_queue(kind, QueueSeen(states, oldest, at_once))
         self.metrics.queue(kind, states, waited, at_once)
-        return states["pending"] + states["running"]

@@ -13,7 +13,7 @@ from validator.queue.opening import open_queue
 from validator.queue.work import Work
 from validator.reruns.code_work import CodeWork, WaitingCode
 from validator.reruns.watch import SandboxWatch
-from validator.reruns.work import MOST_WAITING, RerunWork, WaitingReruns
+from validator.reruns.work import ExecutionWork, WaitingExecutions
 from validator.settings import Settings
 from validator.store import Store
 from validator.telemetry import Metrics
@@ -23,11 +23,6 @@ from validator.web.state import HealthState
 def executes(settings: Settings, world: World) -> bool:
     """Whether the bundles of runtime types are executed: here, or by worker processes."""
     return world.sandbox is not None or settings.queue.backend == "postgres"
-
-
-def most_reruns(settings: Settings, world: World) -> int:
-    """Return how many reruns may wait: none where nobody would do them."""
-    return MOST_WAITING if executes(settings, world) else 0
 
 
 async def waiting_work(  # noqa: PLR0913, PLR0917 - the parts of which they are made
@@ -42,7 +37,7 @@ async def waiting_work(  # noqa: PLR0913, PLR0917 - the parts of which they are 
         jobs = await stack.enter_async_context(open_queue(settings.store.url.reveal(), make=True))
         from validator.queue.sweep import Sweep  # noqa: PLC0415 - it brings what the extra `scale` installs
 
-        sweep = Sweep(store, world.clock, jobs, (WaitingReruns(), WaitingCode()), health.board)
+        sweep = Sweep(store, world.clock, jobs, (WaitingExecutions(), WaitingCode()), health.board)
         return (QueueWatch(store, world.clock, health, metrics, at_once=0, elsewhere=sweep.at_once), sweep)
     return _embedded(world, store, metrics, health)
 
@@ -55,7 +50,7 @@ def _embedded(world: World, store: Store, metrics: Metrics, health: HealthState)
         QueueWatch(store, world.clock, health, metrics, at_once=at_once, code_at_once=code_at_once)
     ]
     if sandbox is not None:
-        works.append(RerunWork(store, sandbox, world.workers, board))
+        works.append(ExecutionWork(store, sandbox, world.workers, board))
         services.append(SandboxWatch(sandbox, world.clock, board))
     if code is not None:
         works.append(CodeWork(store, code, world.clock, board))

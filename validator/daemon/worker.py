@@ -33,7 +33,7 @@ from validator.reruns.sandbox.code import CodeSandbox
 from validator.reruns.sandbox.job import Sandbox
 from validator.reruns.sandbox.opening import open_code_sandbox, open_sandbox
 from validator.reruns.watch import SandboxWatch
-from validator.reruns.work import RerunWork, WaitingReruns
+from validator.reruns.work import ExecutionWork, WaitingExecutions
 from validator.settings import Settings
 from validator.sources import Clock, SystemClock
 from validator.store import Store, open_store
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 
 CONNECTIONS: Final = 2
 """That a worker has to the store; as many to the queue, and one on which it is told of jobs."""
-RERUNS: Final = WaitingReruns.name
+EXECUTIONS: Final = WaitingExecutions.name
 CODE: Final = WaitingCode.name
-KINDS: Final = (RERUNS, CODE, REPLAY)
+KINDS: Final = (EXECUTIONS, CODE, REPLAY)
 """The kinds of work that a worker can do."""
 _SLOTS: Final = 1_000
 _log = structlog.get_logger()
@@ -192,10 +192,10 @@ def _workers(  # noqa: PLR0913, PLR0917 - the parts of which they are made
         heartbeat_s=outfit.heartbeat_s,
     )
     board, found = Board(clock), []
-    if outfit.sandbox is not None and RERUNS in outfit.kinds:
+    if outfit.sandbox is not None and EXECUTIONS in outfit.kinds:
         fit = SandboxWatch(outfit.sandbox, clock, board).fit
-        reruns = RerunWork(store, outfit.sandbox, judging, board)
-        found.append(make(works=[reruns], fit=fit, able=lambda: not board.stands("sandbox_away")))
+        executions = ExecutionWork(store, outfit.sandbox, judging, board)
+        found.append(make(works=[executions], fit=fit, able=lambda: not board.stands("sandbox_away")))
     if outfit.code is not None:
         fit = SandboxWatch(outfit.code, clock, board, "code_waits").fit
         code = CodeWork(store, outfit.code, clock, board)

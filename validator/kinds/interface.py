@@ -91,7 +91,7 @@ class Runner(Protocol):
 
 
 class ProvenTask(NamedTuple, Generic[T]):
-    """One task of a settled round, with all that its proof follows from; `reruns_queued` has hotkeys.
+    """One task of a settled round, with all that its proof follows from.
 
     `proof_version` is the form of the proof; those of older rounds are made again in the form that they have.
     """
@@ -102,7 +102,6 @@ class ProvenTask(NamedTuple, Generic[T]):
     outcome: RoundOutcome
     task: T
     group: GroupOutcome
-    reruns_queued: Collection[str]
     proof_version: str = PROOF_VERSION
 
 

@@ -1,6 +1,6 @@
 """Which kinds of task there are: a row each."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -48,7 +48,6 @@ def group_proof(  # noqa: PLR0913 - a settled round is these four values
     outcome: RoundOutcome,
     task_id: str,
     *,
-    reruns_queued: Collection[str] = (),
     proof_version: str = PROOF_VERSION,
 ) -> ConsensusProof | None:
     """Return the proof of one task's group; None for a task without a group: void or skipped.
@@ -61,7 +60,6 @@ def group_proof(  # noqa: PLR0913 - a settled round is these four values
         results: what came back.
         outcome: `score_round(frozen, plan, results)`.
         task_id: one of the round's tasks.
-        reruns_queued: hotkeys whose answer to this task will be run again.
         proof_version: the form to make it in; a proof that was made before stays in the form that it has.
 
     Raises:
@@ -71,4 +69,4 @@ def group_proof(  # noqa: PLR0913 - a settled round is these four values
     group = next((group for group in outcome.groups if group.task_id == task_id), None)
     if task is None or group is None:
         raise ProofError(f"round {frozen.round_id} has no task {printable(task_id, 64)}")
-    return kind_of(task).prove(ProvenTask(frozen, plan, results, outcome, task, group, reruns_queued, proof_version))
+    return kind_of(task).prove(ProvenTask(frozen, plan, results, outcome, task, group, proof_version))

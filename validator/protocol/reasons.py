@@ -169,18 +169,11 @@ class Reason(StrEnum):
         "No valid primary passed, and the task was not made here: its fails count against nobody.",
     )
 
-    # Why an answer is run again (SPEC 15)
-    RERUN_SPLIT = "rerun_split", "Half or more of the group diverge: every diverging primary is run again."
-    RERUN_DIVERGES = "rerun_diverges", "The primary diverges from its group."
-    RERUN_DRAWN = "rerun_drawn", "No primary diverges: the one with the smallest `rerun` draw is run again."
-
-    # How a rerun ended (SPEC 15)
-    RERUN_SAME = "rerun_same", "The repeated run did what the miner's traces claim."
-    RERUN_PROBES = "rerun_probes", "A probe does not show in the traces of the repeated run."
-    RERUN_FS = "rerun_fs", "The repeated run touched other files than the miner's traces claim."
-    RERUN_DISSIMILAR = "rerun_dissimilar", "Too little of the repeated run shows in the miner's traces."
-    RERUN_TRACES = "rerun_traces", "The image left no traces of its type, or none that can be read."
-    RERUN_LOST = "rerun_lost", "The bundle or the answer is no longer in the store: nothing can be run again."
+    # How the execution of a task ended else (SPEC 15)
+    EXECUTION_COMPARED = "execution_compared", "Every valid primary's traces were compared with the runs."
+    EXECUTION_TRACES = "execution_traces", "A run of the bundle left traces that cannot be read or compared."
+    EXECUTION_LATE = "execution_late", "It had not begun, or had to be tried again, when the next round settled."
+    EXECUTION_LOST = "execution_lost", "The bundle or an answer is no longer in the store."
 
     # Why a sandbox gave no evidence (SPEC 15): faults of the image, then ours, which count against nobody
     DIGEST_MISMATCH = "digest_mismatch", "The declared image does not exist under the declared digest."

@@ -13,8 +13,8 @@ from validator.protocol.archives import ArchiveError, ArchiveTooLargeError, unpa
 from validator.protocol.bundles import count_lines
 from validator.protocol.canonical import NotCanonicalError, canonical_plain
 from validator.protocol.errors import ValidatorError
+from validator.protocol.execution import SHOWN_CHARACTERS
 from validator.protocol.json_shape import count_values, nesting_exceeds
-from validator.protocol.rerun import SHOWN_CHARACTERS
 from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.strict_json import JsonError, parse_untyped
 from validator.protocol.text import printable
@@ -56,12 +56,14 @@ class Traces(NamedTuple):
         signatures: trace name to the set of 16-byte digests of its records' semantic signatures.
         shell_commands: the `cmd` strings of the shell_commands trace.
         probes: which probes were seen.
+        probe_signatures: trace name to the signatures of the records that showed them.
     """
 
     hashes: dict[str, str]
     signatures: dict[str, frozenset[bytes]]
     shell_commands: frozenset[str]
     probes: ProbesSeen
+    probe_signatures: dict[str, frozenset[bytes]]
 
 
 def decode_trace_text(text: str) -> bytes:
@@ -153,7 +155,7 @@ class _Reader:
         self.hashes: dict[str, str] = {}
         self.signatures: dict[str, frozenset[bytes]] = {}
         self.shell_commands: set[str] = set()
-        self.seen = ProbesSeen()
+        self.of_probes: dict[str, set[bytes]] = {name: set() for name in self.required}
 
     def read_file(self, file_name: str, content: bytes) -> None:
         name = file_name.removesuffix(".jsonl")
@@ -165,8 +167,10 @@ class _Reader:
         for number, line in enumerate(io.BytesIO(content), start=1):
             record, canonical = _record(line, name, number)
             ordered.append((record["ts"], canonical))
-            signatures.add(signature_digest(name, record))
-            self._look_for_probes(name, record)
+            digest = signature_digest(name, record)
+            signatures.add(digest)
+            if self._shows_probe(name, record):
+                self.of_probes[name].add(digest)
             if name == "shell_commands" and isinstance(record.get("cmd"), str):
                 self.shell_commands.add(record["cmd"])
         ordered.sort()
@@ -183,18 +187,19 @@ class _Reader:
         if self.values > limits.MAX_TRACE_VALUES:
             raise TracesTooLargeError(f"more than {limits.MAX_TRACE_VALUES} values in all records")
 
-    def _look_for_probes(self, name: str, record: dict[str, Any]) -> None:
-        if name == "fs" and record.get("path") == self.probes.file_path:
-            self.seen = self.seen._replace(fs=True)
-        elif name == "network" and record.get("domain") == self.probes.dns_host:
-            self.seen = self.seen._replace(network=True)
-        elif name == "process" and not self.seen.process and self.probes.process_echo in str(record.get("cmd")):
-            self.seen = self.seen._replace(process=True)
+    def _shows_probe(self, name: str, record: dict[str, Any]) -> bool:
+        if name == "fs":
+            return bool(record.get("path") == self.probes.file_path)
+        if name == "network":
+            return bool(record.get("domain") == self.probes.dns_host)
+        return name == "process" and self.probes.process_echo in str(record.get("cmd"))
 
     def result(self) -> Traces:
         if missing := [name for name in self.required if name not in self.hashes]:
             raise TracesError("missing: " + ", ".join(f"{name}.jsonl" for name in missing))
-        return Traces(self.hashes, self.signatures, frozenset(self.shell_commands), self.seen)
+        shown = {name: frozenset(digests) for name, digests in self.of_probes.items()}
+        seen = ProbesSeen(bool(shown["fs"]), bool(shown["network"]), bool(shown["process"]))
+        return Traces(self.hashes, self.signatures, frozenset(self.shell_commands), seen, shown)
 
 
 def _hash_lines(lines: Iterator[bytes]) -> str:

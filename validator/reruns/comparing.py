@@ -1,73 +1,94 @@
-"""A miner's traces beside what its image left in a sandbox; for worker processes: strangers sent both (SPEC 15)."""
+"""Miners' traces next to what three runs of the bundle left; for worker processes: strangers wrote both (SPEC 15)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from validator.protocol.answer import answer_limit, parse_answer
 from validator.protocol.archives import pack
+from validator.protocol.execution import SHOWN, AnswerFileReport, AnswerReport, AnswerResult, RunFileReport, RunReport
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
-from validator.protocol.rerun import SHOWN, RerunEvent, RerunReport, TraceReport
 from validator.protocol.skill_types import BASE_TRACES, SkillType
-from validator.protocol.traces import Traces, TracesError, decode_trace_text, read_traces, shown_signatures
-from validator.scoring import version
+from validator.protocol.traces import decode_trace_text, read_traces, shown_signatures
+from validator.scoring import ComparedAnswer, ExecutionRun, TracedAnswer, version
 
 
-class Verdict(NamedTuple):
-    """What a repeated run says of an answer; `report` is None where it left no traces that could be compared."""
+class ExecutedBundle(NamedTuple):
+    """What the comparison needs of a task.
 
-    event: RerunEvent
-    reason: Reason
-    report: RerunReport | None
-    detail: str = ""
+    Attributes:
+        scoring_version: of its round.
+        skill_type, nonce: its own.
+        mark: base trace and signature digest of its execution mark; None where none is planted.
+        made_here: it was made at this validator for its round.
+    """
+
+    scoring_version: str
+    skill_type: SkillType
+    nonce: str
+    mark: tuple[str, bytes] | None
+    made_here: bool
 
 
-def compare_answer(
-    scoring_version: str, skill_type: SkillType, nonce: str, body: bytes, files: Mapping[str, bytes]
-) -> Verdict:
-    """Return how an answer that passed its gates compares with a repeated run.
+class Compared(NamedTuple):
+    """What the runs say of the answers; where `inconclusive` says why they say nothing, `results` counts for nobody."""
+
+    inconclusive: Reason | None
+    report: RunReport
+    results: tuple[AnswerResult, ...]
+
+
+def compare_task(
+    task: ExecutedBundle, runs: Sequence[Mapping[str, bytes]], answers: Sequence[tuple[str, bytes]]
+) -> Compared:
+    """Return how answers that passed their gates compare with three runs that ended by themselves.
 
     Args:
-        scoring_version: of its round.
-        skill_type: of its task.
-        nonce: of its task.
-        body: the answer as it was received.
-        files: what the run left behind.
+        task: what was run.
+        runs: the files that the bundle, the bundle again, and nothing left.
+        answers: hotkey and body of the valid primaries, in group order.
 
     Raises:
-        ValidatorError: the body is not an answer that passed.
+        TracesError: what a run left is no trace bundle.
+        ValidatorError: a body is not an answer that passed.
     """
-    probes = probe_values(nonce)
-    bundle = decode_trace_text(parse_answer(body, limit=answer_limit(runtime_primary=True)).trace_bundle or "")
-    claimed = read_traces(bundle, skill_type, probes)
-    repeated = pack(files)
-    try:
-        seen = read_traces(repeated, skill_type, probes)
-    except TracesError as error:
-        return Verdict("rerun_fail", Reason.RERUN_TRACES, None, str(error))
-    compared = version(scoring_version).compare_runs(claimed.signatures, seen.signatures, seen.probes)
-    mine, theirs = _differences(claimed, seen), _differences(seen, claimed)
-    only_claimed = shown_signatures(bundle, mine)
-    only_seen = shown_signatures(repeated, theirs)
-    report = RerunReport(
-        probes={"file": seen.probes.fs, "network": seen.probes.network, "process": seen.probes.process},
-        traces={
-            name: TraceReport(
-                claimed=len(claimed.signatures[name]),
-                seen=len(seen.signatures[name]),
-                shared=len(claimed.signatures[name] & seen.signatures[name]),
-                share=compared.shares[name],
-                only_claimed=only_claimed[name],
-                only_seen=only_seen[name],
-            )
-            for name in BASE_TRACES
-        },
-        fs_equal=compared.fs_equal,
-        similarity=compared.similarity,
+    probes = probe_values(task.nonce)
+    packed = [pack(files) for files in runs]
+    seen = [read_traces(one, task.skill_type, probes) for one in packed]
+    bundles = {
+        hotkey: decode_trace_text(parse_answer(body, limit=answer_limit(runtime_primary=True)).trace_bundle or "")
+        for hotkey, body in answers
+    }
+    claimed = {hotkey: read_traces(one, task.skill_type, probes) for hotkey, one in bundles.items()}
+    found = version(task.scoring_version).compare_execution(
+        [ExecutionRun(True, all(one.probes), one.signatures) for one in seen],
+        [TracedAnswer(hotkey, all(one.probes), one.signatures) for hotkey, one in claimed.items()],
+        probes={name: frozenset().union(*(one.probe_signatures[name] for one in seen)) for name in BASE_TRACES},
+        mark=task.mark,
+        made_here=task.made_here,
     )
-    return Verdict(compared.event, compared.reason, report)
+    report = RunReport(
+        {
+            name: RunFileReport(len(one.stable), len(one.possible), len(one.tracer), one.varying)
+            for name, one in found.files.items()
+        }
+    )
+    results = tuple(
+        AnswerResult(one.hotkey, one.event, _report(one, packed[0], bundles[one.hotkey])) for one in found.answers
+    )
+    return Compared(found.inconclusive, report, results)
 
 
-def _differences(one: Traces, other: Traces) -> dict[str, frozenset[bytes]]:
-    """Return by base trace some of the signatures that only the first one has."""
-    return {name: frozenset(sorted(one.signatures[name] - other.signatures[name])[:SHOWN]) for name in BASE_TRACES}
+def _report(one: ComparedAnswer, run: bytes, bundle: bytes) -> AnswerReport:
+    missing = shown_signatures(run, {name: sorted(file.missing)[:SHOWN] for name, file in one.files.items()})
+    invented = shown_signatures(bundle, {name: sorted(file.invented)[:SHOWN] for name, file in one.files.items()})
+    return AnswerReport(
+        one.faults,
+        one.mark,
+        {
+            name: AnswerFileReport(
+                file.claimed, file.shared, len(file.missing), len(file.invented), missing[name], invented[name]
+            )
+            for name, file in one.files.items()
+        },
+    )

@@ -64,7 +64,7 @@ class SandboxWatch:
         except Exception as error:  # noqa: BLE001 - the engine may yet come
             repeats = self._said.fresh(place_of(error))
             if repeats is not None:
-                _log.exception(Event.RERUNS_FAILED, reason=Reason.BUG_INTERNAL, repeats=repeats)
+                _log.exception(Event.EXECUTIONS_FAILED, reason=Reason.BUG_INTERNAL, repeats=repeats)
             return False
         if failure is None:
             self.board.clear(self.condition)

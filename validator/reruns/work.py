@@ -1,7 +1,7 @@
-"""Running an answer again, as a kind of waiting work: one try of one rerun (SPEC 15)."""
+"""Executing a task's bundle, as a kind of waiting work: one try of one execution (SPEC 15)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import ClassVar, Final, NamedTuple
@@ -9,63 +9,62 @@ from typing import ClassVar, Final, NamedTuple
 from validator.conditions import Board
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
-from validator.protocol.rerun import RerunEvent
+from validator.protocol.round import AssessmentTask
+from validator.protocol.traces import TracesError
 from validator.queue.work import Finished, Impossible, Outcome, Postponed, Words
-from validator.reruns.comparing import Verdict, compare_answer
-from validator.reruns.sandbox.job import Evidence, Sandbox, SandboxFailure, SandboxJob
+from validator.reruns.comparing import Compared, ExecutedBundle, compare_task
+from validator.reruns.sandbox.job import Ended, Evidence, Sandbox, SandboxFailure, SandboxJob
 from validator.reruns.watch import note_engine
 from validator.store import Store, Transaction
-from validator.store.repositories.reruns import Reruns
-from validator.store.rerun import Rerun
+from validator.store.dispatch import DispatchKey
+from validator.store.execution import Execution
+from validator.store.repositories.executions import Executions
 from validator.telemetry import Event
 from validator.workers.interface import TooCostlyError, Whose, Workers, WorkersError
 
-MOST_WAITING: Final = 500
-"""Reruns that may wait in the store. A round whose reruns do not fit queues none: nothing piles up for ever."""
 MOST_TRIES: Final = 12
+_RUNS: Final = ("the bundle", "the bundle again", "nothing")
 
 
 class _Needs(NamedTuple):
-    """What a try needs of the store."""
+    """What a try needs of the store. `answers`: hotkey and body of the valid primaries, in group order."""
 
     job: SandboxJob
-    body: bytes
-    scoring_version: str
+    task: ExecutedBundle
+    answers: tuple[tuple[str, bytes], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingReruns:
-    """Answers that wait to be run again.
+class WaitingExecutions:
+    """Tasks that wait to be executed.
 
-    A failure of the engine, of a pull or of ours is tried again later and after `MOST_TRIES` ends the rerun
-    inconclusive: it never counts against a miner.
+    A fault of the engine or of ours is tried again, until the next round settles: it never counts against a miner.
     """
 
-    name: ClassVar[str] = "reruns"
-    words: ClassVar[Words] = Words(Event.RERUN_ENDED, Event.RERUN_POSTPONED, Event.RERUNS_FAILED)
+    name: ClassVar[str] = "executions"
+    words: ClassVar[Words] = Words(Event.EXECUTION_ENDED, Event.EXECUTION_POSTPONED, Event.EXECUTIONS_FAILED)
 
-    def queue(self, tx: Transaction) -> Reruns:
-        """Return the table of reruns."""
-        return tx.reruns
+    def queue(self, tx: Transaction) -> Executions:
+        """Return the table of executions."""
+        return tx.executions
 
-    def gives_up(self, taken: Rerun, reason: Reason) -> bool:  # noqa: ARG002 - whatever the reason
+    def gives_up(self, taken: Execution, reason: Reason) -> bool:  # noqa: ARG002 - whatever the reason
         """Whether that was the last try."""
         return taken.attempts >= MOST_TRIES
 
-    def named(self, taken: Rerun) -> Mapping[str, str]:
-        """Return what every line about the rerun names it by."""
+    def named(self, taken: Execution) -> Mapping[str, str]:
+        """Return what every line about the execution names it by."""
         return {
-            "rerun_id": taken.rerun_id,
-            "round_id": str(taken.key.round_id),
-            "task_id": taken.key.task_id,
+            "execution_id": taken.execution_id,
+            "round_id": str(taken.round_id),
+            "task_id": taken.task_id,
             "skill_type": str(taken.skill_type),
-            "hotkey": taken.key.hotkey,
         }
 
 
 @dataclass(frozen=True, slots=True)
-class RerunWork(WaitingReruns):
-    """The same, run in the sandbox; what their images do is compared with what their miners claim.
+class ExecutionWork(WaitingExecutions):
+    """The same, run in the sandbox; what the runs show is compared with what the miners claim.
 
     Args:
         store, sandbox, workers: what it works with.
@@ -77,64 +76,79 @@ class RerunWork(WaitingReruns):
     workers: Workers
     board: Board
 
-    async def attempt(self, taken: Rerun) -> Outcome:
-        """Run the answer's image once and compare."""
+    async def attempt(self, taken: Execution) -> Outcome:
+        """Run the bundle, the bundle again, and nothing; compare every valid primary."""
         async with self.store.read() as tx:
             needs = await _needs(tx, taken)
         if needs is None:
-            return Impossible(Reason.RERUN_LOST)
-        found = await self.sandbox.run(needs.job)
-        note_engine(self.board, found)
-        if isinstance(found, SandboxFailure):
-            return _failed(taken, found)
+            return Impossible(Reason.EXECUTION_LOST)
+        found = await self._run(needs.job)
+        if not isinstance(found, list):
+            return found
+        call = partial(compare_task, needs.task, [one.files for one in found], needs.answers)
         try:
-            verdict = await self._compare(taken, needs, found)
+            compared = await self.workers.run(Whose(taken.hotkeys[0], taken.task_id), lambda: call)
+        except (TracesError, TooCostlyError) as error:  # the answers' own traces were judged before
+            return Impossible(Reason.EXECUTION_TRACES, error.detail)
         except WorkersError as error:
             return Postponed(Reason.BUG_INTERNAL, error.detail)
-        return _done(taken, verdict, round(found.seconds, 3))
+        return _ended(taken, compared, round(sum(one.seconds for one in found), 3))
 
-    async def _compare(self, rerun: Rerun, needs: _Needs, found: Evidence) -> Verdict:
-        call = partial(
-            compare_answer, needs.scoring_version, rerun.skill_type, needs.job.nonce, needs.body, found.files
-        )
-        try:
-            verdict = await self.workers.run(Whose(rerun.key.hotkey, rerun.key.task_id), lambda: call)
-        except TooCostlyError as error:  # the answer's own traces were not: they have been judged
-            verdict = Verdict("rerun_fail", Reason.RERUN_TRACES, None, error.detail)
-        if verdict.event == "rerun_pass":
-            return verdict
-        return verdict._replace(detail=f"{verdict.detail} (the program ended {found.ended}, code {found.exit_code})")
-
-
-def _failed(rerun: Rerun, failure: SandboxFailure) -> Outcome:
-    if failure.ours:
-        return Postponed(failure.reason, failure.detail)
-    event: RerunEvent = "digest_mismatch" if failure.reason == Reason.DIGEST_MISMATCH else "rerun_fail"
-    return _done(rerun, Verdict(event, failure.reason, None, failure.detail), None)
+    async def _run(self, job: SandboxJob) -> "list[Evidence] | Outcome":
+        """Return what the three runs left, or why there are not three that ended by themselves."""
+        found: list[Evidence] = []
+        for what, bundle in zip(_RUNS, (job.bundle, job.bundle, None), strict=True):
+            one = await self.sandbox.run(replace(job, bundle=bundle))
+            note_engine(self.board, one)
+            if isinstance(one, SandboxFailure):
+                detail = f"{what}: {one.detail}"
+                own = one.reason is Reason.SANDBOX_EVIDENCE
+                return Impossible(Reason.EXECUTION_TRACES, detail) if own else Postponed(one.reason, detail)
+            if one.ended is not Ended.BY_ITSELF or one.exit_code:
+                return Impossible(Reason.EXECUTION_ENDED, f"{what}: ended {one.ended}, code {one.exit_code}")
+            found.append(one)
+        return found
 
 
-def _done(rerun: Rerun, verdict: Verdict, seconds: float | None) -> Finished:
+def _ended(taken: Execution, compared: Compared, seconds: float) -> Finished:
+    reason = compared.inconclusive
+
     async def write(tx: Transaction, at: datetime, detail: str) -> bool:
-        return await tx.reruns.done(rerun, verdict.event, verdict.reason, verdict.report, at, detail)
+        if reason is not None:
+            return await tx.executions.inconclusive(taken, reason, compared.report, at, detail)
+        return await tx.executions.done(taken, compared.report, compared.results, at, detail)
 
-    return Finished(write, verdict.event, verdict.reason, verdict.detail, seconds)
+    told = "; ".join(f"{one.hotkey} {one.event}{_faults(one.report.faults)}" for one in compared.results)
+    outcome = "inconclusive" if reason is not None else "done"
+    return Finished(write, outcome, reason or Reason.EXECUTION_COMPARED, told, seconds)
 
 
-async def _needs(tx: Transaction, rerun: Rerun) -> _Needs | None:
+def _faults(faults: tuple[str, ...]) -> str:
+    return f" ({', '.join(faults)})" if faults else ""
+
+
+async def _needs(tx: Transaction, taken: Execution) -> _Needs | None:
     """Return what the try needs, None where some of it is gone."""
-    stored = await tx.rounds.get(rerun.key.round_id)
+    stored = await tx.rounds.get(taken.round_id)
     frozen = None if stored is None else stored.input
-    task = next((task for task in frozen.tasks if task.task_id == rerun.key.task_id), None) if frozen else None
-    if frozen is None or task is None:
+    task = next((one for one in frozen.tasks if one.task_id == taken.task_id), None) if frozen else None
+    if frozen is None or not isinstance(task, AssessmentTask):
         return None
-    bundle, body = await tx.bundles.get(task.bundle_sha256), await tx.dispatches.answer_body(rerun.key)
-    if bundle is None or body is None:
+    bundle = await tx.bundles.get(task.bundle_sha256)
+    answers = []
+    for hotkey in taken.hotkeys:
+        body = await tx.dispatches.answer_body(DispatchKey(taken.round_id, taken.task_id, hotkey))
+        if body is None:
+            return None
+        answers.append((hotkey, body))
+    if bundle is None:
         return None
     job = SandboxJob(
-        image=rerun.image,
+        image=frozen.runtime_image,
         skill_type=task.skill_type,
         bundle=bundle,
         nonce=task.nonce,
         probes=probe_values(task.nonce),
     )
-    return _Needs(job, body, frozen.scoring_version)
+    executed = ExecutedBundle(frozen.scoring_version, task.skill_type, task.nonce, None, task.made_here)
+    return _Needs(job, executed, tuple(answers))

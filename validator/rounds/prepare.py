@@ -161,7 +161,7 @@ class Preparer:
                 tx, version(scoring_version).rules, int(round_id), snapshot, self.signer.hotkey, self.clock.now()
             ),
             tasks=tuple(self._committed(task.task) for task in packed),
-            reruns=await tx.reruns.results(),
+            executions=await tx.executions.results(),
             filled=await tx.code_checks.results(MAX_FILLED),
             runtime_image=self.images.image_at(snapshot.epoch),
             executes=self.executes,

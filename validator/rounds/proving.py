@@ -9,25 +9,18 @@ from validator.protocol.receipt import ProofNote, line_digest, wrapped
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
 from validator.protocol.signatures import Signer
 from validator.store.codec import compressed
-from validator.store.rerun import QueuedRerun
 from validator.store.signed import PackedProof
 
 
-def sealed_proofs(  # noqa: PLR0913, PLR0917 - a settled round, and what it wants to have run again
-    signer: Signer,
-    frozen: RoundInput,
-    plan: RoundPlan,
-    results: RoundResults,
-    outcome: RoundOutcome,
-    queued: Sequence[QueuedRerun] = (),
+def sealed_proofs(
+    signer: Signer, frozen: RoundInput, plan: RoundPlan, results: RoundResults, outcome: RoundOutcome
 ) -> Iterator[PackedProof]:
     """Yield the proof of every task that has a group with answers, in plan order.
 
     Packed one by one: hostile answers make proofs of tens of megabytes, which shrink to little.
     """
     for group in plan.groups:
-        again = {one.key.hotkey for one in queued if one.key.task_id == group.task_id}
-        proof = group_proof(frozen, plan, results, outcome, group.task_id, reruns_queued=again)
+        proof = group_proof(frozen, plan, results, outcome, group.task_id)
         if proof is None:
             continue
         made = Unsealed.of(proof)

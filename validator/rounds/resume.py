@@ -38,7 +38,6 @@ async def resume_rounds(  # noqa: PLR0913, PLR0917 - the rounds, and what ends t
     gates: Gatekeeper,
     reachable: Reachable,
     why: Reason = Reason.BUG_CRASH,
-    most_reruns: int = 0,
 ) -> list[str]:
     """Bring every unfinished round to an end; return their ids.
 
@@ -55,12 +54,11 @@ async def resume_rounds(  # noqa: PLR0913, PLR0917 - the rounds, and what ends t
         gates: what judges stored answers again.
         reachable: whether the chain and the task source can be reached now.
         why: what became of dispatches that did not end.
-        most_reruns: see `settle_round`.
     """
     async with store.read() as tx:
         unfinished = await tx.rounds.unfinished()
     for stored in unfinished:
-        await _resume(store, clock, signer, gates, reachable, stored, why, most_reruns)
+        await _resume(store, clock, signer, gates, reachable, stored, why)
     return [str(stored.record.round_id) for stored in unfinished]
 
 
@@ -72,7 +70,6 @@ async def _resume(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     reachable: Reachable,
     stored: StoredRound,
     why: Reason,
-    most_reruns: int,
 ) -> None:
     if stored.input is None:
         await _abandon(store, clock, signer, stored, Reason.ABANDONED_INPUT)
@@ -91,7 +88,7 @@ async def _resume(  # noqa: PLR0913, PLR0917 - the round, and what ends it
             await void_round(store, clock, signer, frozen, plan, Reason.VOID_OFFLINE)
             outcome = None
         else:
-            outcome = await settle_round(store, clock, signer, frozen, plan, returned, most_reruns)
+            outcome = await settle_round(store, clock, signer, frozen, plan, returned)
         _log.warning(
             "round_resumed",
             round_id=frozen.round_id,

@@ -50,7 +50,6 @@ class RoundService:
         readiness: asked before a round starts.
         board: told when rounds fail.
         unpaid: tells how many windows the newest vectors do not pay; None before the first.
-        most_reruns: so many answers may wait to be run again; 0 without a sandbox.
         listeners: told when rounds start and end.
 
     Attributes:
@@ -72,7 +71,6 @@ class RoundService:
     readiness: Readiness
     board: Board
     unpaid: Callable[[], int | None] = lambda: None
-    most_reruns: int = 0
     listeners: Sequence[RoundListener] = ()
     folds: bool = True
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -127,7 +125,6 @@ class RoundService:
             self.gates,
             self._reachable,
             self._unfinished,
-            self.most_reruns,
         )
         self._unfinished = Reason.BUG_CRASH
         self.in_hand = False
@@ -199,9 +196,7 @@ class RoundService:
         if offline:
             await void_round(self.store, self.clock, self.signer, prepared.frozen, prepared.plan, Reason.VOID_OFFLINE)
             return Reason.VOID_OFFLINE, None
-        outcome = await settle_round(
-            self.store, self.clock, self.signer, prepared.frozen, prepared.plan, returned, self.most_reruns
-        )
+        outcome = await settle_round(self.store, self.clock, self.signer, prepared.frozen, prepared.plan, returned)
         return (Reason.SETTLED if outcome else next(iter(returned.void.values()))), outcome
 
     async def _reachable(self) -> bool:

@@ -41,9 +41,9 @@ from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.code_check import QueuedCheck, queued_checks
 from validator.store.dispatch import DispatchKey, JudgedAnswer
+from validator.store.execution import QueuedExecution, queued_executions
 from validator.store.outcome_rows import OutcomeRows, rows_of
 from validator.store.records import EndState
-from validator.store.rerun import QueuedRerun, queued_reruns
 from validator.store.signed import PackedProof
 
 
@@ -114,7 +114,7 @@ class Scored(NamedTuple):
     results: RoundResults
     outcome: RoundOutcome
     rows: OutcomeRows
-    queued: tuple[QueuedRerun, ...]
+    queued: tuple[QueuedExecution, ...]
     checks: Sequence[QueuedCheck]
     proofs: tuple[PackedProof, ...]
     lines: RoundLines
@@ -127,7 +127,6 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     frozen: RoundInput,
     plan: RoundPlan,
     returned: Returned,
-    most_reruns: int = 0,
 ) -> RoundOutcome | None:
     """Score the round and store everything in one transaction; return the outcome, None when every task is void.
 
@@ -138,7 +137,6 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
         frozen: the round's input.
         plan: its groups.
         returned: what came back.
-        most_reruns: so many may wait in the store; where a round's would go beyond that, none of them is queued.
 
     Raises:
         UnknownScoringVersionError: the input is of a version that this program does not score.
@@ -149,19 +147,19 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
         return None
     scored_by = version(frozen.scoring_version)
     async with store.read() as tx:
-        room = most_reruns - await tx.reruns.unended()
         raw = await tx.raw_answers.of_round(frozen.index)
     # A thread: hostile answers can be so long that scoring them takes a second for each group.
     with _no_collection():
-        scored = await asyncio.to_thread(_score, scored_by, signer, frozen, plan, returned, raw, room)
+        scored = await asyncio.to_thread(_score, scored_by, signer, frozen, plan, returned, raw)
     outcome, now = scored.outcome, clock.now()
 
     async def write(tx: Transaction) -> None:
         await _write_judgements(tx, frozen, scored.results, returned)
         await tx.rounds.settle(frozen.index, "settled", Reason.SETTLED, outcome, now, scored.rows.summary)
         await _write_rows(tx, frozen.index, scored.rows, scored_by.rules.reputation.start, now)
-        await tx.reruns.enter(frozen.index, frozen.reruns, scored_by.struck_entries(frozen))
-        await tx.reruns.queue(scored.queued, now)
+        await tx.executions.enter(frozen.index, frozen.executions, scored_by.struck_entries(frozen))
+        await tx.executions.expire(frozen.index, now)
+        await tx.executions.queue(scored.queued, now)
         await tx.code_checks.enter(frozen.index, frozen.filled)
         await tx.code_checks.queue(scored.checks, now)
         await tx.proofs.put_all(scored.proofs)
@@ -222,13 +220,11 @@ def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
     plan: RoundPlan,
     returned: Returned,
     raw: RawAnswers | msgspec.UnsetType,
-    room: int,
 ) -> Scored:
     results = msgspec.structs.replace(round_results(scored_by, frozen, plan, returned), raw=raw)
     outcome = scored_by.score(frozen, plan, results)
-    wanted = queued_reruns(scored_by, frozen, plan, outcome)
-    queued = wanted if len(wanted) <= room else ()
-    proofs = tuple(sealed_proofs(signer, frozen, plan, results, outcome, queued))
+    queued = queued_executions(scored_by, frozen, plan, outcome)
+    proofs = tuple(sealed_proofs(signer, frozen, plan, results, outcome))
     lines = msgspec.structs.replace(
         planned_lines(frozen, plan),
         answers=line_digest(answers_line(as_told(frozen, results))),

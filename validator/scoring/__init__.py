@@ -3,19 +3,18 @@
 Pure: no clock, no randomness, no I/O, no settings.
 """
 
-from validator.scoring.rules import Rules
+from validator.scoring.rules import ExecutionRules, Rules
 from validator.scoring.schedule import DEFAULT, Schedule
 from validator.scoring.values import (
     Addend,
     AnswerFacts,
     Candidate,
-    ChosenRerun,
     Claims,
     ComparedAnswer,
     ComparedExecution,
-    ComparedRuns,
     Comparison,
     DeferredRun,
+    ExecutedTask,
     ExecutionRun,
     Fault,
     Member,
@@ -39,13 +38,13 @@ __all__ = [
     "Addend",
     "AnswerFacts",
     "Candidate",
-    "ChosenRerun",
     "Claims",
     "ComparedAnswer",
     "ComparedExecution",
-    "ComparedRuns",
     "Comparison",
     "DeferredRun",
+    "ExecutedTask",
+    "ExecutionRules",
     "ExecutionRun",
     "Fault",
     "Member",

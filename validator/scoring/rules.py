@@ -222,21 +222,6 @@ class WorkflowRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RerunRules:
-    """Whose run is repeated, and when two runs did the same (SPEC 15).
-
-    Attributes:
-        recall: findings_recall below which a member diverges.
-        split: the part of a group that diverges from which on every diverging primary is run again.
-        similarity: mean of the base files' shares that a repeated run takes at least.
-    """
-
-    recall: float
-    split: float
-    similarity: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionRules:
     """When traces are those of a run of the bundle, and who is unpaid for traces that are not (SPEC 15).
 
@@ -272,7 +257,6 @@ class Rules:
     reputation: ReputationRules
     pay: PayRules
     workflow: WorkflowRules
-    reruns: RerunRules
     execution: ExecutionRules
 
     def windows_of(self, skill_type: SkillType) -> Windows:

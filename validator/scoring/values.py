@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from msgspec import Meta, field
 
 from validator.protocol.answer import Role
+from validator.protocol.execution import ExecutionEvent
 from validator.protocol.limits import MAX_SAFE_INTEGER
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
@@ -25,7 +26,6 @@ from validator.protocol.task import Truth, Window
 
 Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
 Seconds = Annotated[float, Meta(ge=0)]
-ExecutionEvent = Literal["rerun_pass", "rerun_fail"]
 ScoredAgainst = Literal["curated", "canary", "consensus"]
 
 
@@ -75,7 +75,7 @@ class PlannedTask(NamedTuple):
 
 
 class StruckEntry(NamedTuple):
-    """A window entry that becomes 0, because a rerun caught the answer (SPEC 16, D-30)."""
+    """A window entry that becomes 0, because execution caught the answer (SPEC 16, D-30)."""
 
     hotkey: str
     skill_type: SkillType
@@ -91,40 +91,19 @@ class DeferredRun(NamedTuple):
     hotkey: str
 
 
-class ChosenRerun(NamedTuple):
-    """An answer that is run again (SPEC 15).
+class ExecutedTask(NamedTuple):
+    """A task that is executed (SPEC 15).
 
     Attributes:
-        rerun_id: from round, task and member: of results that come in together it gives their order.
-        task_id, skill_type, hotkey: which answer.
-        reason: why.
+        task_id, skill_type: which one.
+        position: in the round's plan.
+        primaries: the valid ones, in group order.
     """
 
-    rerun_id: str
     task_id: str
     skill_type: SkillType
-    hotkey: str
-    reason: Reason
-
-
-class ComparedRuns(NamedTuple):
-    """A repeated run beside what the miner's traces claim (SPEC 15).
-
-    Attributes:
-        probes: whether the repeated run shows all three.
-        fs_equal: whether both touched the same files in the same ways.
-        shares: base trace to the part of the repeated run's signatures that the miner's traces have, too; 1 for none.
-        similarity: their mean.
-        reason: of the end; the first thing that does not hold.
-        event: what it does to the reputation.
-    """
-
-    probes: bool
-    fs_equal: bool
-    shares: Mapping[str, float]
-    similarity: float
-    reason: Reason
-    event: Literal["rerun_pass", "rerun_fail"]
+    position: int
+    primaries: tuple[str, ...]
 
 
 class ExecutionRun(NamedTuple):

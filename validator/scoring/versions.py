@@ -22,7 +22,6 @@ from validator.scoring.v1_0 import (
     planning,
     quality,
     reputation,
-    reruns,
     round,  # noqa: A004 - the field's term
     run_checks,
     samples,
@@ -33,7 +32,7 @@ from validator.scoring.v1_0 import (
     workflow_runs,
 )
 from validator.scoring.v1_0.rules import RULES as RULES_1_0
-from validator.scoring.v1_1 import reruns as reruns_1_1
+from validator.scoring.v1_1 import execution as execution_1_1
 from validator.scoring.v1_1 import weights as weights_1_1
 from validator.scoring.v1_1 import workflow as workflow_1_1
 from validator.scoring.v1_1 import workflow_runs as workflow_runs_1_1
@@ -101,9 +100,7 @@ class Version:
 
     # Execution (SPEC 15)
     compare_execution = execution.compare_execution
-    chosen_reruns = reruns.chosen_reruns
-    rerun_id = staticmethod(reruns.rerun_id)
-    compare_runs = reruns.compare_runs
+    executed_tasks = staticmethod(execution.executed_tasks)
 
     # Weights (SPEC 11): whether a miner's standing decides what its windows pay (SPEC 16, D-23)
     pays_by_standing = False
@@ -145,9 +142,9 @@ class Version11(Version):
 
     __slots__ = ()
 
-    plan = reruns_1_1.plan_round
-    plan_tasks = reruns_1_1.plan_tasks
-    struck_entries = staticmethod(reruns_1_1.struck_entries)
+    plan = execution_1_1.plan_round
+    plan_tasks = execution_1_1.plan_tasks
+    struck_entries = staticmethod(execution_1_1.struck_entries)
     pays_by_standing = True
     unpaid_reason = weights_1_1.unpaid_reason
     score_weights = weights_1_1.score_weights

@@ -1,4 +1,4 @@
-"""What the store says of rounds, miners, weights and reruns."""
+"""What the store says of rounds, miners, weights and executions."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
-from validator.audit.views import MinerView, miner_list, rerun_list, round_list
+from validator.audit.views import MinerView, miner_list, round_list
 from validator.protocol.reasons import Reason
 from validator.settings import Settings
 from validator.store import Transaction
@@ -49,7 +49,7 @@ class Stored:
         miners: how many of each kind.
         flags: standing ones.
         unpaid: how many windows would not be paid now, by reason (SPEC 16, D-23).
-        reruns: how many in each state that any is in.
+        executions: how many in each state that any is in.
         locked: why weights are locked in the store; None if they are not.
         log: the newest receipt; None before the first, and where it is damaged.
     """
@@ -59,7 +59,7 @@ class Stored:
     miners: Miners
     flags: int
     unpaid: Mapping[Reason, int]
-    reruns: Mapping[str, int]
+    executions: Mapping[str, int]
     locked: str | None
     log: LogHead | None
 
@@ -84,7 +84,7 @@ async def stored(tx: Transaction, settings: Settings, now: datetime) -> Stored:
         miners=_miners(everyone),
         flags=sum(miner.flags for miner in everyone),
         unpaid=dict(Counter(one.reason for miner in everyone for one in miner.unpaid).most_common()),
-        reruns=(await rerun_list(tx, 1)).counts,
+        executions=await tx.executions.counts(),
         locked=None if lock is None else lock.seen,
         log=head,
     )

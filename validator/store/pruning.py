@@ -12,7 +12,7 @@ _ROWS: Final = 200  # of each kind in a transaction
 async def prune(store: Store, *, answers_before: datetime, bundles_before: datetime) -> Pruned:
     """Remove raw bodies and bundles stored before these moments; a validator may be running.
 
-    What open rounds and waiting reruns need stays.
+    What open rounds and waiting executions need stays.
 
     Returns:
         How many rows went.

@@ -59,7 +59,7 @@ class Basis(NamedTuple):
                 found.append(UnpaidWindow(hotkey, name, reason, self._detail(hotkey, name, reason), *since))
         return tuple(found)
 
-    def _detail(self, hotkey: str, name: str, reason: Reason) -> str:
+    def _detail(self, hotkey: str, name: str, reason: Reason) -> str:  # noqa: PLR0911 - a line for each reason
         stands = self.standing.get(hotkey, MinerStanding())
         of_type = stands.types.get(name)
         if reason == Reason.COLLUSION_FLAGS:
@@ -71,6 +71,8 @@ class Basis(NamedTuple):
             return f"its reputation is {of_type.reputation:.4f}"
         if reason == Reason.FAILURE_RATE and of_type is not None:
             return f"{of_type.failures} of {of_type.dispatches} failed"
+        if reason == Reason.EXECUTION and of_type is not None:
+            return f"{of_type.execution_fails} of its last results of execution are fails"
         if excluded := self.exclusions.get((hotkey, name)):
             return f"left out of round {excluded.round_id}: {excluded.reason}"
         return ""
@@ -123,6 +125,8 @@ async def _standing(  # noqa: PLR0913, PLR0917 - what was read
     flags = await tx.acts.standing_in_log()
     reputations = await tx.reputations.all()
     failures = await tx.histories.failures(following, rules.groups.history_rounds)
+    limits = rules.execution
+    fails = await tx.executions.fails(following - limits.rounds, limits.results)
 
     def of_type(hotkey: str, name: str) -> TypeStanding:
         dispatches, failed = failures.get((hotkey, name), (0, 0))
@@ -132,6 +136,7 @@ async def _standing(  # noqa: PLR0913, PLR0917 - what was read
             dispatches=dispatches,
             failures=failed,
             proven=(hotkey, name) not in exclusions,
+            execution_fails=fails.get((hotkey, name), 0),
         )
 
     return {

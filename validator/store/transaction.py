@@ -15,6 +15,7 @@ from validator.store.repositories.declarations import Declarations
 from validator.store.repositories.dispatches import Dispatches
 from validator.store.repositories.drains import Drains
 from validator.store.repositories.exclusions import Exclusions
+from validator.store.repositories.executions import Executions
 from validator.store.repositories.flags import Flags
 from validator.store.repositories.given_tasks import GivenTasks
 from validator.store.repositories.groups import Groups
@@ -24,7 +25,6 @@ from validator.store.repositories.proofs import Proofs
 from validator.store.repositories.raw_answers import RawDigests
 from validator.store.repositories.receipts import Receipts
 from validator.store.repositories.reputations import Reputations
-from validator.store.repositories.reruns import Reruns
 from validator.store.repositories.retention import Retention
 from validator.store.repositories.retired import RetiredTasks
 from validator.store.repositories.rounds import Rounds
@@ -84,7 +84,7 @@ class Transaction:
         self.weight_guard = WeightGuard(connection, packing)
         self.proofs = Proofs(connection, packing)
         self.receipts = Receipts(connection, packing)
-        self.reruns = Reruns(connection, packing)
+        self.executions = Executions(connection, packing)
         self.code_checks = CodeChecks(connection, packing)
         self.retention = Retention(connection, packing)
         self.archives = Archives(connection, packing)

@@ -71,10 +71,10 @@ class Event(StrEnum):
     ROUND_FAILED = auto()
 
     # Reruns
-    RERUN_ENDED = auto()
-    RERUN_POSTPONED = auto()
+    EXECUTION_ENDED = auto()
+    EXECUTION_POSTPONED = auto()
     SANDBOX_LEFT = auto()
-    RERUNS_FAILED = auto()
+    EXECUTIONS_FAILED = auto()
     WORK_HANDED_BACK = auto()
     QUEUE_FAILED = auto()
     WORKER_STARTED = auto()

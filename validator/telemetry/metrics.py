@@ -30,7 +30,7 @@ _ROUND: Final = (Reason.SETTLED, Reason.SKIPPED_NO_TASKS, Reason.SKIPPED_NO_CAND
 _ERRORS: Final = (
     Event.DISPATCH_FAILED,
     Event.ROUND_FAILED,
-    Event.RERUNS_FAILED,
+    Event.EXECUTIONS_FAILED,
     Event.CODE_FAILED,
     Event.WEIGHTS_FAILED,
     Event.REQUEST_FAILED,
@@ -70,7 +70,7 @@ class Metrics:
         )
         self.workflow_cost = made.counter("workflow_cost_tao", "TAO that the runs of plans took.")
         self.workflow_seconds = made.histogram("workflow_seconds", "From a run's first step to its last.")
-        self.reruns = made.counter("reruns", "Reruns that ended, by what they came to.", "outcome")
+        self.executions = made.counter("executions", "Executions of tasks that ended, by reason.", "reason")
         self.code_checks = made.counter(
             "code_checks", "Checks of plans' code that ended, by what they came to.", "outcome"
         )
@@ -114,7 +114,7 @@ class Metrics:
             Event.DISPATCH: self._dispatch,
             Event.WORKFLOW_RAN: self._run,
             Event.WORKER_ENDED: self._worker,
-            Event.RERUN_ENDED: lambda fields: self.reruns.labels(fields["outcome"]).inc(),
+            Event.EXECUTION_ENDED: lambda fields: self.executions.labels(fields["reason"]).inc(),
             Event.CODE_CHECKED: lambda fields: self.code_checks.labels(fields["outcome"]).inc(),
             Event.ROUND_SETTLED: self._round,
             Event.ROUND_ENDED: self._round,

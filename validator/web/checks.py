@@ -54,9 +54,9 @@ CHECKS: Final[Mapping[str, Check]] = {
     "descriptors": Check("A round's requests find file descriptors.", ("local_descriptors",)),
     "loop": Check("The event loop runs.", ("loop_stuck",), known=True),
     "workers": Check("Answers are judged as they come.", ("gates_behind",)),
-    "reruns": Check(
-        "Answers can be run again.",
-        ("sandbox_away", "sandbox_image", "sandbox_slow", "workers_away", "reruns_full", "reruns_off"),
+    "executions": Check(
+        "Bundles of runtime types are executed.",
+        ("sandbox_away", "sandbox_image", "sandbox_slow", "workers_away", "executions_late", "executions_off"),
     ),
     "code": Check("No code of plans waits for its sandbox.", ("code_waits", "code_off")),
 }

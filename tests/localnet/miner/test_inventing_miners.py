@@ -12,7 +12,7 @@ from validator.protocol.bundles import read_bundle
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import is_runtime
-from validator.reruns.comparing import Verdict, compare_answer
+from validator.reruns.comparing import Compared, ExecutedBundle, compare_task
 
 RUN = [name for name, bundle in BUNDLES.items() if is_runtime(bundle.skill_type)]
 
@@ -21,12 +21,13 @@ def asked_of(name: str) -> Job:
     return job(BUNDLES[name].files, BUNDLES[name].skill_type, truth=BUNDLES[name].truth)
 
 
-async def rerun(asked: Job, body: bytes) -> Verdict:
-    """How the answer compares with what the tracer's image would leave: its program makes the same call."""
-    task = asked.task
+async def compared(asked: Job, body: bytes) -> Compared:
+    """How the answer compares with what the image's tracer leaves."""
+    task, probes = asked.task, probe_values(asked.task.nonce)
     files = read_bundle(asked.bundle)
-    records = await trace_as(files, task.skill_type, probe_values(task.nonce), timeout_s=20)
-    return compare_answer("1.1.0", task.skill_type, task.nonce, body, trace_files(records))
+    runs = [trace_files(await trace_as(one, task.skill_type, probes, timeout_s=20)) for one in (files, files, {})]
+    executed = ExecutedBundle("1.1.0", task.skill_type, task.nonce, None, made_here=True)
+    return compare_task(executed, runs, [("m", body)])
 
 
 @pytest.mark.parametrize("name", RUN)
@@ -35,8 +36,8 @@ async def test_invented_traces_pass_the_gates_and_no_run_bears_them_out(name: st
     async with bench(Pretending(), policy=RunPolicy()) as miner:
         found = await miner.ask(asked)
     assert found.judged.reason == Reason.ACCEPTED
-    verdict = await rerun(asked, found.body)
-    assert (verdict.event, verdict.reason) == ("rerun_fail", "rerun_fs")
+    verdict = await compared(asked, found.body)
+    assert verdict.inconclusive or [one.event for one in verdict.results] == ["rerun_fail"]
 
 
 @pytest.mark.parametrize("name", RUN[::4])
@@ -44,12 +45,8 @@ async def test_what_a_thorough_miner_traces_is_borne_out(name: str) -> None:
     asked = asked_of(name)
     async with bench(Thorough()) as miner:
         found = await miner.ask(asked)
-    verdict = await rerun(asked, found.body)
-    assert (verdict.event, verdict.reason, verdict.report and verdict.report.similarity) == (
-        "rerun_pass",
-        "rerun_same",
-        1.0,
-    )
+    verdict = await compared(asked, found.body)
+    assert verdict.inconclusive or [one.event for one in verdict.results] == ["rerun_pass"]
 
 
 async def test_one_reports_everything_and_the_other_what_it_happens_to_see() -> None:

@@ -2,10 +2,10 @@
 
 import asyncio
 
+from execution_world import RUNS, plain_world
 from world import World, on_virtual_time, tasks_of_all_types
 
 from localnet.reruns.patience import PatientSource, all_run_again
-from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
 from validator.store import Store
 from validator.tasks.memory import MemorySource
@@ -14,11 +14,8 @@ PYTHON = SkillType.EXECUTABLE_PYTHON
 
 
 async def waiting_world(store: Store) -> World:
-    """A world whose first round left two answers to be run again."""
-    world = World(
-        store, miners=1, source=MemorySource([t for t in tasks_of_all_types() if t.task.skill_type is PYTHON])
-    )
-    world.service.most_reruns = 100
+    """A world whose first round left two tasks to be executed."""
+    world = plain_world(store)
     assert (await on_virtual_time(world, world.service.one_round())).outcome is not None
     return world
 
@@ -28,13 +25,13 @@ async def test_it_is_over_when_the_last_one_has_ended(store: Store) -> None:
     waiting = asyncio.ensure_future(all_run_again(store, world.clock))
     for left in (2, 1):
         async with store.begin() as tx:
-            assert await tx.reruns.unended() == left
-            rerun = await tx.reruns.take(world.clock.now())
-            assert rerun is not None
+            assert await tx.executions.unended() == left
+            taken = await tx.executions.take(world.clock.now())
+            assert taken is not None
         await world.clock.advance(1.0)
         assert not waiting.done()
         async with store.begin() as tx:
-            assert await tx.reruns.done(rerun, "rerun_pass", Reason.RERUN_SAME, None, world.clock.now())
+            assert await tx.executions.done(taken, RUNS, (), world.clock.now())
     await on_virtual_time(world, asyncio.wait_for(waiting, None))
 
 
@@ -44,7 +41,7 @@ async def test_an_engine_that_fails_stops_no_round_for_ever(store: Store) -> Non
     await on_virtual_time(world, all_run_again(store, world.clock, 6.0))
     assert 6.0 <= world.clock.monotonic() - began < 12.0
     async with store.read() as tx:
-        assert await tx.reruns.unended() == 2
+        assert await tx.executions.unended() == 2
 
 
 async def test_a_patient_source_gives_nothing_out_before(store: Store) -> None:

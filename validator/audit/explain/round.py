@@ -12,7 +12,7 @@ from validator.audit.explain.window import (
     explain_windows,
 )
 from validator.audit.paid import UNMIXED, Mechanisms
-from validator.audit.views.reruns import RerunView, reruns_of_miner
+from validator.audit.views.executions import ExecutionView, executions_of_miner
 from validator.kinds.explained.facts import TaskFacts
 from validator.kinds.explained.page import TaskExplanation
 from validator.kinds.explained.words import count
@@ -82,7 +82,7 @@ class RoundExplanation(Document, frozen=True):
         not_candidate: the other types of the round, and why.
         reputation, collusion, windows: per type.
         weights: per mechanism whose windows of the miner the round added to.
-        reruns: of the miner's answers, as they stand now.
+        executions: of the tasks that it answered as a primary, as they stand now.
     """
 
     round: RoundFacts
@@ -93,7 +93,7 @@ class RoundExplanation(Document, frozen=True):
     collusion: tuple[Collusion, ...]
     windows: tuple[TypeWindow, ...]
     weights: tuple[WeightEffect, ...]
-    reruns: tuple[RerunView, ...] = ()
+    executions: tuple[ExecutionView, ...] = ()
 
 
 async def explain_round(tx: Transaction, round_id: int, who: str, mechanisms: Mechanisms = UNMIXED) -> RoundExplanation:
@@ -128,7 +128,7 @@ async def explain_round(tx: Transaction, round_id: int, who: str, mechanisms: Me
         collusion=explain_collusion(scored_by, frozen, hotkey, state, outcome),
         windows=windows,
         weights=await explain_weight(tx, scored_by, frozen, hotkey, windows, mechanisms),
-        reruns=await reruns_of_miner(tx, round_id, hotkey),
+        executions=await executions_of_miner(tx, round_id, hotkey),
     )
 
 

@@ -20,7 +20,7 @@ from validator.scoring import Version
 
 
 class Step(Document, frozen=True):
-    """One reputation event; `cause` is a task id, a rerun id or empty."""
+    """One reputation event; `cause` is a task id or empty."""
 
     kind: ReputationKind
     cause: str

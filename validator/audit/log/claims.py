@@ -29,6 +29,7 @@ class Window:
         reputations: for the type.
         failures: dispatches and how many of them failed.
         declared: None: it hangs on the last frozen round.
+        execution_fails: among the last results of execution.
     """
 
     entries: "array[float]"
@@ -37,6 +38,7 @@ class Window:
     reputations: tuple[float, ...]
     failures: tuple[tuple[int, int], ...]
     declared: tuple[bool, ...] | None
+    execution_fails: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -95,10 +97,11 @@ class Claim:
         """Return why the window may be unpaid, None among them where it may be paid."""
         window = self.windows[hotkey, name]
         found: set[str | None] = set()
-        options = (window.flags, self._declares((hotkey, name), window), window.reputations, window.failures)
-        for flags, declared, reputation, (dispatches, failed) in product(*options):
+        declared_ = self._declares((hotkey, name), window)
+        options = (window.flags, declared_, window.reputations, window.failures, window.execution_fails)
+        for flags, declared, reputation, (dispatches, failed), fails in product(*options):
             for proven in self._proves((hotkey, name)):
-                standing = TypeStanding(declared, reputation, dispatches, failed, proven)
+                standing = TypeStanding(declared, reputation, dispatches, failed, proven, fails)
                 reason = self.version.unpaid_reason(flags, standing)
                 found.add(None if reason is None else str(reason))
         return frozenset(found)
@@ -162,6 +165,7 @@ def windows_of(
                     reputations=(0.0, 1.0) if known is None else (known.reputations.get(name, rules.reputation.start),),
                     failures=(pay.failures(pair, lookback),) if told else (_FEW, _ALL),
                     declared=declared(pair),
+                    execution_fails=pay.execution_fails(pair, int(document.next_round), rules.execution),
                 ),
             )
 

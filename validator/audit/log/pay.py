@@ -14,11 +14,12 @@ from validator.protocol.reasons import Reason
 from validator.protocol.receipt import RoundEnd
 from validator.protocol.round import RoundInput, RoundOutcome, RoundResults, TypeHistory
 from validator.protocol.skill_types import SkillType
-from validator.scoring import VERSIONS, Version
+from validator.scoring import VERSIONS, ExecutionRules, Version
 from validator.store.records import task_state
 
 _KEPT: Final = 4_096  # rounds of which declarations and versions are remembered
 _LOOKBACK: Final = 64 + max(version.rules.groups.history_rounds for version in VERSIONS.values())
+_RESULTS: Final = max(version.rules.execution.results for version in VERSIONS.values())
 _NO_HISTORY: Final = TypeHistory()
 _TELLING: Final = (Reason.LOW_REPUTATION, Reason.FAILURE_RATE)
 
@@ -69,6 +70,7 @@ class Pay:
     netuid: int | None = None
     _failures: deque[_Failures] = field(default_factory=deque)
     _declarations: Declarations = field(default_factory=Declarations)
+    _executions: dict[Pair, deque[tuple[int, bool]]] = field(default_factory=dict)
 
     def end(self, end: RoundEnd, planned: Planned | None) -> Frozen | None:
         """Take in a round that ended, whatever became of it; return what is to be asked of it later."""
@@ -109,6 +111,10 @@ class Pay:
             for one in self._failures:
                 if one.number == int(struck.round_id):
                     one.failures[struck.hotkey, str(struck.skill_type)] += 1
+        for result in frozen.executions:
+            pair = result.hotkey, str(result.skill_type)
+            last = self._executions.setdefault(pair, deque(maxlen=_RESULTS))
+            last.append((frozen.index, result.event == "rerun_fail"))
         while self._failures[0].number < frozen.index - _LOOKBACK:
             self._failures.popleft()
         for pair in passed:
@@ -152,6 +158,13 @@ class Pay:
         """Return dispatches and failures of a pair in the rounds from `since` on."""
         rounds = self._since(since)
         return sum(one.dispatches[pair] for one in rounds), sum(one.failures[pair] for one in rounds)
+
+    def execution_fails(self, pair: Pair, next_round: int, rules: ExecutionRules) -> tuple[int, ...]:
+        """Return how many of a pair's last results may be fails: more than one number where the file begins later."""
+        since = next_round - rules.rounds
+        events = [fail for index, fail in self._executions.get(pair, ()) if index >= since][-rules.results :]
+        exact = self.covers(since) or len(events) == rules.results
+        return (sum(events),) if exact else (sum(events), rules.results)
 
     def _since(self, since: int) -> list[_Failures]:
         return [one for one in self._failures if one.number >= since]

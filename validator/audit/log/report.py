@@ -42,8 +42,8 @@ class Verified:
         first_round, last_round: their ids, None without rounds.
         tasks, answers, proofs: how many were computed again.
         pending: rounds whose groups cannot be drawn again before their epoch's salt is public ("draw pending").
-        reruns: counted results of reruns that the file shows to have been asked for (SPEC 15).
-        reruns_before: counted results of answers from before the file, or forgotten since: the validator's word.
+        executions: counted results of execution, each of a valid primary that the file shows (SPEC 15).
+        executions_before: counted results of answers from before the file, or forgotten since: the validator's word.
         filled: late qualities, each held against an answer that the file shows (SPEC 12).
         filled_before: late qualities of answers from before the file, or forgotten since: the validator's word.
         vectors: vectors that were computed, sent or not (SPEC 16, D-28).
@@ -80,8 +80,8 @@ class Verified:
     answers: int
     proofs: int
     pending: int
-    reruns: int
-    reruns_before: int
+    executions: int
+    executions_before: int
     filled: int
     filled_before: int
     vectors: int

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from validator.audit.log.documents import Planned
+from validator.audit.log.executions import ExecutionResults
 from validator.audit.log.filled import Deferred
 from validator.audit.log.flags import Flags
 from validator.audit.log.pay import Pay
-from validator.audit.log.reruns import RerunResults
 from validator.protocol.round import AgreementPair, MinerState, RoundInput, RoundOutcome
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Version
@@ -31,7 +31,7 @@ class Standing:
 
     Attributes:
         whole: the log begins with the first round, so that nobody can have a past which it does not tell.
-        reruns: whose answers may come back from a rerun.
+        executions: of which tasks results may come.
         deferred: answers whose quality is to come.
         flags: of all miners.
         pay: what decides who is paid.
@@ -39,7 +39,7 @@ class Standing:
     """
 
     whole: bool = False
-    reruns: RerunResults = field(default_factory=RerunResults)
+    executions: ExecutionResults = field(default_factory=ExecutionResults)
     deferred: Deferred = field(default_factory=Deferred)
     flags: Flags = field(default_factory=Flags)
     pay: Pay = field(default_factory=Pay)
@@ -69,8 +69,8 @@ class Standing:
                 wrong = "flags"
             if wrong is not None:
                 return f"miners[{i}].{wrong}"
-        place = self.reruns.fault(frozen.reruns)
-        return None if place is None else f"reruns{place}"
+        place = self.executions.fault(frozen.executions)
+        return None if place is None else f"executions{place}"
 
     def stands(self, hotkey: str) -> tuple[int, Mapping[SkillType, float]] | None:
         """Return how many flags a miner has at most, and its reputations; None where the log told nothing of it."""
@@ -83,7 +83,7 @@ class Standing:
 
     def add(self, scored_by: Version, planned: Planned, outcome: RoundOutcome) -> None:
         """Take in what a settled round came to; miners that no input has told of yet stay unknown."""
-        self.reruns.add(scored_by, planned, outcome)
+        self.executions.add(scored_by, planned, outcome)
         for event in outcome.reputation:
             if known := self._of(event.hotkey):
                 known.reputations[event.skill_type] = event.after

@@ -82,7 +82,7 @@ class Reading:
         standing, fates = self.standing, self.vectors.fates
         flags = {"cleared flags": standing.flags.untold, "flags from before the file": standing.flags.before}
         missing = {
-            "reruns without a result": standing.reruns.missing,
+            "executions without a result": standing.executions.missing,
             "late qualities without a result": standing.deferred.missing,
         }
         opened = {"rounds open at a vector and frozen behind it": self.vectors.counted["opened"]}
@@ -186,7 +186,7 @@ def verify_lines(  # noqa: PLR0913 - the lines, what is known, and who looks on
         reading.saw(receipt)
         if receipt.round is not None:
             if reading.first_round is None:
-                reading.first_round = standing.reruns.since = standing.deferred.since = receipt.round.index
+                reading.first_round = standing.executions.since = standing.deferred.since = receipt.round.index
                 standing.flags.since = reading.first_round
             _tell_acts(standing.flags, found, receipt.round)
             checked = check_round(reader, receipt, receipt.round, salts.get(receipt.commitment or ""), course)
@@ -221,8 +221,8 @@ def _report(reading: Reading, given: Given) -> Verified:
         answers=counted["answers"],
         proofs=counted["proofs"],
         pending=counted["pending"],
-        reruns=standing.reruns.held,
-        reruns_before=standing.reruns.before,
+        executions=standing.executions.held,
+        executions_before=standing.executions.before,
         filled=standing.deferred.held,
         filled_before=standing.deferred.before,
         vectors=vectors.counted["told"],

@@ -53,7 +53,7 @@ class Words:
             self.word["truths"] += task.truth_sha256 is not UNSET or task.secret is not None
             if isinstance(task, AssessmentTask):
                 self.word["windows"] += task.brings_windows is not False
-        self.word["reruns"] += len(frozen.reruns)
+        self.word["executions"] += len(frozen.executions)
         self.word["late qualities"] += len(frozen.filled)
 
     def answered(self, planned: Planned, answers: Answers, judged: frozenset[tuple[str, str]]) -> None:

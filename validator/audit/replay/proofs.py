@@ -16,7 +16,6 @@ from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundR
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.store import Transaction
 from validator.store.errors import DamagedError
-from validator.store.rerun import QueuedRerun
 from validator.store.signed import ProofRecord
 
 Document = dict[str, Any]
@@ -45,19 +44,15 @@ async def stored_proof(tx: Transaction, task_id: str, packed: Row[Any] | None) -
         return StoredProof(None, Difference(_path(task_id), str(error)))
 
 
-def proof_again(
-    settled: Settled, task_id: str, queued: Collection[QueuedRerun], proof_version: str
-) -> tuple[Unsealed, ...]:
+def proof_again(settled: Settled, task_id: str, proof_version: str) -> tuple[Unsealed, ...]:
     """Return a task's proof, made again in a form; nothing for a task without a group.
 
     Args:
         settled: the round.
         task_id: of one of its groups.
-        queued: the round's reruns.
         proof_version: the form.
     """
-    again = {one.key.hotkey for one in queued if one.key.task_id == task_id}
-    proof = group_proof(*settled, task_id, reruns_queued=again, proof_version=proof_version)
+    proof = group_proof(*settled, task_id, proof_version=proof_version)
     return () if proof is None else (Unsealed.of(proof),)
 
 

@@ -1,6 +1,6 @@
 """One round computed again: input, plan, answers, gates, outcome, rows; each held against what is stored."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ from validator.audit.replay.again import judge_again
 from validator.audit.replay.answers import answer_differences
 from validator.audit.replay.compare import Difference
 from validator.audit.replay.derived import no_rows, outcome_rows, plan_rows
-from validator.audit.replay.entered import entered_rows, rerun_rows, result_rows
+from validator.audit.replay.entered import entered_rows, execution_rows, result_rows
 from validator.audit.replay.filled import check_rows, filled_differences, filled_rows
 from validator.audit.replay.filled import entered_rows as filled_entered
 from validator.audit.replay.frozen import input_differences
@@ -38,8 +38,8 @@ from validator.store import DispatchKey, Transaction
 from validator.store.code_check import queued_checks
 from validator.store.dispatch import Dispatch
 from validator.store.errors import ArchivedError, ArchiveError, DamagedError
+from validator.store.execution import queued_executions
 from validator.store.records import RoundRecord
-from validator.store.rerun import QueuedRerun, queued_reruns
 
 T = TypeVar("T")
 
@@ -151,8 +151,8 @@ class _Replay:
         await self._entered(scored_by, frozen)
         await self._filled(frozen)
         await self._checks(scored_by, frozen, plan, outcome)
-        queued = await self._reruns(scored_by, frozen, plan, outcome)
-        await self._proofs((frozen, plan, results, outcome), queued)
+        await self._executions(scored_by, frozen, plan, outcome)
+        await self._proofs((frozen, plan, results, outcome))
         await self._rows(outcome_rows(scored_by, frozen, outcome))
 
     async def _results(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan) -> RoundResults | None:
@@ -195,22 +195,19 @@ class _Replay:
             difference = Difference("outcome", f"its bytes hash to {self.digests['outcome']}, not to {expected}")
         self._note(difference)
 
-    async def _reruns(
-        self, scored_by: Version, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome
-    ) -> tuple[QueuedRerun, ...]:
-        """Return what the round had run again: everything that follows from it, or nothing at all."""
-        stored = await self._read("reruns", self._rows_of.reruns())
-        again = self._computed("reruns", lambda: queued_reruns(scored_by, frozen, plan, outcome))
-        if not stored or again is None:
-            return ()
-        self._note(compared("reruns", rerun_rows(one.queued for one in stored), rerun_rows(again)))
-        return again
+    async def _executions(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> None:
+        """Compare what the round had executed with what follows from it."""
+        stored = await self._read("executions", self._rows_of.executions())
+        again = self._computed("executions", lambda: queued_executions(scored_by, frozen, plan, outcome))
+        if stored is not None and again is not None:
+            rows = execution_rows(one.queued for one in stored)
+            self._note(compared("executions", rows, execution_rows(again)))
 
     async def _entered(self, scored_by: Version, frozen: RoundInput) -> None:
         """Hold the results that the round counted, and the entries that they took, against its input."""
-        stored = await self._read("reruns", self.tx.reruns.entered_in(self.round_id))
+        stored = await self._read("executions", self.tx.executions.entered_in(self.round_id))
         if stored is not None:
-            self._note(compared("input.reruns", entered_rows(stored), result_rows(scored_by, frozen)))
+            self._note(compared("input.executions", entered_rows(stored), result_rows(scored_by, frozen)))
 
     async def _checks(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> None:
         """Hold what the round left to be judged: everything that follows from it, or nothing at all."""
@@ -233,14 +230,14 @@ class _Replay:
         if stored is not None:
             self._note(compared("input.filled", filled_entered(stored), filled_rows(frozen)))
 
-    async def _proofs(self, settled: Settled, queued: Collection[QueuedRerun]) -> None:
+    async def _proofs(self, settled: Settled) -> None:
         """Hold the stored proofs, one unpacked at a time, against those made again in the form they have."""
         digests: dict[str, str] = {}
         task_ids = [group.task_id for group in settled[3].groups]
         packed = await self.tx.proofs.packed_of_round(self.round_id)
         for task_id in task_ids:
             stored = await stored_proof(self.tx, task_id, packed.get(task_id))
-            again = self._computed("proofs", partial(proof_again, settled, task_id, queued, stored.version))
+            again = self._computed("proofs", partial(proof_again, settled, task_id, stored.version))
             if again is None:
                 return
             for proof in again:

@@ -9,9 +9,9 @@ from validator.protocol.round import Judgement
 from validator.store import Transaction
 from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
+from validator.store.execution import Execution
 from validator.store.outcome_rows import TaskEnd
 from validator.store.records import GroupRecord, RoundRecord, TaskRecord
-from validator.store.rerun import Rerun
 
 Answers = tuple[tuple[Dispatch, Judgement | DamagedError | None], ...]
 _TASK_COLUMNS = (
@@ -40,7 +40,7 @@ class StoredRows:
     _tasks: tuple[TaskRecord, ...] | None = None
     _groups: tuple[GroupRecord, ...] | None = None
     _answers: Answers | None = None
-    _reruns: tuple[Rerun, ...] | None = None
+    _executions: tuple[Execution, ...] | None = None
 
     async def tasks(self) -> tuple[TaskRecord, ...]:
         """Return the round's tasks, in the order of the plan."""
@@ -64,11 +64,11 @@ class StoredRows:
         """Return its dispatches, in the order of the plan."""
         return tuple(dispatch for dispatch, _ in await self.answers())
 
-    async def reruns(self) -> tuple[Rerun, ...]:
-        """Return the reruns of its answers."""
-        if self._reruns is None:
-            self._reruns = await self.tx.reruns.of_round(self.record.round_id)
-        return self._reruns
+    async def executions(self) -> tuple[Execution, ...]:
+        """Return the executions of its tasks."""
+        if self._executions is None:
+            self._executions = await self.tx.executions.of_round(self.record.round_id)
+        return self._executions
 
     async def plan(self) -> Rows:
         """Return tasks, groups and dispatches as opening the round stored them."""
@@ -121,7 +121,7 @@ async def _reputation_events(rows: StoredRows) -> Any:
 
 
 async def _window_entries(rows: StoredRows) -> Any:
-    return as_added(await rows.tx.windows.of_round(rows.record.round_id), await rows.reruns())
+    return as_added(await rows.tx.windows.of_round(rows.record.round_id), await rows.executions())
 
 
 _PARTS = {

@@ -56,7 +56,7 @@ class TaskView:
 
 @dataclass(frozen=True, slots=True)
 class ReputationView:
-    """One step of one reputation; `cause` is a task id, a rerun id or empty."""
+    """One step of one reputation; `cause` is a task id or empty."""
 
     hotkey: str
     skill_type: SkillType

@@ -1,7 +1,7 @@
 """The consensus proof of an assessment's group, from the round that settled it (SPEC 14)."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
@@ -20,6 +20,7 @@ from validator.protocol.round import (
     Submission,
 )
 from validator.protocol.signatures import signed_sha256
+from validator.protocol.skill_types import is_runtime
 from validator.protocol.sssa import Finding
 from validator.protocol.times import format_time
 from validator.scoring import Version, version
@@ -59,7 +60,7 @@ def prove(settled: ProvenTask[AssessmentTask]) -> ConsensusProof | None:
     named = _named(scored_by, builder, valid)
     for member in members:
         _vote(builder, member, group)
-        _dissent(builder, member, group, settled.reruns_queued, named)
+        _dissent(builder, member, group, named, executed=frozen.executes and is_runtime(task.skill_type))
     agreeing = sum(vote.vote is VoteType.AGREE for vote in builder.votes)
     least = scored_by.rules.consensus.min_valid
     reached = group.verdict is not None and len(valid) >= least and 2 * agreeing > len(valid)
@@ -198,14 +199,16 @@ def _dissent(
     builder: ConsensusBuilder,
     member: _Member,
     group: GroupOutcome,
-    reruns_queued: Collection[str],
     named: Mapping[str, str],
+    *,
+    executed: bool,
 ) -> None:
     """Record the dissent of a member that did not agree; without a group verdict there is none to dissent from."""
     kind = builder.votes[-1].vote
     if group.verdict is None or kind is VoteType.AGREE:
         return
-    resolution = "sandbox rerun" if member.hotkey in reruns_queued else "operator review"
+    again = executed and member.submission is not None and member.outcome.role == "primary"
+    resolution = "sandbox rerun" if again else "operator review"
     if member.submission is None:
         builder.record_dissent(
             member.hotkey, FINAL, [member.outcome.reason], "procedural", None, FAILED_SEVERITY, resolution

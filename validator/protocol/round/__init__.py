@@ -6,9 +6,9 @@
 from validator.protocol.round.frozen import (
     INPUT_VERSION,
     AgreementPair,
+    ExecutionResult,
     FilledQuality,
     MinerState,
-    RerunResult,
     RoundInput,
     TypeHistory,
 )
@@ -61,6 +61,7 @@ __all__ = [
     "Checks",
     "Components",
     "Emission",
+    "ExecutionResult",
     "FailedMember",
     "FilledQuality",
     "FlagRaised",
@@ -80,7 +81,6 @@ __all__ = [
     "Rejection",
     "ReputationEvent",
     "ReputationKind",
-    "RerunResult",
     "RoundInput",
     "RoundOutcome",
     "RoundPlan",

@@ -17,7 +17,7 @@ from validator.protocol import typed
 from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.reasons import Reason
-from validator.protocol.round.frozen import FilledQuality, MinerState, RerunResult, RoundInput
+from validator.protocol.round.frozen import ExecutionResult, FilledQuality, MinerState, RoundInput
 from validator.protocol.round.outcome import (
     AgreementSample,
     AssessedMember,
@@ -126,7 +126,7 @@ class InputForm(Document, frozen=True):
     tasks: tuple[TaskForm, ...]
     runtime_image: RuntimeImage
     executes: bool
-    reruns: tuple[RerunResult, ...] = ()
+    executions: tuple[ExecutionResult, ...] = ()
     filled: tuple[FilledQuality, ...] | msgspec.UnsetType = msgspec.UNSET
 
 

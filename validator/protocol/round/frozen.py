@@ -2,10 +2,11 @@
 
 from typing import Annotated, Final, Literal
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
 from validator.protocol.answer import Id, Role
 from validator.protocol.code_report import CodeReport
+from validator.protocol.execution import ExecutionEvent
 from validator.protocol.round.snapshot import MetagraphSnapshot
 from validator.protocol.round.tasks import RoundTask
 from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
@@ -61,22 +62,20 @@ class MinerState(Document, frozen=True):
     agreements: dict[SkillType, tuple[AgreementPair, ...]]
 
 
-class RerunResult(Document, frozen=True):
-    """A sandbox rerun that ended since the last round (SPEC 15).
+class ExecutionResult(Document, frozen=True):
+    """The result of an answer whose task was executed since the last round (SPEC 15).
 
     Attributes:
-        rerun_id: orders the results.
-        hotkey, skill_type: whose answer was run again, and for which type.
-        event: what it came to.
-        round_id, task_id: which answer it was; unset in results of 1.0.0, which cost reputation alone.
+        round_id, task_id, hotkey: which answer; of an earlier round.
+        skill_type: of the task.
+        event: what the comparison came to.
     """
 
-    rerun_id: str
+    round_id: RoundId
+    task_id: Id
     hotkey: str
     skill_type: SkillType
-    event: Literal["rerun_pass", "rerun_fail", "digest_mismatch"]
-    round_id: RoundId | UnsetType = UNSET
-    task_id: Id | UnsetType = UNSET
+    event: ExecutionEvent
 
 
 class FilledQuality(Document, frozen=True):
@@ -112,7 +111,7 @@ class RoundInput(Document, frozen=True):
         tasks: in plan order.
         runtime_image: what runs the bundles of runtime types, at miners and here.
         executes: this validator executes them (SPEC 15).
-        reruns: results since the last round, by rerun id.
+        executions: results since the last round, by round, then plan order of the task, then group order.
         filled: qualities of earlier rounds' answers since the last round, by check id.
     """
 
@@ -127,7 +126,7 @@ class RoundInput(Document, frozen=True):
     tasks: tuple[RoundTask, ...]
     runtime_image: RuntimeImage = UNPUBLISHED
     executes: bool = False
-    reruns: tuple[RerunResult, ...] = ()
+    executions: tuple[ExecutionResult, ...] = ()
     filled: tuple[FilledQuality, ...] = ()
 
     @property

@@ -142,7 +142,7 @@ class FlagRaised(Document, frozen=True):
 
 
 class ReputationEvent(Document, frozen=True):
-    """One step of one reputation, in the order of SPEC 10. `cause` is a task id, a rerun id or empty."""
+    """One step of one reputation, in the order of SPEC 10. `cause` is a task id or empty."""
 
     hotkey: str
     skill_type: SkillType

@@ -40,11 +40,11 @@ class _Ledger:
 def reputation_events(
     version: Ruled, frozen: RoundInput, plan: RoundPlan, scored: Sequence[ScoredTask], flags: Sequence[FlagRaised]
 ) -> tuple[ReputationEvent, ...]:
-    """Return every event: reruns, tasks in plan order with members in group order, flags by hotkey, then D-10."""
+    """Return every event: of executions, of tasks in plan order and members in group order, of flags, of D-10."""
     ledger = _Ledger(version, frozen)
     types = {task.task_id: task.skill_type for task in frozen.tasks}
-    for rerun in sorted(frozen.reruns, key=lambda rerun: rerun.rerun_id):
-        ledger.record(rerun.hotkey, rerun.skill_type, rerun.event, rerun.rerun_id)
+    for result in frozen.executions:
+        ledger.record(result.hotkey, result.skill_type, result.event, result.task_id)
     for outcome in scored:
         for member in outcome.members:
             kind = _event_of(version, member)

@@ -1,16 +1,20 @@
-"""Comparison of the traces of a task's valid primaries with what three runs of its bundle showed (SPEC 15)."""
+"""The tasks that are executed, and comparison of miners' traces with what three runs of the bundle showed (SPEC 15)."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from operator import itemgetter
 from typing import Any
 
+from validator.protocol.draws import draw
 from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import BASE_TRACES
+from validator.protocol.round import AssessedMember, RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.skill_types import BASE_TRACES, is_runtime
 from validator.scoring.rules import ExecutionRules, Ruled
 from validator.scoring.values import (
     ComparedAnswer,
     ComparedExecution,
     ComparedFile,
+    ExecutedTask,
     ExecutionRun,
     StableFile,
     TracedAnswer,
@@ -93,3 +97,24 @@ def _compare(
             faults.append(f"{name} invented")
         compared[name] = one
     return ComparedAnswer(answer.hotkey, "rerun_fail" if faults else "rerun_pass", tuple(faults), marked, compared)
+
+
+def executed_tasks(frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> tuple[ExecutedTask, ...]:
+    """Return the tasks that are executed after a round, in the order of the smallest `rerun` draw.
+
+    Args:
+        frozen: the round's input; its seed draws.
+        plan: its groups.
+        outcome: what they came to; void tasks have no members there.
+    """
+    if not frozen.executes:
+        return ()
+    valid = {(one.task_id, one.hotkey) for one in outcome.members if isinstance(one, AssessedMember)}
+    seed = bytes.fromhex(frozen.seed)
+    found: list[tuple[bytes, ExecutedTask]] = []
+    for position, (task, group) in enumerate(zip(frozen.tasks, plan.groups, strict=True)):
+        primaries = tuple(hotkey for hotkey in group.primaries if (task.task_id, hotkey) in valid)
+        if is_runtime(task.skill_type) and primaries:
+            first = min(draw(seed, "rerun", frozen.round_id, task.task_id, hotkey) for hotkey in primaries)
+            found.append((first, ExecutedTask(task.task_id, task.skill_type, position, primaries)))
+    return tuple(one for _, one in sorted(found, key=itemgetter(0)))

@@ -14,7 +14,6 @@ from validator.scoring.rules import (
     PayRules,
     QualityRules,
     ReputationRules,
-    RerunRules,
     Rules,
     Step,
     TypeRules,
@@ -165,7 +164,6 @@ RULES: Final = Rules(
         lint=0.3,
         finding=0.05,
     ),
-    reruns=RerunRules(recall=0.5, split=0.5, similarity=0.7),
     execution=ExecutionRules(
         min_stable=4, missing_files=10, shared=0.7, invented=10, unpaid_fails=3, results=10, rounds=200
     ),

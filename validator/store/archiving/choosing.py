@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.scoring import VERSIONS
 from validator.store.inputs import BLOCK
-from validator.store.tables import code_checks, folded_rounds, reruns, rounds, salts
+from validator.store.tables import code_checks, executions, folded_rounds, rounds, salts
 from validator.store.transaction import Transaction
 
 # The failures that selection counts are of so many rounds, and the newest frozen one tells the store's version.
@@ -34,8 +34,8 @@ async def choose(tx: Transaction, before: datetime, keep: int = KEPT_ROUNDS) -> 
     """Return which rounds may leave the store.
 
     A round goes when it ended before `before`, its epoch's salt is public, it is not among the newest `keep`, and no
-    rerun or code check of it waits, runs, or has a result that no round has counted yet. Flags, agreements, windows,
-    reputations, unpaid windows and submissions rest on tables that stay.
+    execution or code check of it waits, runs, or has a result that no round has counted yet. Flags, agreements,
+    windows, reputations, unpaid windows and submissions rest on tables that stay.
 
     Args:
         tx: for reading.
@@ -79,15 +79,15 @@ async def folded_behind(connection: AsyncConnection, through: int) -> bool:
 
 
 async def waiting(connection: AsyncConnection, first: int, last: int | None = None) -> dict[str, int | None]:
-    """Return the oldest of these rounds with a rerun, and with a code check, that is not over."""
+    """Return the oldest of these rounds with an execution, and with a code check, that is not over."""
     found: dict[str, int | None] = {}
-    for name, table, result in (
-        ("has a rerun", reruns, reruns.c.event),
-        ("has a code check", code_checks, code_checks.c.report),
+    for name, table, done in (
+        ("has an execution", executions, executions.c.state == "done"),
+        ("has a code check", code_checks, code_checks.c.state == "done"),
     ):
         c = table.c
         unended = c.state.in_(("pending", "running"))
-        uncounted = and_(result.is_not(None), c.entered_in.is_(None))
+        uncounted = and_(done, c.entered_in.is_(None))
         its = c.round_id >= first if last is None else c.round_id.between(first, last)
         found[f"{name} that is not over, or not counted yet"] = await _first(
             connection, c.round_id, and_(its, or_(unended, uncounted))

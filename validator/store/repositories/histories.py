@@ -1,6 +1,6 @@
 """What selection needs to know about the past (SPEC 8)."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -14,8 +14,9 @@ from validator.protocol.skill_types import SkillType
 from validator.store.records import MAX_ROLES
 from validator.store.repositories.archives import ArchivedPair, Archives
 from validator.store.repositories.base import Repository, of_hotkeys
+from validator.store.repositories.executions import Executions
 from validator.store.repositories.newest import newest_of_each
-from validator.store.tables import dispatches, exclusions, histories, reruns, rounds
+from validator.store.tables import dispatches, exclusions, histories, rounds
 
 _ROLES: Final[Mapping[str, Role]] = {"p": "primary", "a": "auditor"}
 _COUNTED: Final = ("answered", "failed")
@@ -57,10 +58,11 @@ class Histories(Repository):
         Returns:
             (hotkey, skill_type) -> roles of the newest 100 rounds in which it was assigned, newest first (primary
             if it was primary for any task of the type in that round), dispatches and failures (failed gates, and
-            answers that a rerun struck);
+            answers that execution struck);
             `in_flight` 0. Pairs that were never assigned are absent.
         """
-        counts, struck = await self._counts(round_id, lookback), await self._struck(round_id - lookback)
+        counts = await self._counts(round_id, lookback)
+        struck = await Executions(self._connection, self._packing).struck(round_id - lookback)
         found = {}
         for (hotkey, name), letters in (await self.kept(hotkeys)).items():
             sent, failures = counts.get((hotkey, name), (0, 0))
@@ -147,7 +149,7 @@ class Histories(Repository):
 
     async def failures(self, round_id: int, lookback: int) -> dict[tuple[str, str], tuple[int, int]]:
         """Return (hotkey, skill_type) -> dispatches and failures as in `before`, without reading what is older."""
-        struck = await self._struck(round_id - lookback)
+        struck = await Executions(self._connection, self._packing).struck(round_id - lookback)
         counts = await self._counts(round_id, lookback)
         return {pair: (sent, failures + struck[pair]) for pair, (sent, failures) in counts.items()}
 
@@ -198,12 +200,6 @@ class Histories(Repository):
             .group_by(d.hotkey, d.skill_type)
         )
         return {(row.hotkey, row.skill_type): (row.dispatches, int(row.failures)) for row in await self._all(statement)}
-
-    async def _struck(self, since: int) -> Counter[tuple[str, str]]:
-        """Return how many answers of rounds from `since` on a settled round struck: failed dispatches (D-30)."""
-        r = reruns.c
-        statement = select(r.hotkey, r.skill_type).where(r.struck.is_not(None), r.round_id >= since)
-        return Counter((row.hotkey, row.skill_type) for row in await self._all(statement))
 
 
 def _assigned() -> ColumnElement[bool]:

@@ -1,4 +1,4 @@
-"""What the settings do not want kept for good: raw bodies and bundles of rounds that ended and reruns that ended."""
+"""What the settings do not want kept for good: raw bodies and bundles of rounds and executions that ended."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -7,12 +7,12 @@ from sqlalchemy import delete, func, or_, select, tuple_
 
 from validator.store.records import Pruned
 from validator.store.repositories.base import Repository
-from validator.store.tables import answers, bundles, reruns, rounds, tasks
+from validator.store.tables import answers, bundles, executions, rounds, tasks
 
 MOST: Final = 32 * 1024 * 1024  # bytes of bodies in a transaction: SQLite may write over all that it removes
-_UNENDED: Final = reruns.c.state.in_(("pending", "running"))
+_UNENDED: Final = executions.c.state.in_(("pending", "running"))
 _BASES: Final = select(bundles.c.base_sha256).where(bundles.c.base_sha256.is_not(None))
-_RUN_AGAIN: Final = select(reruns.c.round_id, reruns.c.task_id, reruns.c.hotkey).where(_UNENDED)
+_EXECUTED: Final = select(executions.c.round_id, executions.c.task_id).where(_UNENDED)
 
 
 class Retention(Repository):
@@ -21,7 +21,7 @@ class Retention(Repository):
     async def prune(
         self, *, answers_before: datetime | None = None, bundles_before: datetime | None = None, limit: int = 500
     ) -> Pruned:
-        """Remove raw bodies and bundles stored before these moments, unless their round is open or a rerun needs them.
+        """Remove raw bodies and bundles stored before these moments, unless an open round or an execution needs them.
 
         Args:
             answers_before: None keeps all bodies.
@@ -43,7 +43,7 @@ class Retention(Repository):
         old = (
             select(*key, func.length(a.body).label("size"))
             .join(rounds, rounds.c.round_id == a.round_id)
-            .where(a.stored_at < before, rounds.c.state != "open", tuple_(*key).not_in(_RUN_AGAIN))
+            .where(a.stored_at < before, rounds.c.state != "open", tuple_(a.round_id, a.task_id).not_in(_EXECUTED))
             .order_by(a.stored_at)
             .limit(limit)
         )
@@ -57,13 +57,11 @@ class Retention(Repository):
         return await self._changed(delete(answers).where(tuple_(*key).in_(some))) if some else 0
 
     async def _bundles(self, before: datetime, limit: int) -> int:
-        of_answers = tuple_(tasks.c.round_id, tasks.c.task_id).in_(
-            select(reruns.c.round_id, reruns.c.task_id).where(_UNENDED)
-        )
+        executed = tuple_(tasks.c.round_id, tasks.c.task_id).in_(_EXECUTED)
         in_use = (
             select(tasks.c.bundle_sha256)
             .join(rounds, rounds.c.round_id == tasks.c.round_id)
-            .where(or_(rounds.c.state == "open", of_answers))
+            .where(or_(rounds.c.state == "open", executed))
         )
         old = select(bundles.c.sha256).where(bundles.c.stored_at < before, bundles.c.sha256.not_in(in_use))
         removed = 0

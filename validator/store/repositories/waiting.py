@@ -29,10 +29,10 @@ T = TypeVar("T", bound=_Taken)
 
 
 class WaitingWork(Repository, Generic[T]):
-    """What all of these tables have: an id that sorts by age, a miner, and the columns of a queue.
+    """What all of these tables have: an id that sorts by age, and the columns of a queue.
 
-    `_table` has a text as its only primary key, and round_id, hotkey, state, attempts, queued_at, due_at, started_at,
-    ended_at, reason, detail and entered_in as `reruns` has them; a state is one of `WORK_STATES`.
+    `_table` has a text as its only primary key, and the columns of a queue as `code_checks` has them, with a hotkey for
+    `take` and `upcoming`; a state is one of `WORK_STATES`.
     """
 
     _table: ClassVar[Table]

@@ -10,10 +10,10 @@ from validator.store.tables.base import metadata
 from validator.store.tables.chain import store_chain
 from validator.store.tables.conduct import agreements, flags, reputation_events, reputations
 from validator.store.tables.drains import drains
+from validator.store.tables.executions import code_checks, execution_results, executions
 from validator.store.tables.folded import folded_rounds
 from validator.store.tables.kept import agreement_windows, histories
 from validator.store.tables.log import proofs, receipts, weight_links
-from validator.store.tables.reruns import code_checks, reruns
 from validator.store.tables.rounds import (
     bundles,
     capabilities,
@@ -42,6 +42,8 @@ __all__ = [
     "dispatches",
     "drains",
     "exclusions",
+    "execution_results",
+    "executions",
     "flags",
     "folded_rounds",
     "given_tasks",
@@ -53,7 +55,6 @@ __all__ = [
     "receipts",
     "reputation_events",
     "reputations",
-    "reruns",
     "retired_tasks",
     "rounds",
     "salts",

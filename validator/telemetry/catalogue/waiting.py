@@ -1,4 +1,4 @@
-"""What waits beside the rounds: reruns, code of plans, and the processes that work on it."""
+"""What waits beside the rounds: executions, code of plans, and the processes that work on it."""
 
 from typing import Final
 
@@ -6,15 +6,15 @@ from validator.telemetry.catalogue.entry import Entry, Subject
 
 _ROUND: Final = "round_id"
 
-RERUNS: Final[Subject] = {
-    "rerun_ended": Entry(
-        "What one rerun came to, the canonical line of an answer that was run again: an event, or inconclusive.",
-        f"rerun_id {_ROUND} task_id skill_type hotkey outcome reason detail attempts seconds",
-        todo="Nothing; `validator reruns show` has both sides.",
+EXECUTIONS: Final[Subject] = {
+    "execution_ended": Entry(
+        "What the execution of one task came to, its canonical line: done, a result for each answer, or inconclusive.",
+        f"execution_id {_ROUND} task_id skill_type outcome reason detail attempts seconds",
+        todo="Nothing; `validator executions show` has both sides.",
     ),
-    "rerun_postponed": Entry(
-        "A try told nothing of the miner: it is made again after so many seconds.",
-        f"rerun_id {_ROUND} task_id skill_type hotkey reason detail attempts seconds",
+    "execution_postponed": Entry(
+        "A try told nothing of any miner: it is made again after so many seconds, unless a round settles before.",
+        f"execution_id {_ROUND} task_id skill_type reason detail attempts seconds",
         todo="Look up `reason` in [the sandbox](../operators/sandbox.md) where it comes again and again.",
     ),
     "sandbox_left": Entry(
@@ -22,14 +22,14 @@ RERUNS: Final[Subject] = {
         "name detail",
         todo="Remove it in the engine by this name; an engine that removes nothing wants to be restarted.",
     ),
-    "reruns_failed": Entry(
-        "An error of the validator in a rerun, which is tried again; said once per change.",
+    "executions_failed": Entry(
+        "An error of the validator in an execution, which is tried again; said once per change.",
         "reason repeats exception",
         todo="Report it with the traceback; it is tried again, and counts against nobody.",
     ),
     "work_handed_back": Entry(
         "A worker had to stop in the middle of a try: it is as if the try had not begun.",
-        f"rerun_id {_ROUND} task_id skill_type hotkey attempts",
+        f"execution_id {_ROUND} task_id skill_type attempts",
     ),
     "queue_failed": Entry(
         "An error of the validator over the jobs of waiting work; said once per change.",

@@ -1,21 +1,21 @@
-"""What keeps answers from being run again, and what nobody sees then."""
+"""What keeps bundles from being executed, and what nobody sees then."""
 
 from typing import Final
 
 from validator.conditions.condition import Condition
 
-RERUNS: Final = (
+EXECUTIONS: Final = (
     Condition(
-        "reruns_off",
+        "executions_off",
         "note",
-        "There is no sandbox: whether miners ran what they attest stays unseen, and traces written by hand pass.",
+        "There is no sandbox, and nothing is executed: this validator cannot see whether miners ran what they attest.",
         "Name a container engine in `sandbox.engine`, or leave it: miners lose nothing by it.",
     ),
     Condition(
         "sandbox_away",
         "degraded",
-        "The container engine does not run what miners attest: reruns wait.",
-        "Look at the engine and at what the detail names; reruns are tried again for hours, and count against nobody.",
+        "The container engine does not run bundles: executions wait.",
+        "Look at the engine and at what the detail names; what waits counts against nobody.",
     ),
     Condition(
         "sandbox_image",
@@ -30,10 +30,10 @@ RERUNS: Final = (
         "Look at the load of the engine's machine and at what the detail names; restart an engine that is stuck.",
     ),
     Condition(
-        "reruns_full",
+        "executions_late",
         "degraded",
-        "So many reruns wait that a round's own may not fit: such a round has none of its answers run again.",
-        "Look at what `validator reruns list` says of their tries; give the engine more, or more machines.",
+        "More than a third of the last day's tasks were not executed in time: they say nothing of any miner.",
+        "Look at what `validator executions list` says of their tries; give the engine more, or add worker machines.",
     ),
     Condition(
         "code_off",

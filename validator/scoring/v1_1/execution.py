@@ -1,11 +1,9 @@
-"""Caught by a rerun is unpaid: from the round on in whose frozen input the result enters (SPEC 16, D-30)."""
+"""Caught by execution is unpaid: from the round on in whose frozen input the result enters (SPEC 16, D-30)."""
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
 
 import msgspec
-from msgspec import UNSET
 
 from validator.protocol.round import MinerState, RoundInput, RoundPlan, TypeHistory
 from validator.protocol.skill_types import SkillType
@@ -13,22 +11,15 @@ from validator.scoring.rules import Ruled
 from validator.scoring.v1_0 import planning
 from validator.scoring.values import PlannedTask, StruckEntry
 
-_CAUGHT: Final = frozenset({"rerun_fail", "digest_mismatch"})
-
 Pair = tuple[str, SkillType]
 
 
 def struck_entries(frozen: RoundInput) -> tuple[StruckEntry, ...]:
-    """Return the window entries of earlier rounds that become 0 with this one: each once, by rerun id.
-
-    A result that does not name its answer strikes nothing.
-    """
+    """Return the window entries of earlier rounds that become 0 with this one."""
     return tuple(
-        dict.fromkeys(
-            StruckEntry(rerun.hotkey, rerun.skill_type, rerun.round_id, rerun.task_id)
-            for rerun in sorted(frozen.reruns, key=lambda rerun: rerun.rerun_id)
-            if rerun.event in _CAUGHT and rerun.round_id is not UNSET and rerun.task_id is not UNSET
-        )
+        StruckEntry(result.hotkey, result.skill_type, result.round_id, result.task_id)
+        for result in frozen.executions
+        if result.event == "rerun_fail"
     )
 
 
@@ -38,7 +29,7 @@ def plan_round(version: Ruled, frozen: RoundInput) -> RoundPlan:
 
 
 def plan_tasks(version: Ruled, frozen: RoundInput) -> Iterator[PlannedTask]:
-    """Yield every task with its group as in 1.0.0; who was caught by a rerun failed that dispatch (D-30).
+    """Yield every task with its group as in 1.0.0; who was caught by execution failed that dispatch (D-30).
 
     The frozen histories are of before the results in the frozen input. An answer that is older than the rounds that
     failures are counted over counts no more.

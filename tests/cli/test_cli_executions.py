@@ -1,0 +1,139 @@
+"""`validator executions …` and explain, against a real store with executions in every state."""
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cli_store import Example, called, copied, example_in, validator
+
+from validator.protocol.execution import (
+    AnswerFileReport,
+    AnswerReport,
+    AnswerResult,
+    RunFileReport,
+    RunReport,
+)
+from validator.protocol.reasons import Reason
+from validator.protocol.skill_types import SkillType
+from validator.store import open_store
+from validator.store.execution import QueuedExecution
+
+NOW = datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
+PYTHON = SkillType.EXECUTABLE_PYTHON
+RUNS = RunReport({"fs": RunFileReport(5, 9, 2, 2), "process": RunFileReport(1, 2, 1, 0)})
+CAUGHT = AnswerReport(
+    ("mark", "fs missing"),
+    False,
+    {
+        "fs": AnswerFileReport(3, 2, 3, 1, ('["read","/skill/a.py"]',), ('["write","/tmp/inv\x1bented"]',)),
+        "process": AnswerFileReport(1, 1, 0, 0, (), ()),
+    },
+)
+FINE = AnswerReport((), True, {"fs": AnswerFileReport(5, 5, 0, 0, (), ())})
+IDS = [f"{0:016d}-{position:03d}" for position in range(4)]
+Made = tuple[Example, tuple[str, str]]
+
+
+async def _add(url: str) -> tuple[str, str]:
+    """One done, one inconclusive with what the runs showed, one given up, one waiting: of round 0's first tasks."""
+    async with open_store(url) as store, store.begin() as tx:
+        tasks = (await tx.tasks.of_round(0))[:4]
+        dispatches = await tx.dispatches.of_round(0)
+        hotkeys = tuple(dict.fromkeys(one.key.hotkey for one in dispatches if one.key.task_id == tasks[0].task_id))[:2]
+        await tx.executions.queue(
+            [
+                QueuedExecution(execution_id, 0, task.task_id, PYTHON, place, hotkeys)
+                for place, (execution_id, task) in enumerate(zip(IDS, tasks, strict=True))
+            ],
+            NOW,
+        )
+        taken = []
+        for _ in IDS:
+            one = await tx.executions.take(NOW)
+            assert one is not None
+            taken.append(one)
+        caught, fine = AnswerResult(hotkeys[0], "rerun_fail", CAUGHT), AnswerResult(hotkeys[1], "rerun_pass", FINE)
+        assert await tx.executions.done(taken[0], RUNS, (caught, fine), NOW, "said\x1b[31m so")
+        assert await tx.executions.inconclusive(taken[1], Reason.EXECUTION_VARIES, RUNS, NOW)
+        assert await tx.executions.give_up(taken[2], Reason.SANDBOX_IMAGE, NOW, "no route")
+        assert await tx.executions.again(taken[3], Reason.SANDBOX_NO_ENGINE, NOW + timedelta(days=400))
+        return hotkeys[0], hotkeys[1]
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    folder = tmp_path_factory.mktemp("executions")
+    own = copied(example_in(tmp_path_factory.getbasetemp() / "example"), folder)
+    return own, asyncio.run(_add(f"sqlite:///{own.database}"))
+
+
+def test_the_list(example: Made) -> None:
+    store, _ = example
+    done = validator("executions", "list", "--config", str(store.config))
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "done 1, inconclusive 2, pending 1"
+    assert [line.split()[0] for line in lines[2:]] == IDS[::-1]
+    shown = json.loads(called("executions", "list", "--json", "--config", str(store.config)).stdout)
+    assert shown["counts"] == {"done": 1, "inconclusive": 2, "pending": 1}
+    some = called("executions", "list", "--state", "done", "--limit", "1", "--json", "--config", str(store.config))
+    (one,) = json.loads(some.stdout)["executions"]
+    assert (one["execution_id"], [each["event"] for each in one["results"]]) == (IDS[0], ["rerun_fail", "rerun_pass"])
+    assert called("executions", "list", "--state", "odd", "--config", str(store.config)).returncode == 2
+
+
+def test_a_store_without_any(tmp_path_factory: pytest.TempPathFactory) -> None:
+    store = example_in(tmp_path_factory.getbasetemp() / "example")
+    assert called("executions", "list", "--config", str(store.config)).stdout == "no executions\n"
+
+
+def test_the_runs_next_to_what_each_miner_claims(example: Made) -> None:
+    store, (caught, fine) = example
+    done = called("executions", "show", IDS[0], "--config", str(store.config))
+    assert (done.returncode, done.stderr) == (0, "")
+    words = " ".join(done.stdout.split())
+    for said in (
+        "(said\\u001b[31m so)",
+        "fs 5 2 2 9",
+        f"{caught}: rerun_fail: mark, fs missing",
+        "the execution mark is missing from its traces",
+        "fs 5 3 2 3 1",
+        'fs: every run shows it, the miner does not claim it: ["read","/skill/a.py"]',
+        'fs: the miner claims it, no run shows it: ["write","/tmp/inv\\u001bented"]',
+        f"{fine}: rerun_pass",
+        "the next round that is settled counts it",
+    ):
+        assert said in words, said
+    unsure = " ".join(called("executions", "show", IDS[1], "--config", str(store.config)).stdout.split())
+    assert "execution_varies: Two runs of the bundle differ by more than they have in common." in unsure
+    assert "it says nothing of any miner" in unsure
+    missing = called("executions", "show", "no\x1bsuch", "--config", str(store.config))
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert "no execution has this id: no\\u001bsuch" in missing.stderr
+
+
+def test_explain_shows_a_miner_its_own_result_alone(example: Made) -> None:
+    store, (caught, fine) = example
+    done = called("explain", "0", caught, "--config", str(store.config))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "the miner claims it, no run shows it" in done.stdout
+    assert f"{fine}: rerun_pass" not in done.stdout
+    shown = json.loads(called("explain", "0", caught, "--json", "--config", str(store.config)).stdout)
+    assert [one["execution_id"] for one in shown["executions"]] == IDS
+    assert [one["hotkey"] for one in shown["executions"][0]["results"]] == [caught]
+
+
+def test_what_waits_or_was_given_up_can_be_tried_again(example: Made) -> None:
+    store, _ = example
+    for execution_id in IDS[1:]:
+        done = called("executions", "retry", execution_id, "--config", str(store.config))
+        assert (done.returncode, done.stderr) == (0, "")
+    found = called("executions", "list", "--state", "pending", "--json", "--config", str(store.config))
+    shown = json.loads(found.stdout)
+    assert {one["execution_id"] for one in shown["executions"]} == set(IDS[1:])
+    assert all(one["due_at"] < "2027" for one in shown["executions"])
+    refused = called("executions", "retry", IDS[0], "--config", str(store.config))
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "is done: only what waits or ended inconclusive can be tried again" in refused.stderr
+    assert called("executions", "retry", "nothing", "--config", str(store.config)).returncode == 1
