@@ -110,7 +110,7 @@ async def _trial(sandbox: ContainerSandbox, image: RuntimeImage) -> str:
     found = await sandbox.start() or await sandbox.run(job)
     if isinstance(found, SandboxFailure):
         return printable(f"{found.reason}: {found.detail}")
-    if found.files.keys() != {f"{name}.jsonl" for name in trace_names(skill_type)}:
+    if found.files.keys() != {f"{name}.jsonl" for name in trace_names(skill_type)} or not found.files["fs.jsonl"]:
         return printable(f"the image does not run in this engine: {found.log.decode('utf-8', 'replace')[-400:]}")
     return ""
 
