@@ -2,6 +2,7 @@
 
 import os
 import re
+import secrets
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -39,6 +40,8 @@ class Folder:
         self.tmp = self.base / "tmp"
         self.home = self.base / "home"
         self._date = _dates_around(datetime.now(UTC))
+        # Two runs differ in their time of day, as two machines do: a name with one in it belongs to no run.
+        self._zone = f"LOCAL{secrets.choice('+-')}{secrets.randbelow(12)}:{secrets.randbelow(60):02}"
         for folder in (self.skill, self.tmp, self.home):
             folder.mkdir()
         for name, content in files.items():
@@ -71,6 +74,7 @@ class Folder:
             "LC_ALL": "C.UTF-8",
             "PYTHONHASHSEED": "0",  # a set has one order
             "PYTHONDONTWRITEBYTECODE": "1",
+            "TZ": self._zone,
             "RES_OPTIONS": "timeout:1 attempts:1",  # a name that is looked up must not eat the run's time
             **DECOYS,
         }
