@@ -57,12 +57,18 @@ def main(arguments: list[str]) -> None:
     trace = Recorder(_TRACE, job.skill, job.temporary, float(started))
     if job.probes:
         probes.prepare(job.probes[0])
+    first = os.getpid()
     _shift_process_ids()
+    pid = os.fork()
+    if pid:  # this process keeps the number of the group; the watcher's is shifted, for the skill may ask for it
+        _let_go_of_pipes()
+        os.waitpid(pid, 0)
+        return
+    isolation.end_with_parent()
     child = os.fork()
     if child == 0:
-        os._exit(_work(job, Auditor(Recorder(_CLAIMS, job.skill, job.temporary, float(started))), int(cpu_s)))
-    for fd in (0, 1):
-        os.dup2(2, fd)
+        os._exit(_work(job, Auditor(Recorder(_CLAIMS, job.skill, job.temporary, float(started))), int(cpu_s), first))
+    _let_go_of_pipes()
     os.close(_CLAIMS)
     watcher = Watcher(trace, unseen=trace.command("", job.program[0], job.program[1:]) if job.program else "")
     try:
@@ -75,6 +81,12 @@ def main(arguments: list[str]) -> None:
         probes.remove(job.probes[0])
     os.write(_TRACE, f'["end",{{"status":{status}}}]\n'.encode())
     time.sleep(_LINGER_S)
+
+
+def _let_go_of_pipes() -> None:
+    """Leave stdin and stdout to the skill alone."""
+    for fd in (0, 1):
+        os.dup2(2, fd)
 
 
 def _open_channels(claims: int) -> None:
@@ -102,7 +114,7 @@ def _shift_process_ids() -> None:
     os.waitpid(child, 0)
 
 
-def _work(job: Job, auditor: Auditor, cpu_s: int) -> int:
+def _work(job: Job, auditor: Auditor, cpu_s: int, first: int) -> int:
     try:
         os.close(_TRACE)
         watcher = os.getppid()
@@ -111,7 +123,7 @@ def _work(job: Job, auditor: Auditor, cpu_s: int) -> int:
         isolation.make_readable()
         isolation.limit_resources(cpu_s, address_space=not (job.program and job.program[0] == "node"))
         wait_for_watcher()
-        barrier.install((watcher, 1))
+        barrier.install((watcher, first, 1))
         if job.probes:
             probes.perform(auditor, *job.probes)
         os.chdir(job.folder)

@@ -18,7 +18,6 @@ NAMELESS = "tmp________"  # in place of a random name
 _MAX_TEXT = 1_000
 _RANDOM = 8  # characters
 _MAX_ASCII = 3_000  # a line under PIPE_BUF is written whole, whoever else writes
-_CODE = (".py", ".pyc", ".js", ".mjs", ".cjs", ".sh", ".bash", "/package.json", "/manifest.json")
 # Where programs look before they do what they are for: what is read there belongs to them.
 _SYSTEM = ("/usr/", "/lib", "/bin/", "/sbin/", "/opt/", "/runner/", "/etc/ssl/", "/etc/ld.so", "/etc/terminfo/")
 _SYSTEM_FILES = frozenset(
@@ -95,7 +94,7 @@ class Recorder:
     def _is_hidden(self, op: str, path: str) -> bool:
         looks = op in ("read", "list")
         if path.startswith(self.root + "/") or path == self.root:
-            return "__pycache__" in path or (looks and (path.endswith(_CODE) or (op == "list" and _holds_code(path))))
+            return "__pycache__" in path or path.endswith("/package.json") or (op == "list" and _holds_code(path))
         if path.startswith(_SHARED):
             return path.startswith(f"{_SHARED}sem.")  # how Python makes a lock, under a random name
         if path.startswith(_KERNEL):

@@ -22,6 +22,7 @@ async def test_each_tool_is_called_once_with_what_its_schema_requires() -> None:
     assert fields(result.records, "tool_calls", "tool_name") == [("add",), ("read_notes",)]
     assert fields(result.records, "fs", "op", "path") == [
         ("write", PROBE.file_path),
+        ("read", "/skill/server.py"),
         ("write", "/skill/add-a"),
         ("write", "/skill/read_notes-"),
     ]

@@ -31,7 +31,7 @@ import subprocess
 def shout():
     json = __import__("json")
     subprocess.run(["echo", "a b"])
-    open("helper.py").read()  # code, which interpreters read as well
+    open("helper.py").read()
 """,
 )
 
@@ -42,12 +42,15 @@ async def test_what_the_skill_does_shows_in_its_traces() -> None:
     records = result.records
     assert fields(records, "fs", "op", "path") == [
         ("write", PROBE.file_path),
+        ("read", "/skill/main.py"),
+        ("read", "/skill/helper.py"),
         ("write", "/skill/out.txt"),
         ("read", "/etc/hostname"),
         ("write", "/tmp/*"),
         ("delete", "/tmp/*"),
         ("write", "/tmp/*"),
         ("delete", "/tmp/*"),
+        ("read", "/skill/helper.py"),
     ]
     assert fields(records, "network", "domain", "dst_port", "proto") == [
         (PROBE.dns_host, 53, "dns"),
@@ -136,4 +139,5 @@ def run():
 """
     result = await traced(python_bundle(source), PYTHON)
     assert set(result.records) == {"network", "fs", "process", "secrets", "imports"}
-    assert fields(result.records, "fs", "op", "path") == [("write", PROBE.file_path), ("write", "/skill/after.txt")]
+    paths = [path for _, path in fields(result.records, "fs", "op", "path")]
+    assert paths == [PROBE.file_path, "/skill/main.py", "/skill/after.txt"]

@@ -55,6 +55,8 @@ async def test_processes_files_hosts_and_secrets_follow_from_the_commands() -> N
         ("write", "/skill/sub"),
         ("write", "/skill/sub/here.txt"),
         ("read", "/skill/report.txt"),
+        ("read", "/skill/main.sh"),
+        ("read", "/skill/other.sh"),
         ("write", "/tmp/*"),
         ("delete", "/tmp/*"),
         ("read", "/etc/passwd"),  # curl looks where the user's home is
