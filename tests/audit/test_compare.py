@@ -1,6 +1,7 @@
 """Two exports of one log are one history, however much of it each has; two that a validator signed are told apart."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,7 @@ from world import VALIDATOR, World, on_virtual_time, tasks_of_all_types
 from validator.audit.log import Compared, InFileError, NotAnAuditFileError, compare_files
 from validator.protocol.receipt import Receipt, line
 from validator.protocol.signatures import Signer
+from validator.protocol.times import format_time, parse_time
 from validator.rounds.receipts import close_epoch
 from validator.store import open_store
 from validator.tasks.memory import MemorySource
@@ -46,7 +48,9 @@ def compared(folder: Path, a: bytes, b: bytes) -> Compared:
 
 
 def later(receipt: Receipt) -> Receipt:
-    return msgspec.structs.replace(receipt, issued_at="2031-01-01T00:00:00Z")
+    """The receipt, issued a second later: the next one still is not before it."""
+    moment = parse_time(receipt.issued_at, "issued_at") + timedelta(seconds=1)
+    return msgspec.structs.replace(receipt, issued_at=format_time(moment))
 
 
 def test_one_log_is_one_history_however_much_of_it_a_file_has(exports: dict[str, bytes], tmp_path: Path) -> None:
@@ -80,7 +84,7 @@ def test_two_histories_of_one_validator_are_told_apart_where_they_part(
     assert (
         found.last[0].line == found.last[1].line == 1 + [*map(_kind, lines_of(whole))].index("receipt", _nth(whole, 2))
     )
-    assert found.last[1].issued_at == "2031-01-01T00:00:00Z"
+    assert found.last[1].issued_at > found.last[0].issued_at
     found = compared(tmp_path, exports["early"], other)  # the last one that the other file has is another
     assert (found.relation, found.common) == ("forked", 2)
 

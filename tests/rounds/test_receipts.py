@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from audit_file import export, receipts
 from builders import V1
@@ -10,6 +11,7 @@ from sqlalchemy import text
 from world import VALIDATOR, World, on_virtual_time, online, prepared, tasks_of_all_types
 
 from validator.audit.log import FaultError, verify_file
+from validator.chain.base import BehindError
 from validator.proofs.document import verify_document as verify_proof
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.draws import salt_commitment
@@ -206,7 +208,10 @@ async def test_a_chain_that_goes_back_an_epoch_gets_no_second_draw_from_its_salt
     before = await world.chain.snapshot()
     await world.clock.advance(EPOCH_S)
     await play(world)
-    skipped = await world.preparer.prepare(before)
+    with pytest.raises(BehindError):
+        await world.preparer.prepare(before)
+    now = await world.chain.snapshot()
+    skipped = await world.preparer.prepare(msgspec.structs.replace(before, block=now.block))
     assert not isinstance(skipped, Prepared)
     assert skipped.reason is Reason.SKIPPED_EPOCH_OVER
     assert verify_file(await export(store, tmp_path / "log.jsonl")).rounds == {"settled": 1, "skipped": 1}

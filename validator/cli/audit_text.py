@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +11,8 @@ from validator.audit.log.comparing import Relation
 from validator.cli.anchored import Beyond
 from validator.cli.audit_rows import HeldRow, row_lines
 from validator.cli.output import print_json, print_line
+from validator.protocol.limits import CLOCK_TOLERANCE_S
+from validator.protocol.times import format_time, parse_time
 
 _SAID: Final[Mapping[Relation, str]] = {
     "same": "one history, to the same end",
@@ -51,14 +54,17 @@ def print_compared(found: Compared, files: tuple[Path, Path], *, as_json: bool) 
 
 def print_verified(found: Verified, beyond: Beyond, rows: Sequence[HeldRow], *, as_json: bool, asked: bool) -> None:
     """Print what was checked, what could not be yet, what stands on chain, and how far the file goes."""
+    warnings = _warnings(found)
     if as_json:
-        held = {"rows": [one.document() for one in rows]}
+        held = {"rows": [one.document() for one in rows], "warnings": warnings}
         ok = beyond.reached and all(one.holds for one in rows)
         print_json({"ok": ok, **asdict(found), **held, **beyond.document()})
         return
     rounds = ", ".join(f"{many} {state}" for state, many in found.rounds.items()) or "none"
     span = "" if found.first_round is None else f" {found.first_round} to {found.last_round}"
     print_line(f"holds: log of {found.hotkey}")
+    for warning in warnings:
+        print_line(f"warning: {warning}")
     print_line(f"receipts {found.first} to {found.last}, the last one's digest is {found.head}")
     if found.first:
         print_line(f"what comes before receipt {found.first} is not in the file")
@@ -66,6 +72,8 @@ def print_verified(found: Verified, beyond: Beyond, rows: Sequence[HeldRow], *, 
     print_line(f"rounds{span}: {rounds}" + (f"; {under}" if under else ""))
     print_line(f"computed again: {found.tasks} groups, {found.answers} signed answers, {found.proofs} proofs")
     print_line(_answers(found))
+    if found.whole_unpaid:
+        print_line(f"answers that came whole and were not paid: {_listed(found.whole_unpaid)}")
     _print_counted(
         (found.acts, "acts of the operator, each of flags that stood"),
         (found.executions, "results of execution, each of an answer that the file shows"),
@@ -79,6 +87,14 @@ def print_verified(found: Verified, beyond: Beyond, rows: Sequence[HeldRow], *, 
     _print_open(found)
     for line in beyond.lines(found):
         print_line(line)
+
+
+def _warnings(found: Verified) -> list[str]:
+    """Return what is odd and contradicts nothing in the file."""
+    now = datetime.now(UTC)
+    if parse_time(found.issued[1], "issued_at") <= now + timedelta(seconds=CLOCK_TOLERANCE_S):
+        return []
+    return [f"the last receipt was issued at {found.issued[1]}, in the future of this machine ({format_time(now)})"]
 
 
 def _print_open(found: Verified) -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
+from validator.chain.base import BehindError
 from validator.kinds.interface import PackedTask, Supply
 from validator.protocol import typed
 from validator.protocol.capabilities import Capabilities
@@ -80,10 +81,17 @@ class Preparer:
     executes: bool = False
 
     async def prepare(self, snapshot: MetagraphSnapshot) -> Prepared | Skipped:
-        """Freeze the next round on `snapshot`, store it with all dispatches planned, and return it."""
+        """Freeze the next round on `snapshot`, store it with all dispatches planned, and return it.
+
+        Raises:
+            BehindError: the snapshot is older than that of the newest round.
+        """
         async with self.store.read() as tx:
             round_id = str(await tx.rounds.next_id())
             opened = await tx.receipts.count() > 0
+            newest = await tx.rounds.newest_frozen()
+        if newest is not None and snapshot.block < newest.block:  # the log's blocks never go back
+            raise BehindError(f"block {snapshot.block}, and round {newest.round_id} is of block {newest.block}")
         if not opened:
             # On its own: what commits to the first salt stands before anything is drawn from it.
             await self.store.lasting(

@@ -96,13 +96,16 @@ async def append(  # noqa: PLR0913, PLR0917 - what a receipt is made of
     tx: Transaction, signer: Signer, now: datetime, kind: ReceiptKind, stands: Commitments, says: Says
 ) -> int:
     """Sign the next receipt, store it and return its number."""
-    last = await tx.receipts.last()
+    last, before = await tx.receipts.last(), await tx.receipts.last_receipt()
+    issued_at = format_time(
+        now
+    )  # this form sorts as the moments do; a clock that was set back must not show in the log
     unsigned = Receipt(
         receipt_version=RECEIPT_VERSION,
         sequence=0 if last is None else last.sequence + 1,
         kind=kind,
         validator_hotkey=signer.hotkey,
-        issued_at=format_time(now),
+        issued_at=issued_at if before is None else max(issued_at, before.issued_at),
         previous=None if last is None else last.sha256,
         first_round=None if says.first_round is None else str(says.first_round),
         round=says.end,

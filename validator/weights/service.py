@@ -6,7 +6,7 @@ from typing import Final
 
 import structlog
 
-from validator.chain.base import Chain, ChainError, Head
+from validator.chain.base import BehindError, Chain, ChainError, Head
 from validator.chain.within import within
 from validator.conditions import Board
 from validator.protocol.reasons import Reason
@@ -207,6 +207,8 @@ class WeightService:
             vector = await self._compute(snapshot, found)
         except UnknownScoringVersionError as error:
             return Hindrance(Reason.WEIGHTS_SCORING_VERSION, error.detail, snapshot.block + 1)
+        except BehindError as error:
+            return Hindrance(Reason.WEIGHTS_CHAIN_BEHIND, error.detail, snapshot.block + 1)
         if self._pay is not None:
             await self._pay.saw_vector(self._mechid, self._kinds, snapshot, vector)
         if found is None and not vector.positive:
@@ -217,8 +219,14 @@ class WeightService:
         """Compute the epoch's vector and write down that it was: the next epoch's asks what has come since (D-23).
 
         The log learns of it in the same transaction: the rounds in front of its receipt are those that were used.
+
+        Raises:
+            BehindError: the snapshot is older than that of the mechanism's newest vector.
         """
         async with self._store.begin() as tx:
+            newest = await tx.vectors.newest(self._netuid, self._mechid)
+            if newest is not None and newest.block is not None and snapshot.block < newest.block:
+                raise BehindError(f"block {snapshot.block}, and weights were computed in block {newest.block}")
             basis = await basis_of(tx, self._netuid, self._mechid, snapshot.epoch, snapshot.block)
             vector = plan_vector(basis, snapshot, self._hotkey, self._kinds)
             link = await self._told.vector(tx, snapshot, basis, vector, self._unsent(vector, found))

@@ -31,7 +31,7 @@ class Chain:
 
     Attributes:
         hotkey: whose log it is.
-        first: number of the first receipt of the file.
+        first, first_issued: number of the first receipt of the file, and when it was issued.
         last: the newest receipt.
         last_digest: of its line.
         next_round: id of the next round.
@@ -40,6 +40,7 @@ class Chain:
 
     hotkey: str | None = None
     first: int | None = None
+    first_issued: str = ""
     last: Receipt | None = None
     last_digest: str | None = None
     next_round: int | None = None
@@ -58,7 +59,7 @@ class Chain:
         except WrongReceiptError as wrong:
             raise FaultError(found.number, "receipt", _round_id(receipt), wrong.what, wrong.path) from None
         if self.first is None:
-            self.first = receipt.sequence
+            self.first, self.first_issued = receipt.sequence, receipt.issued_at
         self.last, self.last_digest = receipt, found.digest
         return receipt
 
@@ -80,6 +81,10 @@ class Chain:
             )
         if receipt.previous != self.last_digest:
             raise WrongReceiptError("previous", "is not the digest of the receipt before it")
+        if receipt.issued_at < last.issued_at:
+            raise WrongReceiptError(
+                "issued_at", f"{receipt.issued_at} is before {last.issued_at}, of the receipt before it"
+            )
 
     def _check_round_id(self, receipt: Receipt) -> None:
         if receipt.first_round is not None:

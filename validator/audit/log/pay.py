@@ -56,6 +56,7 @@ class Pay:
         proven: pairs of whom an answer passed.
         clouded: the newest round whose plan nobody can read.
         netuid: of the subnet, None before the first round.
+        block, block_time: of the newest round that was frozen; 0 before the first.
     """
 
     first: int | None = None
@@ -68,6 +69,8 @@ class Pay:
     proven: dict[Pair, int] = field(default_factory=dict)
     clouded: int | None = None
     netuid: int | None = None
+    block: int = 0
+    block_time: int = 0
     _failures: deque[_Failures] = field(default_factory=deque)
     _declarations: Declarations = field(default_factory=Declarations)
     _executions: dict[Pair, deque[tuple[int, bool]]] = field(default_factory=dict)
@@ -84,6 +87,7 @@ class Pay:
             return None
         frozen = planned.frozen
         self.netuid = frozen.snapshot.netuid
+        self.block, self.block_time = frozen.snapshot.block, frozen.snapshot.block_time
         self.around.add(frozen.snapshot)
         told = Frozen(
             frozen.index,

@@ -64,6 +64,8 @@ class Verified:
         untold: scores that rest on those, by kind of task: the validator's word.
         dispatches: of settled rounds, those of void tasks too; what each came to follows from the file or is among:
         unshown: by kind, how many ended as they did by the validator's word (docs/audit.md).
+        whole_unpaid: by kind, answers that came whole and were not paid: late, void, too costly.
+        issued: when the first and the last receipt were issued, by the validator's clock.
         acts: of operators, each held against the flags that it clears.
         word: by kind, what else was said that nobody can compute.
         given: by kind, how much was held against what was given beside the file.
@@ -102,6 +104,8 @@ class Verified:
     untold: Mapping[str, int]
     dispatches: int
     unshown: Mapping[str, int]
+    whole_unpaid: Mapping[str, int]
+    issued: tuple[str, str]
     acts: int
     word: Mapping[str, int]
     given: Mapping[str, int]

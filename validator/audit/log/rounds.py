@@ -11,6 +11,7 @@ from validator.audit.log.documents import Answers, Planned, read_answers, read_o
 from validator.audit.log.faults import FaultError
 from validator.audit.log.given import Given
 from validator.audit.log.lines import Line, LineReader
+from validator.audit.log.pay import Pay
 from validator.audit.log.proofs import check_proofs
 from validator.audit.log.report import Checked
 from validator.audit.log.standing import Standing
@@ -66,6 +67,7 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
     planned = read_planned(reader, end, lines.input, lines.plan, seed)
     _check_sizes(planned, end)
     _check_input(planned, receipt, end, standing.pay.netuid)
+    _check_time(planned, end, standing.pay)
     scored_by = _version(planned, end)
     truths = _truths(planned)
     if scored_by is None:
@@ -107,6 +109,15 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
         truths=truths,
         untold=rest_on_untold(scored_by, planned.frozen, answers.results),
     )
+
+
+def _check_time(planned: Planned, end: RoundEnd, pay: Pay) -> None:
+    """Refuse a round that is pinned to an earlier block than the one before it."""
+    for name in ("block", "block_time"):
+        now, before = getattr(planned.frozen.snapshot, name), getattr(pay, name)
+        if now < before:
+            what = f"{now} is before {before}, of the round frozen before it"
+            raise FaultError(planned.input_line, "input", end.round_id, what, f"snapshot.{name}")
 
 
 def _truths(planned: Planned) -> Mapping[bool, int]:

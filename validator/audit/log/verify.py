@@ -243,6 +243,8 @@ def _report(reading: Reading, given: Given) -> Verified:
         untold=dict(sorted(reading.untold.items())),
         dispatches=reading.words.answers,
         unshown=_counts(reading.words.unshown),
+        whole_unpaid=_counts(reading.words.whole),
+        issued=(chain.first_issued, chain.last.issued_at),
         acts=standing.flags.acts,
         word=_counts(reading.word()),
         given=_counts(given.counted),

@@ -43,6 +43,7 @@ class Vectors:
     counted: Counter[str] = field(default_factory=Counter)
     _waiting: list[Claim] = field(default_factory=list)
     _rounds: dict[tuple[int, int], dict[int, str | None]] = field(default_factory=dict)
+    _blocks: dict[tuple[int, int], int] = field(default_factory=dict)
 
     @property
     def waiting(self) -> int:
@@ -110,6 +111,11 @@ class Vectors:
         if next_round is not None and not 0 <= int(document.next_round) - next_round <= _MOST_OPEN:
             what = f"{document.next_round}, where {next_round} is the first round that had not ended"
             raise FaultError(number, "weights", None, what, "next_round")
+        newest = self._blocks.get((link.netuid, link.mechid), 0)
+        if link.block < newest:
+            what = f"{link.block} is before {newest}, of the mechanism's vector before it"
+            raise FaultError(found.number, "receipt", None, what, "weights.block")
+        self._blocks[link.netuid, link.mechid] = link.block
         since_known = self._since(number, link, document)
         standings = {miner.hotkey: self._standing(miner.hotkey) for miner in document.miners}
         for i, miner in enumerate(document.miners):

@@ -1,7 +1,7 @@
 """How much of a log follows from it, and how much is the validator's word, counted by kind (SPEC 16, D-28)."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from validator.audit.log.documents import Answers, Planned
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessmentTask, WorkflowSubmission
+from validator.protocol.round import AssessmentTask, GoalTask, RoundResults, RoundTask, WorkflowSubmission
 
 _OF_GATES: Final[Mapping[int, str]] = MappingProxyType(
     {2: "not parsed", 3: "not valid", 4: "other image", 5: "traces", 6: "probes"}
@@ -18,6 +18,7 @@ _OF_GATES: Final[Mapping[int, str]] = MappingProxyType(
 _OF_REASONS: Final[Mapping[Reason, str]] = MappingProxyType(
     {Reason.DEADLINE_LATE: "late", Reason.DEADLINE_STATUS: "other status", Reason.PARSE_TOO_COSTLY: "too costly"}
 )
+_WHOLE: Final = (Reason.DEADLINE_LATE, Reason.PARSE_TOO_COSTLY)
 UNREACHABLE: Final = "unreachable"
 VOID: Final = "void"
 
@@ -35,12 +36,14 @@ class Words:
         answers: how many dispatches there were in settled rounds, with those of void tasks.
         unshown: by kind, those of them whose end is the validator's word.
         word: by kind, what else it has said and nobody can compute; see docs/audit.md.
+        whole: by kind, answers that came whole and were not paid: late, void, or too costly to judge.
         versions: under which scoring version how many rounds were frozen.
     """
 
     answers: int = 0
     unshown: Counter[str] = field(default_factory=Counter)
     word: Counter[str] = field(default_factory=Counter)
+    whole: Counter[str] = field(default_factory=Counter)
     versions: Counter[str] = field(default_factory=Counter)
 
     def planned(self, planned: Planned) -> None:
@@ -77,8 +80,26 @@ class Words:
             self.word["arrival times"] += 1
             if isinstance(answer, WorkflowSubmission):
                 self.word["runs"] += 1
+                self.word["code qualities"] += _is_judged_code(tasks[answer.task_id], answer)
             elif (answer.task_id, answer.hotkey) not in judged:
                 self.word["probes"] += 1
                 self.word["traces"] += answer.is_witness(tasks[answer.task_id].skill_type)
+        self._count_whole(planned, results, void)
         if results.raw is UNSET:
             self.word["answers without a digest"] += sum(len(group.members) for group in planned.plan.groups)
+
+    def _count_whole(self, planned: Planned, results: RoundResults, void: Collection[str]) -> None:
+        if results.raw is UNSET:
+            return
+        unpaid = {(one.task_id, one.hotkey): VOID for one in results.alone}
+        unpaid |= {
+            (one.task_id, one.hotkey): _OF_REASONS[one.reason] for one in results.rejections if one.reason in _WHOLE
+        }
+        for group, raw in zip(planned.plan.groups, results.raw, strict=True):
+            for (hotkey, _), found in zip(group.members, raw, strict=True):
+                kind = VOID if group.task_id in void else unpaid.get((group.task_id, hotkey))
+                self.whole[kind or ""] += kind is not None and found is not None and found.complete
+
+
+def _is_judged_code(task: RoundTask, answer: WorkflowSubmission) -> bool:
+    return isinstance(task, GoalTask) and task.goal.type == "code" and answer.quality is not None
