@@ -5,7 +5,6 @@ The watcher stays until it is killed with its process group, so that the group's
 
 from __future__ import annotations
 
-import _thread
 import os
 import sys
 import time
@@ -18,7 +17,7 @@ from tracer.inside.watch import Watcher, wait_for_watcher
 
 _CLAIMS, _TRACE = 30, 31  # above what a skill opens, below its limit
 _LINGER_S = 5.0
-_MAX_SHIFT = 1_000
+_MAX_SHIFT = 200
 
 
 class Job:
@@ -81,6 +80,33 @@ def main(arguments: list[str]) -> None:
         probes.remove(job.probes[0])
     os.write(_TRACE, f'["end",{{"status":{status}}}]\n'.encode())
     time.sleep(_LINGER_S)
+
+
+def _let_go_of_pipes() -> None:
+    """Leave stdin and stdout to the skill alone."""
+    for fd in (0, 1):
+        os.dup2(2, fd)
+
+
+def _open_channels(claims: int) -> None:
+    """Keep the trace (stderr so far) for the watcher alone, and give the skill a silent stderr."""
+    os.dup2(claims, _CLAIMS, inheritable=False)  # first: its own number may be that of the trace
+    os.set_inheritable(_CLAIMS, False)
+    if claims not in (_CLAIMS, _TRACE):
+        os.close(claims)
+    os.dup2(2, _TRACE, inheritable=False)
+    silence = os.open(os.devnull, os.O_RDWR)
+    os.dup2(silence, 2)
+    os.close(silence)
+
+
+def _shift_process_ids() -> None:
+    """Let two runs differ in their process ids, as two machines do: a name with one in it belongs to no run."""
+    for _ in range(os.urandom(1)[0] % _MAX_SHIFT):
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
 
 
 def _let_go_of_pipes() -> None:
