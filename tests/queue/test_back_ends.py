@@ -6,7 +6,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import pairwise
 
 import pytest
-from execution_world import ended, image, plain_world, until
+from execution_world import ended, plain_world, until
+from execution_world import image as runs_bundle
 from sqlalchemy import Table, delete
 from world import World, one_round
 
@@ -87,7 +88,7 @@ def working(back_end: tuple[str, Working]) -> Working:
 async def test_what_an_image_does_is_written_down_once(store: Store, working: Working) -> None:
     world = plain_world(store)
     await one_round(world)
-    async with working(world, ScriptedSandbox(image, world.clock)):
+    async with working(world, ScriptedSandbox(runs_bundle, world.clock)):
         found = await until(world, ended)
     assert {(one.state, one.reason, one.attempts) for one in found} == {("done", "execution_compared", 1)}
     await one_round(world)
@@ -124,7 +125,7 @@ async def test_an_engine_that_comes_back_finds_its_jobs(store: Store, working: W
     away = True
 
     def sometimes(job: SandboxJob) -> ScriptedRun | SandboxFailure:
-        return SandboxFailure(Reason.SANDBOX_NO_ENGINE, "no socket") if away else image(job)
+        return SandboxFailure(Reason.SANDBOX_NO_ENGINE, "no socket") if away else runs_bundle(job)
 
     await one_round(world)
     async with working(world, ScriptedSandbox(sometimes, world.clock)):
@@ -144,7 +145,7 @@ async def test_nothing_is_taken_while_the_engine_is_not_there(store: Store, work
             return None if self.fit else SandboxFailure(Reason.SANDBOX_NO_ENGINE, "no socket")
 
     world = plain_world(store)
-    sandbox = Away(image, world.clock)
+    sandbox = Away(runs_bundle, world.clock)
     async with working(world, sandbox):
         for _ in range(2_000):
             if world.board.stands("sandbox_away"):
@@ -165,7 +166,7 @@ async def test_a_fault_of_ours_ends_no_worker(store: Store, working: Working) ->
     def image(job: SandboxJob) -> ScriptedRun:
         if broken:
             raise RuntimeError("a fault of ours")
-        return image(job)
+        return runs_bundle(job)
 
     await one_round(world)
     async with working(world, ScriptedSandbox(image, world.clock)):
@@ -181,6 +182,6 @@ async def test_what_is_gone_is_given_up_at_once(store: Store, working: Working, 
     await one_round(world)
     async with store.begin() as tx:
         await tx.connection.execute(delete(table))
-    async with working(world, ScriptedSandbox(image, world.clock)):
+    async with working(world, ScriptedSandbox(runs_bundle, world.clock)):
         found = await until(world, ended)
     assert {(one.state, one.reason) for one in found} == {("inconclusive", "execution_lost")}

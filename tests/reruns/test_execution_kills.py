@@ -95,7 +95,7 @@ async def test_kills_among_executions_neither_double_nor_lose_a_result_nor_leave
         return ran(signer, dispatch, INVENTS if signer.hotkey in invents else execution_world.DOES).body or b""
 
     miners.answerer = at_their_leisure
-    image = await registry.image(files={"bin/tracer": "#!/bin/sh" + (TRACED + DOES).decode()})
+    image = await registry.image("ENV MADE=here", files={"bin/tracer": "#!/bin/sh" + (TRACED + DOES).decode()})
     site = site_of(tmp_path, store_url, miners, image)
     before = await networks()
     async with open_store(store_url, create=True) as store:
