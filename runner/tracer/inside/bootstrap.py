@@ -109,37 +109,6 @@ def _shift_process_ids() -> None:
         os.waitpid(child, 0)
 
 
-def _let_go_of_pipes() -> None:
-    """Leave stdin and stdout to the skill alone."""
-    for fd in (0, 1):
-        os.dup2(2, fd)
-
-
-def _open_channels(claims: int) -> None:
-    """Keep the trace (stderr so far) for the watcher alone, and give the skill a silent stderr."""
-    os.dup2(claims, _CLAIMS, inheritable=False)  # first: its own number may be that of the trace
-    os.set_inheritable(_CLAIMS, False)
-    if claims not in (_CLAIMS, _TRACE):
-        os.close(claims)
-    os.dup2(2, _TRACE, inheritable=False)
-    silence = os.open(os.devnull, os.O_RDWR)
-    os.dup2(silence, 2)
-    os.close(silence)
-
-
-def _shift_process_ids() -> None:
-    """Let two runs differ in their process ids, as two machines do: a name with one in it belongs to no run."""
-    child = os.fork()  # threads have numbers of the same kind; what they leave in memory goes with this process
-    if child == 0:
-        try:
-            for _ in range(int.from_bytes(os.urandom(2), "big") % _MAX_SHIFT):
-                _thread.start_new_thread(int, ())
-        except RuntimeError:
-            os._exit(0)  # no more at once: that is a shift as well
-        os._exit(0)
-    os.waitpid(child, 0)
-
-
 def _work(job: Job, auditor: Auditor, cpu_s: int, first: int) -> int:
     try:
         os.close(_TRACE)
