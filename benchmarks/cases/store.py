@@ -6,12 +6,11 @@ from typing import Final
 
 from harness import Case
 from samples.marked import marked
-from samples.sized import Sizes, sizes, sizes_in_postgres
+from samples.sized import PASSING, Sizes, sizes, sizes_in_postgres
 
 _KB: Final = 1_000
 _GB: Final = 1_000_000_000
 _YEAR: Final = 365 * 24 * 6  # rounds, one per ten minutes
-_PASSING: Final = ("answers", "bundles")  # go when their retention ends
 _LEAST: Final = 0.3 * _KB
 
 
@@ -29,9 +28,9 @@ def _of_a_round(database: str, found: Sizes) -> Iterator[Case]:
     of_a_round = f"a round of 60 answers, 64 miners, {database}"
     for name, size in sorted(found.tables.items(), key=lambda one: -one[1]):
         if size >= _LEAST:
-            kept = "until its retention ends" if name in _PASSING else "for good"
+            kept = "until its retention ends" if name in PASSING else "for good"
             yield _size(f"{of_a_round}: {name}, {kept}", "KB", size / _KB)
-    kept_kb = sum(size for name, size in found.tables.items() if name not in _PASSING) / _KB
+    kept_kb = sum(size for name, size in found.tables.items() if name not in PASSING) / _KB
     floor_kb, what, year = found.floor / _KB, "its documents, zstd -19 over all rounds", _YEAR * _KB / _GB
     yield _size(f"{of_a_round}: all that is kept for good", "KB", kept_kb, floor_kb, what, "≤ 110")
     yield _size(f"a year at a round per ten minutes, {database}", "GB", kept_kb * year, floor_kb * year, what, "≤ 6")

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 import zstandard
 from sqlalchemy import text
-from world import VALIDATOR, World, answer_to, on_virtual_time, tasks_of_all_types
+from world import VALIDATOR, Script, World, answer_to, on_virtual_time, tasks_of_all_types
 
 from samples.postgres import postgres
 from samples.unlogged import drop_log
@@ -36,6 +36,7 @@ from validator.weights.told import WeightsLog
 
 MINERS: Final = 64
 FINDINGS: Final = 4
+PASSING: Final = ("answers", "bundles")  # go when their retention ends
 EPOCH: Final = 7  # rounds
 BEFORE: Final = 7  # rounds that are not counted: tables that hold one row per miner fill
 ROUNDS: Final = 21  # that are
@@ -113,6 +114,28 @@ def sizes_in(url: str) -> Sizes:
     """Play the rounds into an empty database and measure."""
     drop_log()
     return asyncio.run(_measured(url))
+
+
+def kept_of_full_round(script: Script, database: str) -> float:
+    """Return the MiB that a round of 60 such answers adds, raw answers and bundles aside, which retention removes."""
+    drop_log()
+    if database == "Postgres":
+        with postgres() as url:
+            return asyncio.run(_kept(url, script))
+    with tempfile.TemporaryDirectory(prefix="kept") as folder:
+        return asyncio.run(_kept(f"sqlite:///{Path(folder) / 'store.sqlite'}", script))
+
+
+async def _kept(url: str, script: Script) -> float:
+    async with open_store(url, create=True) as store:
+        world = World(store, miners=5, source=MemorySource(tasks_of_all_types(each=2)), folds=True)
+        await on_virtual_time(world, world.service.one_round())
+        before = await _tables(store)
+        world.script = script
+        await on_virtual_time(world, world.service.one_round())
+        await _vacuumed(url)
+        after = await _tables(store)
+    return sum(after[name] - before[name] for name in after if name not in PASSING) / 2**20
 
 
 async def _measured(url: str) -> Sizes:

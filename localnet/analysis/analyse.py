@@ -1,8 +1,9 @@
 """The analysis of a bundle: every sub-analyser over its files, then risk, verdict and policy. Nothing is run."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from itertools import accumulate
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -30,6 +31,11 @@ from validator.protocol.risk import SEVERITIES, VERDICTS, risk_of, verdict_of
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.sssa import Dependency, Finding
 
+# Bytes of each list: together with what else it says an attestation stays within `limits.MAX_ATTESTATION` (D-44).
+_FINDINGS_ROOM: Final = limits.MAX_ATTESTATION // 2
+_DEPENDENCIES_ROOM: Final = limits.MAX_ATTESTATION // 4
+_RULES_ROOM: Final = limits.MAX_ATTESTATION // 8
+_D = TypeVar("_D")
 _UNNAMED_RISK: Final = 0.5  # of a bundle in which no file has a name that evidence can hold
 
 
@@ -86,7 +92,7 @@ def _conclude(
         findings=_numbered(everything.findings),
         capabilities=tuple(sorted(everything.capabilities)),
         dependencies=_unique((*report.dependencies, *family.report.dependencies)),
-        rules=rules_for(everything.uses, everything.findings),
+        rules=_fitting(rules_for(everything.uses, everything.findings), _RULES_ROOM),
         manifest_sha256=_manifest_sha256(sources, skill_type),
         shell_commands=tuple(dict.fromkeys((*report.shell_commands, *family.report.shell_commands))),
     )
@@ -143,10 +149,16 @@ def _numbered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     unique: dict[tuple[object, ...], Finding] = {}
     for finding in ordered:
         unique.setdefault((finding.category, finding.evidence_ref, finding.cve_ids, finding.target_pattern), finding)
-    kept = list(unique.values())[: limits.MAX_FINDINGS]
+    kept = _fitting(list(unique.values())[: limits.MAX_FINDINGS], _FINDINGS_ROOM)
     return tuple(msgspec.structs.replace(finding, id=f"f{n}") for n, finding in enumerate(kept, start=1))
 
 
 def _unique(dependencies: Iterable[Dependency]) -> tuple[Dependency, ...]:
     known = {(d.package, d.version): d for d in dependencies}
-    return tuple(known[key] for key in sorted(known))[: limits.MAX_DEPENDENCIES]
+    return _fitting([known[key] for key in sorted(known)][: limits.MAX_DEPENDENCIES], _DEPENDENCIES_ROOM)
+
+
+def _fitting(documents: Sequence[_D], room: int) -> tuple[_D, ...]:
+    """Return the first documents that take at most `room` bytes together."""
+    ends = accumulate(len(msgspec.json.encode(one)) + 1 for one in documents)
+    return tuple(documents[: sum(end <= room for end in ends)])

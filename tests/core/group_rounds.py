@@ -28,6 +28,7 @@ from validator.protocol.round import (
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Sssa
+from validator.scoring import FindingKeys
 
 MCP = SkillType.MCP_SERVER
 VALIDATOR = Signer.from_uri("//Validator", "ed25519")
@@ -56,12 +57,13 @@ def signed(task: AssessmentTask, name: str, analysis: Any, rules: Sequence[Any] 
     return signer(name).sign_document(msgspec.convert(plain, Sssa))
 
 
-def settled(
+def settled(  # noqa: PLR0913, PLR0917 - a round, and what tests vary of it
     task: AssessmentTask,
     sssas: Mapping[str, Sssa],
     failures: Mapping[str, Reason] | None = None,
     reputations: Mapping[str, float] | None = None,
     names: Sequence[str] = NAMES,
+    keys: FindingKeys | None = None,
 ) -> Settled:
     """The settled round of one task: the first three of `names` are primaries; who neither answers nor fails is out."""
     hotkeys = {name: signer(name).hotkey for name in names}
@@ -113,7 +115,7 @@ def settled(
     )
     plan = RoundPlan("5", (group,))
     results = RoundResults(answers, rejections)
-    return Settled(frozen, plan, results, V1.score(frozen, plan, results))
+    return Settled(frozen, plan, results, V1.score(frozen, plan, results, keys))
 
 
 @cache

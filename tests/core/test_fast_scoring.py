@@ -17,7 +17,7 @@ from validator.protocol.sssa import Finding, Sssa, check_sssa
 from validator.protocol.strict_json import SchemaError
 from validator.scoring import Member
 from validator.scoring.v1_0.consensus import consensus_score
-from validator.scoring.v1_0.keys import Known, normalised_evidence
+from validator.scoring.v1_0.keys import FindingKeys, normalised_evidence
 
 pieces = st.sampled_from(
     ["a", "b.py", "..", ".", "/", "::", ":", "#L", "#L1", "-L", "-L9", "#", "0", "7", "10", "x" * 64, "9" * 9, "1" * 10]
@@ -66,16 +66,17 @@ def test_an_attestation_is_refused_for_a_reference_as_soon_as_the_grammar_refuse
 
 
 @given(st.lists(findings, max_size=12))
-def test_keys_that_are_known_are_those_that_are_computed(of_a_group: list[Finding]) -> None:
-    known = Known()
-    assert [known.key(one) for one in of_a_group * 2] == [V1.finding_key(one) for one in of_a_group * 2]
+def test_keys_that_are_kept_are_those_that_are_computed(of_a_group: list[Finding]) -> None:
+    keys = FindingKeys()
+    assert [keys.key(one) for one in of_a_group * 2] == [V1.finding_key(one) for one in of_a_group * 2]
+    assert [keys.parts(one) for one in of_a_group * 2] == [V1.key_parts(one) for one in of_a_group * 2]
 
 
 @given(st.lists(st.sampled_from(["Zope.Interface", "zope_interface", "zope--Interface", "requests"]), max_size=8))
-def test_packages_that_are_known_are_those_that_are_computed(names: list[str]) -> None:
-    known = Known()
-    assert {known.package(name) for name in names} <= {"zope-interface", "requests"}
-    assert [known.package(name) for name in names] == [Known().package(name) for name in names]
+def test_packages_that_are_kept_are_those_that_are_computed(names: list[str]) -> None:
+    keys = FindingKeys()
+    assert {keys.package(name) for name in names} <= {"zope-interface", "requests"}
+    assert [keys.package(name) for name in names] == [FindingKeys().package(name) for name in names]
 
 
 @given(groups())
@@ -119,5 +120,5 @@ def test_an_attestation_that_says_what_another_says_in_other_words_shares_its_ke
     other = msgspec.structs.replace(
         one, evidence_ref="s::b/./c.py", cve_ids=("cve-2020-14343",), target_pattern="pyyaml"
     )
-    known = Known()
-    assert known.key(one) == known.key(other) == V1.finding_key(one)
+    keys = FindingKeys()
+    assert keys.key(one) == keys.key(other) == V1.finding_key(one)

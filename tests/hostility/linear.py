@@ -3,13 +3,15 @@
 import gc
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
+T = TypeVar("T")
 _MOST = 2.5
 _TELLING_S = 0.006  # shorter runs tell nothing: at the sizes used a quadratic cost is far above it
 _ATTEMPTS = 4
 
 
-def assert_linear(run: Callable[[bytes], object], shape: Callable[[int], bytes], size: int) -> None:
+def assert_linear(run: Callable[[T], object], shape: Callable[[int], T], size: int) -> None:
     """Assert that `run` of twice `size` bytes of the shape costs at most 2.5 times as much as of `size`."""
     once, twice = shape(size), shape(2 * size)
     ratios = []
@@ -23,7 +25,7 @@ def assert_linear(run: Callable[[bytes], object], shape: Callable[[int], bytes],
     raise AssertionError(f"twice {size} bytes cost {min(ratios):.1f} times as much")
 
 
-def _cost(run: Callable[[bytes], object], data: bytes) -> float:
+def _cost(run: Callable[[T], object], data: T) -> float:
     gc.disable()  # it would search all that other tests left behind
     try:
         start = time.process_time()

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 from builders import MINER, V1, expect, finding, make_answer, make_task
+from dear_groups import SHAPES, dear_group, settle
 from linear import assert_linear
 from shapes import JSON, TEXTS, Shape
 
@@ -37,6 +38,7 @@ from validator.protocol.traces import read_traces
 from validator.protocol.workflow_plan import parse_plan
 from validator.protocol.workflow_run import parse_step_answer
 from validator.protocol.workflow_task import parse_workflow_task
+from validator.scoring.v1_0 import keys
 from validator.tasks.wire import TasksAnswer
 
 pytestmark = pytest.mark.attack
@@ -132,8 +134,10 @@ def test_a_chain_state_takes_linear_time(shape: str, tmp_path: Path) -> None:
     assert_linear(run, JSON[shape], 192 * KIB)
 
 
-def answer_of(text: str, length: int, count: int = 40) -> bytes:
+def answer_of(text: str, length: int) -> bytes:
     """A signed answer whose findings and dependencies carry such texts; what the grammar forbids is in no place."""
+    size = len(msgspec.json.encode(text)) / len(text)  # bytes of a code point; each entry has three of the texts
+    count = int(limits.MAX_ATTESTATION / (3 * 4_200 * size))
     long = (text * length)[: length - 1]
     fits = not set(text) & {":", "\\"} and not text.startswith("/")
     place = "a" + long if fits else "a.py"
@@ -160,6 +164,27 @@ def test_a_legal_answer_is_judged_and_keyed_in_linear_time_whatever_its_texts(te
             V1.finding_key(each)
 
     assert_linear(run, lambda length: answer_of(TEXTS[text], length), 2_000)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_group_is_scored_and_proven_in_linear_time_whatever_its_texts(shape: str) -> None:
+    assert_linear(lambda group: settle(*group), lambda size: dear_group(shape, size), 48 * KIB)
+
+
+def test_a_round_normalizes_each_finding_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, attested = dear_group("package URLs: a scope and dashes", 32 * KIB)
+    normalized: list[str] = []
+    plain = keys.package_of
+
+    def counted(target: str) -> str:
+        normalized.append(target)
+        return plain(target)
+
+    monkeypatch.setattr(keys, "package_of", counted)
+    settle(task, attested)
+    assert sorted(normalized) == sorted(
+        finding.target_pattern for sssa in attested.values() for finding in sssa.analysis.findings
+    )
 
 
 def rows(line: Callable[[int], bytes]) -> Shape:

@@ -253,6 +253,7 @@ def test_the_limits_are_the_programs() -> None:
             limits.MAX_STRING,
             limits.MAX_DESCRIPTION,
             limits.MAX_JSON_DEPTH,
+            limits.MAX_ATTESTATION,
         )
     ]
     transport = [row[1].split(" ")[0].replace(",", "") for row in rows("transport limits")]

@@ -55,7 +55,7 @@ def touched(path: str, value: object) -> bytes:
 def test_a_sealed_proof_reads_back_and_names_its_signer() -> None:
     found = verify_document(sealed(), VALIDATOR.hotkey)
     assert found.hotkey == VALIDATOR.hotkey
-    assert found.proof.to_dict() == example().to_dict()
+    assert found.proof.to_json() == example().to_json()
     assert verify_document(sealed()[:-1]) == found
 
 

@@ -1,5 +1,6 @@
 """Records, builder and reports: the names debate systems use, ranges, and hostile text that shows as text."""
 
+import json
 from typing import Any
 
 import pytest
@@ -105,7 +106,22 @@ def test_the_checksum_is_never_cached() -> None:
     assert proof.has_strong_consensus
     proof.votes[0].confidence = 0.8
     assert (len(before), proof.checksum == before) == (16, False)
-    assert proof.to_dict()["checksum"] == proof.checksum
+    assert json.loads(proof.to_json())["checksum"] == proof.checksum
+
+
+def test_each_voter_has_its_last_confidence_and_the_sections_are_those_of_the_report() -> None:
+    builder = ConsensusBuilder("d", "t")
+    builder.record_vote("ada", "agree", 0.4, "")
+    builder.record_vote("ada", "disagree", 0.7, "")
+    builder.record_vote("ben", "agree", 0.9, "")
+    builder.record_dissent("ada", "final", ["*no*"], alternative="other")
+    builder.record_tension("a [link](x)", ["ada", "ben"], ["one", "two"], "much")
+    proof = builder.build("f", None, True, "s")
+    assert proof.get_confidence_breakdown() == {"ada": 0.7, "ben": 0.9}
+    for section, shown in ((proof.get_dissent_summary(), "\\*no\\*"), (proof.get_tension_summary(), "\\[link")):
+        assert shown in section
+        assert section in proof.to_markdown()
+    assert json.loads(proof.to_json()) == proof.to_dict() == json.loads(proof.to_json(indent=None))
 
 
 @pytest.mark.parametrize(("ratio", "strong"), [((4, 1), False), ((5, 1), True)])
@@ -120,9 +136,10 @@ def test_strong_consensus_is_strict(ratio: tuple[int, int], strong: bool) -> Non
 
 def test_empty_summaries_and_risk_correlation() -> None:
     proof = ConsensusBuilder("d", "t").build("f", None, False, "s")
+    assert proof.get_dissent_summary() == "No dissenting views recorded."
+    assert proof.get_tension_summary() == "No unresolved tensions."
     assert proof.get_risk_correlation() == {"unanimous": [], "majority": [], "contested": []}
-    for said in ("### Dissenting Agents\n\n*None*", "No dissenting views recorded.", "No unresolved tensions."):
-        assert said in proof.to_markdown()
+    assert "### Dissenting Agents\n\n*None*" in proof.to_markdown()
 
 
 @pytest.mark.parametrize(("share", "group"), [((9, 1), "unanimous"), ((6, 4), "majority"), ((59, 41), "contested")])

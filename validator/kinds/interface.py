@@ -21,7 +21,7 @@ from validator.protocol.round import (
 )
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType
-from validator.scoring import Fault, Rules, Version
+from validator.scoring import Fault, FindingKeys, Rules, Version
 from validator.tasks.order import Order
 
 T = TypeVar("T", bound=RoundTask)
@@ -93,7 +93,8 @@ class Runner(Protocol):
 class ProvenTask(NamedTuple, Generic[T]):
     """One task of a settled round, with all that its proof follows from.
 
-    `proof_version` is the form of the proof; those of older rounds are made again in the form that they have.
+    `proof_version` is the form of the proof; those of older rounds are made again in the form that they have. `keys`
+    has the round's findings as far as scoring needed them.
     """
 
     frozen: RoundInput
@@ -103,6 +104,7 @@ class ProvenTask(NamedTuple, Generic[T]):
     task: T
     group: GroupOutcome
     proof_version: str = PROOF_VERSION
+    keys: FindingKeys | None = None
 
 
 @dataclass(frozen=True, slots=True)

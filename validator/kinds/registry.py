@@ -13,7 +13,7 @@ from validator.proofs.consensus import PROOF_VERSION
 from validator.protocol.round import Passed, RoundInput, RoundOutcome, RoundPlan, RoundResults, RoundTask
 from validator.protocol.skill_types import SkillType
 from validator.protocol.text import printable
-from validator.scoring import Version
+from validator.scoring import FindingKeys, Version
 
 KINDS: Mapping[SkillType, Kind[Any, Any]] = MappingProxyType(
     {kind: row for row in (ASSESSMENT, WORKFLOW) for kind in row.types}
@@ -49,6 +49,7 @@ def group_proof(  # noqa: PLR0913 - a settled round is these four values
     task_id: str,
     *,
     proof_version: str = PROOF_VERSION,
+    keys: FindingKeys | None = None,
 ) -> ConsensusProof | None:
     """Return the proof of one task's group; None for a task without a group: void or skipped.
 
@@ -61,6 +62,7 @@ def group_proof(  # noqa: PLR0913 - a settled round is these four values
         outcome: `score_round(frozen, plan, results)`.
         task_id: one of the round's tasks.
         proof_version: the form to make it in; a proof that was made before stays in the form that it has.
+        keys: what scoring the round filled.
 
     Raises:
         ProofError: the round has no such task.
@@ -69,4 +71,4 @@ def group_proof(  # noqa: PLR0913 - a settled round is these four values
     group = next((group for group in outcome.groups if group.task_id == task_id), None)
     if task is None or group is None:
         raise ProofError(f"round {frozen.round_id} has no task {printable(task_id, 64)}")
-    return kind_of(task).prove(ProvenTask(frozen, plan, results, outcome, task, group, proof_version))
+    return kind_of(task).prove(ProvenTask(frozen, plan, results, outcome, task, group, proof_version, keys))

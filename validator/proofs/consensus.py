@@ -110,6 +110,10 @@ class Consensus:
         """Reached, ratio > 0.8 and confidence > 0.7, all strict; a group reaches it only with 3 valid members."""
         return self.consensus_reached and self.agreement_ratio > STRONG_RATIO and self.confidence > STRONG_CONFIDENCE
 
+    def get_confidence_breakdown(self) -> dict[str, float]:
+        """Return each voter's confidence; of an agent that voted twice, the last."""
+        return {vote.agent: vote.confidence for vote in self.votes}
+
     def get_blind_spots(self) -> list[str]:
         """Return what may be overlooked, plain text: grave dissents with an alternative, tensions, a low ratio."""
         spots = [

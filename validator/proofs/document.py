@@ -168,7 +168,7 @@ def is_sealed(data: bytes, made: Unsealed, hotkey: str) -> bool:
         exact = made.under(signature)
         sealed = {"digest": made.digest, "signature": msgspec.to_builtins(signature)}
         return data in (exact, exact + b"\n") and require_signer(sealed, hotkey) == hotkey
-    except (ProofError, NotCanonicalError, msgspec.MsgspecError):
+    except (ProofError, NotCanonicalError, msgspec.MsgspecError, UnicodeDecodeError):
         return False
 
 

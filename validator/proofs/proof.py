@@ -1,5 +1,6 @@
-"""The consensus proof and its forms: data and a report (SPEC 14)."""
+"""The consensus proof and its forms: data, JSON, a report (SPEC 14)."""
 
+import json
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,6 +20,14 @@ class ConsensusProof(Consensus):
         ProofError: a value out of range.
     """
 
+    def get_dissent_summary(self) -> str:
+        """Return the dissenting views as a Markdown section, or one line that there are none."""
+        return report.dissents(self.dissents)
+
+    def get_tension_summary(self) -> str:
+        """Return the unresolved tensions as a Markdown section, or one line that there are none."""
+        return report.tensions(self.unresolved_tensions)
+
     def to_dict(self) -> dict[str, Any]:
         """Return JSON data: every field by its name, enums by value, and what follows from them (`DERIVED`).
 
@@ -34,6 +43,10 @@ class ConsensusProof(Consensus):
             "has_strong_consensus": self.has_strong_consensus,
             "partial_consensus": msgspec.to_builtins(self.get_partial_consensus()),
         }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """Return `to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent)
 
     def to_markdown(self) -> str:
         """Return a report for people; text from outside is escaped and shows as text."""

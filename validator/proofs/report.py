@@ -28,8 +28,8 @@ def markdown(proof: Consensus) -> str:
         _agents(proof.supporting_agents, proof.votes),
         "### Dissenting Agents",
         _agents(proof.dissenting_agents, proof.votes),
-        _dissents(proof.dissents),
-        _tensions(proof.unresolved_tensions),
+        dissents(proof.dissents),
+        tensions(proof.unresolved_tensions),
         "## Partial Consensus",
         *_partial(proof),
         "## Blind Spots",
@@ -44,14 +44,14 @@ def markdown(proof: Consensus) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _dissents(records: Sequence[DissentRecord]) -> str:
+def dissents(records: Sequence[DissentRecord]) -> str:
     """Return the section of dissenting views, or the line that there are none."""
     if not records:
         return "No dissenting views recorded."
     return "\n\n".join(["## Dissenting Views", *(part for record in records for part in _dissent(record))])
 
 
-def _tensions(records: Sequence[UnresolvedTension]) -> str:
+def tensions(records: Sequence[UnresolvedTension]) -> str:
     """Return the section of unresolved tensions, or the line that there are none."""
     if not records:
         return "No unresolved tensions."

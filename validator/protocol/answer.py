@@ -9,7 +9,7 @@ from validator.protocol import limits
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType, require_assessed
 from validator.protocol.sssa import Document, Hex32, Sssa, Text, check_sssa
-from validator.protocol.strict_json import SchemaError, decode
+from validator.protocol.strict_json import SchemaError, decode, require_room
 
 Role = Literal["primary", "auditor"]
 Id = Annotated[str, Meta(pattern=r"\A[0-9A-Za-z-]{1,64}\Z")]
@@ -78,6 +78,7 @@ def parse_answer(data: bytes, *, limit: int) -> Answer:
         check_sssa(answer.sssa)
     except SchemaError as error:
         raise SchemaError(error.detail.replace("at `", "at `sssa.")) from None
+    require_room(answer.sssa, limits.MAX_ATTESTATION, "sssa")
     return answer
 
 

@@ -15,6 +15,10 @@ MAX_CVES_PER_ENTRY: Final = 64
 MAX_CVES: Final = 20_000
 MAX_STRING: Final = 4_096  # code points
 MAX_DESCRIPTION: Final = 16_384  # code points
+# What is kept permanently (D-44): canonical bytes, the signature's value included.
+MAX_ATTESTATION: Final = 256 * 1024
+MAX_PLAN: Final = MIB
+MAX_RUN: Final = MIB
 MAX_JSON_DEPTH: Final = 32  # the root is 1
 # Values of a JSON document, empty lists and objects counted twice: `[],[],…` takes 25 times its bytes of memory.
 # The fullest legal answer has 62,000 and one trace hash per 76 bytes of a body of 16 MiB.
@@ -76,5 +80,6 @@ MAX_STEP_TIMEOUT_S: Final = 300
 MAX_STEP_TEXT: Final = 16 * 1024
 MAX_STEP_CODE: Final = 64 * 1024
 MAX_STEP_DATA: Final = 16 * 1024  # canonical bytes
+MAX_STEP_OUTPUT: Final = MAX_RUN // 12  # canonical bytes: a run of ten steps with all its attempts has room
 MAX_STEP_BODY: Final = 256 * 1024
 MAX_RESOLVED_PARAMS: Final = 256 * 1024

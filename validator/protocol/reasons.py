@@ -68,7 +68,11 @@ class Reason(StrEnum):
     DEADLINE_LATE = "deadline_late", "The last byte of the answer had not arrived at the role's deadline.", 1
 
     # Gate 2: parse
-    PARSE_TOO_LARGE = "parse_too_large", "The response body is larger than its limit; reading stopped there.", 2
+    PARSE_TOO_LARGE = (
+        "parse_too_large",
+        "The response body, or the canonical bytes of its attestation or plan, are larger than their limit.",
+        2,
+    )
     PARSE_TOO_DEEP = "parse_too_deep", "The JSON is nested deeper than 32 levels.", 2
     PARSE_DUPLICATE_KEY = "parse_duplicate_key", "A JSON object has the same key twice.", 2
     PARSE_SCHEMA = (

@@ -11,6 +11,7 @@ import jiter
 import msgspec
 
 from validator.protocol import typed
+from validator.protocol.canonical import canonical_bytes
 from validator.protocol.errors import ValidatorError
 from validator.protocol.json_shape import count_strings, has_more_values, nesting_exceeds
 from validator.protocol.json_types import adds_no_strings, deepest
@@ -77,6 +78,13 @@ def decode(data: bytes, kind: type[T], *, limit: int, depth: int = MAX_JSON_DEPT
 def decode_plain(data: bytes, *, limit: int, depth: int = MAX_JSON_DEPTH, values: int = MAX_JSON_VALUES) -> Any:
     """Return the document as plain JSON data; same checks and errors as `decode`."""
     return decode(data, Any, limit=limit, depth=depth, values=values)
+
+
+def require_room(document: Any, most: int, place: str = "") -> None:
+    """Raise TooLargeError, naming the place, if a document's canonical bytes are more than `most` (D-44)."""
+    size = len(canonical_bytes(document))
+    if size > most:
+        raise TooLargeError(f"{size} canonical bytes, at most {most}" + (f" - at `{place}`" if place else ""))
 
 
 def parse_untyped(data: bytes) -> Any:

@@ -13,7 +13,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.signatures import verify_document
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Description, Document, Hex32, Signature, Text
-from validator.protocol.strict_json import decode
+from validator.protocol.strict_json import decode, require_room
 from validator.protocol.task import Window
 from validator.protocol.workflow_task import Constraints, Duration, Name, Tao, WorkflowTask, WorkflowType
 
@@ -159,6 +159,7 @@ def parse_plan(data: bytes) -> WorkflowPlan:
     """
     plan = decode(data, WorkflowPlan, limit=limits.MAX_PLAN_BODY, depth=limits.MAX_PLAN_DEPTH)
     check_plan(plan)
+    require_room(plan, limits.MAX_PLAN)
     return plan
 
 

@@ -18,7 +18,10 @@ Count = Annotated[int, Meta(ge=0, le=limits.MAX_SAFE_INTEGER)]
 
 
 class StepOutput(Document, frozen=True):
-    """What a step made: text (16 KiB), code (64 KiB), data (16 KiB of canonical JSON); null where there is none."""
+    """What a step made: text (16 KiB), code (64 KiB), data (16 KiB of canonical JSON); null where there is none.
+
+    The canonical bytes of all three are at most `MAX_STEP_OUTPUT`, so that no run exceeds `MAX_RUN` (D-44).
+    """
 
     text: OutputText | None
     code: Code | None
@@ -127,17 +130,18 @@ def check_output(output: StepOutput) -> None:
         SchemaError: naming the field.
     """
     try:
-        data = len(canonical_bytes(output.data))
+        data, whole = len(canonical_bytes(output.data)), len(canonical_bytes(output))
     except NotCanonicalError as error:
         raise SchemaError(f"{error.detail} - at `output.data`") from None
     sizes = (
-        ("text", len((output.text or "").encode()), limits.MAX_STEP_TEXT),
-        ("code", len((output.code or "").encode()), limits.MAX_STEP_CODE),
-        ("data", data, limits.MAX_STEP_DATA),
+        ("output.text", len((output.text or "").encode()), limits.MAX_STEP_TEXT),
+        ("output.code", len((output.code or "").encode()), limits.MAX_STEP_CODE),
+        ("output.data", data, limits.MAX_STEP_DATA),
+        ("output", whole, limits.MAX_STEP_OUTPUT),
     )
     for name, size, limit in sizes:
         if size > limit:
-            raise SchemaError(f"{size} bytes, at most {limit} - at `output.{name}`")
+            raise SchemaError(f"{size} bytes, at most {limit} - at `{name}`")
 
 
 def _require_known(outcome: Reason) -> None:

@@ -5,28 +5,36 @@ from collections.abc import Iterator, Sequence
 from validator.kinds.registry import group_proof
 from validator.proofs.document import signed
 from validator.proofs.unsealed import Unsealed
+from validator.protocol.canonical import canonical_bytes
 from validator.protocol.receipt import ProofNote, line_digest, wrapped
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
 from validator.protocol.signatures import Signer
-from validator.store.codec import compressed
-from validator.store.signed import PackedProof
+from validator.scoring import FindingKeys
+from validator.store.signed import PackedProof, attestations_of, packed_proof
 
 
-def sealed_proofs(
-    signer: Signer, frozen: RoundInput, plan: RoundPlan, results: RoundResults, outcome: RoundOutcome
+def sealed_proofs(  # noqa: PLR0913, PLR0917 - a settled round, and what scoring it filled
+    signer: Signer,
+    frozen: RoundInput,
+    plan: RoundPlan,
+    results: RoundResults,
+    outcome: RoundOutcome,
+    keys: FindingKeys | None = None,
 ) -> Iterator[PackedProof]:
     """Yield the proof of every task that has a group with answers, in plan order.
 
     Packed one by one: hostile answers make proofs of tens of megabytes, which shrink to little.
     """
     for group in plan.groups:
-        proof = group_proof(frozen, plan, results, outcome, group.task_id)
+        proof = group_proof(frozen, plan, results, outcome, group.task_id, keys=keys)
         if proof is None:
             continue
         made = Unsealed.of(proof)
         data = made.under(signed(made, signer))
         note = ProofNote(group.task_id, made.checksum, line_digest(wrapped("proof", data)))
-        yield PackedProof(frozen.index, note, made.digest, compressed(data))
+        answers = [one for one in results.passed if one.task_id == group.task_id]
+        attestations = attestations_of(frozen.index, (canonical_bytes(one.signed) for one in answers))
+        yield PackedProof(frozen.index, note, made.digest, packed_proof(data, attestations))
 
 
 def notes_of(proofs: Sequence[PackedProof]) -> tuple[ProofNote, ...]:

@@ -36,7 +36,7 @@ from validator.protocol.round.telling import as_told, outcome_as_told
 from validator.protocol.signatures import Signer
 from validator.rounds.proving import notes_of, sealed_proofs
 from validator.rounds.receipts import write_receipt
-from validator.scoring import Version, version
+from validator.scoring import FindingKeys, Version, version
 from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.code_check import QueuedCheck, queued_checks
@@ -222,9 +222,10 @@ def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
     raw: RawAnswers | msgspec.UnsetType,
 ) -> Scored:
     results = msgspec.structs.replace(round_results(scored_by, frozen, plan, returned), raw=raw)
-    outcome = scored_by.score(frozen, plan, results)
+    keys = FindingKeys()
+    outcome = scored_by.score(frozen, plan, results, keys)
     queued = queued_executions(scored_by, frozen, plan, outcome)
-    proofs = tuple(sealed_proofs(signer, frozen, plan, results, outcome))
+    proofs = tuple(sealed_proofs(signer, frozen, plan, results, outcome, keys))
     lines = msgspec.structs.replace(
         planned_lines(frozen, plan),
         answers=line_digest(answers_line(as_told(frozen, results))),

@@ -5,6 +5,7 @@ Pure: no clock, no randomness, no I/O, no settings.
 
 from validator.scoring.rules import ExecutionRules, Rules
 from validator.scoring.schedule import DEFAULT, Schedule
+from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.values import (
     Addend,
     AnswerFacts,
@@ -47,6 +48,7 @@ __all__ = [
     "ExecutionRules",
     "ExecutionRun",
     "Fault",
+    "FindingKeys",
     "Member",
     "MemberConsensus",
     "MinerStanding",

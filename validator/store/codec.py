@@ -4,7 +4,7 @@
 |---|---|
 | `28 b5 2f fd` | a Zstandard frame, which names its dictionary (`dictionaries/NUMBER.zdict`; 0: none) and its length |
 | `50 2a 4d 18` | four bytes with a length, and a document as it is: in memory alone, where nothing damages it |
-| `44` | eight bytes with the number of a round, and a frame of what differs from that round's document |
+| `44` | eight bytes with the number of a round, and a frame of what differs from a document or attestations of it |
 
 A dictionary that was released never changes; a better one is a file with the next number.
 """

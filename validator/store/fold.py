@@ -1,7 +1,7 @@
 """Folding a round: its rows and documents become one record, its input what differs from an earlier one."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -9,13 +9,14 @@ from sqlalchemy import Select, Table, Text, and_, cast, delete, exists, func, or
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.store import inputs
-from validator.store.codec import Base, expanded, stored_after
+from validator.store.codec import Base, base_of, expanded, expanded_beside, stored_after
 from validator.store.copying import plain
 from validator.store.engine import Store
 from validator.store.errors import DamagedError
 from validator.store.folding.memory import ordered
 from validator.store.folding.names import addresses
 from validator.store.folding.record import DOCUMENTS, EMPTIED, LEAVING, LEVEL, NAMED, ORDER, folded, unfolded
+from validator.store.signed import attestations_of
 from validator.store.tables import (
     dispatches,
     folded_rounds,
@@ -173,7 +174,12 @@ def _record(rows: Mapping[Table, Rows], round_input: bytes, first: Base | None) 
         DamagedError: a document cannot be read, or all of them are too large.
     """
     room = _Room(MOST)
-    left = {table.name: _left(table, rows[table], room) for table in ORDER}
+    signed = {row["sha256"]: row["document"] for row in rows[sssas]}
+    attested: dict[str, list[bytes]] = {}
+    for row in rows[dispatches]:
+        if row["sssa_sha256"] is not None:
+            attested.setdefault(row["task_id"], []).append(signed[row["sssa_sha256"]])
+    left = {table.name: _left(table, rows[table], room, attested) for table in ORDER}
     record = folded(left, [*(row["task_id"] for row in rows[dispatches]), *addresses(round_input)])
     same = unfolded(record).rows() == {name: found for name, found in left.items() if found}
     return stored_after(record, first, LEVEL if len(record) <= _DEAR else _QUICK_LEVEL) if same else None
@@ -185,25 +191,39 @@ class _Room:
     def __init__(self, most: int) -> None:
         self._left = most
 
-    def expanded(self, blob: bytes) -> bytes:
-        """Return a document (DamagedError: as `codec.expanded`, and where the room does not suffice)."""
-        data = expanded(blob, self._left)
+    def expanded(self, blob: bytes, attested: Iterable[bytes]) -> bytes:
+        """Return a document (DamagedError: as `codec.expanded`, and where the room does not suffice).
+
+        Args:
+            blob: as it is stored.
+            attested: attestations of its task, which a large proof is stored beside.
+        """
+        round_id = base_of(blob)
+        if round_id is None:
+            data = expanded(blob, self._left)
+        else:
+            attestations = attestations_of(round_id, map(expanded, attested))
+            data = expanded_beside(blob, attestations.data, self._left)
         self._left -= len(data)
         return data
 
 
-def _left(table: Table, rows: Rows, room: _Room) -> Rows:
+def _left(table: Table, rows: Rows, room: _Room, attested: Mapping[str, Sequence[bytes]]) -> Rows:
     """Return what a record has of a table's rows: documents unpacked, an enum's member as its plain value."""
     names = EMPTIED.get(table)
     return [
-        {name: _value(name, value, room) for name, value in row.items() if names is None or name in names}
+        {
+            name: _value(name, value, room, attested.get(row.get("task_id", ""), ()))
+            for name, value in row.items()
+            if names is None or name in names
+        }
         for row in rows
     ]
 
 
-def _value(name: str, value: Any, room: _Room) -> Any:
+def _value(name: str, value: Any, room: _Room, attested: Sequence[bytes]) -> Any:
     if name in DOCUMENTS and value is not None:
-        return room.expanded(value)
+        return room.expanded(value, attested)
     return str(value) if isinstance(value, str) else value
 
 

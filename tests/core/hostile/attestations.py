@@ -47,37 +47,43 @@ async def lists_too_long(case: Case) -> Made:
 
 @kind("attestation", "answer", ACCEPTED, dear=True)
 async def as_large_as_allowed(case: Case) -> Made:
-    """4,096 dependencies of 800 characters each, rightly signed."""
+    """4,096 dependencies in nearly 256 KiB, rightly signed."""
+    return case.signed(dependencies=tuple(Dependency(f"package-{i}", "1" * 12, ()) for i in range(4_096)))
+
+
+@kind("attestation", "answer", Reason.PARSE_TOO_LARGE, dear=True)
+async def larger_than_is_kept(case: Case) -> Made:
+    """4,096 dependencies of 800 characters each, rightly signed: 3 MiB to keep permanently."""
     return case.signed(dependencies=tuple(Dependency(f"package-{i}", "1" * 800, ()) for i in range(4_096)))
 
 
 @kind("attestation", "answer", ACCEPTED, dear=True)
-async def twenty_thousand_cves(case: Case) -> Made:
-    """Nearly as many CVEs as are allowed."""
-    ids = [f"CVE-2020-{i:06}" for i in range(limits.MAX_CVES - 1)]
+async def as_many_cves_as_fit(case: Case) -> Made:
+    """Nearly as many CVEs as an attestation has room for."""
+    ids = [f"CVE-2020-{i:04}" for i in range(10_000)]
     step = limits.MAX_CVES_PER_ENTRY
-    dependencies = [Dependency(f"p{i}", "1", tuple(ids[i * step : i * step + step])) for i in range(300)]
+    dependencies = [Dependency(f"p{i}", "1", tuple(ids[i * step : i * step + step])) for i in range(156)]
     return case.signed(dependencies=tuple(dependencies))
 
 
 @kind("attestation", "answer", ACCEPTED, dear=True)
 async def as_many_findings_as_allowed(case: Case) -> Made:
-    """512 findings, each its own, with descriptions of 6,000 characters."""
-    many = ({"id": str(i), "evidence_ref": f"a.py#L{i + 1}", "description": "d" * 6_000} for i in range(512))
+    """512 findings, each its own, with descriptions of 300 characters."""
+    many = ({"id": str(i), "evidence_ref": f"a.py#L{i + 1}", "description": "d" * 300} for i in range(512))
     return case.findings(many)
 
 
 @kind("attestation", "answer", ACCEPTED, dear=True)
 async def paths_of_slashes(case: Case) -> Made:
-    """512 evidence references that are almost nothing but slashes and dots."""
-    return case.findings({"id": str(i), "evidence_ref": "./" * 2_000 + f"{i}.py"} for i in range(512))
+    """60 evidence references that are almost nothing but slashes and dots."""
+    return case.findings({"id": str(i), "evidence_ref": "./" * 2_000 + f"{i}.py"} for i in range(60))
 
 
 @kind("attestation", "answer", ACCEPTED, dear=True)
 async def paths_of_combining_marks(case: Case) -> Made:
     """Evidence references and targets of thousands of combining marks, which normalising has to sort."""
     marks = _MARKS * 900
-    many = ({"id": str(i), "evidence_ref": f"{i}{marks}", "target_pattern": marks} for i in range(400))
+    many = ({"id": str(i), "evidence_ref": f"{i}{marks}", "target_pattern": marks} for i in range(30))
     return case.findings(many)
 
 
@@ -86,7 +92,7 @@ async def package_urls_of_escapes(case: Case) -> Made:
     """Targets that are package urls of dashes and percent escapes, thousands in each."""
     texts = ["pkg:" + "/" * 4_000 + "x", "pkg:a/" + "%2d" * 1_300, "-_." * 1_300, "pkg:a/b@" + "@" * 4_000]
     category = {"category": "dependency_cve"}
-    return case.findings({"id": str(i), "target_pattern": texts[i % 4] + str(i), **category} for i in range(512))
+    return case.findings({"id": str(i), "target_pattern": texts[i % 4] + str(i), **category} for i in range(60))
 
 
 @kind("attestation", "answer", SCHEMA)

@@ -13,7 +13,7 @@ from validator.protocol.evidence import parse_evidence_ref
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Analysis as AnalysisDocument
 from validator.protocol.sssa import Evidence, Finding, Policy, Signature, Skill, Sssa, check_sssa
-from validator.protocol.strict_json import decode
+from validator.protocol.strict_json import decode, require_room
 
 PYTHON = SkillType.EXECUTABLE_PYTHON
 SCRIPT = SkillType.EXECUTABLE_SCRIPT
@@ -69,6 +69,7 @@ def assert_fits_document(analysis: Analysis, files: Mapping[str, bytes], skill_t
     data = wire.encode(document)
     assert decode(data, Sssa, limit=limits.MAX_BODY, values=limits.MAX_ANSWER_VALUES) == document
     check_sssa(document)
+    require_room(document, limits.MAX_ATTESTATION)
     assert [f.id for f in analysis.findings] == [f"f{n}" for n in range(1, len(analysis.findings) + 1)]
     counts = {entry.path: entry.lines for entry in index_bundle(files)}
     for finding in analysis.findings:

@@ -23,7 +23,7 @@ from validator.protocol.signatures import signed_sha256
 from validator.protocol.skill_types import is_runtime
 from validator.protocol.sssa import Finding
 from validator.protocol.times import format_time
-from validator.scoring import Version, version
+from validator.scoring import FindingKeys, Version, version
 
 SHOWN: Final = 512  # code points of a finding's own words; the SSSA, named by its digest, has them all
 _VOTES: Final = {True: VoteType.AGREE, False: VoteType.DISAGREE}
@@ -44,7 +44,8 @@ def prove(settled: ProvenTask[AssessmentTask]) -> ConsensusProof | None:
     """Return the proof of one assessment's group; None for a void or skipped task."""
     frozen, task, group = settled.frozen, settled.task, settled.group
     scored_by = version(frozen.scoring_version)
-    members = _members(scored_by, settled)
+    keys = settled.keys or FindingKeys()
+    members = _members(scored_by, settled, keys)
     if not members:
         return None
     builder = ConsensusBuilder(
@@ -55,9 +56,9 @@ def prove(settled: ProvenTask[AssessmentTask]) -> ConsensusProof | None:
         proof_version=settled.proof_version,
     )
     valid = [member for member in members if member.submission is not None]
-    _claims(scored_by, builder, valid, frozen.round_id)
-    _tensions(scored_by, builder, valid, group)
-    named = _named(scored_by, builder, valid)
+    _claims(keys, builder, valid, frozen.round_id)
+    _tensions(keys, builder, valid, group)
+    named = _named(keys, builder, valid)
     for member in members:
         _vote(builder, member, group)
         _dissent(builder, member, group, named, executed=frozen.executes and is_runtime(task.skill_type))
@@ -69,7 +70,7 @@ def prove(settled: ProvenTask[AssessmentTask]) -> ConsensusProof | None:
     )
 
 
-def _members(scored_by: Version, settled: ProvenTask[AssessmentTask]) -> list[_Member]:
+def _members(scored_by: Version, settled: ProvenTask[AssessmentTask], keys: FindingKeys) -> list[_Member]:
     start, task = scored_by.rules.reputation.start, settled.task
     reputations = {miner.hotkey: miner.reputations.get(task.skill_type, start) for miner in settled.frozen.miners}
     answers = {answer.hotkey: answer for answer in settled.results.answers(task.task_id, Submission)}
@@ -81,16 +82,16 @@ def _members(scored_by: Version, settled: ProvenTask[AssessmentTask]) -> list[_M
             reputation=reputations.get(member.hotkey, start),
             outcome=member,
             submission=answers.get(member.hotkey),
-            findings=_by_key(scored_by, answers.get(member.hotkey)),
+            findings=_by_key(keys, answers.get(member.hotkey)),
         )
         for member in sorted(of_task, key=lambda member: member.hotkey)
     ]
 
 
-def _by_key(scored_by: Version, submission: Submission | None) -> dict[str, Finding]:
+def _by_key(keys: FindingKeys, submission: Submission | None) -> dict[str, Finding]:
     found: dict[str, Finding] = {}
     for finding in submission.sssa.analysis.findings if submission else ():
-        found.setdefault(scored_by.finding_key(finding), finding)
+        found.setdefault(keys.key(finding), finding)
     return found
 
 
@@ -114,13 +115,13 @@ def _metadata(settled: ProvenTask[AssessmentTask], members: Sequence[_Member]) -
     }
 
 
-def _claims(scored_by: Version, builder: ConsensusBuilder, valid: Sequence[_Member], round_id: str) -> None:
+def _claims(keys: FindingKeys, builder: ConsensusBuilder, valid: Sequence[_Member], round_id: str) -> None:
     """Add a claim per key that anyone reported, by key; its items by hotkey."""
     origins = {member.hotkey: _origin(member, round_id) for member in valid}
     for key in sorted({key for member in valid for key in member.findings}):
         reporters = [member for member in valid if key in member.findings]
         claim = builder.add_claim(
-            _statement(scored_by, reporters[0].findings[key]), reporters[0].hotkey, len(reporters) / len(valid)
+            _statement(keys, reporters[0].findings[key]), reporters[0].hotkey, len(reporters) / len(valid)
         )
         for member in valid:
             finding = member.findings.get(key)
@@ -142,8 +143,8 @@ def _origin(member: _Member, round_id: str) -> dict[str, str]:
     return {"round_id": round_id, "task_id": member.submission.task_id, "sssa_sha256": sha256}
 
 
-def _statement(scored_by: Version, finding: Finding) -> str:
-    category, severity, evidence, _, target = scored_by.key_parts(finding)
+def _statement(keys: FindingKeys, finding: Finding) -> str:
+    category, severity, evidence, _, target = keys.parts(finding)
     return _cut(f"{category} | {severity} | {evidence} | {target}")  # no part holds a bar (D-2)
 
 
@@ -151,13 +152,13 @@ def _cut(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
-def _tensions(scored_by: Version, builder: ConsensusBuilder, valid: Sequence[_Member], group: GroupOutcome) -> None:
+def _tensions(keys: FindingKeys, builder: ConsensusBuilder, valid: Sequence[_Member], group: GroupOutcome) -> None:
     """Record every key that more than one and less than T members report."""
     reports = Counter(key for member in valid for key in member.findings)
     for key in sorted(key for key, count in reports.items() if 1 < count < group.threshold):
         reporters = [member for member in valid if key in member.findings]
         builder.record_tension(
-            _statement(scored_by, reporters[0].findings[key]),
+            _statement(keys, reporters[0].findings[key]),
             [member.hotkey for member in reporters],
             ["a risk of this bundle", "not a risk of this bundle"],
             f"{len(reporters)} of {len(valid)} report it; {group.threshold} would make it a finding of the group.",
@@ -187,12 +188,12 @@ def _kind(verdict: str, group_verdict: str | None) -> VoteType:
     return VoteType.CONDITIONAL if verdict == "REVIEW" != group_verdict else _VOTES[verdict == group_verdict]
 
 
-def _named(scored_by: Version, builder: ConsensusBuilder, valid: Sequence[_Member]) -> Mapping[str, str]:
+def _named(keys: FindingKeys, builder: ConsensusBuilder, valid: Sequence[_Member]) -> Mapping[str, str]:
     """Return what reasons call each key: the statement of its claim, in form 1.0 the key itself."""
     findings = {key: finding for member in valid for key, finding in member.findings.items()}
     if builder.proof_version == FIRST_VERSION:
         return {key: key for key in findings}
-    return {key: _statement(scored_by, finding) for key, finding in findings.items()}
+    return {key: _statement(keys, finding) for key, finding in findings.items()}
 
 
 def _dissent(

@@ -55,6 +55,11 @@ class Submission(Document, frozen=True):
         """Of what the miner signed."""
         return self.sssa_sha256
 
+    @property
+    def signed(self) -> Sssa:
+        """What the miner signed."""
+        return self.sssa
+
     def reason(self, windows: Windows) -> Reason:
         """Return the code of an answer that passed, in the windows of its task."""
         return Reason.ACCEPTED_EARLY if self.seconds < windows.of(self.role).t_min else Reason.ACCEPTED
@@ -95,6 +100,11 @@ class WorkflowSubmission(Document, frozen=True):
     def sha256(self) -> str:
         """Of what the miner signed."""
         return self.plan_sha256
+
+    @property
+    def signed(self) -> WorkflowPlan:
+        """What the miner signed."""
+        return self.plan
 
     def reason(self, _windows: Windows) -> Reason:
         """Return the code of a plan that passed: there is none too early for one."""

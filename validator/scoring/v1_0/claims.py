@@ -6,19 +6,19 @@ from typing import Any, Final
 
 from validator.protocol.means import mean
 from validator.protocol.sssa import Sssa, Verdict
-from validator.scoring.v1_0.keys import Known
+from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.values import Claims
 
 _VERDICTS_BY_SEVERITY: Final[tuple[Verdict, ...]] = ("BLOCK", "REVIEW", "ALLOW")
 
 
-def claims_of(sssa: Sssa, known: Known | None = None) -> Claims:
-    """Return what the SSSA claims; lists become sets (SPEC 4). Those that are compared share what is `known`."""
-    known = known or Known()
+def claims_of(sssa: Sssa, keys: FindingKeys | None = None) -> Claims:
+    """Return what the SSSA claims; lists become sets (SPEC 4). Those that are compared share `keys`."""
+    keys = keys or FindingKeys()
     analysis = sssa.analysis
-    named = [(known.package(d.package), d.version, d.cves) for d in analysis.dependencies]
+    named = [(keys.package(d.package), d.version, d.cves) for d in analysis.dependencies]
     return Claims(
-        findings=frozenset([known.key(finding) for finding in analysis.findings]),
+        findings=frozenset([keys.key(finding) for finding in analysis.findings]),
         verdict=analysis.verdict,
         risk=analysis.risk_score,
         capabilities=frozenset(analysis.capabilities),

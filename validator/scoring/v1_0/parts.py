@@ -9,6 +9,7 @@ from validator.protocol.workflow_run import RunRecord
 from validator.protocol.workflow_score import WorkflowRun, WorkflowScore
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.rules import Ruled
+from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.values import ScoredTask
 
 
@@ -19,7 +20,14 @@ class Scoring(Ruled, Protocol):
     def name(self) -> str:
         """As the outcome carries it."""
 
-    def score_group(self, task: RoundTask, group: GroupPlan, epoch: int, results: RoundResults) -> ScoredTask:
+    def score_group(
+        self,
+        task: RoundTask,
+        group: GroupPlan,
+        epoch: int,
+        results: RoundResults,
+        keys: FindingKeys | None = None,
+    ) -> ScoredTask:
         """Return what one task comes to."""
 
     def tao(self, amount: float) -> float:

@@ -18,6 +18,7 @@ from validator.protocol.round import (
     WorkflowSubmission,
 )
 from validator.scoring.v1_0.events import reputation_events
+from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.v1_0.parts import Scoring
 from validator.scoring.v1_0.plans import score_plans
 from validator.scoring.v1_0.samples import collusion_round
@@ -25,7 +26,9 @@ from validator.scoring.v1_0.task import score_task
 from validator.scoring.values import ScoredTask, StruckEntry
 
 
-def score_round(version: Scoring, frozen: RoundInput, plan: RoundPlan, results: RoundResults) -> RoundOutcome:
+def score_round(
+    version: Scoring, frozen: RoundInput, plan: RoundPlan, results: RoundResults, keys: FindingKeys | None = None
+) -> RoundOutcome:
     """Return what the round comes to.
 
     Args:
@@ -34,15 +37,17 @@ def score_round(version: Scoring, frozen: RoundInput, plan: RoundPlan, results: 
         plan: `plan_round(frozen)`.
         results: one submission or rejection per planned dispatch, except of those that are void, alone or with their
             task: everything but D-10 is as if they had not been planned (D-26).
+        keys: filled on the way; the round's proofs need the same.
     """
     void = {task.task_id: task.reason for task in results.void}
     groups: list[GroupOutcome] = []
     scored: list[tuple[RoundTask, ScoredTask]] = []
+    keys = keys or FindingKeys()
     for task, group in zip(frozen.tasks, plan.groups, strict=True):
         if task.task_id in void:
             groups.append(_void_group(group, void[task.task_id]))
             continue
-        outcome = version.score_group(task, group, frozen.snapshot.epoch, results)
+        outcome = version.score_group(task, group, frozen.snapshot.epoch, results, keys)
         groups.append(outcome.group)
         scored.append((task, outcome))
     samples, flags = collusion_round(version, frozen, scored)
@@ -57,7 +62,14 @@ def score_round(version: Scoring, frozen: RoundInput, plan: RoundPlan, results: 
     )
 
 
-def score_group(version: Scoring, task: RoundTask, group: GroupPlan, epoch: int, results: RoundResults) -> ScoredTask:
+def score_group(  # noqa: PLR0913, PLR0917 - a task of a round and what came back
+    version: Scoring,
+    task: RoundTask,
+    group: GroupPlan,
+    epoch: int,
+    results: RoundResults,
+    keys: FindingKeys | None = None,
+) -> ScoredTask:
     """Return what one task of a round comes to, an assessment or a workflow.
 
     Args:
@@ -66,12 +78,13 @@ def score_group(version: Scoring, task: RoundTask, group: GroupPlan, epoch: int,
         group: as planned.
         epoch: the round's.
         results: of the round; what belongs to other tasks is left out.
+        keys: of the round's findings.
     """
     group = _without_void(group, results)
     rejections = [r for r in results.rejections if r.task_id == task.task_id]
     if isinstance(task, GoalTask):
         return score_plans(version, task, group, results.answers(task.task_id, WorkflowSubmission), rejections)
-    return score_task(version, task, group, epoch, results.answers(task.task_id, Submission), rejections)
+    return score_task(version, task, group, epoch, results.answers(task.task_id, Submission), rejections, keys)
 
 
 def _without_void(group: GroupPlan, results: RoundResults) -> GroupPlan:

@@ -17,18 +17,22 @@ from validator.scoring.rules import Ruled
 from validator.scoring.v1_0.claims import claims_of, majority_threshold
 from validator.scoring.v1_0.consensus import auditor_agreement, score_members
 from validator.scoring.v1_0.emission import emission
-from validator.scoring.v1_0.keys import Known
+from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.values import AnswerFacts, Claims, Comparison, Member, MemberConsensus, ScoredTask, Standard
 
 
 def compare_answers(
-    version: Ruled, task: AssessmentTask, plan: GroupPlan, submissions: Sequence[Submission]
+    version: Ruled,
+    task: AssessmentTask,
+    plan: GroupPlan,
+    submissions: Sequence[Submission],
+    keys: FindingKeys | None = None,
 ) -> Comparison:
     """Return how the task's valid answers compare; `submissions` in any order (SPEC 4, D-7)."""
     passed = {s.hotkey: s for s in submissions}
-    known = Known()
+    keys = keys or FindingKeys()
     valid = [
-        Member(hotkey, role, claims_of(passed[hotkey].sssa, known)) for hotkey, role in plan.members if hotkey in passed
+        Member(hotkey, role, claims_of(passed[hotkey].sssa, keys)) for hotkey, role in plan.members if hotkey in passed
     ]
     group, scores = score_members(version, valid)
     return Comparison(tuple(valid), group, scores, _standard(task, group))
@@ -41,6 +45,7 @@ def score_task(  # noqa: PLR0913, PLR0917 - a task of a round and what came back
     epoch: int,
     submissions: Sequence[Submission],
     rejections: Sequence[Rejection],
+    keys: FindingKeys | None = None,
 ) -> ScoredTask:
     """Return what one task comes to.
 
@@ -51,10 +56,11 @@ def score_task(  # noqa: PLR0913, PLR0917 - a task of a round and what came back
         epoch: the round's epoch.
         submissions: valid answers of this task, any order.
         rejections: failed dispatches of this task, any order.
+        keys: of the round's findings.
     """
     passed = {s.hotkey: s for s in submissions}
     failed = {r.hotkey: r for r in rejections}
-    valid, group, scores, standard = compare_answers(version, task, plan, submissions)
+    valid, group, scores, standard = compare_answers(version, task, plan, submissions, keys)
     consensus = {member.hotkey: score for member, score in zip(valid, scores, strict=True)}
     members = tuple(
         _passed(version, passed[hotkey], consensus[hotkey], standard, task, epoch)

@@ -86,9 +86,9 @@ class Repository:
         """Return the rows of a statement about `ROUND`, of tables that no archive takes."""
         return await self._all(statement, {"round_id": round_id})
 
-    async def _rows_of(self, round_id: int, statement: Executable) -> Sequence[Row[Any]]:
+    async def _rows_of(self, round_id: int, statement: Executable, **parameters: Any) -> Sequence[Row[Any]]:
         """Return the rows of a statement about `ROUND`, from wherever the round is."""
-        return (await (await self._of(round_id)).execute(statement, {"round_id": round_id})).all()
+        return (await (await self._of(round_id)).execute(statement, {"round_id": round_id, **parameters})).all()
 
     async def _scalar_of(self, round_id: int, statement: Executable) -> Any:
         """Return the first value of such a statement."""

@@ -3,12 +3,18 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import Row, select
+from sqlalchemy import Row, bindparam, select
 
+from validator.store.codec import base_of, expanded_beside
 from validator.store.repositories.base import ROUND, Repository
-from validator.store.signed import PackedProof, ProofRecord
-from validator.store.tables import proofs, tasks
+from validator.store.signed import PackedProof, ProofRecord, attestations_of
+from validator.store.tables import dispatches, proofs, sssas, tasks
 
+_ATTESTED: Final = (
+    select(sssas)
+    .join(dispatches, dispatches.c.signed_sha256 == sssas.c.sha256)
+    .where(dispatches.c.round_id == ROUND, dispatches.c.task_id == bindparam("task_id"))
+)
 _OF_ROUND: Final = select(proofs).where(proofs.c.round_id == ROUND).order_by(proofs.c.task_id)
 
 
@@ -54,5 +60,11 @@ class Proofs(Repository):
         Raises:
             DamagedError: its bytes cannot be read.
         """
-        document = await self._packing.unpack(row.document)
+        if base_of(row.document) is None:
+            document = await self._packing.unpack(row.document)
+        else:
+            documents = await self._rows_of(row.round_id, _ATTESTED, task_id=row.task_id)
+            signed = [await self._packing.unpack(one.document, one.sha256) for one in documents]
+            attestations = attestations_of(row.round_id, signed).data
+            document = await self._packing.aside(expanded_beside, row.document, attestations)
         return ProofRecord(row.round_id, row.task_id, row.checksum, row.digest, document)

@@ -1,0 +1,91 @@
+"""Answers at their limits whose texts do not compress: what a miner can put into the store permanently."""
+
+import random
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+from world import answer_to
+
+from validator.miners.scripted import ScriptedReply
+from validator.protocol import limits
+from validator.protocol.answer import Dispatch
+from validator.protocol.canonical import canonical_bytes
+from validator.protocol.signatures import Signer
+from validator.protocol.sssa import Category, Finding, Policy, Rule
+
+_ASCII: Final = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"\\#/:|%')
+_WIDE: Final = "".join(map(chr, (*range(0xC0, 0x250), *range(0x4E00, 0x9FA5), *range(0x20000, 0x2A000))))
+_WIDE_SHARE: Final = 0.3  # of characters, so that the bytes of a text are as even as UTF-8 allows
+_RULE: Final = 64  # bytes of a rule without its text, at most
+_SIGNED: Final = 128  # digits of the signature's value
+
+
+class FullAnswers:
+    """A script for `world.World`: every attestation has all bytes that it may have.
+
+    Args:
+        findings: of each answer, all of them its own; rules fill the room that they leave.
+        text: code points of a finding's target.
+        spelled: changes a target so that the statement of its claim, where it is normalized, repeats little of it.
+    """
+
+    def __init__(self, findings: int = 0, text: int = 0, spelled: Callable[[str], str] = str) -> None:
+        self.findings = findings
+        self.text = text
+        self.spelled = spelled
+
+    def __call__(self, signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+        """Return the answer of a miner to a dispatch."""
+        dice = random.Random(signer.hotkey + dispatch.nonce)
+        answer = answer_to(signer, dispatch)
+        found = tuple(self._finding(dice, number) for number in range(self.findings))
+        analysis = msgspec.structs.replace(answer.sssa.analysis, findings=found)
+        sssa = msgspec.structs.replace(answer.sssa, analysis=analysis)
+        room = limits.MAX_ATTESTATION - len(canonical_bytes(sssa)) - _SIGNED
+        sssa = msgspec.structs.replace(sssa, policy=Policy(tuple(_rules(dice, room))))
+        answer = msgspec.structs.replace(answer, sssa=signer.sign_document(sssa))
+        return ScriptedReply(msgspec.json.encode(answer), seconds=1.0)
+
+    def _finding(self, dice: random.Random, number: int) -> Finding:
+        text = "".join(dice.choices(_ASCII, k=self.text))
+        kind: Category = "dependency_cve" if self.spelled is packages else "other"
+        return Finding(str(number), kind, "low", "", f"{dice.randrange(10**7)}", (), self.spelled(text))
+
+
+def escaped(text: str) -> str:
+    """Return a text with a `%` in every fourth place, each of which a key writes as `%25`."""
+    return "%".join(text[i : i + 3] for i in range(0, len(text), 4))
+
+
+def decomposed(text: str) -> str:
+    """Return letters with marks, each pair of which a key writes as one letter."""
+    letters = "ACEGILNOSUYacegilnosuy"
+    marks = "\u0301\u0301\u0302\u0327\u0308"
+    return "".join(letters[ord(one) % len(letters)] + marks[ord(one) // 3 % len(marks)] for one in text)
+
+
+def packages(text: str) -> str:
+    """Return a text that is a package's name in mixed case, which a key writes in lower case."""
+    return "".join(one for one in text if one.isalpha())
+
+
+SHAPES: Final = {
+    "no findings": FullAnswers(),
+    "512 findings of 130 characters": FullAnswers(512, 130),
+    "512 findings of 380 characters": FullAnswers(512, 380),
+    "512 findings of escapes": FullAnswers(512, 130, escaped),
+    "512 findings of letters with marks": FullAnswers(512, 100, decomposed),
+    "512 packages in mixed case": FullAnswers(512, 240, packages),
+}
+
+
+def _rules(dice: random.Random, room: int) -> list[Rule]:
+    rules = []
+    while room > 2 * _RULE:
+        text = "".join(
+            dice.choice(_WIDE if dice.random() < _WIDE_SHARE else _ASCII) for _ in range(min(1_000, room // 4))
+        )
+        rules.append(Rule(text, "deny", "*"))
+        room -= len(text.encode()) + _RULE
+    return rules

@@ -1,0 +1,53 @@
+"""What answers at their limits leave in the store permanently is bounded, and all of it can still be read (D-44)."""
+
+import pytest
+from full_answers import SHAPES, FullAnswers
+from replays import replayed
+from world import VALIDATOR, World, on_virtual_time
+
+from validator.proofs.document import verify_document
+from validator.protocol.limits import MIB
+from validator.store import Store, fold
+from validator.store.fold import fold_ended
+from validator.store.sizes import table_sizes
+
+_OF_A_ROUND = 16 * MIB  # of 60 answers
+_PASSING = ("answers", "bundles")
+
+
+async def kept(store: Store) -> int:
+    async with store.read() as tx:
+        return sum(one.bytes for one in await table_sizes(tx.connection) if one.name not in _PASSING)
+
+
+@pytest.mark.parametrize("shape", ["no findings", "512 findings of escapes"])
+async def test_ten_answers_at_their_limits_keep_a_sixth_of_16_mib(store: Store, shape: str) -> None:
+    world = World(store, miners=5)
+    await on_virtual_time(world, world.service.one_round())  # tables that have a row get their first pages
+    world.script = SHAPES[shape]
+    before = await kept(store)
+    outcome = (await on_virtual_time(world, world.service.one_round())).outcome
+    assert outcome is not None
+    assert [group.n_valid for group in outcome.groups] == [5, 5]
+    assert await kept(store) - before <= _OF_A_ROUND / 6
+    assert (await replayed(store, 1)).verdict == "equal"
+
+
+async def test_a_large_proof_is_read_as_it_was_signed_before_and_after_its_round_is_folded(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fold, "LEVEL", 3)
+    world = World(store, miners=5, script=FullAnswers(60, 200))
+    await on_virtual_time(world, world.service.one_round())
+
+    async def documents() -> list[bytes]:
+        async with store.read() as tx:
+            found = [await tx.proofs.of_task(task.task_id) for task in await tx.tasks.of_round(0)]
+        return [one.document for one in found if one is not None]
+
+    before = await documents()
+    assert [len(one) > MIB for one in before] == [True, True]
+    assert [verify_document(one, VALIDATOR.hotkey).proof.metadata["n_valid"] for one in before] == [5, 5]
+    assert await fold_ended(store) == 1
+    assert await documents() == before
+    assert (await replayed(store)).verdict == "equal"
