@@ -20,20 +20,20 @@ from engine_kit import running_registry
 
 from validator.protocol.code_report import CodeReport
 from validator.protocol.runtime_image import RuntimeImage
+from validator.reruns.sandbox.code import CodeJob
 from validator.reruns.sandbox.code_containers import TRIAL
 
 RUNS: Final = 10
 
 
 async def measure(image: RuntimeImage) -> list[float]:
-    """Return the seconds of each check; the runner has been tried before."""
-    found = []
-    async with code_sandbox(image, owner="benchmark") as (_, sandbox):
-        if failure := await sandbox.start():
-            sys.exit(f"no runner: {failure}")
+    """Return the seconds of each check; the image has been tried before."""
+    found, job = [], CodeJob(image, *TRIAL)
+    async with code_sandbox(owner="benchmark") as (_, sandbox):
+        await sandbox.check(job)
         for _ in range(RUNS):
             before = time.perf_counter()
-            report = await sandbox.check(TRIAL)
+            report = await sandbox.check(job)
             found.append(time.perf_counter() - before)
             if report != CodeReport(1, 1, 0):
                 sys.exit(f"not judged: {report}")

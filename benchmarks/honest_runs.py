@@ -1,11 +1,11 @@
 """How honest runs of one bundle compare across kernels, processors and hosts (SPEC 15).
 
 Run `make honest-runs` beside a container engine (DOCKER_HOST) that knows the runtime `runsc` (gVisor). Each of TASKS
-bundles, written and planted ones, is executed as a validator does, in runc and in gVisor, and run by six miners: in
-runc with half a processor and with two, in gVisor with one and with two, and by the tracer alone on this host, on one
-of its processors and on all. Every miner is compared with both validators: half of the comparisons are across
-kernels. Bundles that name files after random numbers, the time, process ids and processors follow. Prints counts;
-exits with 1 if any honest miner fails.
+bundles, written and planted ones, is executed as a validator does, in runc and in gVisor, and run by miners: in runc
+with half a processor and with two, in gVisor with one and with two, and by the tracer alone on this host, on one of its
+processors and on all; where libfaketime is installed, 400 days later, too. Every miner is compared with both
+validators: half of the comparisons are across kernels. Bundles that name files after random numbers, the time, process
+ids and processors follow. Prints counts; exits with 1 if any honest miner fails.
 """
 
 import asyncio
@@ -23,6 +23,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests" / "core"))
 
 from code_kit import serving_runtime_image
 from engine_kit import running_registry, sandbox_at
+from tracer.places import Folder
 
 from localnet.bundles.written import written_bundles
 from localnet.tracing import pack_traces, trace_as
@@ -42,6 +43,8 @@ from validator.tasks.canary import make_canary
 TASKS: Final = int(os.environ.get("TASKS", "44"))
 AT_ONCE: Final = 3
 NONCE: Final = "5eed0123" * 8
+FAKETIME: Final = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
+LATER: Final = {"LD_PRELOAD": str(FAKETIME), "FAKETIME": "+9605h", "DONT_FAKE_MONOTONIC": "1"}
 PROBES: Final = probe_values(NONCE)
 STEADY: Final = "".join(f"open('steady-{number}', 'w').close()\n    " for number in range(6))
 ODD: Final = {
@@ -125,7 +128,7 @@ async def execute(machine: Machine, kernel: str, task: Task, nothing: ExecutionR
 
 
 async def compared(machine: Machine, task: Task, nothing: Mapping[str, ExecutionRun]) -> Counter[str]:
-    """Return how often each result came, over two validators and six miners."""
+    """Return how often each result came, over two validators and all miners."""
     validators = {kernel: await execute(machine, kernel, task, nothing[kernel]) for kernel in nothing}
     contained = {
         "runc, half a processor": machine.contained("runc", task, cpus=0.5),
@@ -135,6 +138,8 @@ async def compared(machine: Machine, task: Task, nothing: Mapping[str, Execution
     }
     miners = dict(zip(contained, await asyncio.gather(*contained.values()), strict=True))
     miners |= {"host, pinned": await pinned(machine, task), "host": await machine.on_host(task)}
+    if FAKETIME is not None:
+        miners["host, 400 days later"] = await later(task)
     found: Counter[str] = Counter()
     for kernel, runs in validators.items():
         answers = [TracedAnswer(name, run.probes, run.signatures) for name, run in miners.items()]
@@ -148,6 +153,28 @@ async def compared(machine: Machine, task: Task, nothing: Mapping[str, Execution
             if one.event == "rerun_fail":
                 print(f"FAIL {task.name}: {one.hotkey} at a validator in {kernel}: {', '.join(one.faults)}")
     return found
+
+
+async def later(task: Task) -> ExecutionRun:
+    """Run on this host, on another day and at another time of day."""
+    with tempfile.NamedTemporaryFile() as bundle:
+        bundle.write(task.bundle)
+        bundle.flush()
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, __file__, bundle.name, task.skill_type),
+            env=os.environ | LATER,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        found, _ = await process.communicate()
+    return run_of(read_traces(found, task.skill_type, PROBES), ended=process.returncode == 0)
+
+
+def trace_later(bundle: str, skill_type: str) -> None:
+    """Write the traces of a run in this process's time."""
+    usual = Folder.environment
+    Folder.environment = lambda self: usual(self) | LATER  # type: ignore[method-assign]
+    records = asyncio.run(trace_as(read_bundle(Path(bundle).read_bytes()), SkillType(skill_type), PROBES, timeout_s=60))
+    sys.stdout.buffer.write(pack_traces(records))
 
 
 async def pinned(machine: Machine, task: Task) -> ExecutionRun:
@@ -188,7 +215,10 @@ async def measure(image: RuntimeImage) -> bool:
 
 
 def main() -> None:
-    """Run on the engine of DOCKER_HOST."""
+    """Run on the engine of DOCKER_HOST; with a bundle and its type as arguments, trace that."""
+    if len(sys.argv) > 1:
+        trace_later(*sys.argv[1:])
+        return
     with tempfile.TemporaryDirectory() as folder, running_registry(Path(folder)), serving_runtime_image() as image:
         sys.exit(1 if asyncio.run(measure(image)) else 0)
 

@@ -79,7 +79,7 @@ async def reruns_here(settings: Settings, *, wanted: bool = True) -> AsyncIterat
         sandbox = _sandbox(settings, address)
         try:
             why_not = await _trial(sandbox, served)
-            code = ContainerCodeSandbox(sandbox, served)
+            code = ContainerCodeSandbox(sandbox)
             yield Reruns.none(why_not) if why_not else Reruns(sandbox, served, code=code)
         finally:
             await sandbox.close()

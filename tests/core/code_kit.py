@@ -40,19 +40,21 @@ def serving_runtime_image() -> Iterator[RuntimeImage]:
 
 @asynccontextmanager
 async def code_sandbox(
-    runner: RuntimeImage, **changed: Any
+    **changed: Any,
 ) -> AsyncIterator[tuple[ContainerSandbox, ContainerCodeSandbox]]:
     """A sandbox for code, and whose containers it uses; afterwards nothing of a run is left."""
     containers = sandbox_at(**changed)
     try:
-        yield containers, ContainerCodeSandbox(containers, runner)
+        yield containers, ContainerCodeSandbox(containers)
     finally:
         await containers.close()
         assert await left_behind() == NOTHING
 
 
-async def judged_in(sandbox: ContainerCodeSandbox, code: str, tests: str, **limits: Any) -> CodeReport:
-    found = await sandbox.check(CodeJob(code, tests, replace(code_limits(), **limits)))
+async def judged_in(
+    sandbox: ContainerCodeSandbox, image: RuntimeImage, code: str, tests: str, **limits: Any
+) -> CodeReport:
+    found = await sandbox.check(CodeJob(image, code, tests, replace(code_limits(), **limits)))
     assert isinstance(found, CodeReport), found
     return found
 

@@ -159,11 +159,6 @@ def test_what_is_not_there_is_said(
 ENGINE = '[sandbox]\nengine = "unix:///nowhere/engine.sock"\n'
 
 
-def test_a_worker_for_code_without_its_image_says_so(postgres_url: str, tmp_path: Path) -> None:
-    arguments = ["worker", "--queue", "code"]
-    assert_says(tmp_path, postgres_url, ENGINE, arguments, Exit.INPUT, "name it in sandbox.runner")
-
-
 def test_a_worker_of_a_sqlite_store_says_what_it_needs(sqlite_url: str, tmp_path: Path) -> None:
     assert_says(tmp_path, sqlite_url, ENGINE, ["worker"], Exit.INPUT, "need a store on Postgres: set store.url")
 

@@ -26,8 +26,8 @@ def fine():
 
 
 @pytest.fixture
-async def sandbox(runtime_image: RuntimeImage) -> AsyncIterator[ContainerCodeSandbox]:
-    async with code_sandbox(runtime_image) as (_, opened):
+async def sandbox(registry: Registry) -> AsyncIterator[ContainerCodeSandbox]:
+    async with code_sandbox() as (_, opened):
         yield opened
 
 
@@ -37,15 +37,17 @@ def trying(*calls: str) -> str:
     return f"import solution\n\n\n{lines}\ndef test_fine():\n    assert solution.fine() == 1\n"
 
 
-async def test_good_code_passes_and_bad_code_fails(sandbox: ContainerCodeSandbox) -> None:
+async def test_good_code_passes_and_bad_code_fails(sandbox: ContainerCodeSandbox, runtime_image: RuntimeImage) -> None:
     tests = (
         "from solution import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\ndef test_none():\n    add(0, 0)\n"
     )
     assert await sandbox.start() is None
-    assert await judged_in(sandbox, "def add(a, b):\n    return a + b\n", tests) == CodeReport(2, 2, 0)
-    assert await judged_in(sandbox, "import os\n\n\ndef add(a, b):\n    return a - b\n", tests) == CodeReport(1, 2, 1)
-    assert await judged_in(sandbox, "def add(:\n", tests) == CodeReport(0, 2, 2)
-    failure = await sandbox.check(CodeJob("x = 1\n", "import nowhere\n\n\ndef test_a():\n    pass\n"))
+    assert await judged_in(sandbox, runtime_image, "def add(a, b):\n    return a + b\n", tests) == CodeReport(2, 2, 0)
+    assert await judged_in(
+        sandbox, runtime_image, "import os\n\n\ndef add(a, b):\n    return a - b\n", tests
+    ) == CodeReport(1, 2, 1)
+    assert await judged_in(sandbox, runtime_image, "def add(:\n", tests) == CodeReport(0, 2, 2)
+    failure = await sandbox.check(CodeJob(runtime_image, "x = 1\n", "import nowhere\n\n\ndef test_a():\n    pass\n"))
     assert isinstance(failure, SandboxFailure)
     assert (failure.reason, failure.ours) == (Reason.SANDBOX_TESTS, False)
     assert "nowhere" in failure.detail
@@ -194,24 +196,26 @@ KILLED = ("kills()",)
 
 @pytest.mark.parametrize("runtime", [None, "runsc"])
 async def test_the_report_is_not_forged(registry: Registry, runtime_image: RuntimeImage, runtime: str | None) -> None:
-    async with code_sandbox(runtime_image, runtime=runtime) as (containers, sandbox):
+    async with code_sandbox(runtime=runtime) as (containers, sandbox):
         if runtime is not None and runtime not in (await containers._engine.info())["Runtimes"]:
             pytest.skip(f"the engine knows no runtime {runtime}")
         tried = TRIED if runtime else KEPT_BY_LINUX + TRIED + KILLED
-        found = await judged_in(sandbox, FORGING, f"{trying(*tried)}WORD = 'magic-word'\n", wall_s=120)
+        found = await judged_in(sandbox, runtime_image, FORGING, f"{trying(*tried)}WORD = 'magic-word'\n", wall_s=120)
     assert (found.passed, found.total) == (1, len(tried) + 1)
 
 
 async def test_killing_the_keeper_is_worth_nothing(registry: Registry, runtime_image: RuntimeImage) -> None:
     """Which gVisor lets code do, and a kernel does not."""
-    async with code_sandbox(runtime_image, runtime="runsc") as (containers, sandbox):
+    async with code_sandbox(runtime="runsc") as (containers, sandbox):
         if "runsc" not in (await containers._engine.info())["Runtimes"]:
             pytest.skip("the engine knows no runtime runsc")
-        found = await judged_in(sandbox, FORGING, trying("kills()"))
+        found = await judged_in(sandbox, runtime_image, FORGING, trying("kills()"))
     assert found in {CodeReport(0, 0, MAX_LINT_FINDINGS), CodeReport(1, 2, found.findings)}
 
 
-async def test_what_hangs_forks_eats_or_shouts_costs_itself(sandbox: ContainerCodeSandbox) -> None:
+async def test_what_hangs_forks_eats_or_shouts_costs_itself(
+    sandbox: ContainerCodeSandbox, runtime_image: RuntimeImage
+) -> None:
     code = f"""{FINE}
 import os, signal, socket, subprocess, time
 
@@ -264,28 +268,33 @@ def call():
     return reached
 """
     calls = ("bomb()", "eat()", "eat_together()", "fill()", "shout()", "call()")
-    found = await judged_in(sandbox, code, trying(*calls), wall_s=80.0)
+    found = await judged_in(sandbox, runtime_image, code, trying(*calls), wall_s=80.0)
     assert (found.passed, found.total) == (1, len(calls) + 1)
 
 
-async def test_tests_that_are_never_reached_have_not_passed(sandbox: ContainerCodeSandbox) -> None:
+async def test_tests_that_are_never_reached_have_not_passed(
+    sandbox: ContainerCodeSandbox, runtime_image: RuntimeImage
+) -> None:
     code = f"{FINE}\n\ndef hang():\n    while True:\n        pass\n"
-    found = await judged_in(sandbox, code, trying(*["hang()"] * 8), wall_s=20.0)
+    found = await judged_in(sandbox, runtime_image, code, trying(*["hang()"] * 8), wall_s=20.0)
     assert (found.passed, found.total) == (0, 9)
 
 
-async def test_code_that_keeps_its_judging_from_an_end_is_worth_nothing(sandbox: ContainerCodeSandbox) -> None:
+async def test_code_that_keeps_its_judging_from_an_end_is_worth_nothing(
+    sandbox: ContainerCodeSandbox, runtime_image: RuntimeImage
+) -> None:
     """As far as the sandbox sees: known code is judged right after it."""
-    found = await sandbox.check(CodeJob(FINE, trying(), replace(code_limits(), entries=2)))  # as if it had filled it
+    found = await sandbox.check(
+        CodeJob(runtime_image, FINE, trying(), replace(code_limits(), entries=2))
+    )  # as if it had filled it
     assert found == CodeReport(0, 0, MAX_LINT_FINDINGS)
 
 
 async def test_an_image_that_judges_nothing_is_ours(registry: Registry, runtime_image: RuntimeImage) -> None:
     wrong, unknown = await registry.image(), RuntimeImage(runtime_image.reference, "sha256:" + "5e" * 32)
     for image, reason in ((wrong, Reason.SANDBOX_UNFIT), (unknown, Reason.SANDBOX_IMAGE)):
-        async with code_sandbox(image) as (_, sandbox):
-            failure = await sandbox.check(CodeJob(FINE, trying()))
-            assert failure == await sandbox.start()
+        async with code_sandbox() as (_, sandbox):
+            failure = await sandbox.check(CodeJob(image, FINE, trying()))
         assert isinstance(failure, SandboxFailure)
         assert (failure.reason, failure.ours) == (reason, True)
 
@@ -293,10 +302,10 @@ async def test_an_image_that_judges_nothing_is_ours(registry: Registry, runtime_
 async def test_a_runner_that_is_killed_from_outside_is_started_again(
     registry: Registry, runtime_image: RuntimeImage
 ) -> None:
-    async with code_sandbox(runtime_image) as (containers, sandbox):
-        assert await sandbox.start() is None
+    async with code_sandbox() as (containers, sandbox):
+        assert await judged_in(sandbox, runtime_image, FINE, trying()) == CodeReport(1, 1, 0)
         code = f"{FINE}\n\ndef slow():\n    import time\n\n    time.sleep(3)\n    return True\n"
-        checking = asyncio.ensure_future(sandbox.check(CodeJob(code, trying("slow()"))))
+        checking = asyncio.ensure_future(sandbox.check(CodeJob(runtime_image, code, trying("slow()"))))
         found: list[str] = []
         while not found:
             listed = await containers._engine.containers(OWNER)
@@ -306,8 +315,8 @@ async def test_a_runner_that_is_killed_from_outside_is_started_again(
 
 
 async def test_a_check_that_is_cancelled_leaves_nothing(registry: Registry, runtime_image: RuntimeImage) -> None:
-    async with code_sandbox(runtime_image) as (containers, sandbox):
-        checking = asyncio.ensure_future(sandbox.check(CodeJob("while True: pass\n", trying())))
+    async with code_sandbox() as (containers, sandbox):
+        checking = asyncio.ensure_future(sandbox.check(CodeJob(runtime_image, "while True: pass\n", trying())))
         while not any(one["State"] == "running" for one in await containers._engine.containers(OWNER)):
             pass
         checking.cancel()

@@ -19,12 +19,10 @@ from validator.reruns.sandbox.containers import Containers
 from validator.reruns.sandbox.engine import Engine
 from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure
 from validator.reruns.sandbox.labels import Owner
-from validator.reruns.sandbox.opening import open_code_sandbox
 from validator.reruns.sandbox.recipe import Run
-from validator.settings import SandboxSettings
 
 RUNNER = RuntimeImage("registry.example/runner", "sha256:" + "ab" * 32)
-JOB = CodeJob("def add(a, b): return a + b", "from solution import add\ndef test_add(): assert add(1, 2) == 3")
+JOB = CodeJob(RUNNER, "def add(a, b): return a + b", "from solution import add\ndef test_add(): assert add(1, 2) == 3")
 WELL = b'{"passed": 1, "total": 1, "findings": 0}'
 CODES_DOING = CodeReport(0, 0, MAX_LINT_FINDINGS)
 Outcome = Evidence | SandboxFailure
@@ -53,13 +51,13 @@ class Scripted(Containers):
         assert image == RUNNER
         self.runs.append(run)
         key = bytes.fromhex(run.variables["SSSA_KEY"])
-        known = sealed(key, TRIAL.tests.encode()) in run.bundle
+        known = sealed(key, TRIAL[1].encode()) in run.bundle
         self.trials += known
         return (self.trial if known else self.script)(run.bundle, key)
 
 
 async def comes_to(script: Runner, trial: Runner | None = None) -> CodeReport | SandboxFailure:
-    return await ContainerCodeSandbox(Scripted(script, trial), RUNNER).check(JOB)
+    return await ContainerCodeSandbox(Scripted(script, trial)).check(JOB)
 
 
 async def test_a_report_under_the_runs_own_key_is_taken() -> None:
@@ -69,7 +67,7 @@ async def test_a_report_under_the_runs_own_key_is_taken() -> None:
 
 async def test_tests_reach_the_runner_sealed_by_a_key_of_the_run() -> None:
     containers = Scripted(lambda _, key: left(WELL, key))
-    sandbox = ContainerCodeSandbox(containers, RUNNER)
+    sandbox = ContainerCodeSandbox(containers)
     for _ in range(2):
         await sandbox.check(JOB)
     assert containers.trials == 1
@@ -97,7 +95,7 @@ async def test_tests_reach_the_runner_sealed_by_a_key_of_the_run() -> None:
 )
 async def test_a_run_without_a_report_is_the_codes_doing_where_known_code_is_judged(script: Runner) -> None:
     containers = Scripted(script)
-    assert await ContainerCodeSandbox(containers, RUNNER).check(JOB) == CODES_DOING
+    assert await ContainerCodeSandbox(containers).check(JOB) == CODES_DOING
     assert (containers.trials, len(containers.runs)) == (3, 5)  # known code first, and after each run
 
 
@@ -130,7 +128,7 @@ async def test_a_runner_of_another_version_is_ours(report: bytes) -> None:
     found = await comes_to(lambda _, key: left(report, key))
     assert isinstance(found, SandboxFailure)
     assert (found.reason, found.ours) == (Reason.SANDBOX_UNFIT, True)
-    assert "sandbox.runner" in found.detail
+    assert "the runtime image does not judge code" in found.detail
 
 
 async def test_tests_that_judge_nobodys_code_are_the_tasks_fault() -> None:
@@ -167,7 +165,7 @@ async def test_one_run_without_a_report_says_nothing_of_the_code() -> None:
 
 async def test_an_engine_that_is_away_is_ours() -> None:
     containers = Containers(Engine("unix:///nowhere/engine.sock"), Owner("test"))
-    sandbox = ContainerCodeSandbox(containers, RUNNER)
+    sandbox = ContainerCodeSandbox(containers)
     found = await sandbox.check(JOB)
     assert await sandbox.start() == found
     await containers.close()
@@ -193,16 +191,3 @@ def test_operators_and_planners_are_told_the_limits() -> None:
 
 def page(file: Path) -> str:
     return " ".join(file.read_text().split())
-
-
-def test_the_settings_name_the_runner_by_digest() -> None:
-    containers = Containers(Engine("unix:///nowhere"), Owner("test"))
-    named = SandboxSettings(runner=RUNNER.pinned)
-    opened = open_code_sandbox(named, containers)
-    assert opened is not None
-    assert opened._runner == RUNNER
-    assert open_code_sandbox(named, None) is None
-    assert open_code_sandbox(SandboxSettings(), containers) is None
-    for wrong in ("registry.example/runner", "registry.example/runner:1", "runner@sha256:12", "@sha256:" + "ab" * 32):
-        with pytest.raises(ValueError, match="runner"):
-            SandboxSettings(runner=wrong)

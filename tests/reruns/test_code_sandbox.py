@@ -5,13 +5,16 @@ from pump import pumped
 
 from validator.protocol.code_report import MAX_CODE_REPORT, MAX_LINT_FINDINGS, MAX_TESTS, CodeReport, parse_code_report
 from validator.protocol.reasons import Reason
+from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.strict_json import JsonError
 from validator.reruns.sandbox.code import CodeJob, CodeSandbox
 from validator.reruns.sandbox.job import SandboxFailure
 from validator.reruns.sandbox.scripted_code import ScriptedCheck, ScriptedCodeSandbox
 from validator.sources import VirtualClock
 
-JOB = CodeJob("def add(a, b): return a + b", "from solution import add\ndef test_add(): assert add(1, 2) == 3")
+JOB = CodeJob(
+    UNPUBLISHED, "def add(a, b): return a + b", "from solution import add\ndef test_add(): assert add(1, 2) == 3"
+)
 
 
 def test_a_report_is_read_as_it_was_written() -> None:
@@ -55,7 +58,7 @@ async def test_a_scripted_check_takes_its_time_and_no_more_than_the_limit() -> N
     seconds = 1e9
     assert await pumped(clock, sandbox.check(JOB)) == CodeReport(0, 4, 2)
     assert clock.monotonic() - began == 10.0 + JOB.limits.wall_s
-    failure = await sandbox.check(CodeJob("", ""))
+    failure = await sandbox.check(CodeJob(UNPUBLISHED, "", ""))
     assert isinstance(failure, SandboxFailure)
     assert not failure.ours
     await sandbox.close()

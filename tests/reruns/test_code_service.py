@@ -40,7 +40,8 @@ async def test_a_plans_code_is_judged_by_its_tasks_tests_and_paid_in_the_next_ro
 
     world = code_world(store)
     found = await comes_to(world, passes)
-    assert {(job.code, job.tests) for job in jobs} == {(CODE, TASK.reference.given("tests"))}
+    image = (await frozen_of(store, 0)).runtime_image
+    assert {(job.image, job.code, job.tests) for job in jobs} == {(image, CODE, TASK.reference.given("tests"))}
     assert [(one.state, one.reason, one.report, one.attempts) for one in found] == [
         ("done", "quality_judged", WHOLE, 1)
     ] * 3

@@ -22,7 +22,7 @@ def worker(
     """Do what waits in the queue until SIGTERM: executions, code, replays.
 
     The validator has `queue.backend = "postgres"`. A worker needs nothing else of it: no file, no wallet, no chain; for
-    executions and code a container engine, for code `sandbox.runner`. What is in hand at SIGTERM is finished, after
+    executions and code a container engine. What is in hand at SIGTERM is finished, after
     180 s or at the second SIGTERM handed back.
     """
     signals = Signals()

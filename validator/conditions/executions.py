@@ -39,7 +39,7 @@ EXECUTIONS: Final = (
         "code_off",
         "note",
         "There is no sandbox to judge code in: plans for code tasks wait, and enter no window before there is one.",
-        "Name an engine and the runner's image in `sandbox`, or take the code tasks away; what waits is judged later.",
+        "Name an engine in `sandbox.engine`, or take the code tasks away; what waits is judged later.",
     ),
     Condition(
         "code_waits",

@@ -30,8 +30,9 @@ from validator.queue.opening import open_queue
 from validator.queue.results import Results
 from validator.reruns.code_work import CodeWork, WaitingCode
 from validator.reruns.sandbox.code import CodeSandbox
+from validator.reruns.sandbox.code_containers import ContainerCodeSandbox
 from validator.reruns.sandbox.job import Sandbox
-from validator.reruns.sandbox.opening import open_code_sandbox, open_sandbox
+from validator.reruns.sandbox.opening import open_sandbox
 from validator.reruns.watch import SandboxWatch
 from validator.reruns.work import ExecutionWork, WaitingExecutions
 from validator.settings import Settings
@@ -103,17 +104,10 @@ def run_worker(settings: Settings, kinds: Collection[str], concurrency: int, sig
         raise QueueSettingsError(
             f"{', '.join(sandboxed)} need a container engine: name it in sandbox.engine or DOCKER_HOST"
         )
-    code = open_code_sandbox(settings.sandbox, sandbox) if CODE in kinds else None
-    if CODE in kinds and code is None:
-        raise QueueSettingsError(f"{CODE} needs the image that judges it: name it in sandbox.runner")
+    code = ContainerCodeSandbox(sandbox) if CODE in kinds and sandbox is not None else None
     store = settings.store
     outfit = Outfit(name, store.url.reveal(), kinds, concurrency, sandbox, code=code, archive=store.archive)
     return run_whole(serve(outfit, signals))
-
-
-def usual_kinds(settings: Settings) -> Sequence[str]:
-    """Return the kinds that a worker does unless it is told: code only where the settings name the image for it."""
-    return tuple(kind for kind in KINDS if kind != CODE or settings.sandbox.runner is not None)
 
 
 async def serve(outfit: Outfit, signals: Signals) -> int:

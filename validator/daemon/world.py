@@ -11,8 +11,9 @@ from validator.kinds.registry import KINDS
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
 from validator.reruns.sandbox.code import CodeSandbox
+from validator.reruns.sandbox.code_containers import ContainerCodeSandbox
 from validator.reruns.sandbox.job import Sandbox
-from validator.reruns.sandbox.opening import open_code_sandbox, open_sandbox
+from validator.reruns.sandbox.opening import open_sandbox
 from validator.settings import Settings
 from validator.sources import Clock, RandomBytes, SystemClock, SystemRandom
 from validator.tasks.canary import Canaries, planting_workers
@@ -78,7 +79,7 @@ def build_world(settings: Settings) -> World:
         canary=canaries_of(settings, random),
         workers=workers,
         sandbox=sandbox,
-        code=open_code_sandbox(settings.sandbox, sandbox),
+        code=ContainerCodeSandbox(sandbox) if sandbox else None,
     )
 
 

@@ -10,9 +10,6 @@ from validator.reruns.sandbox.fitness import lacks
 
 _AWAY: Final = "start it, let this user use its socket (its group), or correct sandbox.engine or DOCKER_HOST"
 _NONE: Final = "set sandbox.engine to have answers run again (docs/operators/sandbox.md)"
-_NO_RUNNER: Final = (
-    "name the image that judges it in sandbox.runner (docs/operators/sandbox.md), or take code tasks away"
-)
 
 
 async def _look(site: Site) -> list[Finding]:
@@ -34,10 +31,7 @@ async def _look(site: Site) -> list[Finding]:
         advice = "set the engine up as its manual says: cgroups with memory, pids and cpu, the default seccomp profile"
         return [fault("engine", f"{shown} lacks {', '.join(missing)}", advice)]
     version, runtime = printable(str(info.get("ServerVersion")), 40), sandbox.runtime or info.get("DefaultRuntime")
-    found = [ok("engine", f"{shown}: version {version}, runtime {printable(str(runtime), 40)}")]
-    if sandbox.runner is None:
-        found.append(note("engine", "no image that judges code: plans for code tasks wait", _NO_RUNNER))
-    return found
+    return [ok("engine", f"{shown}: version {version}, runtime {printable(str(runtime), 40)}")]
 
 
 CHECK: Final = Check(

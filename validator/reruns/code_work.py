@@ -124,7 +124,7 @@ async def _needs(tx: Transaction, check: CodeCheck) -> _Needs | None:
     if output is None:
         return None
     return _Needs(
-        CodeJob(scored_by.code_of(output), task.goal.reference.given("tests")),
+        CodeJob(stored.input.runtime_image, scored_by.code_of(output), task.goal.reference.given("tests")),
         scored_by.measure(task.goal, answer.plan, answer.run, 0.0),
         scored_by,
     )

@@ -298,12 +298,6 @@ class SandboxSettings(Section):
         allowed="a name that the engine knows",
         example="runsc",
     )
-    runner: PinnedImageName | None = _key(
-        None,
-        "The image that judges the code of plans: the runtime image. Not set: plans for code tasks wait.",
-        allowed="REPOSITORY@sha256:DIGEST, on any registry",
-        example="registry.example/sssa-runner@sha256:" + "ab" * 32,
-    )
 
 
 class QueueSettings(Section):

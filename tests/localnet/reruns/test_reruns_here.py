@@ -11,6 +11,7 @@ from localnet.reruns.here import NO_ENGINE, NOT_WANTED, engine_address, reruns_h
 from validator.protocol.code_report import CodeReport
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import SkillType
+from validator.reruns.sandbox.code import CodeJob
 from validator.reruns.sandbox.code_containers import TRIAL, ContainerCodeSandbox
 from validator.reruns.sandbox.engine import Engine
 from validator.settings import SandboxSettings, Settings, load_settings
@@ -80,12 +81,10 @@ async def test_with_an_engine_miners_declare_what_it_runs_code_is_judged_and_not
         image = found.image
         assert image != UNPUBLISHED
         assert isinstance(found.code, ContainerCodeSandbox)
-        runner = found.code._runner
-        assert await found.code.check(TRIAL) == CodeReport(1, 1, 0)
+        assert await found.code.check(CodeJob(image, *TRIAL)) == CodeReport(1, 1, 0)
         await found.sandbox.close()
     engine = Engine(str(engine_address(settings())))
     assert await engine.image(image.pinned) is None
-    assert await engine.image(runner.pinned) is None
     await engine.close()
     left = await left_behind()
     assert (left["containers"], left["volumes"]) == (NOTHING["containers"], NOTHING["volumes"])

@@ -7,7 +7,7 @@ import typer
 
 from validator.cli.configured import settings_of
 from validator.daemon.signals import Signals
-from validator.daemon.worker import KINDS, run_worker, usual_kinds
+from validator.daemon.worker import KINDS, run_worker
 
 
 def worker(queue: Sequence[str], concurrency: int, config: Path | None, signals: Signals) -> None:
@@ -20,5 +20,5 @@ def worker(queue: Sequence[str], concurrency: int, config: Path | None, signals:
     if unknown:
         raise typer.BadParameter(f"no such kind of work: {unknown[0]!r}; there are: {', '.join(KINDS)}")
     settings = settings_of(config)
-    kinds = tuple(dict.fromkeys(queue or usual_kinds(settings)))
+    kinds = tuple(dict.fromkeys(queue or KINDS))
     raise typer.Exit(run_worker(settings, kinds, concurrency, signals))

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from validator.protocol.code_report import CodeReport
 from validator.protocol.limits import MIB
+from validator.protocol.runtime_image import RuntimeImage
 from validator.reruns.sandbox.job import SandboxFailure, SandboxLimits
 
 
@@ -18,11 +19,13 @@ class CodeJob:
     """One judging of code.
 
     Attributes:
+        image: of the round that the code was made in.
         code: a stranger's, a Python module; not empty, at most 64 KiB.
         tests: the task's, a Python test module that imports the code as `solution`.
         limits: of the run.
     """
 
+    image: RuntimeImage
     code: str
     tests: str
     limits: SandboxLimits = field(default_factory=code_limits)

@@ -1,4 +1,4 @@
-"""Judging code in containers: our own runner image, sealed tests in, a report that only it can have written out."""
+"""Judging code in containers: the runtime image, sealed tests in, a report that only it can have written out."""
 
 import asyncio
 import hashlib
@@ -23,9 +23,11 @@ from validator.reruns.sandbox.recipe import Run
 
 NOTHING: Final = CodeReport(0, 0, MAX_LINT_FINDINGS)
 """What code is worth that keeps its own judging from an end."""
-TRIAL: Final = CodeJob(
-    "def answer():\n    return 42\n", "from solution import answer\n\n\ndef test_answer():\n    assert answer() == 42\n"
+TRIAL: Final = (
+    "def answer():\n    return 42\n",
+    "from solution import answer\n\n\ndef test_answer():\n    assert answer() == 42\n",
 )
+"""Code that is known, and its tests."""
 _TRIED: Final = CodeReport(1, 1, 0)
 _KEY: Final = 32  # bytes
 _RUNS: Final = 2  # of code whose judging comes to no report
@@ -48,33 +50,32 @@ class ContainerCodeSandbox:
     where known code is judged and this comes to nothing twice, the code keeps its judging from an end.
 
     Args:
-        containers: where the runner runs.
-        runner: our own image, which runner/ in the project builds.
+        containers: where images run.
     """
 
-    def __init__(self, containers: Containers, runner: RuntimeImage) -> None:
+    def __init__(self, containers: Containers) -> None:
         self._containers = containers
-        self._runner = runner
         self._trying = asyncio.Lock()
-        self._tried = False
+        self._tried: RuntimeImage | None = None
 
     async def start(self) -> SandboxFailure | None:
-        """Return what keeps code from being judged; the runner is tried once, by code that is known."""
-        if (failure := await self._containers.start()) is not None:
-            return failure
-        async with self._trying:
-            return None if self._tried else await self._try()
+        """Return what keeps code from being judged in any image."""
+        return await self._containers.start()
 
     async def check(self, job: CodeJob) -> CodeReport | SandboxFailure:
-        """Return what the tests and the linter found; see `CodeSandbox.check`."""
+        """Return what the tests and the linter found; an image is tried first. See `CodeSandbox.check`."""
         if (failure := await self.start()) is not None:
+            return failure
+        async with self._trying:
+            failure = None if self._tried == job.image else await self._try(job.image)
+        if failure is not None:
             return failure
         for _ in range(_RUNS):
             found = await self._once(job)
             if found is not None:
                 return found
             async with self._trying:
-                failure = await self._try()
+                failure = await self._try(job.image)
             if failure is not None:
                 return failure
         return NOTHING
@@ -82,13 +83,13 @@ class ContainerCodeSandbox:
     async def close(self) -> None:
         """Do nothing: the containers belong to somebody else."""
 
-    async def _try(self) -> SandboxFailure | None:
-        """Judge code that is known; return what is wrong with the runner or the engine."""
-        found = await self._once(TRIAL)
-        self._tried = found == _TRIED
+    async def _try(self, image: RuntimeImage) -> SandboxFailure | None:
+        """Judge code that is known; return what is wrong with the image or the engine."""
+        found = await self._once(CodeJob(image, *TRIAL))
+        self._tried = image if found == _TRIED else None
         if self._tried or (isinstance(found, SandboxFailure) and found.ours):
             return found if isinstance(found, SandboxFailure) else None
-        return _unfit(f"it does not judge code that is known: {printable(str(found), _TOLD)}")
+        return _unfit(f"code that is known comes to {printable(str(found), _TOLD)}")
 
     async def _once(self, job: CodeJob) -> CodeReport | SandboxFailure | None:
         """Return what a run came to; None where the code may have kept the runner from its report."""
@@ -106,7 +107,7 @@ class ContainerCodeSandbox:
             "TMPDIR": SCRATCH,
         }
         run = Run(JUDGE, pack_tar(bundle), variables, job.limits)
-        found = await self._containers.execute(self._runner, run)
+        found = await self._containers.execute(job.image, run)
         if isinstance(found, SandboxFailure):
             return None if found.reason == Reason.SANDBOX_EVIDENCE else found
         return _read(found, key)
@@ -139,4 +140,4 @@ def _read(evidence: Evidence, key: bytes) -> CodeReport | SandboxFailure | None:
 
 
 def _unfit(what: str) -> SandboxFailure:
-    return SandboxFailure(Reason.SANDBOX_UNFIT, f"the image that judges code (sandbox.runner): {what}")
+    return SandboxFailure(Reason.SANDBOX_UNFIT, f"the runtime image does not judge code: {what}")
