@@ -30,7 +30,7 @@ test: setup  ## Run every test but those of make attack and make faults, on SQLi
 	$(PARALLEL) -m "not attack and not faults"
 
 attack: setup  ## Every kind of hostility once, what twice the input costs, a cohort that turns, code that cheats its tests, and a few kills -9 at random moments
-	$(PARALLEL) -m attack tests/acceptance tests/cli tests/hostility tests/queue tests/runner tests/settings tests/store tests/weights
+	$(PARALLEL) -m attack tests/acceptance tests/cli tests/hostility tests/queue tests/runner tests/settings tests/store tests/weights tests/workers
 
 engine-test: setup  ## Real containers: hostile bundles in the sandbox, on the engine that DOCKER_HOST names
 	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine $(or $(ROOMS),tests/reruns tests/localnet)
@@ -63,8 +63,8 @@ bench-sandbox: setup  ## What the execution of one task (three runs) and one jud
 honest-runs: setup  ## Honest runs of TASKS=44 bundles compared across kernels, processors and hosts, on the engine that DOCKER_HOST names
 	$(BIN)/python benchmarks/honest_runs.py
 
-hostile: setup  ## Every kind of hostility against a running daemon, round after round; prints memory, lateness and loop lag
-	HOSTILE_ROUNDS=$(or $(HOSTILE_ROUNDS),16) $(BIN)/pytest tests/acceptance/test_hostile_answers.py -s --timeout 3600
+hostile: setup  ## Every kind of hostility against a running daemon, round after round, and workers killed over answers; prints the figures
+	HOSTILE_ROUNDS=$(or $(HOSTILE_ROUNDS),16) $(BIN)/pytest tests/acceptance/test_hostile_answers.py tests/workers/test_killed_workers.py -s --timeout 3600
 
 soak: setup  ## The local network at 20 times normal speed for SOAK_S=3600 seconds; prints memory, log, store and loop lag
 	PYTHONPATH=benchmarks:tests/core $(BIN)/python -m soak --seconds $(or $(SOAK_S),3600)

@@ -14,9 +14,10 @@ from structlog.testing import capture_logs
 from worker_jobs import (
     crash,
     die_of,
-    die_once,
+    die_times,
     echo,
     grab,
+    hang_up,
     leave,
     note,
     spin,
@@ -25,6 +26,7 @@ from worker_jobs import (
     stop_once,
     stubborn,
     surroundings,
+    swell_then_die_of,
     weigh,
     wrong,
 )
@@ -32,7 +34,7 @@ from worker_jobs import (
 from validator.protocol.limits import MIB
 from validator.workers import worker as worker_module
 from validator.workers.budget import Budget
-from validator.workers.interface import TooCostlyError, Whose, WorkersError
+from validator.workers.interface import TooCostlyError, Whose, WorkerKilledError, WorkersError
 from validator.workers.pool import WorkerPool
 from validator.workers.worker import Worker
 
@@ -90,7 +92,7 @@ async def busy(pool: WorkerPool, many: int, cpu_ticks: int = 5) -> None:
         (partial(spin_in_c), "cpu"),
         (partial(grab, 2048 * MIB), "memory"),
         (partial(leave, 0), "died"),
-        (partial(die_of, signal.SIGKILL), "died"),
+        (partial(die_of, signal.SIGABRT), "died"),
         (partial(crash), "died"),
     ],
     ids=lambda value: value if isinstance(value, str) else value.func.__name__,
@@ -128,9 +130,46 @@ async def test_the_second_try_has_four_times_the_budget() -> None:
 async def test_the_second_try_is_made_in_a_new_worker_which_ends_with_it(tmp_path: Path) -> None:
     async with pool_of() as pool:
         first, *_ = await ask(pool, surroundings)
-        assert await ask(pool, die_once, tmp_path / "died") == "lived"
+        assert await ask(pool, die_times, tmp_path / "died", signal.SIGSEGV, 1, partial(str, "lived")) == "lived"
         await gone(pool, first)
         assert pids(pool) == set()
+
+
+@pytest.mark.parametrize("kills", [1, 2, 3, 5])
+@pytest.mark.parametrize("urgent", [False, True])
+async def test_what_the_machine_kills_waits_and_is_tried_again_and_is_nobodys_fault(
+    kills: int, urgent: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("validator.workers.pool._KILLED_PAUSES_S", (0.0, 0.0))
+    job = partial(die_times, tmp_path / "died", signal.SIGKILL, kills, partial(str, "lived"))
+    async with pool_of() as pool:
+        with capture_logs() as told:
+            if kills < 3:
+                assert await pool.run(ALICE, lambda: job, urgent=urgent) == "lived"
+            else:
+                with pytest.raises(WorkerKilledError, match="SIGKILL"):
+                    await pool.run(ALICE, lambda: job, urgent=urgent)
+    ended = [(line["reached"], line["again"], line["memory"]) for line in told if line["event"] == "worker_ended"]
+    assert ended == [("killed", False, 256 * MIB)] * min(kills, 3)
+
+
+async def test_what_went_over_its_own_memory_gains_nothing_where_the_machine_kills_what_it_grows_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("validator.workers.pool._KILLED_PAUSES_S", (0.0, 0.0))
+    async with pool_of() as pool:
+        with capture_logs() as told, pytest.raises(TooCostlyError, match="out of memory"):
+            await ask(pool, swell_then_die_of, tmp_path / "swollen", signal.SIGKILL)
+    ended = [(line["reached"], line["again"]) for line in told if line["event"] == "worker_ended"]
+    assert ended == [("memory", False), *[("killed", True)] * 3]
+
+
+async def test_a_kill_of_ours_is_not_the_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "_REAP_S", 0.2)
+    async with pool_of() as pool:
+        with capture_logs() as told, pytest.raises(TooCostlyError, match="closed its socket"):
+            await ask(pool, hang_up)
+    assert [line["reached"] for line in told if line["event"] == "worker_ended"] == ["died", "died"]
 
 
 async def test_the_budget_is_one_calls_own() -> None:

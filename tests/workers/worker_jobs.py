@@ -5,7 +5,11 @@ import os
 import re
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 def spin() -> None:
@@ -50,12 +54,28 @@ def stop_once(file: Path) -> str:
     return "was woken"
 
 
-def die_once(file: Path) -> str:
+def die_times(file: Path, number: int, times: int, call: Callable[[], T]) -> T:
+    """Die of a signal the first times; a file counts them. What it then returns is the call's."""
+    deaths = file.stat().st_size if file.exists() else 0
+    if deaths < times:
+        with file.open("a") as counted:
+            counted.write(".")
+        os.kill(os.getpid(), number)
+    return call()
+
+
+def swell_then_die_of(file: Path, number: int) -> None:
+    """Run out of memory, and from the second time on die of a signal."""
     if file.exists():
-        return "lived"
+        os.kill(os.getpid(), number)
     file.touch()
-    os.kill(os.getpid(), signal.SIGKILL)
-    return "never"
+    grab(1 << 40)
+
+
+def hang_up() -> None:
+    """Close the socket to the pool, and go on."""
+    os.closerange(3, 64)
+    signal.pause()
 
 
 def note(file: Path, what: str) -> None:

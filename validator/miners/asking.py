@@ -15,7 +15,7 @@ from validator.protocol.strict_json import JsonError
 from validator.protocol.text import printable
 from validator.protocol.times import parse_time
 from validator.sources import Clock
-from validator.workers.interface import TooCostlyError, Whose, Workers
+from validator.workers.interface import TooCostlyError, Whose, WorkerKilledError, Workers
 
 PATH: Final = "/v1/capabilities"
 DEADLINE_S: Final = 5.0
@@ -74,6 +74,8 @@ async def hear_declaration(
         return Refused(
             _BY_FAULT.get(type(error), Reason.DECLARATION_INVALID), printable(str(error)), reply.status, body
         )
+    except WorkerKilledError as error:
+        return Refused(Reason.LOCAL_RESOURCES, error.detail, reply.status, body)
     issued, expires = parse_time(document.issued_at, "issued_at"), parse_time(document.expires_at, "expires_at")
     return Declaration(hotkey, body, issued, expires, now)
 

@@ -212,7 +212,7 @@ class Reason(StrEnum):
     )
     LOCAL_RESOURCES = (
         "local_resources",
-        "The validator's machine had no file descriptor, memory, port or disk space left: the dispatch is void (D-26).",
+        "The validator's machine lacked memory, files, ports or disk, or ended its workers: a void dispatch (D-26).",
     )
     LOCAL_NETWORK = (
         "local_network",

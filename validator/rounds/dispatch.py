@@ -27,6 +27,7 @@ from validator.store.dispatch import DispatchKey, Failure, JudgedAnswer
 from validator.store.errors import StoreLostError
 from validator.store.repositories.stalls import StallRecord
 from validator.unless import together
+from validator.workers.interface import WorkerKilledError
 
 _log = structlog.get_logger()
 
@@ -146,7 +147,11 @@ class Dispatcher:
         """Store what came and judge it, or that nothing did and whose fault that was."""
         attribution, deadline = collected.attribution, deadline_of(expected)
         if reply.reason is None:
-            judged = await self._keep_and_judge(key_of(frozen, expected), expected, reply, collected)
+            try:
+                judged = await self._keep_and_judge(key_of(frozen, expected), expected, reply, collected)
+            except WorkerKilledError as error:
+                await self._void(frozen, expected, reply, collected, Reason.LOCAL_RESOURCES, error.detail)
+                return
             if judged is None:
                 await self._void(frozen, expected, reply, collected, Reason.LOCAL_STALL, "while its plan was run")
                 return
@@ -249,7 +254,12 @@ class Dispatcher:
         None where the validator stood still meanwhile: its steps' limits and times are not the miner's then.
         """
         runner, began = self.runners[kind_of(expected.task).name], self.clock.monotonic()
-        answer = await runner.run(str(key.round_id), expected, accepted, seconds)
+        try:
+            answer = await runner.run(str(key.round_id), expected, accepted, seconds)
+        except ExceptionGroup as failed:
+            if failed.subgroup(WorkerKilledError) is None:
+                raise
+            raise WorkerKilledError("the machine killed the workers that judged a step") from failed
         if overlap(self.stalls(began), began, self.clock.monotonic()):
             return None
         reason = answer.reason(expected.task.windows)

@@ -38,7 +38,7 @@ class Gatekeeper:
             seconds: first byte sent to last byte received.
 
         Raises:
-            WorkersError: a fault of ours.
+            WorkersError: a fault of ours; `WorkerKilledError` where the machine ended the workers (D-26).
         """
         kind = kind_of(expected.task)
         try:

@@ -23,6 +23,7 @@ from validator.store.errors import DamagedError, StoreError
 from validator.store.records import StoredRound
 from validator.store.unbroken import unbroken
 from validator.unless import together
+from validator.workers.interface import WorkerKilledError
 
 _AT_A_TIME: Final = 4  # stored answers in memory
 _log = structlog.get_logger()
@@ -193,6 +194,8 @@ async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, reco
         judged = await gates.judge(record.key, expected, lambda: body, record.seconds)
     except StoreError:
         raise
+    except WorkerKilledError:
+        return Reason.LOCAL_RESOURCES
     except Exception:  # noqa: BLE001 - a fault of ours over one answer must not keep the round open for ever
         _log.exception("dispatch_failed", round_id=frozen.round_id, task_id=task.task_id, hotkey=record.key.hotkey)
         return Reason.BUG_INTERNAL

@@ -22,7 +22,7 @@ from validator.tasks.auth import NONCE_HEADER, nanoseconds
 from validator.tasks.order import Order
 from validator.tasks.source import SourcedTask, TaskSourceError
 from validator.tasks.wire import BUNDLES_PATH, MAX_COUNT, TASKS_PATH, tasks_target
-from validator.workers.interface import Here, TooCostlyError, Whose, Workers
+from validator.workers.interface import Here, TooCostlyError, Whose, Workers, WorkersError
 
 _OK: Final = 200
 _TRIES: Final = 3
@@ -146,7 +146,7 @@ class HttpSource:
     async def _read(self, call: Callable[[], T]) -> T:
         try:
             return await self._workers.run(Whose(self._server_hotkey), lambda: call)
-        except TooCostlyError as error:
+        except (TooCostlyError, WorkersError) as error:
             raise TaskSourceError(str(error)) from None
 
     async def _get(self, target: str, limit: int) -> tuple[bytes, str]:

@@ -7,8 +7,8 @@ from validator.protocol.errors import ValidatorError
 from validator.workers.budget import Budget
 
 T = TypeVar("T")
-Reached = Literal["cpu", "memory", "died", "wall", "fault"]
-"""What ended a worker: a budget, a death of any other kind; that it stood still or failed by itself, which are ours."""
+Reached = Literal["cpu", "memory", "died", "killed", "wall", "fault"]
+"""What ended a worker: a budget or a crash; SIGKILL, standing still and a failure by itself, which are ours."""
 
 
 class TooCostlyError(ValidatorError):
@@ -17,6 +17,10 @@ class TooCostlyError(ValidatorError):
 
 class WorkersError(ValidatorError):
     """No worker could do it, and that is the validator's own fault."""
+
+
+class WorkerKilledError(WorkersError):
+    """The machine ended each worker that tried, as the kernel does when memory runs out."""
 
 
 class Whose(NamedTuple):
@@ -51,7 +55,7 @@ class Workers(Protocol):
 
         Raises:
             TooCostlyError: it went over its budget twice, the second time alone with four times as much.
-            WorkersError: a fault of ours.
+            WorkersError: a fault of ours; `WorkerKilledError` where the machine ended the workers.
         """
 
     async def close(self) -> None:

@@ -12,13 +12,13 @@ from typing import Any, Final, TypeVar
 import structlog
 
 from validator.workers.budget import SECOND_TRY, Budget
-from validator.workers.interface import Reached, TooCostlyError, Whose, WorkersError
+from validator.workers.interface import Reached, TooCostlyError, Whose, WorkerKilledError, WorkersError
 from validator.workers.turns import Turns
 from validator.workers.worker import Reply, Worker, WorkerEndedError
 
 T = TypeVar("T")
 _INLINE: Final = 64 * 1024  # bytes; below this a thread costs more than it saves
-_OWN_FAULTS: Final = 3
+_KILLED_PAUSES_S: Final = (1.0, 4.0)  # between tries: until the machine has memory again
 _PAUSE_S: Final = 0.1
 _LONGEST_PAUSE_S: Final = 10.0
 _WORDS: Final[dict[Reached, str]] = {
@@ -33,7 +33,8 @@ class WorkerPool:
     """Runs calls in processes that are started as they are needed.
 
     What dies of a call or runs out of its budget is told (`worker_ended`), and the call is made once more: alone, in a
-    new worker, with four times the budget. Other calls go on meanwhile.
+    new worker, with four times the budget. Other calls go on meanwhile. A worker that the machine kills is ours: the
+    call waits and is made again with the same budget.
 
     Args:
         size: workers for calls that are not urgent; None for one per core. Urgent ones have one of their own.
@@ -65,18 +66,18 @@ class WorkerPool:
 
         Raises:
             TooCostlyError: it went over its budget twice.
-            WorkersError: a fault of ours: workers that were stopped, or the pool is closed.
+            WorkerKilledError: the machine killed every worker that tried.
+            WorkersError: another fault of ours: workers that were stopped, or the pool is closed.
         """
         budget, call = self.budget or Budget(), next(self._calls)
         self._waiting[call] = time.monotonic()
         try:
             async with self._turns[urgent].turn(whose.hotkey):
-                reply = await self._tried(whose, make, budget, again=False, call=call)
+                reply = await self._tried(whose, make, budget, urgent=urgent, call=call)
         finally:
             self._waiting.pop(call, None)
         if isinstance(reply, WorkerEndedError):
-            async with self._alone.turn(whose.hotkey):
-                reply = await self._tried(whose, make, budget.times(SECOND_TRY), again=True)
+            reply = await self._tried_again(whose, make, budget.times(SECOND_TRY), reply)
         if isinstance(reply, WorkerEndedError):
             raise TooCostlyError(f"{_WORDS[reply.reached]} ({reply.how})")
         result: T = await self._result(reply)
@@ -91,11 +92,31 @@ class WorkerPool:
         await asyncio.gather(*self._ending)
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _tried(
-        self, whose: Whose, make: Callable[[], Any], budget: Budget, *, again: bool, call: int = -1
+    async def _tried_again(
+        self, whose: Whose, make: Callable[[], Any], budget: Budget, first: WorkerEndedError
+    ) -> Reply | WorkerEndedError:
+        """Make the call alone; where the machine kills it, one that was over its own budget before stays too costly."""
+        try:
+            async with self._alone.turn(whose.hotkey):
+                return await self._tried(whose, make, budget, again=True)
+        except WorkerKilledError:
+            if first.reached == "died":
+                raise
+            return first
+
+    async def _tried(  # noqa: PLR0913 - a call, and how it is made
+        self,
+        whose: Whose,
+        make: Callable[[], Any],
+        budget: Budget,
+        *,
+        again: bool = False,
+        urgent: bool = False,
+        call: int = -1,
     ) -> Reply | WorkerEndedError:
         """Make the call once; where the fault is ours, it is made again with the same budget."""
-        for _ in range(_OWN_FAULTS):
+        reached: Reached = "wall"
+        for pause in (*_KILLED_PAUSES_S, 0.0):
             packed = await self._off_loop(_packed, make)
             worker = await self._worker(fresh=again)
             self._waiting.pop(call, None)
@@ -106,6 +127,7 @@ class WorkerPool:
                 self._tell(whose, error, budget, again=again)
                 if not error.ours:
                     return error
+                reached = error.reached
             else:
                 if worker.usable and not again:
                     self._idle.append(worker)
@@ -113,6 +135,10 @@ class WorkerPool:
             finally:
                 if worker not in self._idle:
                     self._end(worker)
+            if reached == "killed" and not urgent:
+                await asyncio.sleep(pause)
+        if reached == "killed":
+            raise WorkerKilledError("the machine killed each worker (SIGKILL): look at its memory and its kernel's log")
         raise WorkersError("workers stand still or fail by themselves: look at the machine's load and memory")
 
     async def _worker(self, *, fresh: bool) -> Worker:

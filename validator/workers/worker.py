@@ -19,6 +19,7 @@ from validator.workers.interface import Reached, WorkersError
 
 _ENDS: Final[dict[int | None, Reached]] = {
     -signal.SIGPROF: "cpu",
+    -signal.SIGKILL: "killed",  # no budget ends a worker so: the machine does
     EXIT_NO_MEMORY: "memory",
     EXIT_OURS: "fault",
 }
@@ -35,8 +36,8 @@ class WorkerEndedError(Exception):
     """The worker is dead.
 
     Attributes:
-        reached: what it ran out of, `died` for anything else that ended it; `wall` (it stood still) and `fault` (it
-            failed by itself) are ours.
+        reached: what it ran out of, `died` for a crash; `killed` (by the machine), `wall` (it stood still) and `fault`
+            (it failed by itself) are ours.
         how: the signal or exit code, for people.
     """
 
@@ -48,7 +49,7 @@ class WorkerEndedError(Exception):
     @property
     def ours(self) -> bool:
         """Whether what was asked is not to blame."""
-        return self.reached in {"wall", "fault"}
+        return self.reached in {"killed", "wall", "fault"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class Worker:
             await self._send(REQUEST.pack(len(call), budget.cpu_s, budget.memory), call)
         status, size = REPLY.unpack(await self._receive(REPLY.size))
         if size > MAX_REPLY:
-            raise EOFError
+            raise WorkerEndedError("died", f"a reply of {size} bytes")
         data = await self._receive(size)
         if status >= SWOLLEN:
             status -= SWOLLEN
@@ -127,10 +128,11 @@ class Worker:
         return Reply(status == RAISED, data)
 
     async def _ended(self) -> WorkerEndedError:
-        """Return why the process ended by itself; what only closed its socket is ended."""
+        """Return why the process ended by itself; what only closed its socket is ended, and that kill is our own."""
         code = await self._reaped()
         if code is None:
-            code = await self.end()
+            await self.end()
+            return WorkerEndedError("died", "it closed its socket")
         return WorkerEndedError(_ENDS.get(code, "died"), _how(code))
 
     def kill(self) -> None:

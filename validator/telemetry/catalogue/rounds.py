@@ -43,7 +43,7 @@ ROUNDS: Final[Subject] = {
         "A worker died, or ran out of what an answer or a base of canaries may cost; made `again` once, then never.",
         "task_id hotkey reached detail again cpu_s memory",
         "hotkey reached",
-        todo="`reached` cpu or memory: keep the answer and report it, or take the base away. Else: memory, load, swap.",
+        todo="`reached` cpu, memory, died: keep and report the answer, or remove the base. Else: memory, load, swap.",
     ),
     "workers_unavailable": Entry(
         "No worker process can be started; answers wait until one can.",
