@@ -35,8 +35,7 @@ from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.traces import Traces, read_traces
 from validator.reruns.sandbox.containers import ContainerSandbox
 from validator.reruns.sandbox.job import Ended, Evidence, SandboxJob, SandboxLimits
-from validator.scoring import version
-from validator.scoring.values import ExecutionRun, TracedAnswer
+from validator.scoring import ExecutionRun, TracedAnswer, version
 from validator.sources import SeededRandom
 from validator.tasks.canary import make_canary
 

@@ -1,5 +1,6 @@
 """The analysis of a bundle: every sub-analyser over its files, then risk, verdict and policy. Nothing is run."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -160,5 +161,9 @@ def _unique(dependencies: Iterable[Dependency]) -> tuple[Dependency, ...]:
 
 def _fitting(documents: Sequence[_D], room: int) -> tuple[_D, ...]:
     """Return the first documents that take at most `room` bytes together."""
-    ends = accumulate(len(msgspec.json.encode(one)) + 1 for one in documents)
+    ends = accumulate(len(_text(one).encode(errors="surrogatepass")) + 1 for one in documents)
     return tuple(documents[: sum(end <= room for end in ends)])
+
+
+def _text(document: object) -> str:
+    return json.dumps(msgspec.to_builtins(document), ensure_ascii=False, separators=(",", ":"))

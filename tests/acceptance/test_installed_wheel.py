@@ -89,7 +89,7 @@ def test_the_local_networks_wheel_brings_its_commands(installed: Path, tmp_path:
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     install(python, "--require-hashes", "-r", str(ROOT / "requirements" / "localnet.txt"))
-    install(python, "--no-deps", str(wheel_of(ROOT, tmp_path)), str(wheel_of(ROOT / "localnet", tmp_path)))
+    install(python, "--no-deps", *(str(wheel_of(ROOT / part, tmp_path)) for part in (".", "runner", "localnet")))
     done = run(python.parent, tmp_path, "validator", "miner", "run", "--port", "0", "--config", "missing.toml")
     assert done.returncode == 2
     assert "missing.toml" in done.stderr

@@ -135,7 +135,6 @@ def test_a_reader_sees_how_much_of_a_log_rests_on_it(told: Log) -> None:
         "arrival times": 6,
         "declarations": 5,
         "probes": 6,
-        "reruns without a result": 1,
         "snapshots": 1,
         "traces": traced,
         "windows": 1,

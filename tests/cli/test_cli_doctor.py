@@ -9,6 +9,8 @@ from daemon_process import Miners, Site, free_port, until
 
 from validator.protocol.task import Windows
 
+IMAGE = "registry.example/sssa-runner@sha256:" + "ab" * 32
+
 
 def test_a_fault_exits_with_1_and_says_what_to_do(tmp_path: Path) -> None:
     config = write_config(tmp_path, f"sqlite:///{tmp_path}/nowhere/v.sqlite", f'[wallet]\npath = "{tmp_path}"\n')
@@ -33,7 +35,11 @@ def test_settings_that_cannot_be_used_are_a_fault_and_never_a_secret(tmp_path: P
 
 
 def test_warnings_alone_have_a_code_of_their_own(tmp_path: Path) -> None:
-    config = write_config(tmp_path, f"sqlite:///{tmp_path}/v.sqlite", f'[tasks]\ndirectory = "{tmp_path}"\n')
+    config = write_config(
+        tmp_path,
+        f"sqlite:///{tmp_path}/v.sqlite",
+        f'[tasks]\ndirectory = "{tmp_path}"\n[scoring.runtime_images]\n"{IMAGE}" = 0\n',
+    )
     assert called("doctor", "--only", "tasks", "--config", str(config)).returncode == 6
     assert called("doctor", "--only", "settings", "--config", str(config)).returncode == 0
 

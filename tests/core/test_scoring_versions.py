@@ -63,7 +63,7 @@ def test_the_core_reads_no_constant_of_a_version_but_its_own_rules() -> None:
 
 def test_tests_outside_the_core_use_the_door_of_scoring() -> None:
     found = {
-        f"{path.relative_to(TESTS)}: {module}"
+        f"{path.relative_to(TESTS.parent)}: {module}"
         for path in (*TESTS.rglob("*.py"), *(TESTS.parent / "benchmarks").rglob("*.py"))
         if path.parent.name != "core"
         for module in _imports(path)

@@ -44,7 +44,7 @@ def test_the_picture_of_explain_has_the_parts_of_the_page() -> None:
     def heads(text: str) -> set[tuple[str, ...]]:
         """The heads of tables: role hotkey uid …"""
         found = re.findall(r"^ *((?:type|role|component|axis|factor|check) .*)$", text, re.MULTILINE)
-        return {tuple(re.split(r" {2,}", head.strip())) for head in found}
+        return {tuple(re.split(r" {2,}", head.strip())) for head in found if not re.search(r"\d", head)}
 
     assert len(heads(page)) >= 6
     assert heads(page) <= heads(golden), "`make pictures`"

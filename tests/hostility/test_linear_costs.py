@@ -38,7 +38,6 @@ from validator.protocol.traces import read_traces
 from validator.protocol.workflow_plan import parse_plan
 from validator.protocol.workflow_run import parse_step_answer
 from validator.protocol.workflow_task import parse_workflow_task
-from validator.scoring.v1_0 import keys
 from validator.tasks.wire import TasksAnswer
 
 pytestmark = pytest.mark.attack
@@ -169,22 +168,6 @@ def test_a_legal_answer_is_judged_and_keyed_in_linear_time_whatever_its_texts(te
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_group_is_scored_and_proven_in_linear_time_whatever_its_texts(shape: str) -> None:
     assert_linear(lambda group: settle(*group), lambda size: dear_group(shape, size), 48 * KIB)
-
-
-def test_a_round_normalizes_each_finding_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    task, attested = dear_group("package URLs: a scope and dashes", 32 * KIB)
-    normalized: list[str] = []
-    plain = keys.package_of
-
-    def counted(target: str) -> str:
-        normalized.append(target)
-        return plain(target)
-
-    monkeypatch.setattr(keys, "package_of", counted)
-    settle(task, attested)
-    assert sorted(normalized) == sorted(
-        finding.target_pattern for sssa in attested.values() for finding in sssa.analysis.findings
-    )
 
 
 def rows(line: Callable[[int], bytes]) -> Shape:

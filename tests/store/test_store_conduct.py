@@ -227,7 +227,8 @@ async def test_the_listing_brings_together_what_is_known_of_a_miner(store: Store
     async with store.read() as tx:
         first, second, *_ = await tx.miners.listing(at(3660))
         late = await tx.miners.listing(at(3661))
-    assert (first.hotkey, first.uid, first.skill_types, first.flags, first.dispatches) == (A, 0, (RAG, PYTHON), 1, 2)
+    assert (first.hotkey, first.uid, first.flags, first.dispatches) == (A, 0, 1, 2)
+    assert first.skill_types == (RAG, PYTHON, SkillType.MCP_SERVER)
     assert (first.first_seen_block, first.last_seen_block, first.reputations) == (1000, 1000, {PYTHON: 0.52})
     assert (second.hotkey, second.skill_types, second.flags, second.dispatches) == (B, (), 0, 1)
     assert late[0].skill_types == ()

@@ -42,7 +42,7 @@ def parse_url(text: str) -> StoreUrl:
     Raises:
         StoreUrlError: another database or driver, a missing part, or no url at all.
     """
-    scheme, colon, _ = text.partition("://")
+    scheme, colon, rest = text.partition("://")
     if not colon:
         raise StoreUrlError(f"no scheme; {_FORMS}")
     if scheme not in _DRIVERS:
@@ -56,7 +56,7 @@ def parse_url(text: str) -> StoreUrl:
         url = make_url(text).set(drivername=_DRIVERS[scheme])
     except (ArgumentError, ValueError):
         raise StoreUrlError(f"the part after `{scheme}://` cannot be read; {_FORMS}") from None
-    return _sqlite(url) if url.get_backend_name() == "sqlite" else _postgres(url, shown_url(text))
+    return _sqlite(url) if url.get_backend_name() == "sqlite" else _postgres(url, shown_url(f"postgresql://{rest}"))
 
 
 def url_of(path: Path) -> str:

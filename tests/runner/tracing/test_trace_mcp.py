@@ -63,7 +63,7 @@ async def test_a_server_that_makes_no_sense_ends_with_its_probes(source: str) ->
 
 async def test_a_silent_server_is_cut_off_at_its_time() -> None:
     bundle = {"manifest.json": manifest("server.py"), "server.py": b"import time\ntime.sleep(600)\n"}
-    result = await traced(bundle, MCP, timeout_s=0.5)
+    result = await traced(bundle, MCP, timeout_s=3)
     assert [run.ended for run in result.runs] == ["timeout"]
     assert read(result.records, MCP).probes == (True, True, True)
 
