@@ -10,6 +10,8 @@ T = TypeVar("T")
 async def unless_set(event: asyncio.Event, work: Callable[[], Awaitable[None]]) -> bool:
     """Do `work`, but not once `event` is set, nor longer than until it is; return whether it was done.
 
+    It has ended when this returns or raises, also where the caller is cancelled.
+
     Raises:
         Exception: whatever `work` raises before the event is set.
     """
@@ -19,11 +21,11 @@ async def unless_set(event: asyncio.Event, work: Callable[[], Awaitable[None]]) 
     try:
         await asyncio.wait({working, asked}, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        asked.cancel()
-        dropped = working.cancel()
-    if not dropped:
+        done = working.done()
+        await ended((working, asked))
+    if done:
         await working
-    return not dropped
+    return done
 
 
 async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

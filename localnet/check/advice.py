@@ -78,6 +78,7 @@ ADVICE: Final[Mapping[str, Advice]] = MappingProxyType(
 )
 """By reason code. Sections are those of docs/miner-protocol.md."""
 
+_REDIRECTS: Final = range(300, 400)
 _REFUSED: Final = frozenset({401, 403})
 _TOO_LARGE: Final = 413
 _NO_PATH: Final = frozenset({404, 405})
@@ -93,14 +94,14 @@ def advice_of(reason: Reason, status: int | None, caller: str) -> Advice:
         caller: the hotkey that asked.
     """
     known = ADVICE.get(reason, Advice("", "section 9"))
-    if reason is not Reason.DEADLINE_STATUS or status is None:
+    if reason is not Reason.DEADLINE_STATUS or status is None or status >= _ITS_ERROR:
         return known
+    if status in _REDIRECTS:
+        return Advice("", "answer at the path itself: a validator follows no redirect (section 1)")
     if status in _REFUSED:
         return Advice("", f"answer requests signed by {caller}; if you do, section 2 has what else you checked")
     if status == _TOO_LARGE:
         return Advice("", "take request bodies of 12 MiB: bundles of 8 MiB in base64")
     if status in _NO_PATH:
         return Advice("", "serve GET /v1/capabilities and POST /v1/assessments, or POST /v1/workflows")
-    if status < _ITS_ERROR:
-        return Advice("", "your miner refused a request that is right: its log should say why")
-    return known
+    return Advice("", "your miner refused a request that is right: its log should say why")

@@ -15,6 +15,7 @@ from validator.workers.interface import TooCostlyError, Whose, Workers
 
 _Document = dict[str, Any]
 _NO_DOCUMENT: Final = (msgspec.MsgspecError, NotCanonicalError, AttributeError, LookupError, RecursionError, TypeError)
+_GZIP: Final = b"\x1f\x8b"
 _OF_SIGNATURES: Final = frozenset({Reason.VALIDITY_SIGNATURE, Reason.DECLARATION_INVALID})
 
 
@@ -57,7 +58,7 @@ _MISTAKES: Final[tuple[tuple[str, Callable[[_Document], bytes]], ...]] = (
 
 
 async def mistake_in(read: Callable[[], bytes], reason: Reason, hotkey: str, workers: Workers) -> str:
-    """Return a line about a signature that the validator found wrong; "" where there is none to say.
+    """Return a line about a body that is compressed or a signature that is wrong; "" where there is none to say.
 
     Args:
         read: the body of an answer or a declaration; a worker looks at it, as it is a stranger's.
@@ -65,10 +66,15 @@ async def mistake_in(read: Callable[[], bytes], reason: Reason, hotkey: str, wor
         hotkey: whose signature it should be.
         workers: where it is looked at.
     """
-    if reason not in _OF_SIGNATURES:
+    if reason not in {*_OF_SIGNATURES, Reason.PARSE_SCHEMA}:
+        return ""
+    body = read()
+    if body.startswith(_GZIP):
+        return "It is compressed with gzip: send it plain, whatever the header Content-Encoding says"
+    if reason is Reason.PARSE_SCHEMA:
         return ""
     try:
-        return await workers.run(Whose(hotkey), lambda: partial(signed_instead, read(), hotkey))
+        return await workers.run(Whose(hotkey), lambda: partial(signed_instead, body, hotkey))
     except TooCostlyError:
         return ""
 
@@ -84,6 +90,8 @@ def signed_instead(body: bytes, hotkey: str) -> str:
         plain = msgspec.json.decode(body)
         document = plain.get("sssa", plain)
         value, crypto = document["signature"]["value"], document["signature"]["crypto"]
+        if verify(_canonical(document), value, hotkey, crypto):
+            return ""
         right = (what for what, make in _MISTAKES if verify(make(document), value, hotkey, crypto))
         return next((f"It is right over {what}" for what in right), "")
     except _NO_DOCUMENT:

@@ -147,3 +147,28 @@ async def test_every_address_of_a_name_is_listened_at() -> None:
         await server.close()
     with pytest.raises(OSError, match=r"[Rr]efused|Connect call failed"):
         await asyncio.open_connection("127.0.0.1", address[1])
+
+
+async def test_a_bug_in_taking_one_connection_does_not_keep_the_next_ones_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_room = BoundedServer._make_room
+    left = 2
+
+    def failing(self: BoundedServer, server: web.Server) -> None:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            raise RuntimeError("ours")
+        make_room(self, server)
+
+    monkeypatch.setattr("validator.incoming.server._AGAIN_S", 0.0)
+    monkeypatch.setattr(BoundedServer, "_make_room", failing)
+    with capture_logs() as told:
+        async with listening() as address:
+            for _ in range(2):
+                assert await ended(await asyncio.open_connection(*address))
+            pair = await asyncio.open_connection(*address)
+            assert await ask(pair, b"hello") == "hello"
+            pair[1].close()
+    (line,) = told
+    assert (line["event"], line["server"], line["reason"]) == ("accept_failed", "test", "RuntimeError")
+    assert isinstance(line["exc_info"], RuntimeError)

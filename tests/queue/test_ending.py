@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from validator.unless import ended, run_whole
+from validator.unless import ended, run_whole, unless_set
 
 
 async def test_a_task_that_loses_a_cancellation_is_cancelled_again() -> None:
@@ -62,3 +62,40 @@ def test_a_loop_ends_although_what_is_left_in_it_loses_a_cancellation(fails: boo
     else:
         assert run_whole(work()) == 7
     assert lost
+
+
+@pytest.mark.parametrize("by", ["event", "caller"])
+async def test_what_a_stop_ends_has_ended_when_it_returns(by: str) -> None:
+    stop, begun, closed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            await asyncio.sleep(0.01)  # as a connection takes to close
+            closed.set()
+
+    waiting = asyncio.create_task(unless_set(stop, work))
+    await begun.wait()
+    if by == "event":
+        stop.set()
+        assert not await waiting
+    else:
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+    assert closed.is_set()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_what_fails_or_is_done_before_the_stop_is_told() -> None:
+    async def failing() -> None:
+        raise ValueError("ours")
+
+    stop = asyncio.Event()
+    assert await unless_set(stop, lambda: asyncio.sleep(0))
+    with pytest.raises(ValueError, match="ours"):
+        await unless_set(stop, failing)
+    stop.set()
+    assert not await unless_set(stop, failing)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from world import World, on_virtual_time, prepared, tasks_of_all_types
 
+from validator.cli.lazy import _uncollected
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.receipt import answers_line
 from validator.protocol.round.forms import results_form
@@ -40,6 +41,13 @@ async def test_garbage_is_not_searched_for_while_a_round_is_scored(
     assert await settle_round(store, world.clock, world.service.signer, round_.frozen, round_.plan, returned)
     assert searching == [False, False]
     assert gc.isenabled()
+    gc.disable()
+    try:
+        with settle._no_collection(), _uncollected():
+            assert not gc.isenabled()
+        assert not gc.isenabled()  # what was off before stays off
+    finally:
+        gc.enable()
 
 
 async def test_the_line_of_the_answers_leaves_out_the_attestations_and_nothing_else(store: Store) -> None:

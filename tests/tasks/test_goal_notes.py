@@ -44,6 +44,15 @@ def test_what_counts_is_told_for_each_form_of_reference() -> None:
     assert "container engine" in sandbox
 
 
+@pytest.mark.parametrize(
+    "tests", ["from solution import *\ndef test_x(): pass", "from solution import\\\n*\ndef test_x(): 0"]
+)
+def test_tests_that_let_a_solution_replace_their_names_are_told(tests: str) -> None:
+    _, told, _ = notes("code", {"tests": tests})
+    assert "replace any name that the tests use, `len` and `pytest` too" in told
+    assert len(notes("code", {"tests": "from solution import x\ndef test_x(): assert x * 2"})) == 2
+
+
 def test_what_the_goals_own_text_is_worth_is_told() -> None:
     (_, echoed) = notes("rag", {"text": "Say where the cat is."}, goal="Say where the cat sat.")
     assert echoed == "the goal's own text, given back, is worth 0.8: enough for cost and latency - at `goal`"

@@ -82,11 +82,13 @@ def loaded(command: Any) -> Any:
 @contextmanager
 def _uncollected() -> Iterator[None]:
     """Look for no garbage meanwhile: imports make many objects, all to stay, and a look at them costs a quarter."""
+    enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.enable()
+        if enabled:
+            gc.enable()
 
 
 def when_named(package: str) -> Callable[[str], ModuleType]:

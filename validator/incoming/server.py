@@ -16,7 +16,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from aiohttp.web_protocol import RequestHandler
 
-from validator.conditions import Once
+from validator.conditions import Once, place_of
 from validator.incoming.faults import Faults
 from validator.sources import Clock, SystemClock
 from validator.unless import ended
@@ -122,20 +122,31 @@ class BoundedServer:
             self._runner = None
 
     async def _accept(self, listening: socket.socket, server: web.Server) -> None:
-        loop = asyncio.get_running_loop()
+        """Take connections for ever: whatever goes wrong is said, and a second later the next one is taken."""
         while True:
             try:
-                taken, _ = await loop.sock_accept(listening)
-            except OSError as error:  # mostly: no descriptor is left
-                reason = error.strerror or type(error).__name__
-                if (repeats := self._said.fresh(reason)) is not None:
-                    _log.warning("accept_failed", server=self.name, reason=reason, repeats=repeats)
-                self._make_room(server, at_least=1)
+                await self._take(listening, server)
+            except Exception as error:  # noqa: BLE001 - a server that listens and takes nobody says nothing
+                reason = (isinstance(error, OSError) and error.strerror) or type(error).__name__
+                fault = None if isinstance(error, OSError) else error
+                if (repeats := self._said.fresh(place_of(fault) if fault else reason)) is not None:
+                    _log.warning("accept_failed", server=self.name, reason=reason, repeats=repeats, exc_info=fault)
                 await self.clock.sleep(_AGAIN_S)
-                continue
+
+    async def _take(self, listening: socket.socket, server: web.Server) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            taken, _ = await loop.sock_accept(listening)
+        except OSError:  # mostly: no descriptor is left
+            self._make_room(server, at_least=1)
+            raise
+        try:
             self._make_room(server)
             with suppress(OSError):  # it is gone again
                 await loop.connect_accepted_socket(server, taken)
+        except Exception:
+            taken.close()
+            raise
 
     def _make_room(self, server: web.Server, at_least: int = 0) -> None:
         """Cut the oldest connections off for one more: first those that nobody vouched for."""

@@ -206,11 +206,13 @@ def planned_lines(frozen: RoundInput, plan: RoundPlan) -> RoundLines:
 @contextmanager
 def _no_collection() -> Iterator[None]:
     """Leave cyclic garbage for a while: among so many values each search stops every thread for up to 0.1 s."""
+    enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.enable()
+        if enabled:
+            gc.enable()
 
 
 def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to

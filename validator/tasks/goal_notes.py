@@ -19,6 +19,7 @@ _NEEDS_SANDBOX: Final = (
     "its plans' code is judged by running its tests: a validator needs a container engine for it (`sandbox`), "
     "and lets the plans wait without one"
 )
+_IMPORTS_ALL: Final = re.compile(r"\bimport[ \t\\\n]*\*")
 # What stands for each part of a pattern in an example, one after the other; what is left of it stands for itself.
 _PARTS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
     (re.compile(r"(?<!\\)\((?:\?:)?([^()|]*)\|[^()]*\)"), r"\1"),  # of alternatives the first
@@ -39,6 +40,11 @@ def goal_notes(task: WorkflowTask) -> Iterator[str]:
     match task.type:
         case "code":
             yield "worth 1: a module for which every test passes and the linter finds nothing - at `reference.tests`"
+            if _IMPORTS_ALL.search(task.reference.given("tests")):
+                yield (
+                    "`import *` lets a solution replace any name that the tests use, `len` and `pytest` too: import "
+                    "by name - at `reference.tests`"
+                )
             yield _NEEDS_SANDBOX
         case "rag":
             yield _of_text(task.reference.given("text"))

@@ -1,6 +1,7 @@
 """What the check says of declarations, of requests that no validator sends, and of the largest bundle and goals."""
 
 import base64
+import gzip
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -131,6 +132,29 @@ async def test_a_declaration_that_does_not_count_is_told_and_nothing_else_is_sen
     assert said in line
     assert report.declared is None
     assert (report.outcomes, report.strangers) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("header", "status", "said"),
+    [
+        ({"Content-Encoding": "gzip"}, 200, "declaration_invalid .*It is compressed with gzip: send it plain"),
+        ({"Location": "/v1/capabilities/"}, 308, "deadline_status.* 308.* a validator follows no redirect"),
+    ],
+    ids=["gzip", "redirect"],
+)
+async def test_a_declaration_behind_gzip_or_a_redirect_is_told_so(
+    header: dict[str, str], status: int, said: str
+) -> None:
+    class Wrapping(LocalMiner):
+        async def _capabilities(self, request: web.Request) -> web.Response:
+            plain = await super()._capabilities(request)
+            assert isinstance(plain.body, bytes)
+            return web.Response(body=gzip.compress(plain.body), status=status, headers=header)
+
+    async with bench(Thorough(), server=Wrapping) as one:
+        report = await check_at(one.miner.hotkey, one.axon)
+    (line,) = fault_lines(report)
+    assert re.search(said, line)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """A wrong signature is told what it is right over, where that is a usual mistake."""
 
+import gzip
 import hashlib
 import json
 from collections.abc import Callable
@@ -56,6 +57,15 @@ def test_the_usual_mistakes_are_named_in_answers_and_declarations(mistake: str) 
 def test_another_key_or_nonsense_is_not_explained_away() -> None:
     assert signed_instead(json.dumps(sent(b"anything")).encode(), MINER.hotkey) == ""
     assert signed_instead(json.dumps(sent(canonical_bytes(DOCUMENT), VALIDATOR)).encode(), MINER.hotkey) == ""
+
+
+async def test_what_is_signed_rightly_is_not_told_that_it_is_not_and_gzip_is_named() -> None:
+    document = {"issued_at": "2026-01-01T00:00:00+00:00", "max_concurrent": 2, "signature": BLANK}
+    document["signature"] = BLANK | {"value": MINER.sign(canonical_bytes(document))}
+    body = json.dumps(document).encode()
+    assert await mistake_in(lambda: body, Reason.DECLARATION_INVALID, MINER.hotkey, Here()) == ""
+    for reason in (Reason.DECLARATION_INVALID, Reason.PARSE_SCHEMA):
+        assert "gzip" in await mistake_in(lambda: gzip.compress(body), reason, MINER.hotkey, Here())
 
 
 async def test_a_document_that_fails_for_another_reason_is_not_explained() -> None:

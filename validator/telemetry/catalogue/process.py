@@ -62,8 +62,8 @@ PROCESS: Final[Subject] = {
 SERVERS: Final[Subject] = {
     "accept_failed": Entry(
         "A server cannot take a connection, mostly for want of a file descriptor; tried again every second, said once.",
-        "server reason repeats",
-        todo="Raise `ulimit -n` (`LimitNOFILE`, `ulimits`), and see what has the descriptors (`ls /proc/PID/fd`).",
+        "server reason repeats exception",
+        todo="Raise `ulimit -n`, and see what has the descriptors (`ls /proc/PID/fd`). With a traceback: report it.",
     ),
     "request_malformed": Entry(
         "What reached a server's port was no HTTP request; said once an hour, `repeats` counts the others.",
