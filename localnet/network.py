@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from localnet.effort import Marked, effort_of
-from localnet.library import build_library
+from localnet.library import LONG_WINDOWS, WINDOWS, build_library
 from localnet.miner.analyses import AnalysisPool
 from localnet.own.ledger import Ledger
 from localnet.own.meeting import Guest, meet
@@ -98,6 +98,7 @@ class _Surroundings:
 
     Attributes:
         canaries: digests of bundles that they made without a fault: miners run only what the network made itself.
+        contained: miners run everything else in containers.
     """
 
     clock: SystemClock
@@ -108,6 +109,7 @@ class _Surroundings:
     addresses: Mapping[Service, ServiceAddress]
     reruns: Reruns
     canaries: set[str]
+    contained: bool
 
 
 async def run_network(settings: Settings, options: Options, watcher: Watcher, stop: Stop) -> NetworkResult:
@@ -168,6 +170,7 @@ async def _surroundings(  # noqa: PLR0913, PLR0917 - all that there is before a 
     if reruns.why_not:
         watcher.stage(f"no answer will be run again ({reruns.why_not})")
     canaries: set[str] = set()
+    contained = options.scenario == "invented"  # whose windows are long enough for it
     analyses = AnalysisPool()
     stack.push_async_callback(analyses.close)
     population = Population(
@@ -177,7 +180,7 @@ async def _surroundings(  # noqa: PLR0913, PLR0917 - all that there is before a 
         seed=options.seed,
         validators=callers,
         analyses=stock.analyses(analyses, clock),
-        tracer=Tracer(RunPolicy(stock.own, canaries.__contains__)),
+        tracer=Tracer(RunPolicy(stock.own, canaries.__contains__), sandbox=reruns.sandbox if contained else None),
         least_s=stock.least_s,
     )
     stack.push_async_callback(population.close)
@@ -190,14 +193,15 @@ async def _surroundings(  # noqa: PLR0913, PLR0917 - all that there is before a 
     addresses = await services.start()
     population.register(0)
     await stock.prepare(analyses, watcher.stage)
-    return _Surroundings(clock, subnet, stock, population, analyses, addresses, reruns, canaries)
+    return _Surroundings(clock, subnet, stock, population, analyses, addresses, reruns, canaries, contained)
 
 
 async def _stock(options: Options, watcher: Watcher) -> Stock:
     if options.tasks is not None:
         return OwnStock(options.tasks)
     watcher.stage("packing bundles")
-    return LibraryStock(await asyncio.to_thread(build_library))
+    windows = LONG_WINDOWS if options.scenario == "invented" else WINDOWS
+    return LibraryStock(await asyncio.to_thread(build_library, windows), windows)
 
 
 def _residents(options: Options) -> tuple[Resident, ...]:
@@ -266,9 +270,8 @@ def _canaries(seat: Seat, around: _Surroundings) -> CanaryMaker | None:
     """Return what makes a validator's canaries; it notes those that may be run.
 
     That are bundles which the network itself drew, and in which nothing was planted: no stranger's code, and no fault.
-    Where answers are run again, an image runs whatever it is given: there a miner that has not run its bundle would be
-    taken for one that invents. So canaries of runtime types are such as miners run; and of them servers alone, as drawn
-    programs write beside themselves, which a container forbids.
+    Where answers are executed, a miner that has not run its bundle would be taken for one that invents: canaries of
+    runtime types are such as miners run then, unless they run the others in containers.
     """
     windows, own = around.stock.canary_windows, seat.settings.tasks.bases is None
     maker = canaries_of(seat.settings, seat.random, windows)
@@ -276,11 +279,10 @@ def _canaries(seat: Seat, around: _Surroundings) -> CanaryMaker | None:
         return None
 
     async def make(skill_type: SkillType) -> SourcedTask | None:
-        if around.reruns.sandbox is None or not is_runtime(skill_type):
+        if around.reruns.sandbox is None or around.contained or not is_runtime(skill_type):
             made = await maker(skill_type)
         else:
-            server = own and skill_type is SkillType.MCP_SERVER
-            made = make_canary(skill_type, seat.random, windows, wanted=0) if server else None
+            made = make_canary(skill_type, seat.random, windows, wanted=0) if own else None
         if made is None:
             return None
         if own and is_harmless(made):

@@ -18,6 +18,8 @@ Kind = Literal[
     "replayed",
     "inventing",
     "pretending",
+    "sleeping",
+    "copying",
     "cohort",
 ]
 OWN: Final = "own"
@@ -124,10 +126,10 @@ def fair_collusion_roster() -> tuple[Resident, ...]:
 
 
 def inventing_roster() -> tuple[Resident, ...]:
-    """Return a small network of runtime types in which two miners invent their traces.
+    """Return a small network of runtime types in which some miners send traces of no run of theirs.
 
-    One makes up everything else as well; what it costs shows beside the sloppy one, whose report is as bad and whose
-    traces are true. The other reports all that there is.
+    Inventing makes up everything else as well; what it costs shows beside the sloppy one, whose report is as bad and
+    whose traces are true. Pretending and sleeping report all that there is; of two that copy, one runs each bundle.
     """
     crowd: tuple[tuple[Kind, int], ...] = (
         ("thorough", 4),
@@ -135,6 +137,8 @@ def inventing_roster() -> tuple[Resident, ...]:
         ("sloppy", 1),
         ("inventing", 1),
         ("pretending", 1),
+        ("sleeping", 1),
+        ("copying", 2),
     )
     runtime = tuple(filter(is_runtime, ASSESSED_TYPES))
     return tuple(

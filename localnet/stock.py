@@ -71,6 +71,7 @@ class LibraryStock:
     """The bundles that the local network brings."""
 
     library: Library
+    canary_windows: Windows = WINDOWS
     block_s: float = _BLOCK_S
     least_s: float = PACE_S
 
@@ -91,11 +92,6 @@ class LibraryStock:
     def goals(self, services: Addresses) -> list[WorkflowTask]:
         """Return the local network's own goals."""
         return local_goals(services, WINDOWS)
-
-    @property
-    def canary_windows(self) -> Windows | None:
-        """See `Stock`."""
-        return WINDOWS
 
     async def canary(self, made: SourcedTask, pool: AnalysisPool) -> SourcedTask:  # noqa: ARG002 - the protocol's form
         """Return it as it is."""

@@ -2,15 +2,17 @@
 
 import asyncio
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping
 
-from tracer.records import Probes, Record, Records, TracingError, trace_files
+from tracer.records import Probes, Record, Records, TracingError, empty_records, trace_files
 from tracer.run import trace_bundle
 
-from validator.protocol.answer import ProbeEvidence
+from validator.protocol.answer import Dispatch, ProbeEvidence
 from validator.protocol.archives import pack
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.skill_types import SkillType
+from validator.reruns.sandbox.job import Evidence, Sandbox, SandboxJob
 
 __all__ = ["Records", "RunPolicy", "Tracer", "TracingError", "pack_traces", "trace_as", "trace_hashes"]
 
@@ -58,17 +60,21 @@ class RunPolicy:
 
 
 class Tracer:
-    """Traces bundles for all local miners: a bounded number at once, and only those that the policy permits.
+    """Traces bundles for all local miners, a bounded number at once: on this machine only what the policy permits.
 
     Args:
-        policy: which bundles may be executed; of others only the probes are performed.
+        policy: which bundles may be executed here; of others only the probes are performed.
         at_once: processes at the same time.
         timeout_s: seconds of wall time for one bundle, waiting not counted.
+        sandbox: runs the other bundles, in the image of the dispatch; None: nothing does.
     """
 
-    def __init__(self, policy: RunPolicy, *, at_once: int = 2, timeout_s: float = 2.0) -> None:
+    def __init__(
+        self, policy: RunPolicy, *, at_once: int = 2, timeout_s: float = 5.0, sandbox: Sandbox | None = None
+    ) -> None:
         self.policy = policy
         self.timeout_s = timeout_s
+        self._sandbox = sandbox
         self._slots = asyncio.Semaphore(at_once)
 
     async def trace(
@@ -82,3 +88,22 @@ class Tracer:
         async with self._slots:
             allowed = run and self.policy.permits(sha256)
             return await trace_as(files, skill_type, probe, timeout_s=self.timeout_s, run=allowed)
+
+    async def trace_dispatch(self, dispatch: Dispatch, files: Mapping[str, bytes], *, run: bool = True) -> Records:
+        """Return what `trace` returns for the bundle of a dispatch; what may not run here runs in the sandbox.
+
+        Raises:
+            TracingError: as `trace`, or the sandbox ran nothing.
+        """
+        sha256, skill_type, probe = dispatch.bundle_sha256, dispatch.skill_type, dispatch.probe_spec
+        if not run or self._sandbox is None or dispatch.runtime_image is None or self.policy.permits(sha256):
+            return await self.trace(sha256, files, skill_type, probe, run=run)
+        job = SandboxJob(dispatch.runtime_image, skill_type, pack(files), dispatch.nonce, probe)
+        async with self._slots:
+            found = await self._sandbox.run(job)
+        if not isinstance(found, Evidence):
+            raise TracingError(found.detail)
+        return empty_records(skill_type) | {
+            name.removesuffix(".jsonl"): [json.loads(line) for line in content.splitlines()]
+            for name, content in found.files.items()
+        }

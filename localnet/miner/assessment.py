@@ -59,10 +59,7 @@ class Assessment:
 
     async def traces(self, *, run: bool) -> Records:
         """Return the traces of this miner's own run; `run` False performs the probes only."""
-        dispatch = self.dispatch
-        return await self.kit.tracer.trace(
-            dispatch.bundle_sha256, self.files, dispatch.skill_type, dispatch.probe_spec, run=run
-        )
+        return await self.kit.tracer.trace_dispatch(self.dispatch, self.files, run=run)
 
     async def answer(self, analysis: Analysis, *, run: bool = True, claims: Records | None = None) -> Answer:
         """Return a signed answer that says what `analysis` says, with traces where the role asks for them.

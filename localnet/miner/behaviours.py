@@ -7,7 +7,7 @@ from localnet.miner.broken import Garbage, Oversized, Replayed, WrongSignature
 from localnet.miner.careless import Lazy, Sloppy
 from localnet.miner.cohort import Cohort
 from localnet.miner.honest import Partial, Slow, Thorough
-from localnet.miner.inventing import Inventing, Pretending
+from localnet.miner.inventing import Copying, Inventing, Pretending, Sleeping
 from localnet.roster import Resident
 
 
@@ -41,4 +41,6 @@ _SIMPLE: dict[str, type[Behaviour]] = {
     "replayed": Replayed,
     "inventing": Inventing,
     "pretending": Pretending,
+    "sleeping": Sleeping,
+    "copying": Copying,
 }

@@ -10,7 +10,7 @@ from localnet.reruns.story import RerunMiner, RerunStory
 from validator.protocol.means import mean
 
 HONEST: Final = frozenset({"thorough", "partial"})
-INVENTING: Final = frozenset({"inventing", "pretending"})
+INVENTING: Final = frozenset({"inventing", "pretending", "sleeping"})
 _LEFT: Final = ("miner", "why")
 
 
@@ -19,8 +19,8 @@ def print_reruns(story: RerunStory, console: Console) -> None:
     console.print(Text(summary(story)), soft_wrap=True)
     if story.why_not:
         return
-    table = Table(title="\nRun again in containers", title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for column in ("miner", "passed", "failed", "mean entry", "reputation", "why"):
+    table = Table(title="\nCompared with runs in containers", title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for column in ("miner", "passed", "failed", "of canaries passed", "mean entry", "reputation", "why"):
         table.add_column(column, justify="left" if column in _LEFT else "right")
     for miner in sorted(story.miners, key=lambda one: (-one.failed, -one.passed, one.name)):
         if miner.passed or miner.failed:
@@ -39,7 +39,7 @@ def summary(story: RerunStory) -> str:
     passed, failed = (sum(getattr(miner, name) for miner in story.miners) for name in ("passed", "failed"))
     waiting = story.queued - passed - failed
     told = f"{passed} did what their traces claim, {failed} did not, {waiting} wait or are inconclusive"
-    return f"{story.queued} answers were to be run again: {told}."
+    return f"{story.queued} answers were to be compared: {told}."
 
 
 def verdict(miner: RerunMiner, story: RerunStory) -> str:
@@ -52,7 +52,7 @@ def verdict(miner: RerunMiner, story: RerunStory) -> str:
     least = min(one.reputation for one in story.miners if one.reputation is not None)
     lowest = ", the lowest of all" if miner.reputation == least else ""
     return (
-        f"{miner.name} invents its traces: {miner.failed} of {miner.passed + miner.failed} reruns failed, a window "
+        f"{miner.name} invents its traces: {miner.failed} of {miner.passed + miner.failed} comparisons failed, an "
         f"entry is worth {miner.mean_entry:.3f} (honest miners': {mean(entries):.3f}), its reputation for the runtime "
         f"types is {miner.reputation:.3f}{lowest} (honest miners': {mean(reputations):.3f})."
     )
@@ -67,6 +67,7 @@ def _row(miner: RerunMiner) -> tuple[str, ...]:
         miner.name,
         str(miner.passed),
         str(miner.failed),
+        f"{miner.made_passed} of {miner.made_passed + miner.made_failed}",
         "-" if miner.mean_entry is None else f"{miner.mean_entry:.3f}",
         "-" if miner.reputation is None else f"{miner.reputation:.3f}",
         ", ".join(f"{many} {reason}" for reason, many in sorted(miner.reasons.items())),

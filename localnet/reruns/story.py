@@ -20,6 +20,7 @@ class RerunMiner:
     Attributes:
         hotkey, name, behaviour: who.
         passed, failed: reruns that ended with an event.
+        made_passed, made_failed: those of them in tasks that were made here for the round.
         reasons: why those that failed did.
         mean_entry: of its window entries, those that a failed rerun took included (they are 0).
         reputation: of the types that it serves.
@@ -30,6 +31,8 @@ class RerunMiner:
     behaviour: str
     passed: int
     failed: int
+    made_passed: int
+    made_failed: int
     reasons: Mapping[str, int]
     mean_entry: float | None
     reputation: float | None
@@ -60,13 +63,15 @@ async def rerun_story(tx: Transaction, residents: Mapping[str, Resident], why_no
         residents: hotkey to who that is.
         why_not: why nothing was run again.
     """
-    by_miner: dict[str, list[AnswerResult]] = defaultdict(list)
+    by_miner: dict[str, list[tuple[AnswerResult, bool]]] = defaultdict(list)
     states: Counter[str] = Counter()
     for round_id in await tx.rounds.ids():
+        stored = await tx.rounds.get(round_id)
+        made = {task.task_id for task in stored.input.tasks if task.made_here} if stored and stored.input else set()
         for execution in await tx.executions.of_round(round_id):
             states[str(execution.state)] += len(execution.hotkeys)
             for result in execution.results:
-                by_miner[result.hotkey].append(result)
+                by_miner[result.hotkey].append((result, execution.task_id in made))
     windows, reputations = await tx.windows.all(_ALL), await tx.reputations.all()
     return RerunStory(
         why_not,
@@ -83,11 +88,12 @@ async def rerun_story(tx: Transaction, residents: Mapping[str, Resident], why_no
 def _miner(
     hotkey: str,
     resident: Resident,
-    results: list[AnswerResult],
+    results: list[tuple[AnswerResult, bool]],
     windows: Mapping[str, list[float]],
     reputations: Mapping[tuple[str, SkillType], float],
 ) -> RerunMiner:
-    failed = [one for one in results if one.event == "rerun_fail"]
+    failed = [one for one, _ in results if one.event == "rerun_fail"]
+    events = Counter(one.event for one, made_here in results if made_here)
     types = [skill_type for skill_type in resident.skill_types if is_runtime(skill_type)]
     entries = [value for skill_type in types for value in windows.get(skill_type, ())]
     standing = [reputations[hotkey, skill_type] for skill_type in types if (hotkey, skill_type) in reputations]
@@ -97,6 +103,8 @@ def _miner(
         behaviour=resident.kind,
         passed=len(results) - len(failed),
         failed=len(failed),
+        made_passed=events["rerun_pass"],
+        made_failed=events["rerun_fail"],
         reasons=Counter(fault for one in failed for fault in one.report.faults),
         mean_entry=mean(entries) if entries else None,
         reputation=mean(standing) if standing else None,

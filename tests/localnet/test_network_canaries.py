@@ -18,11 +18,12 @@ async def as_it_is(made: SourcedTask, _analyses: object) -> SourcedTask:
     return made
 
 
-async def made_by(sandbox: object) -> tuple[dict[SkillType, list[SourcedTask]], set[str]]:
+async def made_by(sandbox: object, *, contained: bool = False) -> tuple[dict[SkillType, list[SourcedTask]], set[str]]:
     around: Any = SimpleNamespace(
         stock=SimpleNamespace(canary_windows=None, canary=as_it_is),
         reruns=SimpleNamespace(sandbox=sandbox),
         canaries=set(),
+        contained=contained,
         analyses=None,
     )
     tasks = SimpleNamespace(canaries=True, bases=None)
@@ -44,5 +45,10 @@ async def test_without_an_engine_every_type_has_them_and_the_harmless_may_be_run
 async def test_where_answers_are_run_again_no_canary_is_one_that_miners_do_not_run(kind: SkillType) -> None:
     made, run = await made_by(object())
     assert {one.task.bundle_sha256 for one in made[kind]} <= run
-    assert len(made[kind]) == (6 if kind is SERVER else 0)
+    assert len(made[kind]) == 6
     assert any(not is_harmless(one) for one in made[SkillType.DECLARATIVE]), "nobody runs those"
+
+
+async def test_where_miners_run_them_in_containers_canaries_of_every_type_have_faults() -> None:
+    made, _ = await made_by(object(), contained=True)
+    assert all(any(not is_harmless(one) for one in tasks) for tasks in made.values())

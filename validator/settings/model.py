@@ -301,7 +301,7 @@ class SandboxSettings(Section):
 
 
 class QueueSettings(Section):
-    """Who does the work that waits in the store, such as reruns: this process, or `validator worker` on any machine."""
+    """Who does the work that waits in the store, such as executions: this process, or `validator worker` anywhere."""
 
     backend: Literal["embedded", "postgres"] = _key(
         "embedded",

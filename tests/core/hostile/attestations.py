@@ -229,7 +229,7 @@ async def wrong_probes(case: Case) -> Made:
 
 @kind("attestation", "answer", Reason.MANIFEST_MISSING, Reason.MANIFEST_DIGEST, traced=True)
 async def other_image(case: Case) -> Made:
-    """No sandbox manifest, or that of an image that was never declared."""
+    """No sandbox manifest, or that of another image than the dispatch's."""
     manifest = case.rng.choice([None, SandboxManifest("x", "", "1"), SandboxManifest("x", everything(), "1")])
     return msgspec.json.encode(case.changed("evidence", sandbox_manifest=manifest))
 

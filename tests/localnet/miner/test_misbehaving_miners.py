@@ -11,7 +11,7 @@ from localnet.miner.broken import Garbage, Oversized, Replayed, WrongSignature
 from localnet.miner.careless import Lazy, Sloppy, careless
 from localnet.miner.cohort import Cohort
 from localnet.miner.honest import Partial, Slow, Thorough
-from localnet.miner.inventing import Inventing, Pretending
+from localnet.miner.inventing import Copying, Inventing, Pretending, Sleeping
 from localnet.planner.skills import HABITS
 from localnet.roster import Kind, Resident, demo_roster
 from validator.protocol.answer import Role
@@ -170,6 +170,8 @@ def test_every_resident_of_the_demo_behaves_as_its_kind() -> None:
         "replayed": Replayed,
         "inventing": Inventing,
         "pretending": Pretending,
+        "sleeping": Sleeping,
+        "copying": Copying,
         "cohort": Cohort,
     }
     assert set(kinds) == set(get_args(Kind))

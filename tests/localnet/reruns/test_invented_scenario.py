@@ -1,7 +1,6 @@
 """`validator devnet --scenario invented` with real containers: who invents traces is caught, and nobody else.
 
-`INVENTED_ROUNDS` sets its length, 10 by default. That D-30 makes the difference, and not the inventor's report, is
-shown without an engine in tests/reruns/test_invented_traces.py.
+`INVENTED_ROUNDS` sets its length, 10 by default; from 24 on pay is asserted, too.
 """
 
 import asyncio
@@ -22,6 +21,9 @@ pytestmark = pytest.mark.engine
 
 CONFIG = Path(__file__).parents[3] / "config" / "demo.toml"
 ROUNDS = int(os.environ.get("INVENTED_ROUNDS", "10"))
+LONG = 24  # rounds within which nobody who invents may keep a quarter of an honest pay
+MOST_PASSED = 0.05  # of the tasks made here, by those who run nothing
+KINDS = ("thorough", "partial", "sloppy", "inventing", "pretending", "sleeping", "copying")
 
 
 def devnet(folder: Path) -> dict[str, Any]:
@@ -35,7 +37,7 @@ def devnet(folder: Path) -> dict[str, Any]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=1_500,
+        timeout=7_000,
         env=os.environ | {"VALIDATOR_STORE__URL": f"sqlite:///{folder}/devnet.sqlite"},
     )
     assert done.returncode == 0, done.stderr[-3000:]
@@ -44,30 +46,32 @@ def devnet(folder: Path) -> dict[str, Any]:
     return result
 
 
-@pytest.mark.timeout(1_600)
-async def test_inventing_is_worth_less_than_half_of_honest_work(registry: Registry, tmp_path: Path) -> None:
+@pytest.mark.timeout(7_200)
+async def test_inventing_is_worth_less_than_a_quarter_of_honest_work(registry: Registry, tmp_path: Path) -> None:
     before = await images()
     result = await asyncio.to_thread(devnet, tmp_path)
-    story = result["reruns"]
+    story, paid = result["reruns"], {miner["name"]: miner["score"] for miner in result["miners"]}
     assert (story["why_not"], result["settled"]) == ("", ROUNDS)
-    honest = [miner for miner in story["miners"] if miner["behaviour"] in {"thorough", "partial"}]
-    (sloppy,), (inventing,), (pretending,) = (
-        [miner for miner in story["miners"] if miner["behaviour"] == kind]
-        for kind in ("sloppy", "inventing", "pretending")
-    )
-    entry = statistics.mean(miner["mean_entry"] for miner in honest)
-    for miner in story["miners"]:
-        tried, share = miner["passed"] + miner["failed"], miner["mean_entry"] / entry
-        told = (
-            f"{miner['failed']} of {tried} failed, {share:.2f} of an honest entry, reputation {miner['reputation']:.3f}"
+    by_kind = {kind: [one for one in story["miners"] if one["behaviour"] == kind] for kind in KINDS}
+    honest = [*by_kind["thorough"], *by_kind["partial"]]
+    pay = statistics.mean(paid[miner["name"]] for miner in honest)
+    print(f"{ROUNDS} rounds, tasks' answers: {story['states']}")  # noqa: T201
+    for kind, miners in by_kind.items():
+        passed, failed, made_passed, made_failed = (
+            sum(miner[name] for miner in miners) for name in ("passed", "failed", "made_passed", "made_failed")
         )
-        print(f"{miner['name']}: {told}")  # noqa: T201
-    assert [miner["name"] for miner in (*honest, sloppy) if miner["failed"]] == []
+        share = statistics.mean(paid[miner["name"]] for miner in miners) / pay
+        made = f"{made_passed} of {made_passed + made_failed} in tasks made here"
+        told = f"{passed} of {passed + failed} passed, {made}, {share:.2f} of an honest pay"
+        print(f"{kind} ({len(miners)}): {told}, reputation {[miner['reputation'] for miner in miners]}")  # noqa: T201
+    runners = [*honest, *by_kind["sloppy"], *by_kind["copying"]]
+    assert [miner["name"] for miner in runners if miner["failed"]] == []
     assert sum(miner["passed"] for miner in honest) > 0
-    assert (inventing["passed"], pretending["passed"]) == (0, 0)
-    assert set(inventing["reasons"]) == {"rerun_fs"}
-    assert inventing["mean_entry"] < entry / 2
-    assert inventing["reputation"] == min(miner["reputation"] for miner in story["miners"])
+    for kind in ("inventing", "pretending", "sleeping"):
+        (miner,) = by_kind[kind]
+        assert miner["made_passed"] <= (miner["made_passed"] + miner["made_failed"]) * MOST_PASSED
+        if ROUNDS >= LONG:
+            assert paid[miner["name"]] < pay / 4
     left = await left_behind()
     assert (left["containers"], left["volumes"]) == ([], [])
     assert await images() == before

@@ -52,7 +52,7 @@ async def test_it_is_read_from_the_store(store: Store) -> None:
 
 def miner(name: str, passed: int, failed: int, entry: float | None, reputation: float | None) -> RerunMiner:
     reasons = {"fs missing": failed} if failed else {}
-    return RerunMiner(name, f"{name}-1", name, passed, failed, reasons, entry, reputation)
+    return RerunMiner(name, f"{name}-1", name, passed, failed, 0, failed, reasons, entry, reputation)
 
 
 STORY = RerunStory(
@@ -71,16 +71,16 @@ STORY = RerunStory(
 def test_the_page_lays_inventing_beside_honest_work() -> None:
     text = shown(STORY)
     assert (
-        "10 answers were to be run again: 6 did what their traces claim, 2 did not, 2 wait or are inconclusive." in text
+        "10 answers were to be compared: 6 did what their traces claim, 2 did not, 2 wait or are inconclusive." in text
     )
     assert (
-        "inventing-1 invents its traces: 2 of 2 reruns failed, a window entry is worth 0.500 (honest miners': 2.500)"
+        "inventing-1 invents its traces: 2 of 2 comparisons failed, an entry is worth 0.500 (honest miners': 2.500)"
         in text
     )
     assert "is 0.200, the lowest of all (honest miners': 0.800)" in text
     lines = [line.split() for line in text.splitlines()]
-    assert ["inventing-1", "0", "2", "0.500", "0.200", "2", "fs", "missing"] in lines
-    assert ["thorough-1", "4", "0", "3.000", "0.900"] in lines
+    assert ["inventing-1", "0", "2", "0", "of", "2", "0.500", "0.200", "2", "fs", "missing"] in lines
+    assert ["thorough-1", "4", "0", "0", "of", "0", "3.000", "0.900"] in lines
     assert not [line for line in lines if line[:1] == ["dead-1"]]
 
 
