@@ -33,7 +33,7 @@ attack: setup  ## Every kind of hostility once, what twice the input costs, a co
 	$(PARALLEL) -m attack tests/acceptance tests/cli tests/hostility tests/queue tests/runner tests/settings tests/store tests/weights tests/workers
 
 engine-test: setup  ## Real containers: hostile bundles in the sandbox, on the engine that DOCKER_HOST names
-	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine $(or $(ROOMS),tests/reruns tests/localnet)
+	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine $(or $(ROOMS),tests/executions tests/localnet)
 
 compose-test: setup  ## The operator's image built twice, and docker-compose.yml run, on an engine with networks; prints the figures
 	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/compose -s --durations=0
@@ -48,7 +48,7 @@ kill-test: setup  ## 20 kills -9 at random moments of whole rounds on each datab
 	KILLS=$(or $(KILLS),20) $(BIN)/pytest tests/acceptance/test_kills.py -s --timeout 3600
 
 execution-kills: setup  ## 20 kills -9 among executions in real containers, on each database; prints the figures
-	EXECUTION_KILLS=$(or $(KILLS),20) SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/reruns/test_execution_kills.py -s --timeout 3600
+	EXECUTION_KILLS=$(or $(KILLS),20) SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/executions/test_execution_kills.py -s --timeout 3600
 
 bench-workers: setup  ## What a worker process costs per job; what two of them do against one
 	$(BIN)/python benchmarks/worker_throughput.py

@@ -11,6 +11,9 @@ from workflow_builders import make_workflow, plan_document, step
 from workflow_world import ScriptedServices, Try
 from world import VALIDATOR, World, frozen_of, one_round
 
+from validator.executions.code_work import CodeWork
+from validator.executions.sandbox.code import CodeSandbox
+from validator.executions.watch import SandboxWatch
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.code_report import CodeReport
 from validator.protocol.round import WorkflowSubmission
@@ -19,9 +22,6 @@ from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import WorkflowTask
 from validator.queue.embedded import AT_ONCE, EmbeddedWorker
-from validator.reruns.code_work import CodeWork
-from validator.reruns.sandbox.code import CodeSandbox
-from validator.reruns.watch import SandboxWatch
 from validator.scoring import Schedule, version
 from validator.store import Store
 from validator.store.code_check import CodeCheck

@@ -12,6 +12,8 @@ from aiohttp import web
 from builders import FILES, trace_records
 from world import WINDOWS, World, answer_to
 
+from validator.executions.sandbox.job import SandboxJob
+from validator.executions.sandbox.scripted import ScriptedRun
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.archives import pack
@@ -24,8 +26,6 @@ from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.sssa import Verdict
 from validator.protocol.task import Task
 from validator.protocol.traces import read_traces
-from validator.reruns.sandbox.job import SandboxJob
-from validator.reruns.sandbox.scripted import ScriptedRun
 from validator.scoring import Schedule
 from validator.store import Store
 from validator.store.execution import Execution

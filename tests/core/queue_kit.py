@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from validator.conditions import Board
+from validator.executions.code_work import WaitingCode
+from validator.executions.work import WaitingExecutions
 from validator.queue.jobs import open_jobs
 from validator.queue.sweep import Sweep
-from validator.reruns.code_work import WaitingCode
-from validator.reruns.work import WaitingExecutions
 from validator.sources import SystemClock
 from validator.store import Store
 

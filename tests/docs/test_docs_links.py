@@ -35,7 +35,7 @@ def test_the_architecture_has_the_floors_of_the_contract() -> None:
 
 def test_every_file_that_the_architecture_names_exists() -> None:
     named = [text for text in code(ARCHITECTURE) if re.fullmatch(r"[\w/]+/(\w+\.(py|md|toml))?", text)]
-    later = {"reruns/", "laboratory/"}
+    later = {"laboratory/"}
     missing = [name for name in named if not ((SOURCE / name).exists() or (ROOT / name).exists())]
     assert len(named) > 20
     assert set(missing) <= later

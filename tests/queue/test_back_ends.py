@@ -11,16 +11,16 @@ from execution_world import image as runs_bundle
 from sqlalchemy import Table, delete
 from world import World, one_round
 
+from validator.executions.sandbox.job import Sandbox, SandboxFailure, SandboxJob
+from validator.executions.sandbox.scripted import ScriptedRun, ScriptedSandbox
+from validator.executions.watch import SandboxWatch
+from validator.executions.work import MOST_TRIES, ExecutionWork, WaitingExecutions
 from validator.protocol.reasons import Reason
 from validator.queue.embedded import EmbeddedWorker
 from validator.queue.jobs import open_jobs
 from validator.queue.sweep import Sweep
 from validator.queue.work import pause_after
 from validator.queue.worker import QueueWorker
-from validator.reruns.sandbox.job import Sandbox, SandboxFailure, SandboxJob
-from validator.reruns.sandbox.scripted import ScriptedRun, ScriptedSandbox
-from validator.reruns.watch import SandboxWatch
-from validator.reruns.work import MOST_TRIES, ExecutionWork, WaitingExecutions
 from validator.store import Store, open_store
 from validator.store.tables import answers, bundles
 from validator.workers.interface import Here

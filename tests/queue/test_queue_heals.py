@@ -15,15 +15,15 @@ from queue_kit import eventually
 from sqlalchemy import delete, update
 from world import World, one_round
 
+from validator.executions.sandbox.job import Evidence, SandboxFailure, SandboxJob
+from validator.executions.sandbox.scripted import ScriptedSandbox
+from validator.executions.work import ExecutionWork, WaitingExecutions
 from validator.protocol.reasons import Reason
 from validator.queue.jobs import JobQueue, open_jobs
 from validator.queue.sweep import Sweep
 from validator.queue.tries import Tries
 from validator.queue.work import Finished
 from validator.queue.worker import QueueWorker
-from validator.reruns.sandbox.job import Evidence, SandboxFailure, SandboxJob
-from validator.reruns.sandbox.scripted import ScriptedSandbox
-from validator.reruns.work import ExecutionWork, WaitingExecutions
 from validator.store import Store, open_store
 from validator.store.execution import Execution
 from validator.store.records import Upcoming

@@ -14,15 +14,15 @@ from test_queue_heals import Parts, a_worker
 from world import one_round
 
 from validator.daemon.exits import Exit
+from validator.executions.code_work import CodeWork, WaitingCode
+from validator.executions.sandbox.scripted import ScriptedSandbox
+from validator.executions.sandbox.scripted_code import ScriptedCheck, ScriptedCodeSandbox
+from validator.executions.work import WaitingExecutions
 from validator.protocol.code_report import CodeReport
 from validator.queue.errors import QueueError
 from validator.queue.jobs import open_jobs
 from validator.queue.sweep import Sweep
 from validator.queue.worker import QueueWorker
-from validator.reruns.code_work import CodeWork, WaitingCode
-from validator.reruns.sandbox.scripted import ScriptedSandbox
-from validator.reruns.sandbox.scripted_code import ScriptedCheck, ScriptedCodeSandbox
-from validator.reruns.work import WaitingExecutions
 from validator.store import Store, open_store, schema_state
 from validator.store.copying import copy_store
 

@@ -11,10 +11,10 @@ from toy_version import TOY, known
 from world import VALIDATOR, frozen_of, on_virtual_time, one_round, online, prepared
 
 from validator.audit.log import verify_file
+from validator.executions.sandbox.scripted_code import ScriptedCheck, ScriptedCodeSandbox
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
-from validator.reruns.sandbox.scripted_code import ScriptedCheck, ScriptedCodeSandbox
 from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
 from validator.scoring import Schedule

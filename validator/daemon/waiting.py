@@ -8,12 +8,12 @@ from validator.daemon.daemon import Service
 from validator.daemon.queue_watch import QueueWatch
 from validator.daemon.unjudged import UnjudgedWatch
 from validator.daemon.world import World
+from validator.executions.code_work import CodeWork, WaitingCode
+from validator.executions.watch import SandboxWatch
+from validator.executions.work import ExecutionWork, WaitingExecutions
 from validator.queue.embedded import AT_ONCE, EmbeddedWorker
 from validator.queue.opening import open_queue
 from validator.queue.work import Work
-from validator.reruns.code_work import CodeWork, WaitingCode
-from validator.reruns.watch import SandboxWatch
-from validator.reruns.work import ExecutionWork, WaitingExecutions
 from validator.settings import Settings
 from validator.store import Store
 from validator.telemetry import Metrics

@@ -25,16 +25,16 @@ from validator.daemon.signals import Signals, StoppedAtStartError
 from validator.daemon.stop import Stop
 from validator.daemon.upkeep import BudgetService
 from validator.daemon.world import judging_workers
+from validator.executions.code_work import CodeWork, WaitingCode
+from validator.executions.sandbox.code import CodeSandbox
+from validator.executions.sandbox.code_containers import ContainerCodeSandbox
+from validator.executions.sandbox.job import Sandbox
+from validator.executions.sandbox.opening import open_sandbox
+from validator.executions.watch import SandboxWatch
+from validator.executions.work import ExecutionWork, WaitingExecutions
 from validator.queue.errors import QueueSettingsError
 from validator.queue.opening import open_queue
 from validator.queue.results import Results
-from validator.reruns.code_work import CodeWork, WaitingCode
-from validator.reruns.sandbox.code import CodeSandbox
-from validator.reruns.sandbox.code_containers import ContainerCodeSandbox
-from validator.reruns.sandbox.job import Sandbox
-from validator.reruns.sandbox.opening import open_sandbox
-from validator.reruns.watch import SandboxWatch
-from validator.reruns.work import ExecutionWork, WaitingExecutions
 from validator.settings import Settings
 from validator.sources import Clock, SystemClock
 from validator.store import Store, open_store

@@ -6,14 +6,14 @@ from typing import Final
 from validator.chain.base import Chain
 from validator.chain.wallet import load_signer
 from validator.daemon.chains import chain_of
+from validator.executions.sandbox.code import CodeSandbox
+from validator.executions.sandbox.code_containers import ContainerCodeSandbox
+from validator.executions.sandbox.job import Sandbox
+from validator.executions.sandbox.opening import open_sandbox
 from validator.kinds.assessment.supply import CanaryMaker
 from validator.kinds.registry import KINDS
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
-from validator.reruns.sandbox.code import CodeSandbox
-from validator.reruns.sandbox.code_containers import ContainerCodeSandbox
-from validator.reruns.sandbox.job import Sandbox
-from validator.reruns.sandbox.opening import open_sandbox
 from validator.settings import Settings
 from validator.sources import Clock, RandomBytes, SystemClock, SystemRandom
 from validator.tasks.canary import Canaries, planting_workers
@@ -28,7 +28,7 @@ PRELOAD: Final = (
     *sorted({kind.judge.__module__ for kind in KINDS.values()}),
     "validator.kinds.workflow.answers",
     "validator.protocol.capabilities",
-    "validator.reruns.comparing",
+    "validator.executions.comparing",
     "validator.tasks.accepting",
 )
 

@@ -4,9 +4,9 @@ from typing import Final
 
 from validator.doctor.finding import Check, Finding, fault, note, ok
 from validator.doctor.site import LIMITS, Site
+from validator.executions.sandbox.engine import Engine, EngineAwayError, EngineError
+from validator.executions.sandbox.fitness import lacks
 from validator.protocol.text import printable
-from validator.reruns.sandbox.engine import Engine, EngineAwayError, EngineError
-from validator.reruns.sandbox.fitness import lacks
 
 _AWAY: Final = "start it, let this user use its socket (its group), or correct sandbox.engine or DOCKER_HOST"
 _NONE: Final = "set sandbox.engine to have answers run again (docs/operators/sandbox.md)"

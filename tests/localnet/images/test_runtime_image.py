@@ -12,14 +12,14 @@ from localnet.bundles.written import written_bundles
 from localnet.images.runtime import ENTRYPOINT, FOLDER, PACKAGES, PROGRAMS, program_files, runtime_image
 from localnet.images.tree import File
 from localnet.tracing import pack_traces, trace_as
+from validator.executions.sandbox.contract import TRACER, environment
+from validator.executions.sandbox.job import SandboxJob
 from validator.protocol.archives import pack
 from validator.protocol.bundles import read_bundle
 from validator.protocol.probes import probe_values
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.traces import read_traces
-from validator.reruns.sandbox.contract import TRACER, environment
-from validator.reruns.sandbox.job import SandboxJob
 
 NONCE = "5eed0123" * 8
 BUNDLES = {bundle.skill_type: bundle for bundle in written_bundles() if is_runtime(bundle.skill_type)}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from engine_kit import Registry, left_behind
 
-from validator.reruns.sandbox.engine import Engine
+from validator.executions.sandbox.engine import Engine
 
 pytestmark = pytest.mark.engine
 

@@ -8,12 +8,12 @@ from engine_kit import NOTHING, Registry, left_behind
 
 from localnet.reruns import here
 from localnet.reruns.here import NO_ENGINE, NOT_WANTED, engine_address, reruns_here
+from validator.executions.sandbox.code import CodeJob
+from validator.executions.sandbox.code_containers import TRIAL, ContainerCodeSandbox
+from validator.executions.sandbox.engine import Engine
 from validator.protocol.code_report import CodeReport
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import SkillType
-from validator.reruns.sandbox.code import CodeJob
-from validator.reruns.sandbox.code_containers import TRIAL, ContainerCodeSandbox
-from validator.reruns.sandbox.engine import Engine
 from validator.settings import SandboxSettings, Settings, load_settings
 
 SCRIPT = SkillType.EXECUTABLE_SCRIPT

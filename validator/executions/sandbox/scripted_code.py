@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import msgspec
 
+from validator.executions.sandbox.code import CodeJob
+from validator.executions.sandbox.job import SandboxFailure
 from validator.protocol.code_report import CodeReport
-from validator.reruns.sandbox.code import CodeJob
-from validator.reruns.sandbox.job import SandboxFailure
 from validator.sources import Clock
 
 

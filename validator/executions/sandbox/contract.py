@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from validator.reruns.sandbox.job import SandboxJob
+from validator.executions.sandbox.job import SandboxJob
 
 BUNDLE: Final = "/sssa/bundle"
 EVIDENCE: Final = "/sssa/evidence"

@@ -25,12 +25,12 @@ from execution_world import INVENTS, ran
 from process_watch import gone
 
 from validator.daemon.exits import Exit
+from validator.executions.sandbox.engine import Engine
+from validator.executions.sandbox.labels import OWNER
 from validator.protocol.answer import Dispatch
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
-from validator.reruns.sandbox.engine import Engine
-from validator.reruns.sandbox.labels import OWNER
 from validator.store import Store, open_store
 from validator.store.execution import Execution
 

@@ -15,7 +15,7 @@ from aiohttp import web
 from engine_kit import LIMITS, NOTHING, Registry, job_of, left_behind, sandbox_at
 from package_files import ROOT
 
-from validator.reruns.sandbox.job import Ended, Evidence
+from validator.executions.sandbox.job import Ended, Evidence
 
 _HEADERS = ("Content-Type", "X-Docker-Container-Path-Stat")
 

@@ -30,14 +30,14 @@ from replays import replayed
 from world import VALIDATOR, World, one_round
 
 from validator.audit.log import verify_file
+from validator.executions.sandbox.job import Evidence, Sandbox, SandboxFailure, SandboxJob
+from validator.executions.sandbox.scripted import Script, ScriptedRun, ScriptedSandbox
+from validator.executions.watch import SandboxWatch
+from validator.executions.work import MOST_TRIES, ExecutionWork
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.queue.embedded import AT_ONCE, EmbeddedWorker
-from validator.reruns.sandbox.job import Evidence, Sandbox, SandboxFailure, SandboxJob
-from validator.reruns.sandbox.scripted import Script, ScriptedRun, ScriptedSandbox
-from validator.reruns.watch import SandboxWatch
-from validator.reruns.work import MOST_TRIES, ExecutionWork
 from validator.rounds.receipts import close_epoch
 from validator.store import Store, open_store
 from validator.store.errors import StoreAwayError

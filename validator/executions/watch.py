@@ -6,9 +6,9 @@ from typing import Final
 import structlog
 
 from validator.conditions import Board, Once, place_of
+from validator.executions.sandbox.code import CodeSandbox
+from validator.executions.sandbox.job import Evidence, Sandbox, SandboxFailure
 from validator.protocol.reasons import Reason
-from validator.reruns.sandbox.code import CodeSandbox
-from validator.reruns.sandbox.job import Evidence, Sandbox, SandboxFailure
 from validator.sources import Clock
 from validator.telemetry import Event
 

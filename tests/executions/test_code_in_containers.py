@@ -8,13 +8,13 @@ import pytest
 from code_kit import code_sandbox, judged_in
 from engine_kit import NOTHING, Registry, left_behind
 
+from validator.executions.sandbox.code import CodeJob, code_limits
+from validator.executions.sandbox.code_containers import ContainerCodeSandbox
+from validator.executions.sandbox.job import SandboxFailure
+from validator.executions.sandbox.labels import OWNER
 from validator.protocol.code_report import MAX_LINT_FINDINGS, CodeReport
 from validator.protocol.reasons import Reason
 from validator.protocol.runtime_image import RuntimeImage
-from validator.reruns.sandbox.code import CodeJob, code_limits
-from validator.reruns.sandbox.code_containers import ContainerCodeSandbox
-from validator.reruns.sandbox.job import SandboxFailure
-from validator.reruns.sandbox.labels import OWNER
 
 pytestmark = pytest.mark.engine
 

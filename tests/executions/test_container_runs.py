@@ -7,13 +7,13 @@ import pytest
 from engine_kit import LIMITS, NOTHING, Registry, evidence_of, failure_of, job_of, left_behind, sandbox_at
 from sandbox_jobs import NONCE
 
+from validator.executions.sandbox.contract import environment
+from validator.executions.sandbox.job import Ended, Evidence
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
 from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.traces import ProbesSeen, read_traces
-from validator.reruns.sandbox.contract import environment
-from validator.reruns.sandbox.job import Ended, Evidence
 
 pytestmark = pytest.mark.engine
 PROBES = probe_values(NONCE)

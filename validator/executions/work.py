@@ -7,14 +7,14 @@ from functools import partial
 from typing import ClassVar, Final, NamedTuple
 
 from validator.conditions import Board
+from validator.executions.comparing import Compared, ExecutedBundle, compare_task
+from validator.executions.sandbox.job import Ended, Evidence, Sandbox, SandboxFailure, SandboxJob
+from validator.executions.watch import note_engine
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessmentTask
 from validator.protocol.traces import TracesError
 from validator.queue.work import Finished, Impossible, Outcome, Postponed, Words
-from validator.reruns.comparing import Compared, ExecutedBundle, compare_task
-from validator.reruns.sandbox.job import Ended, Evidence, Sandbox, SandboxFailure, SandboxJob
-from validator.reruns.watch import note_engine
 from validator.store import Store, Transaction
 from validator.store.dispatch import DispatchKey
 from validator.store.execution import Execution

@@ -7,13 +7,9 @@ from typing import Any, Final
 
 import structlog
 
-from validator.protocol.archives import ArchiveError, pack_tar, tar_bound, unpack_tar
-from validator.protocol.bundles import read_bundle
-from validator.protocol.reasons import Reason
-from validator.protocol.runtime_image import RuntimeImage
-from validator.reruns.sandbox import recipe
-from validator.reruns.sandbox.contract import BUNDLE, EVIDENCE, TRACER, environment
-from validator.reruns.sandbox.engine import (
+from validator.executions.sandbox import recipe
+from validator.executions.sandbox.contract import BUNDLE, EVIDENCE, TRACER, environment
+from validator.executions.sandbox.engine import (
     Engine,
     EngineAwayError,
     EngineError,
@@ -21,12 +17,16 @@ from validator.reruns.sandbox.engine import (
     RefusedError,
     TooLargeError,
 )
-from validator.reruns.sandbox.fitness import lacks
-from validator.reruns.sandbox.holder import holder_image
-from validator.reruns.sandbox.images import Images, NoImageError
-from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure, SandboxJob
-from validator.reruns.sandbox.labels import OWNER, Owner
-from validator.reruns.sandbox.recipe import Run
+from validator.executions.sandbox.fitness import lacks
+from validator.executions.sandbox.holder import holder_image
+from validator.executions.sandbox.images import Images, NoImageError
+from validator.executions.sandbox.job import Ended, Evidence, SandboxFailure, SandboxJob
+from validator.executions.sandbox.labels import OWNER, Owner
+from validator.executions.sandbox.recipe import Run
+from validator.protocol.archives import ArchiveError, pack_tar, tar_bound, unpack_tar
+from validator.protocol.bundles import read_bundle
+from validator.protocol.reasons import Reason
+from validator.protocol.runtime_image import RuntimeImage
 from validator.store.unbroken import unbroken
 from validator.telemetry import Event
 

@@ -12,15 +12,15 @@ from aiohttp import web
 from engine_in_memory import FIT
 from sandbox_jobs import DIGEST, make_job
 
+from validator.executions.sandbox import recipe
+from validator.executions.sandbox.containers import ContainerSandbox
+from validator.executions.sandbox.engine import Engine
+from validator.executions.sandbox.fitness import lacks
+from validator.executions.sandbox.holder import program
+from validator.executions.sandbox.job import SandboxFailure, SandboxLimits
+from validator.executions.sandbox.labels import OWNER, Owner
+from validator.executions.sandbox.opening import open_sandbox
 from validator.protocol.reasons import Reason
-from validator.reruns.sandbox import recipe
-from validator.reruns.sandbox.containers import ContainerSandbox
-from validator.reruns.sandbox.engine import Engine
-from validator.reruns.sandbox.fitness import lacks
-from validator.reruns.sandbox.holder import program
-from validator.reruns.sandbox.job import SandboxFailure, SandboxLimits
-from validator.reruns.sandbox.labels import OWNER, Owner
-from validator.reruns.sandbox.opening import open_sandbox
 from validator.settings import SandboxSettings
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

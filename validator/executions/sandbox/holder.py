@@ -11,7 +11,7 @@ import struct
 import tarfile
 from typing import Final
 
-from validator.reruns.sandbox.engine import Engine
+from validator.executions.sandbox.engine import Engine
 
 REPOSITORY: Final = "sssa-sandbox/holder"
 PROGRAM: Final = "/wait"

@@ -19,10 +19,10 @@ from engine_kit import (
     sandbox_at,
 )
 
+from validator.executions.sandbox.job import Ended, Evidence, SandboxFailure, SandboxLimits
+from validator.executions.sandbox.labels import OWNER
 from validator.protocol.limits import MIB
 from validator.protocol.reasons import Reason
-from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure, SandboxLimits
-from validator.reruns.sandbox.labels import OWNER
 
 pytestmark = pytest.mark.engine
 SOON = replace(LIMITS, wall_s=3)

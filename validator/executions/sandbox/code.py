@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from validator.executions.sandbox.job import SandboxFailure, SandboxLimits
 from validator.protocol.code_report import CodeReport
 from validator.protocol.limits import MIB
 from validator.protocol.runtime_image import RuntimeImage
-from validator.reruns.sandbox.job import SandboxFailure, SandboxLimits
 
 
 def code_limits() -> SandboxLimits:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from validator.executions.sandbox.job import Ended, Evidence, SandboxFailure, SandboxJob
 from validator.protocol.reasons import Reason
-from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure, SandboxJob
 from validator.sources import Clock
 
 _KILLED = 137

@@ -5,12 +5,12 @@ import asyncio
 import pytest
 from engine_in_memory import MemoryEngine, pinned
 
-from validator.reruns.sandbox.containers import Containers
-from validator.reruns.sandbox.engine import EngineAwayError, EngineError, EngineSlowError
-from validator.reruns.sandbox.images import Images, NoImageError
-from validator.reruns.sandbox.job import SandboxFailure, SandboxLimits
-from validator.reruns.sandbox.labels import Owner
-from validator.reruns.sandbox.recipe import Run
+from validator.executions.sandbox.containers import Containers
+from validator.executions.sandbox.engine import EngineAwayError, EngineError, EngineSlowError
+from validator.executions.sandbox.images import Images, NoImageError
+from validator.executions.sandbox.job import SandboxFailure, SandboxLimits
+from validator.executions.sandbox.labels import Owner
+from validator.executions.sandbox.recipe import Run
 from validator.sources import VirtualClock
 
 RUN = Run("tracer", b"", {}, SandboxLimits())

@@ -3,13 +3,13 @@
 import pytest
 from pump import pumped
 
+from validator.executions.sandbox.code import CodeJob, CodeSandbox
+from validator.executions.sandbox.job import SandboxFailure
+from validator.executions.sandbox.scripted_code import ScriptedCheck, ScriptedCodeSandbox
 from validator.protocol.code_report import MAX_CODE_REPORT, MAX_LINT_FINDINGS, MAX_TESTS, CodeReport, parse_code_report
 from validator.protocol.reasons import Reason
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.strict_json import JsonError
-from validator.reruns.sandbox.code import CodeJob, CodeSandbox
-from validator.reruns.sandbox.job import SandboxFailure
-from validator.reruns.sandbox.scripted_code import ScriptedCheck, ScriptedCodeSandbox
 from validator.sources import VirtualClock
 
 JOB = CodeJob(

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
+from validator.executions.sandbox.engine import Engine, EngineAwayError, EngineError, EngineSlowError
 from validator.protocol.runtime_image import RuntimeImage
-from validator.reruns.sandbox.engine import Engine, EngineAwayError, EngineError, EngineSlowError
 from validator.sources import Clock
 
 _PLATFORM: Final = ("linux", "amd64")

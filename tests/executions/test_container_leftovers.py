@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from engine_kit import NOTHING, Registry, job_of, left_behind, sandbox_at
 
-from validator.reruns.sandbox.engine import EngineSlowError
-from validator.reruns.sandbox.job import Evidence
-from validator.reruns.sandbox.labels import OWNER
+from validator.executions.sandbox.engine import EngineSlowError
+from validator.executions.sandbox.job import Evidence
+from validator.executions.sandbox.labels import OWNER
 from validator.sources import SystemClock, VirtualClock
 
 pytestmark = pytest.mark.engine

@@ -12,13 +12,13 @@ from world import World, frozen_of, one_round
 
 from validator.conditions import Board
 from validator.daemon.unjudged import UnjudgedWatch
+from validator.executions.code_work import MOST_TRIES
+from validator.executions.sandbox.code import CodeJob
+from validator.executions.sandbox.job import SandboxFailure
+from validator.executions.sandbox.scripted_code import CodeScript, ScriptedCheck, ScriptedCodeSandbox
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
 from validator.queue.work import pause_after
-from validator.reruns.code_work import MOST_TRIES
-from validator.reruns.sandbox.code import CodeJob
-from validator.reruns.sandbox.job import SandboxFailure
-from validator.reruns.sandbox.scripted_code import CodeScript, ScriptedCheck, ScriptedCodeSandbox
 from validator.store import Store
 from validator.store.code_check import CodeCheck
 from validator.store.tables import workflow_runs

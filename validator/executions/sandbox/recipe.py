@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from validator.executions.sandbox.contract import BUNDLE, EVIDENCE, SCRATCH, USER
+from validator.executions.sandbox.holder import PROGRAM
+from validator.executions.sandbox.job import SandboxLimits
 from validator.protocol.limits import MAX_BUNDLE_ENTRIES, MAX_BUNDLE_EXPANDED, MIB
-from validator.reruns.sandbox.contract import BUNDLE, EVIDENCE, SCRATCH, USER
-from validator.reruns.sandbox.holder import PROGRAM
-from validator.reruns.sandbox.job import SandboxLimits
 
 _PAGE: Final = 4_096
 _HOLDER: Final = SandboxLimits(memory=64 * MIB, processes=64, open_files=256)  # what starts it needs more than it does

@@ -8,6 +8,11 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
+from validator.executions.sandbox.code import CodeJob
+from validator.executions.sandbox.containers import Containers
+from validator.executions.sandbox.contract import BUNDLE, EVIDENCE, JUDGE, SCRATCH
+from validator.executions.sandbox.job import Evidence, SandboxFailure
+from validator.executions.sandbox.recipe import Run
 from validator.protocol.archives import pack_tar
 from validator.protocol.code_report import MAX_LINT_FINDINGS, CodeReport, parse_code_report
 from validator.protocol.reasons import Reason
@@ -15,11 +20,6 @@ from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.sssa import Document
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.text import printable
-from validator.reruns.sandbox.code import CodeJob
-from validator.reruns.sandbox.containers import Containers
-from validator.reruns.sandbox.contract import BUNDLE, EVIDENCE, JUDGE, SCRATCH
-from validator.reruns.sandbox.job import Evidence, SandboxFailure
-from validator.reruns.sandbox.recipe import Run
 
 NOTHING: Final = CodeReport(0, 0, MAX_LINT_FINDINGS)
 """What code is worth that keeps its own judging from an end."""

@@ -2,14 +2,14 @@ import asyncio
 
 from sandbox_jobs import DIGEST, NONCE, make_job
 
+from validator.executions.sandbox.contract import environment
+from validator.executions.sandbox.job import Ended, Evidence, SandboxFailure, SandboxLimits
+from validator.executions.sandbox.scripted import ScriptedRun, ScriptedSandbox
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.traces import ProbesSeen, read_traces
-from validator.reruns.sandbox.contract import environment
-from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure, SandboxLimits
-from validator.reruns.sandbox.scripted import ScriptedRun, ScriptedSandbox
 from validator.sources import VirtualClock
 
 PROBES = probe_values(NONCE)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from validator.reruns.sandbox.contract import PLATFORM
+from validator.executions.sandbox.contract import PLATFORM
 
 _LIMITS: Final = {
     "MemoryLimit": "a limit of memory",

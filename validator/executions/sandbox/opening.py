@@ -2,9 +2,9 @@
 
 import os
 
-from validator.reruns.sandbox.containers import ContainerSandbox
-from validator.reruns.sandbox.engine import Engine
-from validator.reruns.sandbox.labels import Owner
+from validator.executions.sandbox.containers import ContainerSandbox
+from validator.executions.sandbox.engine import Engine
+from validator.executions.sandbox.labels import Owner
 from validator.settings import SandboxSettings
 
 

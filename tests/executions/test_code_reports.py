@@ -9,17 +9,17 @@ from code_runner import __main__ as runner
 from code_runner.judge import MOST_TESTS
 from code_runner.keeping import TEST_S
 
+from validator.executions.sandbox.code import CodeJob, code_limits
+from validator.executions.sandbox.code_containers import TRIAL, ContainerCodeSandbox, sealed
+from validator.executions.sandbox.containers import Containers
+from validator.executions.sandbox.engine import Engine
+from validator.executions.sandbox.job import Ended, Evidence, SandboxFailure
+from validator.executions.sandbox.labels import Owner
+from validator.executions.sandbox.recipe import Run
 from validator.protocol.code_report import MAX_LINT_FINDINGS, CodeReport
 from validator.protocol.limits import MIB
 from validator.protocol.reasons import Reason
 from validator.protocol.runtime_image import RuntimeImage
-from validator.reruns.sandbox.code import CodeJob, code_limits
-from validator.reruns.sandbox.code_containers import TRIAL, ContainerCodeSandbox, sealed
-from validator.reruns.sandbox.containers import Containers
-from validator.reruns.sandbox.engine import Engine
-from validator.reruns.sandbox.job import Ended, Evidence, SandboxFailure
-from validator.reruns.sandbox.labels import Owner
-from validator.reruns.sandbox.recipe import Run
 
 RUNNER = RuntimeImage("registry.example/runner", "sha256:" + "ab" * 32)
 JOB = CodeJob(RUNNER, "def add(a, b): return a + b", "from solution import add\ndef test_add(): assert add(1, 2) == 3")

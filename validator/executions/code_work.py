@@ -6,14 +6,14 @@ from datetime import datetime
 from typing import ClassVar, Final, NamedTuple
 
 from validator.conditions import Board
+from validator.executions.sandbox.code import CodeJob, CodeSandbox
+from validator.executions.sandbox.job import SandboxFailure
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GoalTask, WorkflowSubmission
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_score import WorkflowRun
 from validator.queue.work import Finished, Impossible, Outcome, Postponed, Words
-from validator.reruns.sandbox.code import CodeJob, CodeSandbox
-from validator.reruns.sandbox.job import SandboxFailure
 from validator.scoring import Version, version
 from validator.sources import Clock
 from validator.store import Store, Transaction
