@@ -15,7 +15,7 @@ def cases() -> Iterator[Case]:
     for shape, script in SHAPES.items():
         for database in ("SQLite", "Postgres"):
             yield Case(
-                f"60 attestations of 256 KiB, {shape}, {database}: kept permanently",
+                f"60 attestations of 192 KiB, {shape}, {database}: kept permanently",
                 "MiB",
                 partial(kept_of_full_round, script, database),
                 demand=f"≤ {_LIMIT_MIB}",

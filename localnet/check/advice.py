@@ -25,7 +25,7 @@ ADVICE: Final[Mapping[str, Advice]] = MappingProxyType(
         Reason.DEADLINE_LATE: Advice("deadline_s", "be faster; mind deadline_s and the upload"),
         Reason.PARSE_TOO_LARGE: Advice(
             "",
-            "send at most 4 MiB (primaries of runtime types 16 MiB), an attestation of 256 KiB; keep traces short",
+            "send at most 4 MiB (primaries of runtime types 16 MiB), an attestation of 192 KiB; keep traces short",
         ),
         Reason.PARSE_TOO_DEEP: Advice("", "nest at most 32 deep, a plan 16"),
         Reason.PARSE_DUPLICATE_KEY: Advice("", "write every key of an object once"),

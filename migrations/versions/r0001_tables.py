@@ -523,6 +523,7 @@ def _dispatches() -> None:
         sa.Column("body_bytes", sa.Integer(), nullable=True),
         sa.Column("raw", sa.Text(), nullable=True),
         sa.Column("stalled", sa.Double(), nullable=True),
+        sa.Column("kept_bytes", sa.Integer(), nullable=True),
         sa.Column("sssa_sha256", sa.Text(), nullable=True),
         sa.Column("submission", sa.Text(), nullable=True),
         sa.CheckConstraint("role IN ('primary', 'auditor')", name=op.f("ck_dispatches_role")),

@@ -173,6 +173,10 @@ def test_a_forecast_is_a_table_and_sums(own: Example) -> None:
     assert [line.split("  ")[0] for line in kinds[1:6]] == [*(one["kind"] for one in said["kinds"]), "archive files"]
     assert kinds[6].endswith("are free; for how long cannot be told yet")
     assert shown.stdout.splitlines()[-2].endswith("days, too few to tell a pace")
+    most = next(iter(said["kept_bytes"]))
+    assert list(said["kept_bytes"].values()) == sorted(said["kept_bytes"].values(), reverse=True)
+    assert shown.stdout.splitlines()[-3].startswith("answers of the newest 2 rounds keep ")
+    assert f" permanently, those of {most} most: " in shown.stdout.splitlines()[-3]
 
 
 def test_an_export_names_its_files_and_refuses_what_is_no_table(own: Example, tmp_path: Path) -> None:

@@ -65,6 +65,14 @@ def decomposed(text: str) -> str:
     return "".join(letters[ord(one) % len(letters)] + marks[ord(one) // 3 % len(marks)] for one in text)
 
 
+def marked(text: str) -> str:
+    """Return a text with a letter and a mark in every fifth place, which a key writes as one letter.
+
+    No five characters of the statement stand in the attestation: the largest proof that was found.
+    """
+    return "".join(text[i : i + 4] + decomposed(text[i + 4 : i + 5]) for i in range(0, len(text), 5))
+
+
 def packages(text: str) -> str:
     """Return a text that is a package's name in mixed case, which a key writes in lower case."""
     return "".join(one for one in text if one.isalpha())
@@ -72,11 +80,12 @@ def packages(text: str) -> str:
 
 SHAPES: Final = {
     "no findings": FullAnswers(),
-    "512 findings of 130 characters": FullAnswers(512, 130),
-    "512 findings of 380 characters": FullAnswers(512, 380),
-    "512 findings of escapes": FullAnswers(512, 130, escaped),
-    "512 findings of letters with marks": FullAnswers(512, 100, decomposed),
-    "512 packages in mixed case": FullAnswers(512, 240, packages),
+    "512 findings of 90 characters": FullAnswers(512, 90),
+    "512 findings of 250 characters": FullAnswers(512, 250),
+    "512 findings of escapes": FullAnswers(512, 90, escaped),
+    "512 findings of letters with marks": FullAnswers(512, 70, decomposed),
+    "512 findings of marks in every fifth place": FullAnswers(512, 165, marked),
+    "512 packages in mixed case": FullAnswers(512, 170, packages),
 }
 
 

@@ -69,6 +69,8 @@ async def test_what_eight_of_nine_miners_lose_is_named_before_each_vector(store_
         assert await statuses(daemon) == (200, 200)
         metrics = daemon.metrics.render().decode()
         await daemon.until(lambda: len(daemon.events("weights_submitted")) == 2)
+        kept = {one for one in crowd.signers if f'validator_kept_bytes{{hotkey="{one}"}}' in metrics}
+        assert kept == {*crowd.signers}
         (sent, again) = (line["uids"] for line in daemon.events("weights_submitted"))
         order = [line.get("condition", line["event"]) for line in daemon.log if line["log_level"] != "error"]
     for name in ALL:

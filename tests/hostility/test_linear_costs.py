@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 from builders import MINER, V1, expect, finding, make_answer, make_task
-from dear_groups import SHAPES, dear_group, settle
+from dear_groups import SHAPES, cost_of_group, dear_group
 from linear import assert_linear
 from shapes import JSON, TEXTS, Shape
 
@@ -165,9 +165,10 @@ def test_a_legal_answer_is_judged_and_keyed_in_linear_time_whatever_its_texts(te
     assert_linear(run, lambda length: answer_of(TEXTS[text], length), 2_000)
 
 
+@pytest.mark.parametrize("alike", [False, True], ids=["each its own", "alike"])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_group_is_scored_and_proven_in_linear_time_whatever_its_texts(shape: str) -> None:
-    assert_linear(lambda group: settle(*group), lambda size: dear_group(shape, size), 48 * KIB)
+def test_a_group_at_its_limits_is_scored_and_proven_in_a_second_whatever_its_texts(shape: str, *, alike: bool) -> None:
+    assert cost_of_group(*dear_group(shape, alike=alike)) <= 1.0
 
 
 def rows(line: Callable[[int], bytes]) -> Shape:

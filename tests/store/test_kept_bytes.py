@@ -3,13 +3,15 @@
 import pytest
 from full_answers import SHAPES, FullAnswers
 from replays import replayed
-from world import VALIDATOR, World, on_virtual_time
+from sqlalchemy import select
+from world import VALIDATOR, World, honest, on_virtual_time
 
 from validator.proofs.document import verify_document
 from validator.protocol.limits import MIB
 from validator.store import Store, fold
 from validator.store.fold import fold_ended
 from validator.store.sizes import table_sizes
+from validator.store.tables import sssas
 
 _OF_A_ROUND = 16 * MIB  # of 60 answers
 _PASSING = ("answers", "bundles")
@@ -20,7 +22,7 @@ async def kept(store: Store) -> int:
         return sum(one.bytes for one in await table_sizes(tx.connection) if one.name not in _PASSING)
 
 
-@pytest.mark.parametrize("shape", ["no findings", "512 findings of escapes"])
+@pytest.mark.parametrize("shape", ["no findings", "512 findings of marks in every fifth place"])
 async def test_ten_answers_at_their_limits_keep_a_sixth_of_16_mib(store: Store, shape: str) -> None:
     world = World(store, miners=5)
     await on_virtual_time(world, world.service.one_round())  # tables that have a row get their first pages
@@ -31,6 +33,31 @@ async def test_ten_answers_at_their_limits_keep_a_sixth_of_16_mib(store: Store, 
     assert [group.n_valid for group in outcome.groups] == [5, 5]
     assert await kept(store) - before <= _OF_A_ROUND / 6
     assert (await replayed(store, 1)).verdict == "equal"
+
+
+async def test_bytes_that_answers_keep_are_told_by_registered_hotkey(store: Store) -> None:
+    world = World(store, miners=5, script=FullAnswers())
+    await on_virtual_time(world, world.service.one_round())
+
+    async def told(newest: int) -> dict[str, int]:
+        async with store.read() as tx:
+            return await tx.dispatches.kept_bytes(newest)
+
+    first = await told(1)
+    assert list(first.values()) == sorted(first.values(), reverse=True)
+    assert first.keys() == world.signers.keys()
+    async with store.read() as tx:
+        found = (await tx.connection.execute(select(sssas.c.document))).scalars()
+        assert sum(first.values()) == sum(len(document) for document in found)
+
+    world.script = honest
+    gone = next(iter(first))
+    world.subnet.deregister(gone)
+    await on_virtual_time(world, world.service.one_round())
+    both, second = await told(2), await told(1)
+    assert gone not in both
+    assert {hotkey: both[hotkey] - second[hotkey] for hotkey in both} == {h: n for h, n in first.items() if h != gone}
+    assert max(second.values()) < min(first.values()) / 10
 
 
 async def test_a_large_proof_is_read_as_it_was_signed_before_and_after_its_round_is_folded(

@@ -15,7 +15,7 @@ MACHINE: Final = (
         "local_disk",
         "unhealthy",
         "Too little disk space is left for a round's answers: no round starts.",
-        "Free space where the detail says.",
+        "Free space where the detail says. Raw answers go with retention, the rest stays: `validator db forecast`.",
     ),
     Condition(
         "local_clock",

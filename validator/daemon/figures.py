@@ -11,6 +11,7 @@ from typing import Final
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import DamagedError, StoreAwayError
+from validator.store.forecast import KEPT_ROUNDS
 from validator.store.signed import LogHead
 from validator.telemetry import Metrics
 from validator.web.state import HealthState
@@ -61,6 +62,7 @@ class FigureWatch:
                 self.metrics.last_dispatched.set(moment.timestamp())
             with suppress(DamagedError):  # whoever writes the next receipt stops at it
                 self._log(await tx.receipts.head())
+            self.metrics.keeps(await tx.dispatches.kept_bytes(KEPT_ROUNDS))
             confirmed = {}
             for mechid in self.mechids:
                 confirmed[mechid] = await tx.weights.confirmed_epoch(self.netuid, mechid)

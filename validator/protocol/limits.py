@@ -16,7 +16,7 @@ MAX_CVES: Final = 20_000
 MAX_STRING: Final = 4_096  # code points
 MAX_DESCRIPTION: Final = 16_384  # code points
 # What is kept permanently (D-44): canonical bytes, the signature's value included.
-MAX_ATTESTATION: Final = 256 * 1024
+MAX_ATTESTATION: Final = 192 * 1024
 MAX_PLAN: Final = MIB
 MAX_RUN: Final = MIB
 MAX_JSON_DEPTH: Final = 32  # the root is 1

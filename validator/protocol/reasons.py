@@ -234,7 +234,10 @@ class Reason(StrEnum):
         "local_descriptors",
         "Too few file descriptors are left for a round's requests: no round starts until there are enough.",
     )
-    LOCAL_DISK = "local_disk", "Too little disk space is left for a round: none starts until there is enough."
+    LOCAL_DISK = (
+        "local_disk",
+        "Too little disk space is left for what a round stores, raw or permanently: none starts until there is enough.",
+    )
     LOCAL_CLOCK = (
         "local_clock",
         "The local clock is more than 30 s off the time of fresh blocks: no round starts and no weights are computed.",

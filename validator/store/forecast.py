@@ -16,6 +16,7 @@ _YEAR: Final = 365.0
 _DAY: Final = timedelta(days=1)
 _LEAST: Final = timedelta(hours=1)  # below that, what there is says nothing of a day
 _NEWEST: Final = 1_000
+KEPT_ROUNDS: Final = 144  # of `Dispatches.kept_bytes`: a day at a round per ten minutes
 
 
 class Pace(NamedTuple):

@@ -1,4 +1,4 @@
-"""Prometheus metrics, in a registry of their own. Labels are reason codes and skill types, never hotkeys.
+"""Prometheus metrics, in a registry of their own. Labels are codes and types, never hotkeys but in `kept_bytes`.
 
 Most of them follow from the log's canonical lines: `Metrics.observe` is given every event that is logged, whatever
 the log level. What no event tells is set where it happens.
@@ -130,6 +130,11 @@ class Metrics:
     def _of_store(self, made: Made) -> None:
         self.pruned = made.counter("pruned_rows", "Rows that retention removed.", "kind")
         self.store_bytes = made.figure("store_bytes", "Size of the database.")
+        self.kept_bytes = made.gauge(
+            "kept_bytes",
+            "Bytes that answers of the newest 144 rounds keep permanently, by registered hotkey.",
+            "hotkey",
+        )
         self.store_write = made.histogram("store_write_seconds", "How long a small write took.", _WRITES)
         self.disk_free = made.gauge("disk_free_bytes", "Free space where the store and temporary files lie.", "place")
         self.anchor_age = made.figure("blocks_since_anchor", "Blocks since the log was anchored on chain, if it is.")
@@ -165,6 +170,12 @@ class Metrics:
             self.queued.labels(kind, state).set(many)
         self.queue_oldest.labels(kind).set(oldest_s)
         self.queue_at_once.labels(kind).set(at_once)
+
+    def keeps(self, by_hotkey: Mapping[str, int]) -> None:
+        """Note what answers of the newest rounds keep permanently; who left is forgotten."""
+        self.kept_bytes.clear()
+        for hotkey, number in by_hotkey.items():
+            self.kept_bytes.labels(hotkey).set(number)
 
     def pays(self, mechid: int, unpaid: Collection[str]) -> None:
         """Note why each unpaid window of a mechanism's vector is (SPEC 16, D-23)."""

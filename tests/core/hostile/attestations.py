@@ -47,8 +47,8 @@ async def lists_too_long(case: Case) -> Made:
 
 @kind("attestation", "answer", ACCEPTED, dear=True)
 async def as_large_as_allowed(case: Case) -> Made:
-    """4,096 dependencies in nearly 256 KiB, rightly signed."""
-    return case.signed(dependencies=tuple(Dependency(f"package-{i}", "1" * 12, ()) for i in range(4_096)))
+    """4,096 dependencies in nearly 192 KiB, rightly signed."""
+    return case.signed(dependencies=tuple(Dependency(f"p{i}", "1.0", ()) for i in range(4_096)))
 
 
 @kind("attestation", "answer", Reason.PARSE_TOO_LARGE, dear=True)
@@ -68,22 +68,22 @@ async def as_many_cves_as_fit(case: Case) -> Made:
 
 @kind("attestation", "answer", ACCEPTED, dear=True)
 async def as_many_findings_as_allowed(case: Case) -> Made:
-    """512 findings, each its own, with descriptions of 300 characters."""
-    many = ({"id": str(i), "evidence_ref": f"a.py#L{i + 1}", "description": "d" * 300} for i in range(512))
+    """512 findings, each its own, with descriptions of 200 characters."""
+    many = ({"id": str(i), "evidence_ref": f"a.py#L{i + 1}", "description": "d" * 200} for i in range(512))
     return case.findings(many)
 
 
 @kind("attestation", "answer", ACCEPTED, dear=True)
 async def paths_of_slashes(case: Case) -> Made:
-    """60 evidence references that are almost nothing but slashes and dots."""
-    return case.findings({"id": str(i), "evidence_ref": "./" * 2_000 + f"{i}.py"} for i in range(60))
+    """45 evidence references that are almost nothing but slashes and dots."""
+    return case.findings({"id": str(i), "evidence_ref": "./" * 2_000 + f"{i}.py"} for i in range(45))
 
 
 @kind("attestation", "answer", ACCEPTED, dear=True)
 async def paths_of_combining_marks(case: Case) -> Made:
     """Evidence references and targets of thousands of combining marks, which normalising has to sort."""
     marks = _MARKS * 900
-    many = ({"id": str(i), "evidence_ref": f"{i}{marks}", "target_pattern": marks} for i in range(30))
+    many = ({"id": str(i), "evidence_ref": f"{i}{marks}", "target_pattern": marks} for i in range(24))
     return case.findings(many)
 
 
@@ -92,7 +92,7 @@ async def package_urls_of_escapes(case: Case) -> Made:
     """Targets that are package urls of dashes and percent escapes, thousands in each."""
     texts = ["pkg:" + "/" * 4_000 + "x", "pkg:a/" + "%2d" * 1_300, "-_." * 1_300, "pkg:a/b@" + "@" * 4_000]
     category = {"category": "dependency_cve"}
-    return case.findings({"id": str(i), "target_pattern": texts[i % 4] + str(i), **category} for i in range(60))
+    return case.findings({"id": str(i), "target_pattern": texts[i % 4] + str(i), **category} for i in range(45))
 
 
 @kind("attestation", "answer", SCHEMA)

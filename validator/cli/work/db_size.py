@@ -13,7 +13,7 @@ from validator.settings import Settings, StoreSettings
 from validator.store import open_store
 from validator.store.archiving.estimating import files_of
 from validator.store.fold import fold_ended
-from validator.store.forecast import Forecast, forecast
+from validator.store.forecast import KEPT_ROUNDS, Forecast, forecast
 from validator.store.growth import Files, growth
 from validator.store.pruning import prune
 from validator.store.records import Pruned
@@ -56,7 +56,7 @@ def prune_(config: Path | None, *, as_json: bool) -> None:
 def forecast_(config: Path | None, *, as_json: bool) -> None:
     """Say how large the store is, what a round adds to each table, and what a year of rounds comes to."""
     settings = settings_of(config)
-    found, files = asyncio.run(_forecast(settings))
+    found, files, kept = asyncio.run(_forecast(settings))
     grown = growth(found.pace, found.tables, kept_days(settings.store), settings.store.archive_days, files)
     room = room_of(settings.store, found.size, grown)
     if as_json:
@@ -66,6 +66,7 @@ def forecast_(config: Path | None, *, as_json: bool) -> None:
             "rounds": found.pace._asdict(),
             "tables": [one._asdict() for one in found.tables],
             "in_a_year": found.in_a_year,
+            "kept_bytes": kept,
         }
         print_json({**said, **growth_document(grown, room)})
         return
@@ -88,6 +89,12 @@ def forecast_(config: Path | None, *, as_json: bool) -> None:
     print_line("")
     print_growth(grown, room)
     pace, size = found.pace, found.size
+    if kept:
+        hotkey, most = next(iter(kept.items()))
+        print_line(
+            f"answers of the newest {min(KEPT_ROUNDS, pace.rounds)} rounds keep {readable(sum(kept.values()))} "
+            f"permanently, those of {hotkey} most: {readable(most)}"
+        )
     per_day = "too few to tell a pace" if pace.per_day is None else f"{pace.per_day:.1f} a day"
     print_line(f"{pace.rounds} rounds in {pace.days:.2f} days, {per_day}")
     print_line(
@@ -123,7 +130,8 @@ async def _pruned(settings: Settings) -> tuple[Pruned, int, dict[str, TableSize]
             return removed, folded, before, after, await store_size(tx.connection)
 
 
-async def _forecast(settings: Settings) -> tuple[Forecast, Files]:
+async def _forecast(settings: Settings) -> tuple[Forecast, Files, dict[str, int]]:
     async with open_store(settings.store.url.get_secret_value()) as store, store.read() as tx:
         raw = settings.store.archive_days < settings.store.retention_raw_days
-        return await forecast(tx.connection, kept_days(settings.store)), await files_of(tx.connection, raw=raw)
+        found = await forecast(tx.connection, kept_days(settings.store))
+        return found, await files_of(tx.connection, raw=raw), await tx.dispatches.kept_bytes(KEPT_ROUNDS)

@@ -41,8 +41,8 @@ MARGIN: Final = 1.25
 _TYPE: Final = SkillType.AGENT_COMPOSITION
 _NONCE: Final = sha256_hex(b"the dearest answer")
 # As many together as an attestation of `MAX_ATTESTATION` holds.
-_RULES: Final = limits.MAX_RULES // 2
-_DEPENDENCIES: Final = limits.MAX_DEPENDENCIES // 2
+_RULES: Final = limits.MAX_RULES // 3
+_DEPENDENCIES: Final = limits.MAX_DEPENDENCIES // 3
 _RECORD: Final = limits.MAX_TRACES_EXPANDED // limits.MAX_TRACE_RECORDS
 
 

@@ -31,7 +31,7 @@ _FAILED: Final = _ONE.where(or_(dispatches.c.state == "planned", dispatches.c.st
     state="failed", **{name: bindparam(name) for name in ("reason", "seconds", "http_status", "detail", "raw")}
 )
 _JUDGED: Final = _ONE.where(dispatches.c.state == "answered").values(
-    {name: bindparam(name) for name in ("state", "reason", "signed_sha256", "submission", "detail")}
+    {name: bindparam(name) for name in ("state", "reason", "signed_sha256", "submission", "kept_bytes", "detail")}
 )
 
 
@@ -141,7 +141,8 @@ def _passed(one: JudgedAnswer, submission: Passed) -> Passed:
 def _judgement(one: JudgedAnswer, columns: Iterator[dict[str, Any]]) -> dict[str, Any]:
     if one.submission is not None:
         return {"state": "answered", "reason": one.reason, **next(columns)}
-    return {"state": "failed", "reason": _gate(one.reason), "signed_sha256": None, "submission": None}
+    refused = {"state": "failed", "reason": _gate(one.reason)}
+    return {**refused, "signed_sha256": None, "submission": None, "kept_bytes": None}
 
 
 def _gate(reason: Reason) -> Reason:

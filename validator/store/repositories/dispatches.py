@@ -15,7 +15,7 @@ from validator.store.errors import DamagedError, MismatchError, WrongStateError
 from validator.store.repositories.base import ROUND, Repository, place_of
 from validator.store.repositories.scores import Scores
 from validator.store.repositories.tasks import Tasks
-from validator.store.tables import answers, dispatches, rounds, tasks
+from validator.store.tables import answers, dispatches, miners, rounds, tasks
 
 _OF_ROUND: Final = (
     select(dispatches)
@@ -80,6 +80,7 @@ class Dispatches(Repository):
             raise MismatchError(f"`{reason}` is no reason for which a dispatch alone is void")
         told = {"seconds": seconds, "http_status": status, "detail": detail or None, "raw": raw}
         values = {"state": "void", "reason": str(reason), "signed_sha256": None, "submission": None}
+        values["kept_bytes"] = None
         known = {name: value for name, value in told.items() if value is not None}
         await self._move(key, ("planned", "sent", "answered", "failed", "void"), {**values, **known})
 
@@ -100,6 +101,25 @@ class Dispatches(Repository):
         task_reason = select(tasks.c.reason).where(its_task).scalar_subquery()
         statement = update(dispatches).where(dispatches.c.round_id == round_id, void)
         await self._changed(statement.values(state="void", reason=func.coalesce(dispatches.c.reason, task_reason)))
+
+    async def kept_bytes(self, newest: int) -> dict[str, int]:
+        """Return what answers of the newest rounds keep permanently, as first stored, by registered hotkey, most first.
+
+        Args:
+            newest: so many rounds.
+        """
+        last_seen = select(func.max(miners.c.last_seen_block)).scalar_subquery()
+        last_round = select(func.max(dispatches.c.round_id)).scalar_subquery()
+        kept = func.sum(dispatches.c.kept_bytes).label("kept")
+        statement = (
+            select(dispatches.c.hotkey, kept)
+            .join(miners, miners.c.hotkey == dispatches.c.hotkey)
+            .where(dispatches.c.round_id > last_round - newest, dispatches.c.kept_bytes.is_not(None))
+            .where(miners.c.last_seen_block == last_seen)
+            .group_by(dispatches.c.hotkey)
+            .order_by(kept.desc(), dispatches.c.hotkey)
+        )
+        return {row.hotkey: int(row.kept) for row in await self._all(statement)}
 
     async def of_round(self, round_id: int) -> tuple[Dispatch, ...]:
         """Return a round's dispatches, without scores, in plan order: primaries by rank, then auditors by draw."""

@@ -13,11 +13,12 @@ from validator.store.tables import workflow_runs
 class WorkflowRuns(Repository):
     """Content-addressed: the same run is stored once."""
 
-    async def put(self, run: RunRecord) -> str:
-        """Keep a run; return the hex sha256 of its canonical bytes."""
+    async def put(self, run: RunRecord) -> tuple[str, int]:
+        """Keep a run; return the hex sha256 of its canonical bytes, and the bytes that it takes as it is stored."""
         data, sha256 = await self._packing.canonical(run)
-        await self._insert_new(workflow_runs, {"sha256": sha256, "document": await self._packing.pack(data)})
-        return sha256
+        packed = await self._packing.pack(data)
+        await self._insert_new(workflow_runs, {"sha256": sha256, "document": packed})
+        return sha256, len(packed)
 
     async def load(self, sha256: str) -> RunRecord:
         """Return the run.

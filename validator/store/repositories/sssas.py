@@ -20,8 +20,11 @@ Signed = tuple[Sssa | WorkflowPlan, str]
 class Sssas(Repository):
     """Content-addressed: the same document is stored once."""
 
-    async def put(self, signed: Sequence[Signed]) -> None:
+    async def put(self, signed: Sequence[Signed]) -> list[int]:
         """Keep attestations and plans, each with the hex sha256 of its canonical bytes with the signature's value.
+
+        Returns:
+            The bytes that each takes as it is stored.
 
         Raises:
             MismatchError: the bytes of one do not hash to that.
@@ -30,6 +33,7 @@ class Sssas(Repository):
         if any(actual != sha256 for (actual, _), (_, sha256) in zip(documents, signed, strict=True)):
             raise MismatchError("`sssa_sha256` or `plan_sha256` is not that of the document's canonical bytes")
         await self._insert_missing(sssas, [{"sha256": sha256, "document": packed} for sha256, packed in documents])
+        return [len(packed) for _, packed in documents]
 
     async def get(self, sha256: str) -> bytes | None:
         """Return the canonical bytes.

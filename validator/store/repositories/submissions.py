@@ -98,20 +98,18 @@ class Submissions(Repository):
 
     async def columns(self, submissions: Sequence[Passed]) -> list[dict[str, Any]]:
         """Keep what submissions hold by hash; return of each the columns that name it, the rest as JSON."""
-        await self._signed.put([_signed_of(submission) for submission in submissions])
-        return [
-            {"signed_sha256": submission.sha256, "submission": msgspec.to_builtins(await self._rest(submission))}
-            for submission in submissions
-        ]
+        sizes = await self._signed.put([_signed_of(submission) for submission in submissions])
+        return [await self._columns(one, size) for one, size in zip(submissions, sizes, strict=True)]
 
-    async def _rest(self, submission: Passed) -> dict[str, Any]:
+    async def _columns(self, submission: Passed, kept: int) -> dict[str, Any]:
         rest = {name: getattr(submission, name) for name in submission.__struct_fields__}
         if isinstance(submission, Submission):
             del rest["sssa"]
         else:
             del rest["plan"]
-            rest[_RUN] = await WorkflowRuns(self._connection, self._packing).put(rest.pop("run"))
-        return rest
+            rest[_RUN], size = await WorkflowRuns(self._connection, self._packing).put(rest.pop("run"))
+            kept += size
+        return {"signed_sha256": submission.sha256, "submission": msgspec.to_builtins(rest), "kept_bytes": kept}
 
 
 def _signed_of(submission: Passed) -> Signed:

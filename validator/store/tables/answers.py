@@ -43,6 +43,7 @@ dispatches = Table(
     Column("body_bytes", Integer),
     Column("raw", Json(RawAnswer)),  # of what arrived, kept or not; stays when the body goes
     Column("stalled", Real),  # seconds that were measured and are not among `seconds`: the validator stood still
+    Column("kept_bytes", Integer),  # of what an answer that passed keeps permanently, as first stored
     Column("sssa_sha256", Name, ForeignKey("sssas.sha256"), key="signed_sha256"),  # or of the plan
     # Submission without its sssa, or WorkflowSubmission without its plan and with its run by hash
     Column("submission", Json(dict[str, object])),
