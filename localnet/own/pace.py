@@ -36,7 +36,8 @@ class Pace:
         if self.times == 1:
             return sourced
         task = sourced.task
-        return SourcedTask(replace(task, windows=self.windows(task.windows, task.skill_type)), sourced.bundle)
+        paced = replace(task, windows=self.windows(task.windows, task.skill_type))
+        return SourcedTask(paced, sourced.bundle, sourced.nonce)
 
     def goal(self, goal: WorkflowTask) -> WorkflowTask:
         """Return a workflow task at this pace; at 1 it stays as it is."""

@@ -21,7 +21,7 @@ from validator.store.execution import QueuedExecution
 
 NOW = datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
 PYTHON = SkillType.EXECUTABLE_PYTHON
-RUNS = RunReport({"fs": RunFileReport(5, 9, 2, 2), "process": RunFileReport(1, 2, 1, 0)})
+RUNS = RunReport({"fs": RunFileReport(5, 9, 2, 2), "process": RunFileReport(1, 2, 1, 0)}, "/tmp/state-\x1b7.json")
 CAUGHT = AnswerReport(
     ("mark", "fs missing"),
     False,
@@ -97,11 +97,11 @@ def test_the_runs_next_to_what_each_miner_claims(example: Made) -> None:
         "(said\\u001b[31m so)",
         "fs 5 2 2 9",
         f"{caught}: rerun_fail: mark, fs missing",
-        "the execution mark is missing from its traces",
+        "the execution mark is missing from its traces: /tmp/state-\\u001b7.json",
         "fs 5 3 2 3 1",
         'fs: every run shows it, the miner does not claim it: ["read","/skill/a.py"]',
         'fs: the miner claims it, no run shows it: ["write","/tmp/inv\\u001bented"]',
-        f"{fine}: rerun_pass",
+        f"{fine}: rerun_pass the execution mark is in its traces: /tmp/state-",
         "the next round that is settled counts it",
     ):
         assert said in words, said

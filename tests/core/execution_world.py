@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 from builders import FILES, trace_records
+from task_builders import make_truth
 from world import WINDOWS, World, answer_to
 
 from validator.executions.sandbox.job import SandboxJob
@@ -92,19 +93,25 @@ def nobody_ran(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
     return ran(signer, dispatch, INVENTS)
 
 
-def world_of(
+def world_of(  # noqa: PLR0913 - what worlds of executions differ in
     store: Store,
     script: Callable[[Signer, Dispatch], ScriptedReply] = inventing,
     miners: int = 3,
     scoring: str = "1.1.0",
     *,
     executes: bool = True,
+    mark: str | None = None,
 ) -> World:
-    """Two tasks of Python a round; up to three miners are primaries of both."""
+    """Two tasks of Python a round; up to three miners are primaries of both. Their truth may be an execution mark."""
+    truth = None if mark is None else make_truth(mark=mark)
     tasks = []
     for slot in range(2):
         bundle = pack({**FILES, "which.txt": str(slot).encode()})
-        tasks.append(SourcedTask(Task("1.0", PYTHON, WINDOWS, sha256_hex(bundle), "none", None, None), bundle))
+        tasks.append(
+            SourcedTask(
+                Task("1.0", PYTHON, WINDOWS, sha256_hex(bundle), "curated" if truth else "none", truth, None), bundle
+            )
+        )
     world = World(store, miners=miners, source=MemorySource(tasks), script=script)
     preparer = replace(world.preparer, schedule=Schedule({scoring: 0}), executes=executes)
     world.preparer = world.service.preparer = preparer

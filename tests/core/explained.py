@@ -232,7 +232,7 @@ def assorted_tasks() -> list[SourcedTask]:
 
 
 def _truth(verdict: Verdict, **known: Any) -> Truth:
-    nothing = dict.fromkeys(set(Truth.__struct_fields__) - {"findings"})
+    nothing = dict.fromkeys(set(Truth.__struct_fields__) - {"findings", "mark"})
     return Truth(**{**nothing, **known, "verdict": verdict})
 
 

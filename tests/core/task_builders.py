@@ -20,7 +20,7 @@ SKILL = {"SKILL.md": b"# Greet\n\nSay hello.\n", "manifest.json": b"{}\n"}
 
 
 def make_truth(**fields: Any) -> Truth:
-    empty = dict.fromkeys(set(Truth.__struct_fields__) - {"findings"})
+    empty = dict.fromkeys(set(Truth.__struct_fields__) - {"findings", "mark"})
     return Truth(**{**empty, "verdict": "ALLOW", **fields})
 
 

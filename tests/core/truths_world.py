@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 from builders import FILES
 from explained import NUMBERS, ExplainedWorld
+from msgspec import UNSET
 from planned import AGENT, PLANS, RAG, TRANSFORM, GoalsInTurn, JumpingRunner
 from workflow_builders import plan_document
 from workflow_world import ScriptedServices
@@ -50,6 +51,7 @@ def secret_tasks() -> list[SourcedTask]:
             manifest_sha256=None,
             poisoned_tools=None,
             transitive_risk=None,
+            mark="/tmp/planted.example-7.json" if runtime else UNSET,
         )
         canary = None if runtime else CanarySpec("docs/readme.md")
         task = Task("1.0", skill_type, WINDOWS, sha256_hex(bundle), "curated", truth, canary)

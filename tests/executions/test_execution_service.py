@@ -16,6 +16,7 @@ from execution_world import (
     DOES,
     LIAR,
     PYTHON,
+    Records,
     ended,
     executions_of,
     files_of,
@@ -34,9 +35,12 @@ from validator.executions.sandbox.job import Evidence, Sandbox, SandboxFailure, 
 from validator.executions.sandbox.scripted import Script, ScriptedRun, ScriptedSandbox
 from validator.executions.watch import SandboxWatch
 from validator.executions.work import MOST_TRIES, ExecutionWork
+from validator.miners.scripted import ScriptedReply
+from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
+from validator.protocol.signatures import Signer
 from validator.queue.embedded import AT_ONCE, EmbeddedWorker
 from validator.rounds.receipts import close_epoch
 from validator.store import Store, open_store
@@ -107,6 +111,32 @@ async def test_a_task_is_run_three_times_and_every_valid_primary_is_compared(sto
         assert (await replayed(store, round_id)).verdict == "equal"
     assert await close_epoch(store, VALIDATOR, world.clock)
     assert verify_file(await export(store, tmp_path / "log.jsonl")).executions == 6
+
+
+MARK = "/home/skill/state-7.json"
+TOUCHES: Records = {**DOES, "fs": [*DOES["fs"], {"ts": 9, "op": "write", "path": MARK}]}
+
+
+def forgetting(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
+    """One miner shows all that the source says, and not what only a run shows."""
+    return ran(signer, dispatch, DOES if signer.hotkey == LIAR.hotkey else TOUCHES)
+
+
+@pytest.mark.parametrize(("does", "event"), [(TOUCHES, "rerun_fail"), (DOES, "rerun_pass")])
+async def test_an_execution_mark_is_asked_of_everybody_if_the_runs_show_it(
+    store: Store, does: Records, event: str
+) -> None:
+    world = world_of(store, forgetting if event == "rerun_fail" else ran, mark=MARK)
+    found = await comes_to(
+        world, lambda job: ScriptedRun(files_of(job.skill_type, job.nonce, does if job.bundle else {}), seconds=5.0)
+    )
+    for one in found:
+        assert one.report is not None
+        assert one.report.mark == (MARK if does is TOUCHES else None)
+        caught = next(result for result in one.results if result.hotkey == LIAR.hotkey)
+        assert (caught.event, caught.report.mark) == (event, False if does is TOUCHES else None)
+        assert caught.report.faults == (("mark", "fs missing") if does is TOUCHES else ())
+        assert {result.event for result in one.results if result.hotkey != LIAR.hotkey} == {"rerun_pass"}
 
 
 def at_run(number: int, change: Callable[[ScriptedRun], ScriptedRun]) -> Callable[[], Script]:

@@ -41,7 +41,8 @@ def _write_result(page: Page, runs: RunReport | None, result: ResultView) -> Non
     faults = f": {', '.join(result.report.faults)}" if result.report.faults else ""
     page.line(f"{result.hotkey}: {result.event}{faults}", style="red" if faults else "")
     if result.report.mark is not None:
-        page.line(f"the execution mark is {'in' if result.report.mark else 'missing from'} its traces")
+        named = f": {runs.mark}" if runs is not None and runs.mark is not None else ""
+        page.line(f"the execution mark is {'in' if result.report.mark else 'missing from'} its traces{named}")
     columns = (
         Column("trace"),
         Column("the runs show", right=True),

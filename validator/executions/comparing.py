@@ -9,7 +9,7 @@ from validator.protocol.execution import SHOWN, AnswerFileReport, AnswerReport, 
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import BASE_TRACES, SkillType
-from validator.protocol.traces import decode_trace_text, read_traces, shown_signatures
+from validator.protocol.traces import decode_trace_text, read_traces, shown_signatures, signature_digest
 from validator.scoring import ComparedAnswer, ExecutionRun, TracedAnswer, version
 
 
@@ -19,14 +19,14 @@ class ExecutedBundle(NamedTuple):
     Attributes:
         scoring_version: of its round.
         skill_type, nonce: its own.
-        mark: base trace and signature digest of its execution mark; None where none is planted.
+        mark: the path that its execution mark touches, as traces name it; None where none is planted.
         made_here: it was made at this validator for its round.
     """
 
     scoring_version: str
     skill_type: SkillType
     nonce: str
-    mark: tuple[str, bytes] | None
+    mark: str | None
     made_here: bool
 
 
@@ -42,6 +42,8 @@ def compare_task(
     task: ExecutedBundle, runs: Sequence[Mapping[str, bytes]], answers: Sequence[tuple[str, bytes]]
 ) -> Compared:
     """Return how answers that passed their gates compare with three runs that ended by themselves.
+
+    A mark that both runs of the bundle do not show is asked of nobody: its code was not reached.
 
     Args:
         task: what was run.
@@ -60,18 +62,21 @@ def compare_task(
         for hotkey, body in answers
     }
     claimed = {hotkey: read_traces(one, task.skill_type, probes) for hotkey, one in bundles.items()}
+    mark = None if task.mark is None else signature_digest("fs", {"op": "write", "path": task.mark})
+    shown = mark is not None and all(mark in one.signatures["fs"] for one in seen[:2])
     found = version(task.scoring_version).compare_execution(
         [ExecutionRun(True, all(one.probes), one.signatures) for one in seen],
         [TracedAnswer(hotkey, all(one.probes), one.signatures) for hotkey, one in claimed.items()],
         probes={name: frozenset().union(*(one.probe_signatures[name] for one in seen)) for name in BASE_TRACES},
-        mark=task.mark,
+        mark=("fs", mark) if shown else None,
         made_here=task.made_here,
     )
     report = RunReport(
         {
             name: RunFileReport(len(one.stable), len(one.possible), len(one.tracer), one.varying)
             for name, one in found.files.items()
-        }
+        },
+        task.mark if shown else None,
     )
     results = tuple(
         AnswerResult(one.hotkey, one.event, _report(one, packed[0], bundles[one.hotkey])) for one in found.answers

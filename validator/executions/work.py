@@ -6,6 +6,8 @@ from datetime import datetime
 from functools import partial
 from typing import ClassVar, Final, NamedTuple
 
+from msgspec import UNSET
+
 from validator.conditions import Board
 from validator.executions.comparing import Compared, ExecutedBundle, compare_task
 from validator.executions.sandbox.job import Ended, Evidence, Sandbox, SandboxFailure, SandboxJob
@@ -150,5 +152,6 @@ async def _needs(tx: Transaction, taken: Execution) -> _Needs | None:
         nonce=task.nonce,
         probes=probe_values(task.nonce),
     )
-    executed = ExecutedBundle(frozen.scoring_version, task.skill_type, task.nonce, None, task.made_here)
+    mark = task.truth.mark if task.truth is not None and task.truth.mark is not UNSET else None
+    executed = ExecutedBundle(frozen.scoring_version, task.skill_type, task.nonce, mark, task.made_here)
     return _Needs(job, executed, tuple(answers))

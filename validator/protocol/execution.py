@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 
 from msgspec import Meta
 
-from validator.protocol.sssa import Document
+from validator.protocol.sssa import Document, Text
 
 SHOWN: Final = 20  # records of a trace that only one side has
 SHOWN_CHARACTERS: Final = 200  # of each
@@ -30,9 +30,15 @@ class RunFileReport(Document, frozen=True):
 
 
 class RunReport(Document, frozen=True):
-    """What the three runs of a task showed, by base trace."""
+    """What the three runs of a task showed, by base trace.
+
+    Attributes:
+        files: by base trace.
+        mark: the path that the execution mark touches; None where none is planted or the runs do not show it.
+    """
 
     files: dict[str, RunFileReport]
+    mark: Text | None = None
 
 
 class AnswerFileReport(Document, frozen=True):

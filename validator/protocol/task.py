@@ -71,6 +71,7 @@ class Truth(Document, frozen=True):
     Attributes:
         findings: all that is to be found, where that is known; unset in truths of task_version 1.0, which have no such
             field. No scoring version reads it (D-33).
+        mark: the path that the bundle's execution mark touches, as traces name it (SPEC 15); unset without one.
     """
 
     verdict: Verdict
@@ -82,6 +83,7 @@ class Truth(Document, frozen=True):
     poisoned_tools: Texts | None
     transitive_risk: Unit | None
     findings: Annotated[tuple[KnownFinding, ...], Meta(max_length=limits.MAX_FINDINGS)] | UnsetType | None = UNSET
+    mark: Text | UnsetType = UNSET
 
 
 class Task(Document, frozen=True):

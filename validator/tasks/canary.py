@@ -6,6 +6,7 @@ it can tell.
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -14,6 +15,7 @@ import structlog
 from validator.planting.draws import Draws
 from validator.planting.shapes import SHAPES
 from validator.planting.skeletons import draw_skeleton
+from validator.protocol.draws import NONCE_BYTES
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.protocol.text import printable
@@ -39,7 +41,7 @@ def make_canary(
     base: Base | None = None,
     wanted: int | None = None,
 ) -> SourcedTask:
-    """Return a new canary task, with or without faults by a draw: provenance `canary`, and its truth.
+    """Return a new canary task, with or without faults by a draw: provenance `canary`, its truth and its nonce.
 
     Args:
         skill_type: one of the six assessed types.
@@ -51,9 +53,11 @@ def make_canary(
     Raises:
         TaskError: nothing can be made of the base.
     """
-    draws = Draws(random)
+    draws, nonce = Draws(random), random.token(NONCE_BYTES)
     chosen = base or _drawn(skill_type, draws, windows)
-    return planted_task(chosen, draws, SHAPES, "canary", wanted)[0]
+    # Everybody in the group has the nonce: what a mark follows from must not follow from it alone.
+    marking = Draws(SeededRandom(f"mark|{nonce.hex()}|{random.token(_SEED_BYTES).hex()}"))
+    return replace(planted_task(chosen, draws, SHAPES, "canary", wanted=wanted, marking=marking)[0], nonce=nonce)
 
 
 def is_harmless(made: SourcedTask) -> bool:

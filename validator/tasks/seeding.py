@@ -12,6 +12,7 @@ import msgspec
 
 from validator.files import sync
 from validator.planting.draws import Draws
+from validator.planting.marks import plant_mark
 from validator.planting.planting import Planted, plant
 from validator.planting.shape import Shape
 from validator.protocol.answer import CanarySpec
@@ -41,10 +42,18 @@ class Seeded(NamedTuple):
     planted: Planted
 
 
-def planted_task(
-    base: Base, draws: Draws, shapes: Sequence[Shape], provenance: Provenance, wanted: int | None = None
+def planted_task(  # noqa: PLR0913 - everything that a bundle is made of
+    base: Base,
+    draws: Draws,
+    shapes: Sequence[Shape],
+    provenance: Provenance,
+    *,
+    wanted: int | None = None,
+    marking: Draws | None = None,
 ) -> tuple[SourcedTask, Planted]:
-    """Return a task of the base with planted faults; it differs from others of the base by the faults alone.
+    """Return a task of the base with planted faults and, where it is run, an execution mark (SPEC 15).
+
+    It differs from others of the base by these alone.
 
     Args:
         base: the benign bundle; windows and marker file are its own.
@@ -52,16 +61,20 @@ def planted_task(
         shapes: those to plant of.
         provenance: of the task.
         wanted: how many faults; None to draw that as well.
+        marking: decides about the mark; None for `draws`.
 
     Raises:
         TaskError: what came out is no task that could be dispatched, or faults were drawn and none has a place.
     """
-    planted = plant(base.files, base.skill_type, draws, shapes, wanted)
+    marked = plant_mark(base.files, base.skill_type, marking or draws)
+    planted = plant(base.files if marked is None else marked.files, base.skill_type, draws, shapes, wanted)
     if planted.wanted and not planted.faults:
         raise TaskError(f"`{base.name}` has no place for any fault of {base.skill_type}")
     truth = planted.truth if planted.faults else _with_known(planted.truth, base.truth)
+    if marked is not None:  # what runs do is no longer what was known of the base
+        truth = msgspec.structs.replace(truth, policy_rules=None, mark=marked.path_in(planted.files))
     bundle = pack(planted.files)
-    marked = base.marked or (None if is_runtime(base.skill_type) else marker_file(planted.files, base.skill_type))
+    marker = base.marked or (None if is_runtime(base.skill_type) else marker_file(planted.files, base.skill_type))
     task = Task(
         task_version="1.1",
         skill_type=base.skill_type,
@@ -69,7 +82,7 @@ def planted_task(
         bundle_sha256=sha256_hex(bundle),
         provenance=provenance,
         truth=truth,
-        canary=None if marked is None else CanarySpec(marked),
+        canary=None if marker is None else CanarySpec(marker),
     )
     try:
         return sourced_task(task, bundle), planted
@@ -109,9 +122,10 @@ def seeded(base: Base, seed: str, count: int, shapes: Sequence[Shape]) -> Iterat
     for attempt in range(_MOST_TRIES * count):
         draws = Draws(SeededRandom(f"seed|{seed}|{base.skill_type}|{base.sha256}|{attempt}"))
         task, planted = planted_task(base, draws, shapes, "curated")
-        if task.task.bundle_sha256 in made:
+        same = task.task.bundle_sha256 if planted.faults else ""
+        if same in made:
             continue
-        made.add(task.task.bundle_sha256)
+        made.add(same)
         yield Seeded(f"{plain}-{base.sha256[:8]}-{len(made):03}", base.name, task, planted)
         if len(made) == count:
             return

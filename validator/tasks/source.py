@@ -24,10 +24,12 @@ class SourcedTask:
     Attributes:
         task: as loaded; hashes in lower case.
         bundle: the source bundle (gzip tar, before any canary marker); hashes to `task.bundle_sha256`.
+        nonce: of the one dispatch that it was made for (SPEC 15); None for a task that may come again.
     """
 
     task: Task
     bundle: bytes
+    nonce: bytes | None = None
 
 
 class TaskSource(Protocol):

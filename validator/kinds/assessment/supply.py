@@ -45,7 +45,7 @@ class Bundles:
         for skill_type in ASSESSED_TYPES:
             canary = await self._made(skill_type) if skill_type in with_canary_slot else None
             for slot, sourced in enumerate(await self._slots(rules, skill_type, order, canary)):
-                nonce = self.random.token(NONCE_BYTES)
+                nonce = sourced.nonce or self.random.token(NONCE_BYTES)
                 task = await asyncio.to_thread(pack_task, rules, round_id, slot, sourced, nonce)
                 if task is not None:
                     packed.append(task._replace(sourced=sourced is not canary))

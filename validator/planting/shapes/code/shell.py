@@ -93,7 +93,7 @@ class _Reader:
             self.depth += bare.count("(") - bare.count(")")
 
 
-def _places(source: Source) -> list[int]:
+def places_of(source: Source) -> list[int]:
     """Return the lines before which commands may stand, at the top of the script; the first is behind its head."""
     reader = _Reader()
     states = list(reader.lines(source.lines))
@@ -128,7 +128,8 @@ def _above_comment(source: Source, at: int) -> int:
     return start if start and source.lines[start - 1].strip() == "" else at
 
 
-def _style(source: Source) -> Style:
+def style_of(source: Source) -> Style:
+    """Return how a script is written."""
     steps = [match[1] for line in source.lines if (match := _INDENTED.match(line))]
     indent = Counter(steps).most_common(1)[0][0] if steps else STEP
     comments = sum(line.lstrip().startswith("#") and not line.startswith("#!") for line in source.lines)
@@ -139,9 +140,9 @@ def put(source: Source, fault: Fault, words: Words) -> Placed | None:
     """Return a shell script with `fault` in it; None where it has no command."""
     if all(_HEAD.fullmatch(line) for line in source.lines):
         return None
-    draws, style = words.draws, _style(source)
+    draws, style = words.draws, style_of(source)
     ready = guarded(fault, words, _FORM, inside=draws.number(0, 1) == 1)
-    places = _places(source)
+    places = places_of(source)
     at = draws.number(0, len(places) - 1)
     later = draws.number(at, len(places) - 1)
     puts = [_at(source, places[at], part) for part in blocks(ready.body, style)]

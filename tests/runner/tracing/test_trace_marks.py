@@ -1,0 +1,42 @@
+"""Execution marks show when a bundle is run, and only then (SPEC 15)."""
+
+import pytest
+from marked_bundles import LANGUAGES, files_in
+from tracing_kit import fields, read, traced
+
+from validator.planting.draws import Draws
+from validator.planting.marks import plant_mark
+from validator.planting.marks.families import FAMILIES
+from validator.protocol.bundles import read_bundle
+from validator.protocol.skill_types import SkillType, is_runtime
+from validator.protocol.traces import signature_digest
+from validator.sources import SeededRandom
+from validator.tasks.canary import make_canary
+
+SAMPLE = len(FAMILIES)
+
+
+@pytest.mark.parametrize("number", range(SAMPLE))
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_a_run_shows_the_mark_both_times(language: str, number: int) -> None:
+    files, kind = files_in(language, f"run {number}")
+    planted = plant_mark(files, kind, Draws(SeededRandom(f"shown {language} {number}")))
+    assert planted is not None
+    mark = planted.path_in(planted.files)
+    without = await traced(files, kind)
+    assert ("write", mark) not in fields(without.records, "fs", "op", "path")
+    for _ in range(2):
+        result = await traced(planted.files, kind)
+        assert ("write", mark) in fields(result.records, "fs", "op", "path")
+        assert [run.ended for run in result.runs] == [run.ended for run in without.runs], result.runs[0].detail
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", [kind for kind in SkillType if kind is not SkillType.WORKFLOW and is_runtime(kind)])
+async def test_a_canary_shows_what_its_truth_says(kind: SkillType, seed: int) -> None:
+    made = make_canary(kind, SeededRandom(f"shown {seed}"), wanted=0)
+    assert made.task.truth is not None
+    mark = made.task.truth.mark
+    assert isinstance(mark, str)
+    signatures = read((await traced(read_bundle(made.bundle), kind)).records, kind).signatures
+    assert signature_digest("fs", {"op": "write", "path": mark}) in signatures["fs"]
