@@ -171,7 +171,6 @@ def _rounds() -> None:
         sa.Column("failed_count", sa.Integer(), nullable=True),
         sa.Column("mean_quality", sa.Double(), nullable=True),
         sa.Column("mean_consensus", sa.Double(), nullable=True),
-        sa.Column("record_form", sa.Integer(), nullable=True),
         sa.CheckConstraint(
             "state IN ('open', 'settled', 'void', 'skipped', 'abandoned')", name=op.f("ck_rounds_state")
         ),
@@ -762,10 +761,10 @@ def _weight_vectors() -> None:
         sa.Column("mechid", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("epoch", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("round_id", sa.BigInteger(), nullable=True),
-        sa.Column("block", sa.BigInteger(), nullable=True),
-        sa.Column("scoring_version", sa.Text(), nullable=True),
+        sa.Column("block", sa.BigInteger(), nullable=False),
+        sa.Column("scoring_version", sa.Text(), nullable=False),
         sa.Column("positive", sa.Boolean(), nullable=False),
-        sa.Column("unpaid", sa.Text(), nullable=True),
+        sa.Column("unpaid", sa.Text(), nullable=False),
         sa.Column("computed_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("link", sa.BigInteger(), nullable=True),
         sa.ForeignKeyConstraint(["link"], ["weight_links.sequence"], name=op.f("fk_weight_vectors_link_weight_links")),

@@ -8,12 +8,10 @@ from builders import V1, make_task
 from group_rounds import NAMES, Settled, settled, signed, signer
 
 from validator.audit.log.documents import Planned
-from validator.audit.log.salts import WrongReceiptError
 from validator.audit.log.standing import Standing
-from validator.protocol.acts import ClearedFlag, FlagsCleared
 from validator.protocol.reasons import Reason
-from validator.protocol.receipt import RoundEnd, RoundLines
 from validator.protocol.round import AgreementPair, AgreementSample, FlagRaised, RoundInput, RoundOutcome
+from validator.protocol.round.acts import Acts, ClearedFlag, FlagsCleared
 from validator.protocol.skill_types import SkillType
 
 RAG = SkillType.RAG_KNOWLEDGE
@@ -104,11 +102,10 @@ def test_a_miner_that_was_away_comes_back_as_it_left() -> None:
     assert standing.fault(after(round_.frozen, round_.outcome, reputations={RAG: 0.5}), 30) == "miners[0].reputations"
 
 
-def told(hotkey: str, *flags: tuple[SkillType, str]) -> RoundEnd:
-    """The end of a round that tells that these flags were cleared."""
-    cleared = tuple(ClearedFlag(kind, round_id) for kind, round_id in flags)
-    act = FlagsCleared("flags_cleared", hotkey, "2026-01-01T00:00:00Z", "looked into", cleared)
-    return RoundEnd("1", 0, 1, "aa", "void", Reason.VOID_OFFLINE, None, RoundLines(), (act,) if flags else ())
+def cleared(hotkey: str, *flags: tuple[SkillType, str]) -> Acts:
+    """The act of an operator who clears these flags."""
+    these = tuple(ClearedFlag(kind, round_id) for kind, round_id in flags)
+    return (FlagsCleared("flags_cleared", hotkey, "2026-01-01T00:00:00Z", "looked into", these),)
 
 
 def flagged() -> tuple[Standing, RoundInput, RoundOutcome]:
@@ -122,15 +119,14 @@ def flagged() -> tuple[Standing, RoundInput, RoundOutcome]:
     return standing, frozen, outcome
 
 
-def test_where_acts_are_told_no_flag_goes_without_one() -> None:
+def test_no_flag_goes_without_an_act() -> None:
     standing, frozen, outcome = flagged()
-    standing.flags.tell(told(FLAGGED))
     assert standing.fault(after(frozen, outcome, flags=1), 30) is None
     assert standing.fault(after(frozen, outcome, flags=0), 30) == "miners[0].flags"
-    standing.flags.tell(told(FLAGGED, (RAG, frozen.round_id)))
+    assert standing.flags.clear(cleared(FLAGGED, (RAG, frozen.round_id))) is None
     assert standing.fault(after(frozen, outcome, flags=1), 30) == "miners[0].flags"
     assert standing.fault(after(frozen, outcome, flags=0), 30) is None
-    assert (standing.flags.acts, standing.flags.untold, standing.flags.before) == (1, 0, 0)
+    assert (standing.flags.acts, standing.flags.before) == (1, 0)
 
 
 def test_an_act_is_of_a_flag_that_stands_and_told_once() -> None:
@@ -139,26 +135,7 @@ def test_an_act_is_of_a_flag_that_stands_and_told_once() -> None:
         (FLAGGED, (SkillType.MCP_SERVER, frozen.round_id)),
         (signer("P2").hotkey, (RAG, frozen.round_id)),
     ):
-        with pytest.raises(WrongReceiptError) as caught:
-            standing.flags.tell(told(hotkey, flag))
-        assert caught.value.path == "round.acts[0].flags[0]"
-    standing.flags.tell(told(FLAGGED, (RAG, frozen.round_id)))
-    with pytest.raises(WrongReceiptError, match="cleared before"):
-        standing.flags.tell(told(FLAGGED, (RAG, frozen.round_id)))
-
-
-def test_flags_that_went_before_acts_were_told_are_the_validators_word() -> None:
-    standing, frozen, outcome = flagged()
-    assert standing.fault(after(frozen, outcome, flags=0), 30) is None
-    assert standing.flags.untold == 1
-    with pytest.raises(WrongReceiptError):
-        standing.flags.tell(told(FLAGGED, (RAG, frozen.round_id)))
-
-
-def test_who_was_away_when_acts_began_to_be_told_may_have_lost_flags_before() -> None:
-    standing, frozen, outcome = flagged()
-    standing.flags.tell(told(signer("P2").hotkey))  # P1 is in no input of an older round any more
-    assert not standing.flags.exact(FLAGGED)
-    assert standing.fault(after(frozen, outcome, flags=0), 30) is None
-    assert (standing.flags.untold, standing.flags.exact(FLAGGED)) == (1, True)
-    assert standing.fault(after(frozen, outcome, flags=1), 30) == "miners[0].flags"
+        assert standing.flags.clear(cleared(hotkey, flag)) == "acts[0].flags[0]"
+    once = cleared(FLAGGED, (RAG, frozen.round_id))
+    assert standing.flags.clear(once) is None
+    assert standing.flags.clear(once) == "acts[0].flags[0]"

@@ -26,7 +26,6 @@ FILE = replace(
     confirmed=(TOLD,),
     mechanisms=(MECHANISM,),
     blocks=(0, 9),
-    tells_acts=True,
 )
 
 

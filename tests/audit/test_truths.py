@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 from audit_file import export, fault_of, lines_of, verified, with_document
-from sqlalchemy import update
 from truths_world import GOALS, SECRET, TruthsWorld, secret_tasks
 
-from validator.audit.log import RETIRED, PlainTruthError, compare_files, verify_file
-from validator.audit.log.showing import first_without_plain_truth
+from validator.audit.log import RETIRED, compare_files
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.receipt import wrapped
 from validator.protocol.round import AssessedMember, AssessmentTask, Submission
@@ -22,8 +19,6 @@ from validator.protocol.round.forms import outcome_form
 from validator.protocol.workflow_task import task_sha256
 from validator.scoring import Standard, version
 from validator.store import open_store
-from validator.store.codec import compressed
-from validator.store.tables import rounds
 
 ROUNDS, COMMITTED = 2, 6  # rounds of so many tasks: two curated, two canaries, two workflows
 TRUTH = b'{"truth":'
@@ -246,23 +241,6 @@ def test_an_input_that_contradicts_itself_is_found(
 def told_truth() -> dict[str, Any]:
     truth: dict[str, Any] = msgspec.to_builtins(secret_tasks()[0].task.truth)
     return truth
-
-
-async def test_a_log_from_before_is_refused_and_told_where_to_start(folder: Path, tmp_path: Path) -> None:
-    shutil.copy(folder / "store.sqlite", tmp_path)
-    async with open_store(f"sqlite:///{tmp_path}/store.sqlite") as store:
-        async with store.begin() as tx:
-            plain = json.loads(await tx.rounds.document_bytes(0, "input") or b"")
-            for task in plain["tasks"]:
-                task.pop("truth_random", None)
-            older = update(rounds).where(rounds.c.round_id == 0)
-            await tx.connection.execute(older.values(input=compressed(canonical_bytes(plain))))
-        with pytest.raises(PlainTruthError) as refused:
-            await export(store, tmp_path / "log", truths=RETIRED)
-        async with store.read() as tx:
-            assert await first_without_plain_truth(tx, refused.value.round_id) == 1
-        later = verify_file(await export(store, tmp_path / "log", since=1, truths=RETIRED))
-        assert (later.first_round, later.truths_untold > 0) == (1, True)
 
 
 @pytest.mark.parametrize("axes", [{"alpha": 1.0}, {"pi": 1.5}, {"pi": -0.5}])

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from audit_file import export, forged, lines_of, other_round, with_document
-from msgspec import UNSET
+from audit_file import export, lines_of, with_document
 from sqlalchemy import text
 from task_builders import make_task
 from world import World, honest, on_virtual_time
@@ -21,13 +20,13 @@ from validator.kinds.assessment.established import checks_of
 from validator.kinds.assessment.gates import first_failure
 from validator.miners import scripted
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.acts import ClearedFlag, FlagsCleared
 from validator.protocol.answer import Dispatch
 from validator.protocol.bundles import index_bundle
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.limits import MAX_BUNDLE_COMPRESSED
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessmentTask, RawAnswer
+from validator.protocol.round.acts import ClearedFlag, FlagsCleared
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
@@ -267,22 +266,20 @@ def test_a_clearing_of_flags_that_never_stood_is_found(told: Log) -> None:
     act = FlagsCleared("flags_cleared", BROKEN, "2026-01-01T00:00:00Z", "a favour", (ClearedFlag(TYPE, "0"),))
     whole = told.file.read_bytes()
     forgery = told.file.with_name("forged.jsonl")
-    forgery.write_bytes(forged(whole, 1, lambda receipt: other_round(receipt, acts=(act,))))
+    plain = msgspec.to_builtins(act)
+    forgery.write_bytes(with_document(whole, "input", lambda frozen: frozen.update(acts=[plain])))
     found = fault_of(Log(forgery, told.sent))
-    assert (found.line, found.kind, found.path) == (line_of(told, "receipt", 1), "receipt", "round.acts[0].flags[0]")
+    assert (found.line, found.kind, found.path) == (line_of(told, "input"), "input", "acts[0].flags[0]")
 
 
-def test_a_log_that_told_acts_and_digests_once_tells_them_in_every_round(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "field"), [("input", "acts"), ("input", "filled"), ("answers", "raw")])
+def test_no_document_may_lack_a_field(tmp_path: Path, kind: str, field: str) -> None:
     log = written(tmp_path, rounds=2)
     whole, forgery = log.file.read_bytes(), tmp_path / "forged.jsonl"
-    forgery.write_bytes(forged(whole, 2, lambda receipt: other_round(receipt, acts=UNSET)))
+    forgery.write_bytes(with_document(whole, kind, lambda document: document.pop(field), 1))
     found = fault_of(Log(forgery, log.sent))
-    assert (found.line, found.path) == (line_of(log, "receipt", 2), "round.acts")
-    forgery.write_bytes(with_document(whole, "answers", lambda answers: answers.pop("raw"), 1))
-    found = fault_of(Log(forgery, log.sent))
-    assert (found.line, found.path) == (line_of(log, "answers", 1), "raw")
-    forgery.write_bytes(with_document(whole, "answers", lambda answers: answers.pop("raw"), 0))
-    assert verify_file(forgery).word["answers without a digest"] == 10  # a log from before, as far as anybody can tell
+    assert (found.line, found.kind) == (line_of(log, kind, 1), kind)
+    assert f"required field `{field}`" in found.what
 
 
 def cut_off(answers: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 from builders import V1, finding, make_task
-from group_rounds import MCP, NAMES, VALIDATOR, Settled, settled, shuffled, signed, signer, worked_example
+from group_rounds import MCP, NAMES, Settled, settled, shuffled, signed, signer, worked_example
 from hypothesis import given
 from hypothesis import strategies as st
 from resealed import Change, resealed
@@ -19,7 +19,6 @@ from validator.proofs import (
     VoteType,
     document_bytes,
     proof_document,
-    seal,
     verify_document,
 )
 from validator.protocol.canonical import sha256_hex
@@ -163,13 +162,6 @@ def test_a_key_of_some_but_not_of_the_group_is_a_tension() -> None:
     assert proof.unresolved_tensions[0].description in proof.get_risk_correlation()["contested"]
 
 
-def test_dissents_of_the_first_form_name_keys() -> None:
-    proof = proof_of(mixed(), proof_version="1.0")
-    full = next(dissent for dissent in proof.dissents if dissent.dissent_type == "full")
-    assert full.reasons[1].removeprefix("extra ") in proof.metadata["finding_keys"]
-    assert verify_document(document_bytes(seal(proof, VALIDATOR))).proof.to_dict() == proof.to_dict()
-
-
 def test_a_group_agrees_on_claims_though_it_is_divided_on_the_verdict() -> None:
     proof = proof_of(mixed())
     assert not proof.consensus_reached
@@ -199,7 +191,6 @@ def put(path: str, value: object) -> Change:
     return change
 
 
-@pytest.mark.parametrize("form", ["1.0", "1.1"])
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -218,10 +209,8 @@ def put(path: str, value: object) -> Change:
         ("claims.0.supporting_evidence.0.supports_claim", False),
     ],
 )
-def test_what_a_group_says_follows_from_its_votes_though_all_is_signed_anew(
-    path: str, value: object, form: str
-) -> None:
-    proof = proof_of(mixed(), proof_version=form)
+def test_what_a_group_says_follows_from_its_votes_though_all_is_signed_anew(path: str, value: object) -> None:
+    proof = proof_of(mixed())
     assert [dissent.dissent_type for dissent in proof.dissents][:1] != ["partial"]
     with pytest.raises(TouchedError) as caught:
         verify_document(resealed(proof, put(path, value)))

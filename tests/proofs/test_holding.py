@@ -1,6 +1,5 @@
 """A proof holds itself to its votes, whoever signs it anew."""
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from validator.proofs import (
     seal,
     verify_document,
 )
-from validator.proofs.consensus import PROOF_VERSIONS
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "debate.json"
 UNIT = st.floats(0, 1)
@@ -33,9 +31,9 @@ ITEMS = st.lists(st.tuples(st.integers(0, 2), st.sampled_from("abcdef"), st.bool
 
 @st.composite
 def proofs(draw: st.DrawFn) -> ConsensusProof:
-    """What the builder makes of any votes and evidence, in either form, of a debate of ours or of another's."""
+    """What the builder makes of any votes and evidence, of a debate of ours or of another's."""
     kind = draw(st.sampled_from([{"kind": "debate"}, {}]))
-    builder = ConsensusBuilder("d", "t", metadata=kind, proof_version=draw(st.sampled_from(PROOF_VERSIONS)))
+    builder = ConsensusBuilder("d", "t", metadata=kind)
     for agent, vote, confidence, weight in draw(VOTES):
         builder.record_vote(agent, vote, confidence, "r", weight=weight)
     claims = [builder.add_claim(f"s{i}", agent) for i, agent in enumerate("aab")]
@@ -90,9 +88,7 @@ def put(document: dict[str, Any], place: tuple[str | int, ...]) -> None:
 def test_a_single_change_is_found_and_named_though_all_is_signed_anew(
     proof: ConsensusProof, data: st.DataObject
 ) -> None:
-    given_in_old_form = proof.proof_version == "1.0"  # such a form does not say whether its confidence was given
-    known = [at for at in places(proof.to_dict()) if not (given_in_old_form and at == ("confidence",))]
-    place = data.draw(st.sampled_from(known))
+    place = data.draw(st.sampled_from(places(proof.to_dict())))
     with pytest.raises(TouchedError) as caught:
         verify_document(resealed(proof, partial(put, place=place)))
     named = "confidence" if place[0] == "confidence_given" else str(place[0])
@@ -158,18 +154,3 @@ def test_evidence_that_claim_and_chain_tell_differently_is_found_though_all_is_s
     proof = debate_proof(parse_debate(EXAMPLE.read_bytes()))
     with pytest.raises(TouchedError, match=r"claims\[0\].supporting_evidence\[0\].content: is not what the evidence"):
         verify_document(resealed(proof, lambda document: put(document, ("evidence_chain", 0, "content"))))
-
-
-def test_the_first_form_has_what_it_had() -> None:
-    first = ConsensusBuilder("d", "t", proof_version="1.0").build("f", None, False, "s").to_dict()
-    later = ConsensusBuilder("d", "t").build("f", None, False, "s").to_dict()
-    assert set(later) - set(first) == {
-        "agreement_ratio",
-        "confidence_given",
-        "has_strong_consensus",
-        "partial_consensus",
-    }
-    assert first["checksum"] == later["checksum"]
-    assert json.loads(document_bytes(seal(debate_proof(parse_debate(EXAMPLE.read_bytes())), FORGER)))[
-        "proof_version"
-    ] == ("1.1")

@@ -1,4 +1,4 @@
-"""What an operator did stands in the receipt of one round, the first that was frozen after it (SPEC 16, D-28)."""
+"""What an operator did is in the input of one round, the first that was frozen after it (SPEC 16, D-28)."""
 
 from pathlib import Path
 
@@ -7,8 +7,8 @@ from pay_world import KIND
 from sqlalchemy import text
 from world import VALIDATOR, World, frozen_of, on_virtual_time, online, prepared, tasks_of_all_types
 
-from validator.protocol.acts import MAX_ACTS, Acts, ClearedFlag, FlagsCleared
 from validator.protocol.round import FlagRaised
+from validator.protocol.round.acts import MAX_ACTS, Acts, ClearedFlag, FlagsCleared
 from validator.protocol.skill_types import SkillType
 from validator.protocol.times import format_time
 from validator.rounds.resume import resume_rounds
@@ -37,7 +37,8 @@ async def clear(world: World, hotkey: str, reason: str = "looked into") -> str:
 
 
 async def told(store: Store) -> list[Acts]:
-    return [one.round.acts or () for one in await receipts(store) if one.round is not None]
+    ended = [one.round.index for one in await receipts(store) if one.round is not None]
+    return [(await frozen_of(store, round_id)).acts for round_id in ended]
 
 
 async def flags_in(store: Store, round_id: int, hotkey: str) -> int:
@@ -75,7 +76,7 @@ async def test_what_is_cleared_while_a_round_is_open_is_for_the_next_also_across
     assert open_.frozen == await frozen_of(store, 1)
     async with store.read() as tx:
         assert (await tx.flags.standing(), await tx.acts.standing_in_log()) == ({}, {hotkey: 1})
-    next_ = await prepared(world)  # frozen with the act, and cut off as well: its receipt has it all the same
+    next_ = await prepared(world)  # frozen with the act, and cut off as well
     async with store.read() as tx:
         assert await tx.acts.standing_in_log() == {hotkey: 1}
     assert next(miner.flags for miner in next_.frozen.miners if miner.hotkey == hotkey) == 0
@@ -86,7 +87,7 @@ async def test_what_is_cleared_while_a_round_is_open_is_for_the_next_also_across
         assert await tx.acts.standing_in_log() == {}
 
 
-async def test_no_receipt_has_more_acts_than_it_can_hold_and_what_is_not_told_does_not_count_yet(store: Store) -> None:
+async def test_no_input_has_more_acts_than_it_can_hold_and_what_is_not_told_does_not_count_yet(store: Store) -> None:
     world = world_of(store)
     await play(world)
     hotkeys = [f"5{number}".replace("0", "z") for number in range(MAX_ACTS + 2)]

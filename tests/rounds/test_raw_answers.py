@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from audit_file import export, lines_of, receipts
-from msgspec import UNSET
+from audit_file import export, lines_of
 from replays import executed, replayed, replayed_after
 from world import VALIDATOR, World, honest, on_virtual_time, online, prepared, tasks_of_all_types
 
@@ -21,7 +20,7 @@ from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round
 from validator.store import Store
 from validator.store.codec import compressed
-from validator.store.tables import answers, rounds
+from validator.store.tables import answers
 from validator.tasks.memory import MemorySource
 
 HOTKEYS = [Signer.from_uri(f"//Miner//{number}").hotkey for number in range(5)]
@@ -85,23 +84,6 @@ async def test_after_a_crash_they_are_those_of_the_arrival_whatever_the_store_ho
     assert [sha256_hex(sent[HOTKEYS[4]]), len(sent[HOTKEYS[4]]), True] in line["raw"][0]
     found = await replayed(store)
     assert any("other digest" in one.what or "received" in one.what for one in found.differences)
-
-
-async def test_rounds_from_before_digests_were_kept_have_none_and_stay_as_they_are(
-    store: Store, tmp_path: Path
-) -> None:
-    world = world_of(store, {})
-    round_ = await prepared(world)
-    async with store.begin() as tx:
-        await tx.connection.execute(rounds.update().values(record_form=None))
-    await on_virtual_time(world, settled(world, round_))
-    line = await answers_line(store, tmp_path)
-    assert "raw" not in line
-    end = (await receipts(store))[-1].round
-    assert end is not None
-    assert end.acts is UNSET
-    assert (await replayed(store)).verdict == "equal"
-    verify_file(tmp_path / "log.jsonl")
 
 
 async def settled(world: World, round_: Prepared) -> None:

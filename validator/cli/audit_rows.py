@@ -119,8 +119,6 @@ def _not_told(found: Verified, place: Place, block: int) -> str | None:
     if found.blocks is None or block >= found.blocks[1]:
         return "export it again"
     if mechanism is None:
-        if not found.tells_acts:
-            return "it is of a program that told no vectors"
         return "they are older than the file" if block < found.blocks[0] else None
     if block < mechanism.since:
         return "they are older than its first vector"

@@ -120,7 +120,7 @@ def _print_counted(*lines: tuple[int, str]) -> None:
 
 def _print_weights(found: Verified) -> None:
     if not found.vectors:
-        print_line("weights: the file tells none; older programs wrote none into the log")
+        print_line("weights: the file tells none")
         return
     fates = ", ".join(f"{many} {state}" for state, many in found.fates.items()) or "none sent"
     print_line(f"vectors of weights: {found.vectors}, of which {found.vectors_recomputed} recomputed in full; {fates}")

@@ -67,7 +67,7 @@ class FigureWatch:
             for mechid in self.mechids:
                 confirmed[mechid] = await tx.weights.confirmed_epoch(self.netuid, mechid)
                 vector = await tx.vectors.newest(self.netuid, mechid)
-                if vector is not None and vector.unpaid is not None:
+                if vector is not None:
                     self.metrics.pays(mechid, [one.reason for one in vector.unpaid])
         self._weights(confirmed)
         size = await self.store.size()

@@ -22,7 +22,7 @@ from validator.web.state import HealthState
 from validator.workers.interface import TooCostlyError, Whose, Workers, WorkersError
 
 _PRUNE_EVERY_S: Final = 3600.0
-_FOLDED_AT_ONCE: Final = 500  # of rounds that an older program left, each hour
+_FOLDED_AT_ONCE: Final = 500  # rounds an hour
 _LAG_EVERY_S: Final = 0.02  # often enough to see what blocks for longer than that
 _LAG_SHOWN_S: Final = 0.5
 _HEAD_EVERY_S: Final = 10.0

@@ -8,7 +8,6 @@ from validator.kinds.explained.facts import TaskFacts
 from validator.kinds.explained.page import TaskExplanation
 from validator.kinds.judging import Accepted, Expected, Judged, Key
 from validator.proofs import ConsensusProof
-from validator.proofs.consensus import PROOF_VERSION
 from validator.protocol.answer import Role
 from validator.protocol.round import (
     GroupOutcome,
@@ -93,8 +92,7 @@ class Runner(Protocol):
 class ProvenTask(NamedTuple, Generic[T]):
     """One task of a settled round, with all that its proof follows from.
 
-    `proof_version` is the form of the proof; those of older rounds are made again in the form that they have. `keys`
-    has the round's findings as far as scoring needed them.
+    `keys` has the round's findings as far as scoring needed them.
     """
 
     frozen: RoundInput
@@ -103,7 +101,6 @@ class ProvenTask(NamedTuple, Generic[T]):
     outcome: RoundOutcome
     task: T
     group: GroupOutcome
-    proof_version: str = PROOF_VERSION
     keys: FindingKeys | None = None
 
 

@@ -9,7 +9,6 @@ from validator.kinds.interface import Kind, ProvenTask
 from validator.kinds.judging import Judged, Key
 from validator.kinds.workflow.kind import WORKFLOW
 from validator.proofs import ConsensusProof, ProofError
-from validator.proofs.consensus import PROOF_VERSION
 from validator.protocol.round import Passed, RoundInput, RoundOutcome, RoundPlan, RoundResults, RoundTask
 from validator.protocol.skill_types import SkillType
 from validator.protocol.text import printable
@@ -48,7 +47,6 @@ def group_proof(  # noqa: PLR0913 - a settled round is these four values
     outcome: RoundOutcome,
     task_id: str,
     *,
-    proof_version: str = PROOF_VERSION,
     keys: FindingKeys | None = None,
 ) -> ConsensusProof | None:
     """Return the proof of one task's group; None for a task without a group: void or skipped.
@@ -61,7 +59,6 @@ def group_proof(  # noqa: PLR0913 - a settled round is these four values
         results: what came back.
         outcome: `score_round(frozen, plan, results)`.
         task_id: one of the round's tasks.
-        proof_version: the form to make it in; a proof that was made before stays in the form that it has.
         keys: what scoring the round filled.
 
     Raises:
@@ -71,4 +68,4 @@ def group_proof(  # noqa: PLR0913 - a settled round is these four values
     group = next((group for group in outcome.groups if group.task_id == task_id), None)
     if task is None or group is None:
         raise ProofError(f"round {frozen.round_id} has no task {printable(task_id, 64)}")
-    return kind_of(task).prove(ProvenTask(frozen, plan, results, outcome, task, group, proof_version, keys))
+    return kind_of(task).prove(ProvenTask(frozen, plan, results, outcome, task, group, keys))

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from validator.proofs.checks import EPOCH, UnknownClaimError, text, unit
-from validator.proofs.consensus import PROOF_VERSION
 from validator.proofs.proof import ConsensusProof
 from validator.proofs.records import Claim, ConsensusVote, DissentRecord, Evidence, UnresolvedTension, VoteType
 from validator.proofs.votes import DISSENTING, SUPPORTING, agents_of, counted, weighted_confidence
@@ -24,7 +23,6 @@ class ConsensusBuilder:
         timestamp: ISO 8601, UTC; of a group the time of the block its round is pinned to.
         metadata: JSON data for the proof. A `kind` of group, workflow or debate says that this program made it, and
             binds it to that kind's rules when it is verified.
-        proof_version: the form of the proof.
     """
 
     def __init__(
@@ -34,13 +32,11 @@ class ConsensusBuilder:
         *,
         timestamp: str = EPOCH,
         metadata: dict[str, Any] | None = None,
-        proof_version: str = PROOF_VERSION,
     ) -> None:
         self.debate_id = text(debate_id, "debate_id")
         self.task = text(task, "task")
         self.timestamp = timestamp
         self.metadata = metadata or {}
-        self.proof_version = proof_version
         self.claims: list[Claim] = []
         self.evidence: list[Evidence] = []
         self.votes: list[ConsensusVote] = []
@@ -211,7 +207,6 @@ class ConsensusBuilder:
             created_at=self.timestamp,
             rounds_to_consensus=rounds,
             metadata=self.metadata,
-            proof_version=self.proof_version,
         )
 
     def _claim(self, claim_id: str) -> Claim:

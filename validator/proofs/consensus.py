@@ -13,8 +13,6 @@ from validator.proofs.records import Claim, ConsensusVote, DissentRecord, Eviden
 from validator.proofs.votes import weighted_confidence
 
 PROOF_VERSION: Final = "1.1"
-FIRST_VERSION: Final = "1.0"
-PROOF_VERSIONS: Final = (FIRST_VERSION, PROOF_VERSION)
 STRONG_RATIO: Final = 0.8
 STRONG_CONFIDENCE: Final = 0.7
 GRAVE_DISSENT: Final = 0.7
@@ -46,7 +44,7 @@ class Consensus:
         created_at: ISO 8601, UTC.
         rounds_to_consensus: rounds of the debate.
         metadata: JSON data.
-        proof_version: `1.0` or `1.1`, the form that it is written in.
+        proof_version: `1.1`, the form that it is written in.
         confidence_given: whether the confidence is not the votes' mean; None, where a proof is made, finds out.
 
     Raises:
@@ -87,8 +85,8 @@ class Consensus:
         records(self.evidence_chain, "evidence_chain", Evidence)
         self.confidence = unit(self.confidence, "confidence")
         self.metadata = plain(self.metadata, "metadata")
-        if self.proof_version not in PROOF_VERSIONS:
-            raise ProofError(f"proof_version must be {' or '.join(PROOF_VERSIONS)}")
+        if self.proof_version != PROOF_VERSION:
+            raise ProofError(f"proof_version must be {PROOF_VERSION}")
         if self.confidence_given is None:
             self.confidence_given = self.confidence != weighted_confidence(self.votes)
         flag(self.confidence_given, "confidence_given")

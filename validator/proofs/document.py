@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from validator.proofs.checks import ProofError
-from validator.proofs.consensus import PROOF_VERSIONS
+from validator.proofs.consensus import PROOF_VERSION
 from validator.proofs.differences import first_difference
 from validator.proofs.holding import Doubt, divided_evidence, doubts
 from validator.proofs.proof import DERIVED, ConsensusProof
@@ -41,7 +41,6 @@ class Seal(Document, frozen=True):
 class _Told(msgspec.Struct):
     """What of a file is looked at before a proof that is made again shows whether the rest is whole."""
 
-    proof_version: str
     signature: Signature
 
 
@@ -145,21 +144,12 @@ def sealed_proof(data: bytes, hotkey: str | None = None) -> Verified:
     return _verified(data, hotkey, held=False)
 
 
-def form_of(data: bytes) -> str | None:
-    """Return the form that the file names, None where it names none that is known."""
-    try:
-        form = typed.decode(data, _Told).proof_version
-    except msgspec.MsgspecError:
-        return None
-    return form if form in PROOF_VERSIONS else None
-
-
 def is_sealed(data: bytes, made: Unsealed, hotkey: str) -> bool:
     """Whether the file is byte for byte this proof under the hotkey's seal: `sealed_proof` would find it whole.
 
     Args:
         data: the file; the last line break may be missing.
-        made: the proof, made again in the form that the file names.
+        made: the proof, made again.
         hotkey: who must have signed it.
     """
     try:
@@ -226,8 +216,8 @@ def _parsed(data: bytes) -> dict[str, Any]:
         raise NotAProofError(str(error)) from None
     if not known or not isinstance(document, dict):
         raise NotAProofError("it has none of the fields of one")
-    if document.get("proof_version") not in PROOF_VERSIONS:
-        raise TouchedError("proof_version", f"must be {' or '.join(PROOF_VERSIONS)}")
+    if document.get("proof_version") != PROOF_VERSION:
+        raise TouchedError("proof_version", f"must be {PROOF_VERSION}")
     for name in _SEALED:
         if name not in document:
             raise TouchedError(name, "is missing")

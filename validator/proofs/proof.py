@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from validator.proofs import report
-from validator.proofs.consensus import FIRST_VERSION, Consensus, checksum_of
+from validator.proofs.consensus import Consensus, checksum_of
 
 DERIVED: Final = ("checksum", "agreement_ratio", "has_strong_consensus", "partial_consensus")
 
@@ -29,15 +29,9 @@ class ConsensusProof(Consensus):
         return report.tensions(self.unresolved_tensions)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON data: every field by its name, enums by value, and what follows from them (`DERIVED`).
-
-        In form 1.0 only the checksum; the rest and `confidence_given` came with 1.1.
-        """
+        """Return JSON data: every field by its name, enums by value, and what follows from them (`DERIVED`)."""
         found: dict[str, Any] = msgspec.to_builtins(self)
         found["checksum"] = checksum_of(found["final_claim"], found["votes"], found["claims"])
-        if self.proof_version == FIRST_VERSION:
-            del found["confidence_given"]
-            return found
         return found | {
             "agreement_ratio": self.agreement_ratio,
             "has_strong_consensus": self.has_strong_consensus,

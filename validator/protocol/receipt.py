@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from validator.protocol.acts import Acts
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.limits import MAX_SAFE_INTEGER
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
@@ -73,8 +72,6 @@ class RoundEnd(Document, frozen=True):
         state, reason: its end.
         scoring_version: None where it was not scored and its input is not known.
         lines: its other lines.
-        acts: what an operator did since the round before was frozen, so that this one's input shows it (D-28); unset
-            where the round was skipped, or frozen before acts were told.
     """
 
     round_id: Decimal
@@ -85,7 +82,6 @@ class RoundEnd(Document, frozen=True):
     reason: Code
     scoring_version: Version | None
     lines: RoundLines
-    acts: Acts | UnsetType = UNSET
 
     @property
     def index(self) -> int:
@@ -202,7 +198,7 @@ def plan_line(plan: RoundPlan) -> bytes:
 def answers_line(results: RoundResults) -> bytes:
     """Return the line of what came back: attestations by digest, each with a line of its own."""
     form = results_form(results)
-    fields = {name: value for name in form.__struct_fields__ if (value := getattr(form, name)) is not UNSET}
+    fields = {name: getattr(form, name) for name in form.__struct_fields__}
     fields["submissions"] = [
         {name: getattr(submission, name) for name in submission.__struct_fields__ if name != "sssa"}
         for submission in form.submissions

@@ -156,7 +156,7 @@ class Preparer:
         self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot, salt: SaltRecord, packed: list[PackedTask]
     ) -> RoundInput:
         scoring_version = self.schedule.version_at(snapshot.epoch)
-        await tx.acts.tell(int(round_id))
+        acts = await tx.acts.tell(int(round_id))
         return RoundInput(
             input_version=INPUT_VERSION,
             scoring_version=scoring_version,
@@ -171,6 +171,7 @@ class Preparer:
             tasks=tuple(self._committed(task.task) for task in packed),
             executions=await tx.executions.results(),
             filled=await tx.code_checks.results(MAX_FILLED),
+            acts=acts,
             runtime_image=self.images.image_at(snapshot.epoch),
             executes=self.executes,
         )

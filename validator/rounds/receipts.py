@@ -2,8 +2,6 @@
 
 from datetime import datetime
 
-from msgspec import structs
-
 from validator.protocol.receipt import ReceiptKind, RevealedSalt, RoundEnd
 from validator.protocol.signatures import Signer
 from validator.sources import Clock
@@ -15,16 +13,12 @@ from validator.store.records import SaltRecord
 async def write_receipt(tx: Transaction, signer: Signer, now: datetime, end: RoundEnd) -> None:
     """Write the receipt of a round that ends in this transaction; call it after the round is closed.
 
-    It makes the salts of all epochs before this one public. Where a version without receipts opened the round, the log
-    is opened first.
+    It makes the salts of all epochs before this one public.
 
     Raises:
         WrongStateError: no salt is committed to for the next epoch.
     """
-    if not await tx.receipts.count():
-        await append(tx, signer, now, "opening", await commitments(tx), Says(first_round=end.index))
-    told = structs.replace(end, acts=await tx.acts.of_round(end.index))
-    await _append(tx, signer, now, "round", told)
+    await _append(tx, signer, now, "round", end)
 
 
 async def close_epoch(store: Store, signer: Signer, clock: Clock) -> bool:

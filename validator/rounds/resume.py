@@ -106,6 +106,8 @@ async def _abandon(store: Store, clock: Clock, signer: Signer, stored: StoredRou
 
     async def write(tx: Transaction) -> None:
         await tx.rounds.settle(round_id, "abandoned", reason, None, now)
+        if stored.input is None:  # the log does not show this input: the next one has its acts
+            await tx.acts.take_back(round_id)
         plan = await tx.groups.plan_of(round_id)
         await write_receipt(tx, signer, now, _abandoned(stored, plan, reason))
 

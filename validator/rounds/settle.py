@@ -221,7 +221,7 @@ def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
     frozen: RoundInput,
     plan: RoundPlan,
     returned: Returned,
-    raw: RawAnswers | msgspec.UnsetType,
+    raw: RawAnswers,
 ) -> Scored:
     results = msgspec.structs.replace(round_results(scored_by, frozen, plan, returned), raw=raw)
     keys = FindingKeys()

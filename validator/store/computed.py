@@ -66,19 +66,20 @@ class VectorRecord:
     Attributes:
         netuid, mechid, epoch: which one.
         round_id: the newest round that was frozen by then; None where there was none.
-        block: of the snapshot; None where an older program did not write it down, and `scoring_version` likewise.
+        block: of the snapshot.
+        scoring_version: that it was computed under.
         positive: whether any miner had a score above 0.
-        unpaid: by hotkey, then in the order of SPEC 1; None where an older program computed the vector.
-        link: number of its receipt; None likewise.
+        unpaid: by hotkey, then in the order of SPEC 1.
+        link: number of its receipt.
     """
 
     netuid: int
     mechid: int
     epoch: int
     round_id: int | None
-    block: int | None
-    scoring_version: str | None
+    block: int
+    scoring_version: str
     positive: bool
-    unpaid: tuple[UnpaidWindow, ...] | None
+    unpaid: tuple[UnpaidWindow, ...]
     computed_at: datetime
     link: int | None = None

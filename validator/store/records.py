@@ -235,7 +235,7 @@ class WeightsRecord:
         sent: uid to u16 as the chain should store it; None for submissions of versions that did not keep it.
         vector: hotkey to weight.
         scores: hotkey to score.
-        link: number of the receipt of what is sent (SPEC 16, D-28); None for submissions of older programs.
+        link: number of the receipt of what is sent (SPEC 16, D-28).
     """
 
     id: int

@@ -49,7 +49,7 @@ class Basis(NamedTuple):
     def unpaid(self, plan: WeightPlan) -> tuple[UnpaidWindow, ...]:
         """Return what the plan leaves unpaid, by hotkey, then in the order of SPEC 1, and since when."""
         last = self.computed or self.previous
-        known = () if last is None or last.unpaid is None else last.unpaid
+        known = () if last is None else last.unpaid
         before = {(one.hotkey, one.skill_type, one.reason): (one.epoch, one.round_id) for one in known}
         found = []
         for hotkey, reasons in sorted(plan.unpaid.items()):
@@ -90,7 +90,7 @@ async def basis_of(tx: Transaction, netuid: int, mechid: int, epoch: int, block:
     windows = await tx.windows.all(pays.rules.pay.window)
     previous = await tx.vectors.before(netuid, mechid, epoch)
     computed = await tx.vectors.of_epoch(netuid, mechid, epoch)
-    since = await tx.declarations.missing_through() if previous is None else previous.round_id
+    since = None if previous is None else previous.round_id
     declared = await tx.declarations.since(since)
     exclusions = await tx.exclusions.standing()
     following = await tx.rounds.next_id()

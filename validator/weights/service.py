@@ -225,7 +225,7 @@ class WeightService:
         """
         async with self._store.begin() as tx:
             newest = await tx.vectors.newest(self._netuid, self._mechid)
-            if newest is not None and newest.block is not None and snapshot.block < newest.block:
+            if newest is not None and snapshot.block < newest.block:
                 raise BehindError(f"block {snapshot.block}, and weights were computed in block {newest.block}")
             basis = await basis_of(tx, self._netuid, self._mechid, snapshot.epoch, snapshot.block)
             vector = plan_vector(basis, snapshot, self._hotkey, self._kinds)

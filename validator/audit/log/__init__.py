@@ -16,17 +16,15 @@ from validator.doors import door
 
 if TYPE_CHECKING:
     from validator.audit.log.export import audit_lines, first_sequence
-    from validator.audit.log.showing import EVERY, RETIRED, PlainTruthError, first_without_plain_truth
+    from validator.audit.log.showing import EVERY, RETIRED
 else:  # these read a store; verifying a file has no use for one
     __getattr__ = door(
         __name__,
         {
             "EVERY": "showing",
             "RETIRED": "showing",
-            "PlainTruthError": "showing",
             "audit_lines": "export",
             "first_sequence": "export",
-            "first_without_plain_truth": "showing",
         },
     )
 
@@ -46,14 +44,12 @@ __all__ = [
     "Key",
     "NotAnAuditFileError",
     "Place",
-    "PlainTruthError",
     "Reach",
     "Reached",
     "Verified",
     "audit_lines",
     "compare_files",
     "first_sequence",
-    "first_without_plain_truth",
     "key_file",
     "look_for",
     "own_key",

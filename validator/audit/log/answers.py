@@ -1,9 +1,6 @@
 """What a round's answers say of themselves, held against groups, windows, index and attestations (SPEC 5, 6; D-28)."""
 
 from collections import Counter
-from dataclasses import dataclass
-
-from msgspec import UNSET
 
 from validator.audit.log.documents import Answers, Planned
 from validator.audit.log.faults import FaultError
@@ -19,14 +16,7 @@ _NEVER_ASKED = (Reason.DEADLINE_NO_AXON, Reason.DEADLINE_AXON_REFUSED, Reason.DE
 _CUT_OFF = (Reason.PARSE_TOO_LARGE, Reason.DEADLINE_LATE)
 
 
-@dataclass(slots=True)
-class Digests:
-    """Whether the rounds of a log have the digests of their raw answers: once one has them, all later ones do."""
-
-    kept: bool = False
-
-
-def check_facts(planned: Planned, answers: Answers, end: RoundEnd, scored_by: Version, digests: Digests) -> None:
+def check_facts(planned: Planned, answers: Answers, end: RoundEnd, scored_by: Version) -> None:
     """Hold what is said of answers against what follows from the file. Groups and signatures hold already.
 
     Raises:
@@ -48,7 +38,7 @@ def check_facts(planned: Planned, answers: Answers, end: RoundEnd, scored_by: Ve
         refused = _refused(tasks[rejection.task_id], rejection)
         if refused is not None:
             raise fault(f"rejections[{i}].{refused[0]}", refused[1])
-    wrong_raw = _raw_fault(planned, answers, digests)
+    wrong_raw = _raw_fault(planned, answers)
     if wrong_raw is not None:
         raise fault(*wrong_raw)
 
@@ -63,11 +53,8 @@ def _refused(task: RoundTask, one: Rejection) -> tuple[str, str] | None:
     return None
 
 
-def _raw_fault(planned: Planned, answers: Answers, digests: Digests) -> tuple[str, str] | None:
+def _raw_fault(planned: Planned, answers: Answers) -> tuple[str, str] | None:
     raw, groups = answers.results.raw, planned.plan.groups
-    if raw is UNSET:
-        return ("raw", "is missing: earlier rounds have it") if digests.kept else None
-    digests.kept = True
     if [len(of_task) for of_task in raw] != [len(group.members) for group in groups]:
         return "raw", "is not one digest or null for each member of the groups"
     reasons = {(one.task_id, one.hotkey): one.reason for one in answers.results.rejections}

@@ -134,14 +134,10 @@ def paid_types(document: WeightsDocument) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is known of a miner beside its rounds: standing flags, and reputations; None: nothing.
-
-    `flags_exact`: the log tells what an operator cleared; else some may be gone.
-    """
+    """Standing flags and reputations of a miner."""
 
     flags: int
     reputations: Mapping[str, float]
-    flags_exact: bool = False
 
 
 def windows_of(
@@ -161,20 +157,13 @@ def windows_of(
                 Window(
                     entries=pay.windows.newest(*pair, most),
                     whole=pay.whole or pay.windows.added(*pair) >= most,
-                    flags=_flags(known, rules.groups.ejecting_flags),
+                    flags=(0, rules.groups.ejecting_flags) if known is None else (known.flags,),
                     reputations=(0.0, 1.0) if known is None else (known.reputations.get(name, rules.reputation.start),),
                     failures=(pay.failures(pair, lookback),) if told else (_FEW, _ALL),
                     declared=declared(pair),
                     execution_fails=pay.execution_fails(pair, int(document.next_round), rules.execution),
                 ),
             )
-
-
-def _flags(known: Standing | None, ejecting: int) -> tuple[int, ...]:
-    """Return how many flags may stand: an operator may have cleared them."""
-    if known is None:
-        return (0, ejecting)
-    return (known.flags,) if known.flags_exact or known.flags < ejecting else (known.flags, 0)
 
 
 class _Declares:

@@ -48,7 +48,6 @@ async def audit_lines(tx: Transaction, sequence: int, truths: Truths = EVERY) ->
         truths: which ones are shown, each behind the input that commits to it.
 
     Raises:
-        PlainTruthError: not every truth may be shown, and the round's input tells some.
         DamagedError: there is no such receipt, or what is stored is not what it was written for.
     """
     record = await tx.receipts.get(sequence)
@@ -69,7 +68,7 @@ async def _round_lines(tx: Transaction, end: RoundEnd, truths: Truths) -> AsyncI
     round_id, lines = end.index, end.lines
     told: list[dict[str, Any]] = []
     if lines.input is not None:
-        data, told = await _input(tx, round_id, truths)
+        data, told = await _input(tx, round_id)
         yield _held(end, "input", lines.input, data)
         shown = await truths.shown(tx, round_id)
         for document in told:
@@ -91,7 +90,7 @@ async def _round_lines(tx: Transaction, end: RoundEnd, truths: Truths) -> AsyncI
         yield _held(end, "proof", note.sha256, proof)
 
 
-async def _input(tx: Transaction, round_id: int, truths: Truths) -> tuple[bytes, list[dict[str, Any]]]:
+async def _input(tx: Transaction, round_id: int) -> tuple[bytes, list[dict[str, Any]]]:
     """Return the line of the stored bytes, not of this version's struct: lines never change once they are written.
 
     With it come the documents of the truths that it commits to.
@@ -99,7 +98,6 @@ async def _input(tx: Transaction, round_id: int, truths: Truths) -> tuple[bytes,
     data = await tx.rounds.document_bytes(round_id, "input")
     try:
         plain = msgspec.json.decode(data or b"")
-        truths.refuse_plain(round_id, plain["tasks"])
         return input_lines(plain)
     except (msgspec.MsgspecError, KeyError, TypeError):
         raise DamagedError(f"round {round_id}: the stored input cannot be read") from None

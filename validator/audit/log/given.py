@@ -153,7 +153,7 @@ class Given:
             GivenError, OSError: a file cannot be used.
         """
         raw = answers.results.raw
-        if self.answers is None or raw is UNSET:
+        if self.answers is None:
             return frozenset()
         results = answers.results
         stored = {(one.task_id, one.hotkey): one for one in (*results.passed, *results.rejections)}
@@ -260,7 +260,7 @@ def _unlike(task: AssessmentTask, document: Task) -> tuple[str, str] | None:
             continue
         if getattr(task, name) != getattr(document, name):
             return name, "is not that of the given task"
-    if task.brings_windows is not None and task.brings_windows != (document.windows is not None):
+    if task.brings_windows != (document.windows is not None):
         return "own_windows", "is not so in the given task"
     if document.windows is not None and task.windows != document.windows:
         return "windows", "are not those of the given task"

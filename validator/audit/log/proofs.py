@@ -1,6 +1,5 @@
 """The proofs of a round in an audit file: signed, and what input, groups, answers and outcome give (SPEC 14)."""
 
-from functools import partial
 from typing import Any
 
 from validator.audit.log.documents import Answers, Planned
@@ -8,9 +7,8 @@ from validator.audit.log.faults import FaultError
 from validator.audit.log.lines import Line, LineReader
 from validator.kinds.registry import group_proof
 from validator.proofs import ProofError
-from validator.proofs.consensus import PROOF_VERSION
 from validator.proofs.differences import first_difference
-from validator.proofs.document import TouchedError, Verified, form_of, is_sealed, sealed_proof
+from validator.proofs.document import TouchedError, Verified, is_sealed, sealed_proof
 from validator.proofs.unsealed import Unsealed
 from validator.protocol.receipt import ProofNote, RoundEnd
 from validator.protocol.round import RoundOutcome
@@ -28,15 +26,13 @@ def check_proofs(  # noqa: PLR0913, PLR0917 - everything a proof follows from
     noted = {note.task_id: note for note in end.lines.proofs}
     order = []
     for task_id in (group.task_id for group in planned.plan.groups):
-        made = partial(group_proof, planned.frozen, planned.plan, answers.results, outcome, task_id)
+        proof = group_proof(planned.frozen, planned.plan, answers.results, outcome, task_id)
         if task_id not in noted:
-            if made() is not None:
+            if proof is not None:
                 raise FaultError(reader.number, "receipt", end.round_id, f"names no proof of task {task_id}")
             continue
         note = noted[task_id]
         found = reader.require("proof", end.round_id, note.sha256)
-        # A proof stays in the form that it was made in.
-        proof = made(proof_version=form_of(found.document) or PROOF_VERSION)
         again = None if proof is None else Unsealed.of(proof)
         if again is not None:
             order.append(task_id)

@@ -57,7 +57,6 @@ class Verified:
         confirmed: of each mechanism the vector that was confirmed last.
         mechanisms: what vectors were told of.
         blocks: the first and the last one that a round or a vector of the file was taken at; None without any.
-        tells_acts: whether the newest rounds tell acts: programs that do so tell every vector.
         versions: scoring version to how many rounds were frozen under it.
         truths: truths that are shown, each as its round committed to it (SPEC 16, D-31).
         truths_untold: truths that are committed to and not shown.
@@ -97,7 +96,6 @@ class Verified:
     confirmed: tuple[Confirmed, ...]
     mechanisms: tuple[Mechanism, ...]
     blocks: tuple[int, int] | None
-    tells_acts: bool
     versions: Mapping[str, int]
     truths: int
     truths_untold: int

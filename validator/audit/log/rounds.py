@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from msgspec import UNSET
 
-from validator.audit.log.answers import Digests, check_facts
+from validator.audit.log.answers import check_facts
 from validator.audit.log.documents import Answers, Planned, read_answers, read_outcome, read_planned
 from validator.audit.log.faults import FaultError
 from validator.audit.log.given import Given
@@ -35,13 +35,11 @@ class Course:
     Attributes:
         standing: what the rounds before came to; takes in what each one comes to.
         words: what is counted of the validator's word.
-        digests: whether raw answers have digests.
         given: what a reader has beside the file.
     """
 
     standing: Standing = field(default_factory=Standing)
     words: Words = field(default_factory=Words)
-    digests: Digests = field(default_factory=Digests)
     given: Given = field(default_factory=Given)
 
 
@@ -68,6 +66,10 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
     _check_sizes(planned, end)
     _check_input(planned, receipt, end, standing.pay.netuid)
     _check_time(planned, end, standing.pay)
+    unknown = standing.flags.clear(planned.frozen.acts)
+    if unknown is not None:
+        what = "is not a flag that stands: it was never raised, or cleared before"
+        raise FaultError(planned.input_line, "input", end.round_id, what, unknown)
     scored_by = _version(planned, end)
     truths = _truths(planned)
     if scored_by is None:
@@ -91,7 +93,7 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
         return Checked(end.state, pending=not planned.drawn, told=told, truths=truths)
     answers = read_answers(reader, end, lines.answers, planned.frozen)
     check_answers(planned, answers, end, scored_by)
-    check_facts(planned, answers, end, scored_by, course.digests)
+    check_facts(planned, answers, end, scored_by)
     course.words.answered(planned, answers, course.given.judge(planned, answers, end))
     outcome, found = read_outcome(reader, end, lines.outcome)
     _check_outcome(planned, answers, outcome, found, end, scored_by)
@@ -178,7 +180,7 @@ def _check_windows(planned: Planned, end: RoundEnd, scored_by: Version) -> None:
     """Refuse windows that are neither the task's own nor those of the version, and who cannot be a candidate."""
     frozen = planned.frozen
     for i, task in enumerate(frozen.tasks):
-        if task.brings_windows is False and task.windows != scored_by.rules.windows_of(task.skill_type):
+        if not task.brings_windows and task.windows != scored_by.rules.windows_of(task.skill_type):
             what = f"are not those of version {frozen.scoring_version}, and the task has none of its own"
             raise FaultError(planned.input_line, "input", end.round_id, what, f"tasks[{i}].windows")
     registered = {neuron.hotkey for neuron in frozen.snapshot.neurons}

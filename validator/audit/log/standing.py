@@ -73,13 +73,9 @@ class Standing:
         return None if place is None else f"executions{place}"
 
     def stands(self, hotkey: str) -> tuple[int, Mapping[SkillType, float]] | None:
-        """Return how many flags a miner has at most, and its reputations; None where the log told nothing of it."""
+        """Return how many flags a miner has, and its reputations; None where the log told nothing of it."""
         known = self._of(hotkey)
         return None if known is None else (self.flags.stand(hotkey), known.reputations)
-
-    def at_most(self, hotkey: str, flags: int) -> None:
-        """Learn that a miner has no more flags than that."""
-        self.flags.at_most(hotkey, flags)
 
     def add(self, scored_by: Version, planned: Planned, outcome: RoundOutcome) -> None:
         """Take in what a settled round came to; miners that no input has told of yet stay unknown."""

@@ -8,21 +8,18 @@ from typing import BinaryIO, Final, Protocol
 
 from msgspec import UNSET
 
-from validator.audit.log.answers import Digests
 from validator.audit.log.chain import Chain
 from validator.audit.log.faults import FaultError
-from validator.audit.log.flags import Flags
 from validator.audit.log.given import Given
 from validator.audit.log.lines import START, Line, LineReader, require_audit_file
 from validator.audit.log.report import Verified
 from validator.audit.log.rounds import Course, check_round
-from validator.audit.log.salts import WrongReceiptError
 from validator.audit.log.standing import Standing
 from validator.audit.log.weights import Vectors
 from validator.audit.log.words import Words
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.limits import MAX_LOG_HOTKEYS, MAX_LOG_SALTS, MAX_RECEIPT
-from validator.protocol.receipt import Receipt, RoundEnd
+from validator.protocol.receipt import Receipt
 from validator.protocol.strict_json import JsonError, decode
 
 Progress = Callable[[int], None]
@@ -40,7 +37,6 @@ class Reading:
         standing: what the rounds left of the miners.
         vectors: what was told of weights.
         words: what is counted of the validator's word.
-        digests: whether raw answers have digests.
         counted: what was computed again, for the report.
         rounds: how many ended in which state.
         untold: scores that rest on truths which the file does not show, by kind of task.
@@ -52,7 +48,6 @@ class Reading:
     standing: Standing
     vectors: Vectors
     words: Words = field(default_factory=Words)
-    digests: Digests = field(default_factory=Digests)
     counted: Counter[str] = field(default_factory=Counter)
     rounds: Counter[str] = field(default_factory=Counter)
     untold: Counter[str] = field(default_factory=Counter)
@@ -80,7 +75,7 @@ class Reading:
     def word(self) -> Counter[str]:
         """Return what was said that nobody can compute, by kind."""
         standing, fates = self.standing, self.vectors.fates
-        flags = {"cleared flags": standing.flags.untold, "flags from before the file": standing.flags.before}
+        flags = {"flags from before the file": standing.flags.before}
         missing = {
             "executions without a result": standing.executions.missing,
             "late qualities without a result": standing.deferred.missing,
@@ -172,7 +167,7 @@ def verify_lines(  # noqa: PLR0913 - the lines, what is known, and who looks on
     chain, standing, vectors = reading.chain, reading.standing, reading.vectors
     counted, rounds = reading.counted, reading.rounds
     given = given or Given()
-    course = Course(standing, reading.words, reading.digests, given)
+    course = Course(standing, reading.words, given)
     while (found := reader.next("receipt", None)) is not None:
         if found.kind != "receipt":
             raise FaultError(
@@ -188,7 +183,6 @@ def verify_lines(  # noqa: PLR0913 - the lines, what is known, and who looks on
             if reading.first_round is None:
                 reading.first_round = standing.executions.since = standing.deferred.since = receipt.round.index
                 standing.flags.since = reading.first_round
-            _tell_acts(standing.flags, found, receipt.round)
             checked = check_round(reader, receipt, receipt.round, salts.get(receipt.commitment or ""), course)
             vectors.end(receipt.round.index, checked.told, receipt.validator_hotkey)
             rounds[checked.state] += 1
@@ -236,7 +230,6 @@ def _report(reading: Reading, given: Given) -> Verified:
         confirmed=tuple(found for _, found in sorted(vectors.fates.newest.items())),
         mechanisms=vectors.fates.mechanisms,
         blocks=reading.blocks,
-        tells_acts=standing.flags.told,
         versions=_counts(reading.words.versions),
         truths=counted["truths"],
         truths_untold=counted["truths_untold"],
@@ -253,10 +246,3 @@ def _report(reading: Reading, given: Given) -> Verified:
 
 def _counts(counted: Counter[str]) -> dict[str, int]:
     return {name: many for name, many in sorted(counted.items()) if many}
-
-
-def _tell_acts(flags: Flags, found: Line, end: RoundEnd) -> None:
-    try:
-        flags.tell(end)
-    except WrongReceiptError as wrong:
-        raise FaultError(found.number, "receipt", end.round_id, wrong.what, wrong.path) from None

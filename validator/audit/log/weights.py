@@ -14,7 +14,6 @@ from validator.audit.log.pay import Frozen, Pay
 from validator.audit.log.salts import WrongReceiptError
 from validator.audit.log.standing import Standing as Miners
 from validator.audit.log.vector import Recomputed, recompute
-from validator.protocol.reasons import Reason
 from validator.protocol.receipt import Receipt, WeightsLink
 from validator.protocol.weights_document import WeightsDocument
 from validator.scoring import UnknownScoringVersionError, Version, version
@@ -78,7 +77,6 @@ class Vectors:
         claim = self._claim(found, line.number, receipt.weights, document, next_round)
         if not claim.waits:
             self._judge(claim, receipt.validator_hotkey)
-            self._learn(claim)
         elif len(self._waiting) == _MOST_WAITING:
             raise FaultError(line.number, "weights", None, f"more than {_MOST_WAITING} while one round was open")
         else:
@@ -137,17 +135,6 @@ class Vectors:
             omitted=frozenset(one for one in pay.around.registered() - standings.keys() if one in pay.windows),
         )
 
-    def _learn(self, claim: Claim) -> None:
-        """Hold later inputs to it that who is paid has few flags; one that is open may still say otherwise."""
-        if not claim.version.pays_by_standing:
-            return
-        ejecting = claim.version.rules.groups.ejecting_flags
-        for miner in claim.document.miners:
-            given = miner.unpaid or {}
-            windows = [name for (hotkey, name), one in claim.windows.items() if hotkey == miner.hotkey and one.entries]
-            if any(given.get(name) != Reason.COLLUSION_FLAGS for name in windows):
-                self.miners.at_most(miner.hotkey, ejecting - 1)
-
     def _since(self, number: int, link: WeightsLink, document: WeightsDocument) -> bool:
         """Hold where the declarations begin against the vector before; return whether the file shows that one."""
         epochs = self._rounds.setdefault((link.netuid, link.mechid), {})
@@ -167,7 +154,7 @@ class Vectors:
         if known is None:
             return None
         reputations = {str(kind): value for kind, value in known[1].items()}
-        return Standing(known[0], reputations, self.miners.flags.exact(hotkey))
+        return Standing(known[0], reputations)
 
     def _judge(self, claim: Claim, hotkey: str) -> None:
         found: Recomputed = recompute(claim, hotkey)

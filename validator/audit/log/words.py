@@ -55,7 +55,7 @@ class Words:
         for task in frozen.tasks:
             self.word["truths"] += task.truth_sha256 is not UNSET or task.secret is not None
             if isinstance(task, AssessmentTask):
-                self.word["windows"] += task.brings_windows is not False
+                self.word["windows"] += task.brings_windows
         self.word["executions"] += len(frozen.executions)
         self.word["late qualities"] += len(frozen.filled)
 
@@ -85,12 +85,8 @@ class Words:
                 self.word["probes"] += 1
                 self.word["traces"] += answer.is_witness(tasks[answer.task_id].skill_type)
         self._count_whole(planned, results, void)
-        if results.raw is UNSET:
-            self.word["answers without a digest"] += sum(len(group.members) for group in planned.plan.groups)
 
     def _count_whole(self, planned: Planned, results: RoundResults, void: Collection[str]) -> None:
-        if results.raw is UNSET:
-            return
         unpaid = {(one.task_id, one.hotkey): VOID for one in results.alone}
         unpaid |= {
             (one.task_id, one.hotkey): _OF_REASONS[one.reason] for one in results.rejections if one.reason in _WHOLE

@@ -9,8 +9,7 @@ from validator.audit.replay.compare import Difference
 from validator.audit.replay.plain import compared
 from validator.kinds.registry import group_proof
 from validator.proofs import ProofError
-from validator.proofs.consensus import PROOF_VERSION
-from validator.proofs.document import form_of, is_sealed, require_signer
+from validator.proofs.document import is_sealed, require_signer
 from validator.proofs.unsealed import Unsealed
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
 from validator.protocol.strict_json import JsonError, decode_plain
@@ -28,11 +27,6 @@ class StoredProof(NamedTuple):
     record: ProofRecord | None
     fault: Difference | None
 
-    @property
-    def version(self) -> str:
-        """The form that it has; without one, that in which proofs are made now."""
-        return (form_of(self.record.document) if self.record else None) or PROOF_VERSION
-
 
 async def stored_proof(tx: Transaction, task_id: str, packed: Row[Any] | None) -> StoredProof:
     """Return what the store keeps as a task's proof, from its row."""
@@ -44,15 +38,14 @@ async def stored_proof(tx: Transaction, task_id: str, packed: Row[Any] | None) -
         return StoredProof(None, Difference(_path(task_id), str(error)))
 
 
-def proof_again(settled: Settled, task_id: str, proof_version: str) -> tuple[Unsealed, ...]:
-    """Return a task's proof, made again in a form; nothing for a task without a group.
+def proof_again(settled: Settled, task_id: str) -> tuple[Unsealed, ...]:
+    """Return a task's proof, made again; nothing for a task without a group.
 
     Args:
         settled: the round.
         task_id: of one of its groups.
-        proof_version: the form.
     """
-    proof = group_proof(*settled, task_id, proof_version=proof_version)
+    proof = group_proof(*settled, task_id)
     return () if proof is None else (Unsealed.of(proof),)
 
 

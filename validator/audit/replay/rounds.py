@@ -176,9 +176,8 @@ class _Replay:
         }
         self.bodies, differences = await judge_again(self.tx, frozen, records, counted, judged)
         self.found.extend(differences[:1])
-        task_ids = [task.task_id for task in tasks]
-        raw = await self._read("dispatches", self.tx.raw_answers.among(self.round_id, task_ids, records))
-        if raw is None or judged.keys() != expected:
+        raw = tuple(tuple(one.raw for one in records if one.key.task_id == task.task_id) for task in tasks)
+        if judged.keys() != expected:
             return None
         return RoundResults.of(judged.values(), void, tuple(alone.values()), raw)
 
@@ -237,7 +236,7 @@ class _Replay:
         packed = await self.tx.proofs.packed_of_round(self.round_id)
         for task_id in task_ids:
             stored = await stored_proof(self.tx, task_id, packed.get(task_id))
-            again = self._computed("proofs", partial(proof_again, settled, task_id, stored.version))
+            again = self._computed("proofs", partial(proof_again, settled, task_id))
             if again is None:
                 return
             for proof in again:

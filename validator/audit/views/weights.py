@@ -27,8 +27,8 @@ class WeightsView:
         sum: of the miners' weights; with `unallocated` it comes to 1.
         unallocated: share that no miner takes: the subnet owner's, or dropped (D-11).
         miners: largest weight first, then largest score, then by hotkey; those with a score but no weight included.
-        scoring_version: that it was computed under; None where an older program did not write that down.
-        unpaid: windows that it did not pay, with what was in force then (SPEC 16, D-23); None likewise.
+        scoring_version: that it was computed under.
+        unpaid: windows that it did not pay, with what was in force then (SPEC 16, D-23).
     """
 
     id: int
@@ -55,7 +55,7 @@ async def latest_weights(tx: Transaction, mechid: int, now: datetime) -> Weights
         return None
     known = await tx.miners.listing(now)
     vector = await tx.vectors.of_epoch(record.netuid, mechid, record.epoch)
-    unpaid = None if vector is None or vector.unpaid is None else tuple(one.told for one in vector.unpaid)
+    unpaid = None if vector is None else tuple(one.told for one in vector.unpaid)
     newest = max((miner.last_seen_block for miner in known), default=0)
     uids = {miner.hotkey: miner.uid for miner in known if miner.last_seen_block == newest}
     return WeightsView(

@@ -3,14 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from validator.audit.log import (
-    EVERY,
-    RETIRED,
-    PlainTruthError,
-    audit_lines,
-    first_sequence,
-    first_without_plain_truth,
-)
+from validator.audit.log import EVERY, RETIRED, audit_lines, first_sequence
 from validator.cli.errors import say_no
 from validator.cli.progress import progress
 from validator.cli.session import ask_store
@@ -21,30 +14,16 @@ from validator.store import Transaction
 def export(since: int | None, out: Path | None, config: Path | None, *, public: bool) -> None:
     """Write receipts, inputs, groups, answers, scores and proofs as JSON lines; a validator may be running."""
     with sink(out, public=public) as write:
-        try:
-            written = ask_store(config, lambda tx, _: _write_log(tx, since, write, public=public))
-        except PlainTruthError as refused:
-            say_no(_first_public(refused, config))
+        written = ask_store(config, lambda tx, _: _write_log(tx, since, write, public=public))
         if not written:
             nothing = "the log is not opened yet" if since is None else f"round {since} has no receipt"
             say_no(f"{nothing}; `validator rounds list` shows the rounds")
 
 
-def _first_public(refused: PlainTruthError, config: Path | None) -> str:
-    first = ask_store(config, lambda tx, _: first_without_plain_truth(tx, refused.round_id))
-    if first is None:
-        return f"{refused.detail}: its input tells them, and so do those of all rounds since; none can be shown yet"
-    return f"{refused.detail}: its input tells them; the first round that may be shown is {first}: --since {first}"
-
-
 async def _write_log(
     tx: Transaction, since: int | None, write: Callable[[bytes], None], *, public: bool = False
 ) -> bool:
-    """Write the log from a round's receipt on, a line at a time; return whether there is one.
-
-    Raises:
-        PlainTruthError: it is `public`, and a round tells truths that cannot be left out.
-    """
+    """Write the log from a round's receipt on, a line at a time; return whether there is one."""
     first = await first_sequence(tx, since)
     if first is None:
         return False

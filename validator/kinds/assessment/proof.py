@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple
 from validator.kinds.interface import ProvenTask
 from validator.proofs.builder import FINAL, ConsensusBuilder
 from validator.proofs.checks import ProofError
-from validator.proofs.consensus import FIRST_VERSION
 from validator.proofs.groups import FAILED_SEVERITY, NO_VERDICT
 from validator.proofs.proof import ConsensusProof
 from validator.proofs.records import VoteType
@@ -53,12 +52,11 @@ def prove(settled: ProvenTask[AssessmentTask]) -> ConsensusProof | None:
         f"Assess the {task.skill_type} bundle {task.bundle_sha256}.",
         timestamp=format_time(datetime.fromtimestamp(frozen.snapshot.block_time, UTC)),
         metadata=_metadata(settled, members),
-        proof_version=settled.proof_version,
     )
     valid = [member for member in members if member.submission is not None]
     _claims(keys, builder, valid, frozen.round_id)
     _tensions(keys, builder, valid, group)
-    named = _named(keys, builder, valid)
+    named = _named(keys, valid)
     for member in members:
         _vote(builder, member, group)
         _dissent(builder, member, group, named, executed=frozen.executes and is_runtime(task.skill_type))
@@ -188,11 +186,9 @@ def _kind(verdict: str, group_verdict: str | None) -> VoteType:
     return VoteType.CONDITIONAL if verdict == "REVIEW" != group_verdict else _VOTES[verdict == group_verdict]
 
 
-def _named(keys: FindingKeys, builder: ConsensusBuilder, valid: Sequence[_Member]) -> Mapping[str, str]:
-    """Return what reasons call each key: the statement of its claim, in form 1.0 the key itself."""
+def _named(keys: FindingKeys, valid: Sequence[_Member]) -> Mapping[str, str]:
+    """Return what reasons call each key: the statement of its claim."""
     findings = {key: finding for member in valid for key, finding in member.findings.items()}
-    if builder.proof_version == FIRST_VERSION:
-        return {key: key for key in findings}
     return {key: _statement(keys, finding) for key, finding in findings.items()}
 
 

@@ -57,7 +57,6 @@ def prove(settled: ProvenTask[GoalTask]) -> ConsensusProof | None:
             "roles": {member.hotkey: member.role for member in members},
             "runs": [_run(member, ran[member.hotkey]) for member in members if member.hotkey in ran],
         },
-        proof_version=settled.proof_version,
     )
     start = version(frozen.scoring_version).rules.reputation.start
     reputations = {miner.hotkey: miner.reputations.get(task.skill_type, start) for miner in frozen.miners}

@@ -1,8 +1,7 @@
 """The stored, signed and logged form of a round's documents, and the way from it to the values and back.
 
-The forms are older than the kinds: a task and a member of a group have the fields of every kind, those of other kinds
-null, and what came back has a list per kind. Signed bytes are made of them, so they stay. Nobody else knows of them but
-who reads or writes such bytes.
+A task and a member of a group have the fields of every kind, those of other kinds null, and what came back has a list
+per kind. Only the code that reads or writes such bytes knows of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,6 +16,7 @@ from validator.protocol import typed
 from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.reasons import Reason
+from validator.protocol.round.acts import Acts
 from validator.protocol.round.frozen import ExecutionResult, FilledQuality, MinerState, RoundInput
 from validator.protocol.round.outcome import (
     AgreementSample,
@@ -80,13 +80,13 @@ class TaskForm(AnyTask, frozen=True):
     canary: CanarySpec | None
     index: tuple[IndexEntry, ...]
     workflow: WorkflowTask | None = None
-    own_windows: bool | msgspec.UnsetType = msgspec.UNSET
+    own_windows: bool | None = None
     truth_random: Digest | msgspec.UnsetType = msgspec.UNSET
     truth_sha256: Digest | msgspec.UnsetType = msgspec.UNSET
 
 
 _OF_GOALS: Final[Mapping[str, Any]] = MappingProxyType(
-    {"provenance": "curated", "truth": None, "canary": None, "index": (), "own_windows": msgspec.UNSET}
+    {"provenance": "curated", "truth": None, "canary": None, "index": (), "own_windows": None}
 )
 """What stands in the fields of an assessment where the task is none."""
 
@@ -107,13 +107,15 @@ def task_of(form: TaskForm) -> RoundTask:
     if (form.workflow is not None) != (form.skill_type is SkillType.WORKFLOW):
         raise FormError("workflow", "goes with tasks of type workflow, and only with them")
     if form.workflow is None:
+        if form.own_windows is None:
+            raise FormError("own_windows", "is missing")
         return _like(AssessmentTask, form)
     _require(form, _OF_GOALS, "a workflow task")
     return _like(GoalTask, form, goal=form.workflow)
 
 
 class InputForm(Document, frozen=True):
-    """A round's input; see `RoundInput`. `filled` is absent where there are none, as in every input from before it."""
+    """A round's input; see `RoundInput`."""
 
     input_version: Literal["1"]
     scoring_version: str
@@ -126,13 +128,14 @@ class InputForm(Document, frozen=True):
     tasks: tuple[TaskForm, ...]
     runtime_image: RuntimeImage
     executes: bool
-    executions: tuple[ExecutionResult, ...] = ()
-    filled: tuple[FilledQuality, ...] | msgspec.UnsetType = msgspec.UNSET
+    executions: tuple[ExecutionResult, ...]
+    filled: tuple[FilledQuality, ...]
+    acts: Acts
 
 
 def input_form(frozen: RoundInput) -> InputForm:
     """Return the stored form of a round's input."""
-    return _like(InputForm, frozen, tasks=tuple(map(task_form, frozen.tasks)), filled=frozen.filled or msgspec.UNSET)
+    return _like(InputForm, frozen, tasks=tuple(map(task_form, frozen.tasks)))
 
 
 def input_of(form: InputForm) -> RoundInput:
@@ -141,7 +144,7 @@ def input_of(form: InputForm) -> RoundInput:
     Raises:
         FormError: the fields of a task are not those of one kind.
     """
-    return _like(RoundInput, form, tasks=tuple(_each("tasks", task_of, form.tasks)), filled=form.filled or ())
+    return _like(RoundInput, form, tasks=tuple(_each("tasks", task_of, form.tasks)))
 
 
 def read_input(data: bytes) -> RoundInput:
@@ -154,18 +157,14 @@ def read_input(data: bytes) -> RoundInput:
 
 
 class ResultsForm(Document, frozen=True):
-    """Everything that came back, a list per kind of answer, each in the order of the plan.
-
-    Void dispatches are absent where there are none, as in every record from before them, whose bytes are signed; so is
-    `raw` where nothing was digested.
-    """
+    """Everything that came back, a list per kind of answer, each in the order of the plan."""
 
     submissions: tuple[Submission, ...]
     rejections: tuple[Rejection, ...]
-    void: tuple[VoidTask, ...] = ()
-    workflows: tuple[WorkflowSubmission, ...] = ()
-    void_dispatches: tuple[VoidDispatch, ...] | msgspec.UnsetType = msgspec.UNSET
-    raw: RawAnswers | msgspec.UnsetType = msgspec.UNSET
+    void: tuple[VoidTask, ...]
+    workflows: tuple[WorkflowSubmission, ...]
+    void_dispatches: tuple[VoidDispatch, ...]
+    raw: RawAnswers
 
 
 def results_form(results: RoundResults) -> ResultsForm:
@@ -175,7 +174,7 @@ def results_form(results: RoundResults) -> ResultsForm:
         rejections=results.rejections,
         void=results.void,
         workflows=tuple(one for one in results.passed if isinstance(one, WorkflowSubmission)),
-        void_dispatches=results.alone or msgspec.UNSET,
+        void_dispatches=results.alone,
         raw=results.raw,
     )
 
@@ -183,7 +182,7 @@ def results_form(results: RoundResults) -> ResultsForm:
 def results_of(form: ResultsForm) -> RoundResults:
     """Return what came back."""
     passed: tuple[Passed, ...] = (*form.submissions, *form.workflows)
-    return RoundResults(passed, form.rejections, form.void, form.void_dispatches or (), form.raw)
+    return RoundResults(passed, form.rejections, form.void, form.void_dispatches, form.raw)
 
 
 def placed(results: RoundResults) -> Iterator[tuple[str, Passed]]:

@@ -1,12 +1,11 @@
 """The frozen input: everything that decides a round, written down before its first dispatch (SPEC 4 to 11)."""
 
-from typing import Annotated, Final, Literal
-
-from msgspec import Meta
+from typing import Final, Literal
 
 from validator.protocol.answer import Id, Role
 from validator.protocol.code_report import CodeReport
 from validator.protocol.execution import ExecutionEvent
+from validator.protocol.round.acts import Acts, RoundId
 from validator.protocol.round.snapshot import MetagraphSnapshot
 from validator.protocol.round.tasks import RoundTask
 from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
@@ -14,7 +13,6 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document, Unit
 
 INPUT_VERSION: Final = "1"
-RoundId = Annotated[str, Meta(pattern=r"\A(0|[1-9][0-9]{0,15})\Z")]
 
 
 class TypeHistory(Document, frozen=True):
@@ -113,6 +111,7 @@ class RoundInput(Document, frozen=True):
         executes: this validator executes them (SPEC 15).
         executions: results since the last round, by round, then plan order of the task, then group order.
         filled: qualities of earlier rounds' answers since the last round, by check id.
+        acts: of the operator since the last round, by time, then hotkey (SPEC 16, D-28).
     """
 
     input_version: Literal["1"]
@@ -128,6 +127,7 @@ class RoundInput(Document, frozen=True):
     executes: bool = False
     executions: tuple[ExecutionResult, ...] = ()
     filled: tuple[FilledQuality, ...] = ()
+    acts: Acts = ()
 
     @property
     def index(self) -> int:

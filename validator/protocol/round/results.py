@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Annotated, ClassVar, TypeVar
 
-from msgspec import UNSET, Meta, UnsetType, structs
+from msgspec import Meta, structs
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
@@ -166,14 +166,14 @@ class RoundResults(Document, frozen=True):
         rejections: dispatches that failed a gate, in the order of the plan.
         void: tasks that enter nothing.
         alone: dispatches of other tasks that enter nothing (D-26), in the order of the plan.
-        raw: what is known of the bytes of every answer (D-28); unset in rounds from before they were digested.
+        raw: what is known of the bytes of every answer (D-28), a list per group of the plan.
     """
 
     passed: tuple[Passed, ...]
     rejections: tuple[Rejection, ...]
     void: tuple[VoidTask, ...] = ()
     alone: tuple[VoidDispatch, ...] = ()
-    raw: RawAnswers | UnsetType = UNSET
+    raw: RawAnswers = ()
 
     @classmethod
     def of(
@@ -181,7 +181,7 @@ class RoundResults(Document, frozen=True):
         judgements: Iterable[Judgement],
         void: tuple[VoidTask, ...] = (),
         alone: tuple[VoidDispatch, ...] = (),
-        raw: RawAnswers | UnsetType = UNSET,
+        raw: RawAnswers = (),
     ) -> "RoundResults":
         """Return the results that these judgements are, given in the order of the plan."""
         every = tuple(judgements)

@@ -49,9 +49,9 @@ class AnyTask(Document, frozen=True):
         return None
 
     @property
-    def brings_windows(self) -> bool | None:
-        """Whether it came with its windows, so that they are not those of the round's version; None: not noted."""
-        return None
+    def brings_windows(self) -> bool:
+        """Whether it came with its windows, so that they are not those of the round's version."""
+        return False
 
 
 class AssessmentTask(AnyTask, frozen=True):
@@ -62,8 +62,7 @@ class AssessmentTask(AnyTask, frozen=True):
         truth: what is known of the bundle.
         canary: where its marker stands; None for a bundle without one.
         index: of the bundle as dispatched.
-        own_windows: whether the task came with its windows, or they are those of the round's version (D-28); unset in
-            rounds from before that was noted.
+        own_windows: whether the task came with its windows, or they are those of the round's version (D-28).
         truth_random: hex of the bytes that its truth is committed to with (SPEC 16, D-31); unset where there is none.
         truth_sha256: the commitment, in a log that does not show the truth; unset everywhere else.
         answer: what an answer to it is once it has passed.
@@ -73,7 +72,7 @@ class AssessmentTask(AnyTask, frozen=True):
     truth: Truth | None
     canary: CanarySpec | None
     index: tuple[IndexEntry, ...]
-    own_windows: bool | UnsetType = UNSET
+    own_windows: bool = False
     truth_random: Digest | UnsetType = UNSET
     truth_sha256: Digest | UnsetType = UNSET
 
@@ -96,9 +95,9 @@ class AssessmentTask(AnyTask, frozen=True):
         return structs.replace(self, truth=document.truth, truth_random=document.random, truth_sha256=UNSET)
 
     @property
-    def brings_windows(self) -> bool | None:
+    def brings_windows(self) -> bool:
         """See `AnyTask`."""
-        return None if self.own_windows is UNSET else self.own_windows
+        return self.own_windows
 
 
 class GoalTask(AnyTask, frozen=True):
@@ -139,7 +138,7 @@ class GoalTask(AnyTask, frozen=True):
         return None
 
     @property
-    def brings_windows(self) -> bool | None:
+    def brings_windows(self) -> bool:
         """See `AnyTask`."""
         return self.goal.windows is not None
 

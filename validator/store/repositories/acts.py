@@ -1,12 +1,11 @@
-"""What an operator did, on its way into the log: each act stands in the receipt of one round (SPEC 16, D-28)."""
+"""What an operator did, on its way into the log: each act is in the input of one round (SPEC 16, D-28)."""
 
 from itertools import groupby
 from typing import Any
 
-from msgspec import UNSET, UnsetType
 from sqlalchemy import Row, and_, func, or_, select, update
 
-from validator.protocol.acts import MAX_ACTS, ClearedFlag, FlagsCleared
+from validator.protocol.round.acts import MAX_ACTS, ClearedFlag, FlagsCleared
 from validator.protocol.skill_types import SkillType
 from validator.protocol.times import format_time
 from validator.store.repositories.base import Repository
@@ -14,24 +13,21 @@ from validator.store.tables import flags, rounds
 
 
 class OperatorActs(Repository):
-    """Acts by the round that tells them: the first that is frozen after them, so that no input shows one untold."""
+    """Acts by the round whose input has them: the first that is frozen after them."""
 
-    async def tell(self, round_id: int) -> None:
-        """Let the round that is being frozen tell what no other does: the oldest, where there is more than fits."""
+    async def tell(self, round_id: int) -> tuple[FlagsCleared, ...]:
+        """Return the acts for the input that is being frozen: what no other has, the oldest of them if not all fit."""
         f = flags.c
         untold = and_(f.cleared_at.is_not(None), f.told_in.is_(None))
         oldest = select(f.hotkey).where(untold).group_by(f.hotkey).order_by(func.min(f.id)).limit(MAX_ACTS)
         await self._changed(update(flags).where(untold, f.hotkey.in_(oldest)).values(told_in=round_id))
-
-    async def of_round(self, round_id: int) -> tuple[FlagsCleared, ...] | UnsetType:
-        """Return the acts that a round's receipt tells; unset where it was frozen before receipts did."""
-        form = await self._scalar(select(rounds.c.record_form).where(rounds.c.round_id == round_id))
-        if form is None:
-            return UNSET
-        f = flags.c
         told = select(flags).where(f.told_in == round_id)
         found = await self._all(told.order_by(f.cleared_at, f.hotkey, f.round_id, f.skill_type))
         return tuple(_cleared(list(together)) for _, together in groupby(found, key=_whose))
+
+    async def take_back(self, round_id: int) -> None:
+        """Leave the acts of a round whose input the log cannot show to the next one."""
+        await self._changed(update(flags).where(flags.c.told_in == round_id).values(told_in=None))
 
     async def standing_in_input(self) -> dict[str, int]:
         """Return hotkey to number of flags as a round that is frozen now has them, after `tell`."""

@@ -42,18 +42,10 @@ class Declarations(Repository):
         await self._insert_new(declarations, row)
         return sha256
 
-    async def missing_through(self) -> int | None:
-        """Return the newest frozen round of which no declarations were kept (an older program's), None without any."""
-        r = rounds.c
-        unkept = select(func.max(r.round_id)).where(r.input_sha256.is_not(None), r.declared_sha256.is_(None))
-        found: int | None = await self._scalar(unkept)
-        return found
-
     async def since(self, after: int | None) -> Declared:
         """Return who declared what how often in the rounds that count.
 
         Those are the settled and void rounds with an id above `after`; without any, the last round frozen counts.
-        Rounds from before declarations were kept (an older program's) do not count.
 
         Args:
             after: the newest round frozen when the previous vector was computed; None: there was none.

@@ -31,10 +31,9 @@ from validator.store.repositories.miners import Miners
 from validator.store.repositories.salts import Salts
 from validator.store.repositories.tasks import Tasks
 from validator.store.tables import dispatches, rounds
-from validator.store.tables.rounds import RECORD_FORM
 
 T = TypeVar("T")
-_DOCUMENTS: Final = ("input", "outcome", "declared_sha256", "record_form")
+_DOCUMENTS: Final = ("input", "outcome", "declared_sha256")
 _FACTS: Final = tuple(column for column in rounds.c if column.name not in _DOCUMENTS)
 _RECORD: Final = select(*_FACTS).where(rounds.c.round_id == ROUND)
 _DOCUMENT: Final = {name: select(rounds.c[name]).where(rounds.c.round_id == ROUND) for name in ("input", "outcome")}
@@ -94,7 +93,6 @@ class Rounds(Repository):
             "declared_sha256": await Declarations(self._connection, self._packing).put(round_input),
             "task_count": len(plan.groups),
             "dispatch_count": sum(len(group.members) for group in plan.groups),
-            "record_form": RECORD_FORM,
         }
         await self._create(round_id, facts)
         await Miners(self._connection, self._packing).seen(snapshot)

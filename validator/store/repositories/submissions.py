@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
-from msgspec import UNSET
 from sqlalchemy import Row, and_, select
 
 from validator.protocol import typed
@@ -61,8 +60,11 @@ class Submissions(Repository):
         void_tasks = tuple(
             VoidTask(row.task_id, row.reason) for row in await self._all(void.order_by(tasks.c.position))
         )
-        raw = UNSET if only is not None else await RawDigests(self._connection, self._packing).of_round(round_id)
-        return RoundResults.of(judgements, void_tasks, _alone(found, void_tasks), raw)
+        whole = RoundResults.of(judgements, void_tasks, _alone(found, void_tasks))
+        if only is not None:
+            return whole
+        raw = await RawDigests(self._connection, self._packing).of_round(round_id)
+        return msgspec.structs.replace(whole, raw=raw)
 
     async def judgements(self, round_id: int) -> tuple[tuple[Dispatch, Judgement | DamagedError | None], ...]:
         """Return what `results` does one by one, damage included; None for what was never judged, or is void."""

@@ -1,13 +1,9 @@
 """Collusion flags, agreement samples and reputations."""
 
-from typing import Final
-
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, ForeignKey, Index, Integer, Table, UniqueConstraint
 
 from validator.store.columns import Message, Moment, Name, Real, ReasonCode
 from validator.store.tables.base import metadata, sparse
-
-UNTOLD: Final = -1  # cleared before the log told acts
 
 flags = Table(
     "flags",
@@ -22,7 +18,7 @@ flags = Table(
     Column("raised_at", Moment, nullable=False),
     Column("cleared_at", Moment),
     Column("cleared_reason", Message),
-    # The round from whose frozen input on it is cleared, and whose receipt says so; UNTOLD where none ever will.
+    # The round from whose frozen input on it is cleared, and whose input says so.
     Column("told_in", BigInteger),
     CheckConstraint("(cleared_at IS NULL) = (cleared_reason IS NULL)", name="cleared"),
     UniqueConstraint("hotkey", "skill_type", "round_id"),

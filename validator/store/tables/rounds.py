@@ -9,7 +9,6 @@ from validator.store.columns import Json, Moment, Name, Real, ReasonCode
 from validator.store.tables.base import metadata, of_task, one_of
 
 ROUND_STATES: Final = ("open", "settled", "void", "skipped", "abandoned")
-RECORD_FORM: Final = 1  # of a round whose log tells the digests of raw answers and the operator's acts (D-28)
 TASK_STATES: Final = ("open", "settled", "void", "skipped")
 
 miners = Table(
@@ -55,7 +54,7 @@ rounds = Table(
     Column("reason", ReasonCode),
     Column("input", LargeBinary),  # RoundInput; holds the round's seed, secret while its salt is
     Column("input_sha256", Name),
-    Column("declared_sha256", Name),  # of its declarations; null: skipped, or from before they were kept
+    Column("declared_sha256", Name),  # of its declarations; null: skipped
     Column("outcome", LargeBinary),  # RoundOutcome
     Column("outcome_sha256", Name),
     Column("started_at", Moment, nullable=False),
@@ -66,7 +65,6 @@ rounds = Table(
     Column("failed_count", Integer),
     Column("mean_quality", Real),
     Column("mean_consensus", Real),
-    Column("record_form", Integer),  # see RECORD_FORM; null: skipped, or from before it was kept
     one_of("state", ROUND_STATES),
     Index(None, "state"),
 )

@@ -31,10 +31,10 @@ weight_vectors = Table(
     Column("mechid", Integer, primary_key=True, autoincrement=False),
     Column("epoch", BigInteger, primary_key=True, autoincrement=False),
     Column("round_id", BigInteger, ForeignKey("rounds.round_id")),  # the newest that was frozen; null before the first
-    Column("block", BigInteger),  # of the snapshot; null where an older program did not say
-    Column("scoring_version", Name),  # likewise
+    Column("block", BigInteger, nullable=False),  # of the snapshot
+    Column("scoring_version", Name, nullable=False),
     Column("positive", Boolean, nullable=False),
-    Column("unpaid", Json(tuple[UnpaidWindow, ...])),  # null where an older program computed it
+    Column("unpaid", Json(tuple[UnpaidWindow, ...]), nullable=False),
     Column("computed_at", Moment, nullable=False),
-    Column("link", BigInteger, ForeignKey("weight_links.sequence")),  # its receipt; null for older programs'
+    Column("link", BigInteger, ForeignKey("weight_links.sequence")),  # its receipt
 )

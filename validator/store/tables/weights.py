@@ -43,7 +43,7 @@ weight_submissions = Table(
     Column("unallocated", Real, nullable=False),
     Column("message", Message),
     Column("extrinsic", Name),
-    Column("link", BigInteger, ForeignKey("weight_links.sequence")),  # its receipt; null for older programs'
+    Column("link", BigInteger, ForeignKey("weight_links.sequence")),  # its receipt
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),
     one_of("state", WEIGHT_STATES),

@@ -4,11 +4,11 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
-from validator.protocol.round.frozen import RoundId
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 
-MAX_ACTS: Final = 64  # in one receipt, so that it stays within its size; the others are for the next
+MAX_ACTS: Final = 64  # in one input; the others are for the next
+RoundId = Annotated[str, Meta(pattern=r"\A(0|[1-9][0-9]{0,15})\Z")]
 MAX_REASON: Final = 2_000  # code points
 
 
@@ -20,7 +20,7 @@ class ClearedFlag(Document, frozen=True):
 
 
 class FlagsCleared(Document, frozen=True):
-    """An operator cleared flags of a miner, which stand no more from the input of the receipt's round on.
+    """An operator cleared flags of a miner, which no longer stand in the input that has the act.
 
     Attributes:
         act: what it is.
