@@ -74,7 +74,7 @@ def test_the_next_input_is_what_the_round_came_to(changes: dict[str, Any], place
     ("changes", "place"),
     [
         ({}, None),
-        ({"flags": 0}, None),  # the operator cleared it
+        ({"flags": 0}, "miners[0].flags"),
         ({"flags": 2}, "miners[0].flags"),
         ({"agreements": {RAG: (AgreementPair(0.95, 0.5),)}}, "miners[0].agreements"),
     ],

@@ -95,7 +95,6 @@ async def test_weights_that_the_file_goes_beyond_and_does_not_tell_are_found(
     [
         ({}, None),
         ({"mechanisms": ()}, None),
-        ({"mechanisms": (), "tells_acts": False}, "it is of a program that told no vectors"),
         ({"mechanisms": (), "blocks": (4, 9)}, "they are older than the file"),
         ({"mechanisms": (replace(MECHANISM, since=3),)}, "they are older than its first vector"),
         ({"blocks": None}, "export it again"),

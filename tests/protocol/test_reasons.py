@@ -30,7 +30,10 @@ def test_a_code_of_another_version_is_a_reason_that_says_nothing() -> None:
 
 
 def test_documents_keep_codes_that_this_version_does_not_know() -> None:
-    stored = b'{"rejections":[],"submissions":[],"void":[{"reason":"local_of_tomorrow","task_id":"t1"}],"workflows":[]}'
+    stored = (
+        b'{"raw":[],"rejections":[],"submissions":[],"void":[{"reason":"local_of_tomorrow","task_id":"t1"}],'
+        b'"void_dispatches":[],"workflows":[]}'
+    )
     results = msgspec.json.decode(stored, type=ResultsForm)
     assert results.void == (VoidTask("t1", Reason(FOREIGN)),)
     assert canonical_bytes(results) == stored

@@ -217,25 +217,6 @@ async def test_a_chain_that_goes_back_an_epoch_gets_no_second_draw_from_its_salt
     assert verify_file(await export(store, tmp_path / "log.jsonl")).rounds == {"settled": 1, "skipped": 1}
 
 
-async def test_a_store_of_a_version_without_receipts_opens_its_log_where_it_stands(
-    store: Store, tmp_path: Path
-) -> None:
-    world = small_world(store)
-    await play(world)
-    await world.clock.advance(EPOCH_S)
-    round_ = await prepared(world)
-    await on_virtual_time(world, world.service.dispatcher.dispatch(round_))
-    async with store.begin() as tx:
-        for statement in ("DELETE FROM receipts", "UPDATE salts SET revealed_in = NULL"):
-            await tx.connection.execute(text(statement))
-    await resume_rounds(store, world.clock, VALIDATOR, world.gates, online)
-    await play(world)
-    opening = (await receipts(store))[0]
-    assert (opening.first_round, opening.commitment) == ("1", round_.frozen.salt_commitment)
-    found = verify_file(await export(store, tmp_path / "log.jsonl"))
-    assert (found.first_round, found.rounds) == (1, {"settled": 2})
-
-
 async def test_a_log_of_two_hotkeys_does_not_verify(store: Store, tmp_path: Path) -> None:
     world = small_world(store)
     await play(world)
