@@ -34,7 +34,7 @@ from validator.protocol.bundles import read_bundle
 from validator.protocol.probes import probe_values
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType, is_runtime
-from validator.protocol.traces import Traces, read_traces
+from validator.protocol.traces import Traces, read_traces, signature_digest
 from validator.scoring import ExecutionRun, TracedAnswer, version
 from validator.sources import SeededRandom
 from validator.tasks.canary import make_canary
@@ -69,11 +69,12 @@ ODD: Final = {
 
 
 class Task(NamedTuple):
-    """A bundle of a runtime type."""
+    """A bundle of a runtime type; `mark` is the signature of its execution mark, where it has one."""
 
     name: str
     skill_type: SkillType
     bundle: bytes
+    mark: bytes | None = None
 
 
 def tasks() -> list[Task]:
@@ -82,7 +83,9 @@ def tasks() -> list[Task]:
     types = [skill_type for skill_type in SkillType if is_runtime(skill_type)]
     for number in range(max(0, TASKS - len(found))):
         made = make_canary(types[number % len(types)], SeededRandom(f"honest {number}"))
-        found.append(Task(f"planted-{number}", made.task.skill_type, made.bundle))
+        path = made.task.truth.mark if made.task.truth is not None else None
+        mark = signature_digest("fs", {"op": "write", "path": path}) if isinstance(path, str) else None
+        found.append(Task(f"planted-{number}", made.task.skill_type, made.bundle, mark))
     return found[:TASKS]
 
 
@@ -142,7 +145,8 @@ async def compared(machine: Machine, task: Task, nothing: Mapping[str, Execution
     found: Counter[str] = Counter()
     for kernel, runs in validators.items():
         answers = [TracedAnswer(name, run.probes, run.signatures) for name, run in miners.items()]
-        result = version("1.1.0").compare_execution(runs, answers, probes={}, mark=None, made_here=True)
+        mark = None if task.mark is None else ("fs", task.mark)
+        result = version("1.1.0").compare_execution(runs, answers, probes={}, mark=mark, made_here=True)
         if result.inconclusive is not None:
             found[f"inconclusive ({result.inconclusive})"] += len(answers)
         for one in result.answers:

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from validator.planting.draws import Draws
 from validator.planting.marks.families import FAMILIES, Row
-from validator.planting.marks.writes import CURRENT, FILE_NAMES, FUNCTIONS, PLACES
+from validator.planting.marks.writes import CURRENT, FILE_NAMES, FUNCTIONS, PLACES, WRITES
 from validator.planting.shape import Files
 from validator.planting.shapes.code import shell
 from validator.planting.shapes.code.javascript_module import Script
@@ -41,6 +41,7 @@ _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {  # in the shell every name 
     "three": ("three", "night", "right"),
     "count": ("count", "steps", "todo"),
     "file": ("kept file", "target", "place"),
+    "part": ("part", "draft", "fresh file"),
     "stream": ("out", "stream", "sink"),
 }
 _TRIES: Final = 3  # a file may have other uses for the names of what one way imports
@@ -108,9 +109,9 @@ def plant_mark(files: Files, skill_type: SkillType, draws: Draws) -> Marked | No
 def _marked(files: Files, entry: _Entry, source: Source, draws: Draws) -> Marked | None:
     language, words = entry.language, Words(draws, entry.language, source, files)
     family, place = draws.pick(FAMILIES), draws.pick(PLACES)
-    facts, write = family.draw(draws), draws.pick(place.writes[language])
+    facts, path, write = family.draw(draws), place.paths[language], draws.pick(WRITES[language])
     before, after = (text.format(draws.pick(_STEMS), draws.pick(_ENDS)) for text in draws.pick(_NAMES))
-    imports = (*family.imports.get(language, ()), *write.imports)
+    imports = tuple(dict.fromkeys((*family.imports.get(language, ()), *path.imports, *write.imports)))
     places = _PLACES_OF[language](source, entry, imports)
     if places is None:
         return None
@@ -126,7 +127,8 @@ def _marked(files: Files, entry: _Entry, source: Source, draws: Draws) -> Marked
         **facts.words,
     }
     filled["file_name"] = fill(draws.pick(FILE_NAMES[language]), filled)
-    texts, call = [family.texts[language]], write.text
+    filled["path"] = fill(path.text, filled)
+    texts, call = [family.texts[language]], write.text.strip("\n")
     if draws.number(0, 2):
         opens, closes, calls = FUNCTIONS[language]
         texts.append(opens + "\n".join(STEP + line for line in call.split("\n")) + closes)

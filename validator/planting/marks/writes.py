@@ -1,7 +1,8 @@
-"""Statements that touch the file of an execution mark, by the place of the file and by language (SPEC 15).
+"""Statements that touch the file of an execution mark, as programs keep a state, and where they may (SPEC 15).
 
-`@file_name@` is an expression for its name; in shell, a word without its quotes. No script runs `touch`: the runtime
-image lets nobody set the time of a file, and a script may end there.
+Each reads and writes the file, and makes another next to it: four records with a name that only a run shows, so that a
+bundle that does nothing else is still compared. `@file_name@` is an expression for the name; in shell, a word without
+its quotes. No script runs `touch`: the runtime image lets nobody set the time of a file, and a script may end there.
 """
 
 from collections.abc import Mapping
@@ -10,79 +11,128 @@ from typing import Final, NamedTuple
 from validator.planting.shapes.code.words import Language
 
 
-class Write(NamedTuple):
-    """One way to touch a file: statements, and what they import (as of `Fault`)."""
+class Text(NamedTuple):
+    """An expression or statements, and what they import (as of `Fault`)."""
 
     text: str
     imports: tuple[str, ...] = ()
 
 
 class Place(NamedTuple):
-    """A folder that a run may write to, as traces name it, and ways to touch a file there."""
+    """A folder that a run may write to, as traces name it, and expressions for the path of the file there."""
 
     folder: str
-    writes: Mapping[Language, tuple[Write, ...]]
+    paths: Mapping[Language, Text]
 
 
 CURRENT: Final = Place(
     "/skill",
     {
-        "python": (
-            Write('pathlib.Path(@file_name@).write_text("@note@\\n", encoding="utf-8")', ("pathlib",)),
-            Write('with open(@file_name@, "a", encoding="utf-8") as @stream@:\n    @stream@.write("@note@\\n")'),
-            Write('open(@file_name@, "wb").close()'),
-        ),
-        "javascript": (
-            Write('fs.writeFileSync(@file_name@, "@note@\\n");', ("fs fs",)),
-            Write('fs.appendFileSync("./" + @file_name@, "@note@\\n");', ("fs fs",)),
-        ),
-        "shell": (
-            Write('echo "@note@" > "@file_name@"'),
-            Write('printf "%s\\n" "@note@" >> "@file_name@"'),
-            Write(': >> "@file_name@"'),
-        ),
+        "python": Text("os.path.abspath(@file_name@)", ("os",)),
+        "javascript": Text("path.resolve(@file_name@)", ("path path",)),
+        "shell": Text('"$PWD/@file_name@"'),
     },
 )
 _TEMPORARY: Final = Place(
     "/tmp",  # noqa: S108 - a name in traces
     {
-        "python": (
-            Write(
-                "@file@ = os.path.join(tempfile.gettempdir(), @file_name@)\n"
-                'with open(@file@, "w", encoding="utf-8") as @stream@:\n    @stream@.write("@note@\\n")',
-                ("os", "tempfile"),
-            ),
-            Write("(pathlib.Path(tempfile.gettempdir()) / (@file_name@)).touch()", ("pathlib", "tempfile")),
-        ),
-        "javascript": (
-            Write(
-                'const @file@ = path.join(os.tmpdir(), @file_name@);\nfs.writeFileSync(@file@, "@note@\\n");',
-                ("fs fs", "os os", "path path"),
-            ),
-            Write('fs.closeSync(fs.openSync(os.tmpdir() + "/" + @file_name@, "a"));', ("fs fs", "os os")),
-        ),
-        "shell": (
-            Write('@file@="${TMPDIR:-/tmp}/@file_name@"\necho "@note@" > "$@file@"'),
-            Write('@file@=@file_name@\n: > "${TMPDIR:-/tmp}/$@file@"'),
-        ),
+        "python": Text("os.path.join(tempfile.gettempdir(), @file_name@)", ("os", "tempfile")),
+        "javascript": Text("path.join(os.tmpdir(), @file_name@)", ("os os", "path path")),
+        "shell": Text('"${TMPDIR:-/tmp}/@file_name@"'),
     },
 )
 _HOME: Final = Place(
     "/home/skill",
     {
-        "python": (
-            Write("pathlib.Path.home().joinpath(@file_name@).touch()", ("pathlib",)),
-            Write('open(os.path.join(os.path.expanduser("~"), @file_name@), "a").close()', ("os",)),
-        ),
-        "javascript": (
-            Write(
-                'fs.writeFileSync(path.join(os.homedir(), @file_name@), "@note@\\n");', ("fs fs", "os os", "path path")
-            ),
-        ),
-        "shell": (Write('printf "%s\\n" @note@ > "$HOME/@file_name@"'), Write('echo "@note@" >> ~/"@file_name@"')),
+        "python": Text('os.path.join(os.path.expanduser("~"), @file_name@)', ("os",)),
+        "javascript": Text("path.join(os.homedir(), @file_name@)", ("os os", "path path")),
+        "shell": Text('"$HOME/@file_name@"'),
     },
 )
 PLACES: Final = (CURRENT, _TEMPORARY, _HOME)
+
+WRITES: Final[Mapping[Language, tuple[Text, ...]]] = {
+    "python": (
+        Text(
+            """
+@file@ = @path@
+try:
+    with open(@file@, encoding="utf-8") as @stream@:
+        @stream@.read()
+except OSError:
+    with open(@file@ + ".new", "w", encoding="utf-8") as @stream@:
+        @stream@.write("@note@\\n")
+    os.replace(@file@ + ".new", @file@)
+""",
+            ("os",),
+        ),
+        Text(
+            """
+@file@ = pathlib.Path(@path@)
+@part@ = @file@.with_name(f"{@file@.name}.part")
+@part@.write_text("@note@\\n", encoding="utf-8")
+@part@.replace(@file@)
+if @file@.read_text(encoding="utf-8") != "@note@\\n":
+    raise OSError(f"{@file@} is damaged")
+""",
+            ("pathlib",),
+        ),
+        Text(
+            """
+@file@ = @path@
+with open(@file@, "ab+") as @stream@:
+    @stream@.write(b"@note@\\n")
+shutil.copyfile(@file@, @file@ + ".bak")
+os.replace(@file@ + ".bak", @file@)
+""",
+            ("os", "shutil"),
+        ),
+    ),
+    "javascript": (
+        Text(
+            """
+const @file@ = @path@;
+try {
+    fs.readFileSync(@file@, "utf8");
+} catch {
+    fs.writeFileSync(@file@ + ".new", "@note@\\n");
+    fs.renameSync(@file@ + ".new", @file@);
+}
+""",
+            ("fs fs",),
+        ),
+        Text(
+            """
+const @file@ = @path@;
+const @part@ = `${@file@}.part`;
+fs.appendFileSync(@part@, "@note@\\n");
+fs.renameSync(@part@, @file@);
+const @stream@ = fs.openSync(@file@, "r");
+fs.closeSync(@stream@);
+""",
+            ("fs fs",),
+        ),
+    ),
+    "shell": (
+        Text(
+            """
+@file@=@path@
+if ! grep -qs "@note@" "$@file@"; then
+    printf "%s\\n" "@note@" > "$@file@.new"
+    mv "$@file@.new" "$@file@"
+fi
+"""
+        ),
+        Text(
+            """
+@part@=@path@
+echo "@note@" > "$@part@.part"
+mv "$@part@.part" "$@part@"
+cat "$@part@" > /dev/null
+"""
+        ),
+    ),
+}
 
 FILE_NAMES: Final[Mapping[Language, tuple[str, ...]]] = {
     "python": (
