@@ -43,7 +43,7 @@ def run(seed: str) -> Mapping[str, Any]:
     """Run a local network and return what it printed."""
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {"VALIDATOR_STORE__URL": f"sqlite:///{folder}/run.sqlite"}
-        options = ("--config", str(_CONFIG), "--json", "--no-reruns", "--rounds", str(ROUNDS), "--seed", seed)
+        options = ("--config", str(_CONFIG), "--json", "--no-executions", "--rounds", str(ROUNDS), "--seed", seed)
         done = subprocess.run(
             [*_PROGRAM, "devnet", *options],
             env=environment,

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from localnet.effort import Marked, effort_of
+from localnet.executions.here import Executions, local_executions
+from localnet.executions.patience import PatientSource, all_run_again
 from localnet.library import LONG_WINDOWS, WINDOWS, build_library
 from localnet.miner.analyses import AnalysisPool
 from localnet.own.ledger import Ledger
@@ -17,8 +19,6 @@ from localnet.own.miners_file import MinersFile
 from localnet.own.story import own_story
 from localnet.own.tasks import OwnTasks
 from localnet.population import Population
-from localnet.reruns.here import Reruns, reruns_here
-from localnet.reruns.patience import PatientSource, all_run_again
 from localnet.result import NetworkResult, read_result
 from localnet.roster import (
     Resident,
@@ -75,7 +75,7 @@ class Options:
         scenario: who lives in the network.
         rounds: of each validator.
         seed: decides keys, nonces, draws and who is who.
-        reruns: run answers again; without it no engine is looked for.
+        executions: run answers again; without it no engine is looked for.
         validators: how many.
         tasks: an owner's; None: the bundles that the local network brings.
         miners: who lives in the network; None: who the scenario says.
@@ -85,7 +85,7 @@ class Options:
     scenario: Scenario = "demo"
     rounds: int = 18
     seed: str = "devnet"
-    reruns: bool = True
+    executions: bool = True
     chain: Path | None = None
     validators: int = 1
     tasks: OwnTasks | None = None
@@ -107,7 +107,7 @@ class _Surroundings:
     population: Population
     analyses: AnalysisPool
     addresses: Mapping[Service, ServiceAddress]
-    reruns: Reruns
+    executions: Executions
     canaries: set[str]
     contained: bool
 
@@ -130,7 +130,7 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
         marked = Marked(dict(around.stock.names))
         daemons: list[Daemon] = []
         directors: list[Director] = []
-        for seat in (_naming(seat, around.reruns.image) for seat in validators):
+        for seat in (_naming(seat, around.executions.image) for seat in validators):
             source = PatientSource(around.stock.source(around.analyses, watcher.doing))
             world = _world(seat, around, source)
             director = Director(seat, watcher, around.population, options.rounds)
@@ -145,7 +145,7 @@ async def run_network(settings: Settings, options: Options, watcher: Watcher, st
             for daemon in daemons:
                 group.create_task(run_to_the_end(daemon, stop, 2 * (TEMPO + 1) + 1))
         paid = payout(around.subnet, [seat.signer.hotkey for seat in validators])
-        hotkeys, why_not = around.population.hotkeys, around.reruns.why_not
+        hotkeys, why_not = around.population.hotkeys, around.executions.why_not
         effort = effort_of(around.analyses.spent, marked.names)
         result = await read_result(daemons[0].store, paid, hotkeys, directors[0].ends, why_not, effort)
         return (
@@ -166,9 +166,11 @@ async def _surroundings(  # noqa: PLR0913, PLR0917 - all that there is before a 
     clock, callers = SystemClock(), frozenset(seat.signer.hotkey for seat in validators)
     subnet = _subnet(settings, options, validators, clock, stock.block_s)
     watcher.stage("looking for a container engine")
-    reruns = stock.reruns(await stack.enter_async_context(reruns_here(settings, wanted=options.reruns)))
-    if reruns.why_not:
-        watcher.stage(f"no answer will be run again ({reruns.why_not})")
+    executions = stock.executions(
+        await stack.enter_async_context(local_executions(settings, wanted=options.executions))
+    )
+    if executions.why_not:
+        watcher.stage(f"no answer will be run again ({executions.why_not})")
     canaries: set[str] = set()
     contained = options.scenario == "invented"  # whose windows are long enough for it
     analyses = AnalysisPool()
@@ -180,7 +182,7 @@ async def _surroundings(  # noqa: PLR0913, PLR0917 - all that there is before a 
         seed=options.seed,
         validators=callers,
         analyses=stock.analyses(analyses, clock),
-        tracer=Tracer(RunPolicy(stock.own, canaries.__contains__), sandbox=reruns.sandbox if contained else None),
+        tracer=Tracer(RunPolicy(stock.own, canaries.__contains__), sandbox=executions.sandbox if contained else None),
         least_s=stock.least_s,
     )
     stack.push_async_callback(population.close)
@@ -193,7 +195,7 @@ async def _surroundings(  # noqa: PLR0913, PLR0917 - all that there is before a 
     addresses = await services.start()
     population.register(0)
     await stock.prepare(analyses, watcher.stage)
-    return _Surroundings(clock, subnet, stock, population, analyses, addresses, reruns, canaries, contained)
+    return _Surroundings(clock, subnet, stock, population, analyses, addresses, executions, canaries, contained)
 
 
 async def _stock(options: Options, watcher: Watcher) -> Stock:
@@ -213,7 +215,7 @@ def _residents(options: Options) -> tuple[Resident, ...]:
 
 
 def _world(seat: Seat, around: _Surroundings, source: TaskSource) -> World:
-    engine = around.reruns if seat.number == 1 else Reruns.none("the first validator has the engine")
+    engine = around.executions if seat.number == 1 else Executions.none("the first validator has the engine")
     return World(
         chain=SimulatedChain(around.subnet, seat.signer.hotkey),
         source=source,
@@ -279,7 +281,7 @@ def _canaries(seat: Seat, around: _Surroundings) -> CanaryMaker | None:
         return None
 
     async def make(skill_type: SkillType) -> SourcedTask | None:
-        if around.reruns.sandbox is None or around.contained or not is_runtime(skill_type):
+        if around.executions.sandbox is None or around.contained or not is_runtime(skill_type):
             made = await maker(skill_type)
         else:
             made = make_canary(skill_type, seat.random, windows, wanted=0) if own else None

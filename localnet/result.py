@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from localnet.cohort import CohortStory, cohort_story
 from localnet.effort import BundleEffort
+from localnet.executions.story import ExecutionStory, execution_story
 from localnet.own.story import OwnStory
-from localnet.reruns.story import RerunStory, rerun_story
 from localnet.roster import Resident
 from localnet.rows import Payout
 from validator.audit.paid import UNMIXED, paid_now
@@ -71,7 +71,7 @@ class NetworkResult:
         flags: with the agreements that led to each.
         submission: the last weight submission.
         cohort: what came of those who turned.
-        reruns: what came of answers that were run again, or why none was.
+        executions: what came of answers that were run again, or why none was.
         payout: the rows of all validators, and who is paid what by all of them.
         effort: what the miners' analyses cost, per bundle.
         own: what came of an owner's tasks; None without them.
@@ -91,7 +91,7 @@ class NetworkResult:
     flags: Sequence[FlagDetail]
     submission: WeightsRecord | None
     cohort: CohortStory
-    reruns: RerunStory
+    executions: ExecutionStory
     payout: Payout
     effort: Sequence[BundleEffort]
     own: OwnStory | None = None
@@ -109,7 +109,7 @@ async def read_result(  # noqa: PLR0913, PLR0917 - what a run leaves behind, eac
     payout: Payout,
     residents: Mapping[str, Resident],
     ends: Sequence[EndedRound],
-    no_reruns: str,
+    no_executions: str,
     effort: Sequence[BundleEffort],
 ) -> NetworkResult:
     """Return what the store and the chain say about the run, and what its analyses cost."""
@@ -128,7 +128,7 @@ async def read_result(  # noqa: PLR0913, PLR0917 - what a run leaves behind, eac
         submission = await tx.weights.latest(_MECHID)
         turned = [hotkey for hotkey, resident in residents.items() if resident.kind == "cohort"]
         cohort = await cohort_story(tx, turned, rules.groups.ejecting_flags, _MECHID)
-        reruns = await rerun_story(tx, residents, no_reruns)
+        executions = await execution_story(tx, residents, no_executions)
         flags = [
             detail for flag in await tx.flags.listing(include_cleared=True) for detail in await tx.flags.get(flag.id)
         ]
@@ -167,7 +167,7 @@ async def read_result(  # noqa: PLR0913, PLR0917 - what a run leaves behind, eac
         flags=flags,
         submission=submission,
         cohort=cohort,
-        reruns=reruns,
+        executions=executions,
         payout=payout,
         effort=effort,
     )

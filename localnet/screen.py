@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from localnet.effort import print_effort
+from localnet.executions.page import print_executions
 from localnet.own.page import print_own
-from localnet.reruns.page import print_reruns
 from localnet.result import MinerResult, NetworkResult
 from localnet.rows_page import print_payout
 from validator.protocol.text import printable
@@ -126,7 +126,7 @@ def print_result(result: NetworkResult, console: Console, *, cohort: bool = Fals
         f"{result.planners_weight:.1%} of the weights.",
         soft_wrap=True,
     )
-    print_reruns(result.reruns, console)
+    print_executions(result.executions, console)
     print_effort(result.effort, console)
     if result.own is not None:
         print_own(result.own.types, result.own.tasks, console)

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from localnet.executions.here import Executions
 from localnet.goals.written import local_goals
 from localnet.library import WINDOWS, Library, analyse_plain
 from localnet.miner.analyses import Analyser, AnalysisPool
 from localnet.own.pace import TimedAnalyses
 from localnet.own.tasks import OwnSource, OwnTasks, analysed
 from localnet.pace import PACE_S
-from localnet.reruns.here import Reruns
 from localnet.services.catalogue import Service, ServiceAddress
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.task import Windows
@@ -59,7 +59,7 @@ class Stock(Protocol):
     def analyses(self, pool: AnalysisPool, clock: Clock) -> Analyser:
         """Return how the miners come to their analyses."""
 
-    def reruns(self, found: Reruns) -> Reruns:
+    def executions(self, found: Executions) -> Executions:
         """Return what is run again where an engine is found."""
 
     async def prepare(self, pool: AnalysisPool, stage: Callable[[str], None]) -> None:
@@ -101,7 +101,7 @@ class LibraryStock:
         """Return shared analyses, which take time once."""
         return pool
 
-    def reruns(self, found: Reruns) -> Reruns:
+    def executions(self, found: Executions) -> Executions:
         """Return them all."""
         return found
 
@@ -151,7 +151,7 @@ class OwnStock:
         """Return shared analyses, each of which takes every miner its time."""
         return TimedAnalyses(pool, self.tasks.pace, clock)
 
-    def reruns(self, found: Reruns) -> Reruns:
+    def executions(self, found: Executions) -> Executions:
         """Return code's alone: traces of probes do not compare with a run."""
         return replace(found, sandbox=None, image=UNPUBLISHED, why_not=found.why_not or _NEVER_RUN)
 

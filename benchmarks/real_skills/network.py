@@ -83,7 +83,7 @@ def network(work: Path, tasks: Path, rounds: int, pace: float) -> Network:
     settings = work / "network.toml"
     settings.write_text(_SETTINGS)
     (work / "miners.toml").write_text(_MINERS)
-    who = ["--config", settings.name, "--miners", "miners.toml", "--no-reruns"]
+    who = ["--config", settings.name, "--miners", "miners.toml", "--no-executions"]
     result = told(
         ["devnet", *who, "--tasks", str(tasks.resolve()), "--rounds", str(rounds), "--pace", f"{pace:g}"], work
     )

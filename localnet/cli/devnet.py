@@ -63,12 +63,14 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
         ),
     ] = None,
     seed: Annotated[str, typer.Option(metavar="WORD", help="Decides keys, nonces and draws.")] = "devnet",
-    reruns: Annotated[
+    executions: Annotated[
         bool,
-        typer.Option("--reruns/--no-reruns", help="Run answers again in the container engine, if there is one."),
+        typer.Option(
+            "--executions/--no-executions", help="Run answers again in the container engine, if there is one."
+        ),
     ] = True,
     as_json: Json = False,
 ) -> None:
     """Run simulated chain, local miners and the real validator together; then print what came of it."""
     own = work.devnet.Own(tasks, pace, miners)
-    work.devnet.devnet(config, scenario, rounds, validators, seed, own, reruns=reruns, as_json=as_json)
+    work.devnet.devnet(config, scenario, rounds, validators, seed, own, executions=executions, as_json=as_json)

@@ -24,7 +24,7 @@ CONFIG = Path(__file__).parents[2] / "config" / "demo.toml"
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
     """What a run of the demo printed, and the url of the store it left."""
     folder = tmp_path_factory.mktemp("demo")
-    return devnet(folder, "--rounds", "12", "--no-reruns"), f"sqlite:///{folder}/devnet.sqlite"
+    return devnet(folder, "--rounds", "12", "--no-executions"), f"sqlite:///{folder}/devnet.sqlite"
 
 
 def devnet(tmp_path: Path, *arguments: str) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def test_the_demo_keeps_its_promises(demo: tuple[dict[str, Any], str]) -> None:
     assert len(miners) >= 12
     assert (result["rounds"], result["settled"], result["tasks"]) == (12, 12, 168)
     assert result["full_groups"] == 168
-    assert (result["reruns"]["why_not"], result["reruns"]["queued"]) == ("--no-reruns", 0)
+    assert (result["executions"]["why_not"], result["executions"]["queued"]) == ("--no-executions", 0)
 
     vector = result["submission"]["vector"]
     assert math.isclose(math.fsum(vector.values()) + result["submission"]["unallocated"], 1, abs_tol=1e-9)

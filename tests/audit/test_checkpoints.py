@@ -44,8 +44,8 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @pytest.fixture(scope="module")
 def with_executions(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """Rounds in three epochs, and results of reruns that earlier ones chose."""
-    return asyncio.run(_executions(tmp_path_factory.mktemp("reruns")))
+    """Rounds in three epochs, and results of executions that earlier ones chose."""
+    return asyncio.run(_executions(tmp_path_factory.mktemp("executions")))
 
 
 async def _weights(folder: Path) -> bytes:

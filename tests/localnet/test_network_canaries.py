@@ -21,7 +21,7 @@ async def as_it_is(made: SourcedTask, _analyses: object) -> SourcedTask:
 async def made_by(sandbox: object, *, contained: bool = False) -> tuple[dict[SkillType, list[SourcedTask]], set[str]]:
     around: Any = SimpleNamespace(
         stock=SimpleNamespace(canary_windows=None, canary=as_it_is),
-        reruns=SimpleNamespace(sandbox=sandbox),
+        executions=SimpleNamespace(sandbox=sandbox),
         canaries=set(),
         contained=contained,
         analyses=None,

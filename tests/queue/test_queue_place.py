@@ -85,7 +85,7 @@ async def test_the_stores_tables_and_a_copy_know_nothing_of_it(postgres_url: str
 
 
 async def test_a_role_that_may_do_no_more_than_a_worker_does_is_enough(postgres_url: str) -> None:
-    """What docs/operators/more-machines.md grants a worker: it cannot change anything but reruns."""
+    """What docs/operators/more-machines.md grants a worker: it cannot change anything but executions."""
     page = (Path(__file__).parents[2] / "docs" / "operators" / "more-machines.md").read_text()
     grants = page.partition("<!-- grants -->\n```sql\n")[2].partition("```")[0]
     assert "GRANT" in grants

@@ -106,7 +106,7 @@ def test_every_event_says_what_it_means() -> None:
 
 def test_every_event_that_warns_says_what_to_do() -> None:
     alarming = {name for call in logged() if call.levels & ALARMING for name in call.names}
-    assert {"daemon_failed", "flag_raised", "rerun_ended"} & alarming == {"daemon_failed", "flag_raised"}
+    assert {"daemon_failed", "flag_raised", "execution_ended"} & alarming == {"daemon_failed", "flag_raised"}
     assert [name for name in sorted(alarming) if not Event(name).todo] == []
     assert all(event.todo.endswith((".", "?")) and "\n" not in event.todo for event in Event if event.todo)
 

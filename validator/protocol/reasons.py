@@ -108,7 +108,7 @@ class Reason(StrEnum):
     MANIFEST_MISSING = "manifest_missing", "A runtime primary sent no sandbox manifest.", 4
     MANIFEST_DIGEST = (
         "manifest_digest",
-        "The sandbox digest is not that of the image the miner declared for the type.",
+        "The sandbox digest is not that of the runtime image that the dispatch names.",
         4,
     )
 
@@ -179,8 +179,7 @@ class Reason(StrEnum):
     EXECUTION_LATE = "execution_late", "It had not begun, or had to be tried again, when the next round settled."
     EXECUTION_LOST = "execution_lost", "The bundle or an answer is no longer in the store."
 
-    # Why a sandbox gave no evidence (SPEC 15): faults of the image, then ours, which count against nobody
-    DIGEST_MISMATCH = "digest_mismatch", "The declared image does not exist under the declared digest."
+    # Why a sandbox gave no evidence (SPEC 15): faults that count against nobody
     SANDBOX_EVIDENCE = (
         "sandbox_evidence",
         "The evidence folder is too large, or holds something else than plain files and folders.",

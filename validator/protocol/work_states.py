@@ -1,4 +1,4 @@
-"""What may have become of work that is done beside the rounds: reruns, code checks."""
+"""States of the work next to the rounds: executions and code checks."""
 
 from typing import Final, Literal, get_args
 

@@ -70,7 +70,7 @@ class Event(StrEnum):
     ROUND_ABANDONED = auto()
     ROUND_FAILED = auto()
 
-    # Reruns
+    # Executions
     EXECUTION_ENDED = auto()
     EXECUTION_POSTPONED = auto()
     SANDBOX_LEFT = auto()

@@ -47,7 +47,7 @@ def devnet(  # noqa: PLR0913, PLR0917 - each is an option
     seed: str,
     own: Own,
     *,
-    reruns: bool,
+    executions: bool,
     as_json: bool,
 ) -> None:
     """Run simulated chain, local miners and the real validator together; then print what came of it."""
@@ -56,7 +56,9 @@ def devnet(  # noqa: PLR0913, PLR0917 - each is an option
     console = Console(stderr=as_json, highlight=False)
     tasks, miners = _brought(own, scenario, console)
     many = validators or (2 if scenario == "demo" and tasks is None else 1)
-    options = Options(scenario, rounds or _ROUNDS[scenario], seed, reruns, validators=many, tasks=tasks, miners=miners)
+    options = Options(
+        scenario, rounds or _ROUNDS[scenario], seed, executions, validators=many, tasks=tasks, miners=miners
+    )
 
     async def run(stop: Stop) -> NetworkResult:
         stop.listen()

@@ -117,7 +117,7 @@ async def my_miner() -> AsyncIterator[Axon]:
 
 
 async def devnet(folder: Path, *arguments: str) -> Process:
-    words = [*PROGRAM, *arguments, "--config", str(DEMO), "--no-reruns"]
+    words = [*PROGRAM, *arguments, "--config", str(DEMO), "--no-executions"]
     changed = os.environ | environment(VALIDATOR_STORE__URL=f"sqlite:///{folder}/own.sqlite")
     return await asyncio.create_subprocess_exec(*words, stdout=PIPE, stderr=PIPE, env=changed, cwd=folder)
 
@@ -164,7 +164,7 @@ async def test_a_network_over_own_tasks_tells_of_each_what_it_was_worth(tasks: P
         ("executable_python", 1, 1),
         ("workflow", 1, 1),
     ]
-    assert result["reruns"]["why_not"] == "--no-reruns"
+    assert result["executions"]["why_not"] == "--no-executions"
 
 
 async def test_ctrl_c_ends_it_with_what_is_known_so_far(tasks: Path, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def _void_group(plan: GroupPlan, reason: Reason) -> GroupOutcome:
     return GroupOutcome(plan.task_id, reason, plan.mode, 0, 1, None, None, (), None, None, None)
 
 
-def struck_entries(frozen: RoundInput) -> tuple[StruckEntry, ...]:  # noqa: ARG001 - 1.1.0 looks at the reruns
+def struck_entries(frozen: RoundInput) -> tuple[StruckEntry, ...]:  # noqa: ARG001 - 1.1.0 looks at the executions
     """Return the window entries of earlier rounds that become 0 with this one: none in this version."""
     return ()
 

@@ -17,7 +17,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
     "The process": PROCESS,
     "Servers": SERVERS,
     "Rounds": ROUNDS,
-    "Reruns": EXECUTIONS,
+    "Executions": EXECUTIONS,
     "Code of plans": CODE_OF_PLANS,
     "Tasks and miners": TASKS_AND_MINERS,
     "Chain and weights": CHAIN_AND_WEIGHTS,

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from engine_kit import NOTHING, Registry, left_behind
 
-from localnet.reruns import here
-from localnet.reruns.here import NO_ENGINE, NOT_WANTED, engine_address, reruns_here
+from localnet.executions import here
+from localnet.executions.here import NO_ENGINE, NOT_WANTED, engine_address, local_executions
 from validator.executions.sandbox.code import CodeJob
 from validator.executions.sandbox.code_containers import TRIAL, ContainerCodeSandbox
 from validator.executions.sandbox.engine import Engine
@@ -48,17 +48,17 @@ def test_the_settings_come_before_the_variable_and_that_before_the_usual_socket(
 
 async def test_without_an_engine_nothing_is_run_again_and_it_is_said_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DOCKER_HOST", raising=False)
-    async with reruns_here(settings()) as found:
+    async with local_executions(settings()) as found:
         assert (found.sandbox, found.why_not, found.image) == (None, NO_ENGINE, UNPUBLISHED)
 
 
 async def test_an_engine_that_nobody_wants_is_left_alone(tmp_path: Path) -> None:
-    async with reruns_here(settings(f"unix://{tmp_path}/none.sock"), wanted=False) as found:
+    async with local_executions(settings(f"unix://{tmp_path}/none.sock"), wanted=False) as found:
         assert (found.sandbox, found.why_not) == (None, NOT_WANTED)
 
 
 async def test_an_engine_that_does_not_answer_is_named(tmp_path: Path) -> None:
-    async with reruns_here(settings(f"unix://{tmp_path}/none.sock")) as found:
+    async with local_executions(settings(f"unix://{tmp_path}/none.sock")) as found:
         assert found.sandbox is None
         assert found.why_not.startswith("sandbox_no_engine: ")
         assert found.image == UNPUBLISHED
@@ -66,7 +66,7 @@ async def test_an_engine_that_does_not_answer_is_named(tmp_path: Path) -> None:
 
 async def test_a_machine_that_can_make_no_image_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    async with reruns_here(settings(f"unix://{tmp_path}/none.sock")) as found:
+    async with local_executions(settings(f"unix://{tmp_path}/none.sock")) as found:
         assert found.sandbox is None
         assert "ldd is not installed" in found.why_not
 
@@ -75,7 +75,7 @@ async def test_a_machine_that_can_make_no_image_is_no_error(monkeypatch: pytest.
 async def test_with_an_engine_miners_declare_what_it_runs_code_is_judged_and_nothing_is_left(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with reruns_here(settings()) as found:
+    async with local_executions(settings()) as found:
         assert found.why_not == ""
         assert found.sandbox is not None
         image = found.image

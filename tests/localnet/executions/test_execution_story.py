@@ -1,4 +1,4 @@
-"""What reruns came to, as a run of the local network tells it."""
+"""What executions came to, as a run of the local network tells it."""
 
 import io
 from collections.abc import Iterator
@@ -7,8 +7,8 @@ from execution_world import LIAR, end_all, world_of
 from rich.console import Console
 from world import one_round
 
-from localnet.reruns.page import print_reruns, summary, verdict
-from localnet.reruns.story import RerunMiner, RerunStory, rerun_story
+from localnet.executions.page import print_executions, summary, verdict
+from localnet.executions.story import ExecutedMiner, ExecutionStory, execution_story
 from localnet.roster import Kind, Resident
 from validator.protocol.skill_types import SkillType
 from validator.store import Store
@@ -16,9 +16,9 @@ from validator.store import Store
 PYTHON = SkillType.EXECUTABLE_PYTHON
 
 
-def shown(story: RerunStory) -> str:
+def shown(story: ExecutionStory) -> str:
     out = io.StringIO()
-    print_reruns(story, Console(file=out, width=200))
+    print_executions(story, Console(file=out, width=200))
     return out.getvalue()
 
 
@@ -35,7 +35,7 @@ async def test_it_is_read_from_the_store(store: Store) -> None:
     await end_all(world, LIAR.hotkey)
     await one_round(world)
     async with store.read() as tx:
-        story = await rerun_story(tx, residents, "")
+        story = await execution_story(tx, residents, "")
         entries = [
             entry.value for i in range(2) for entry in await tx.windows.of_round(i) if entry.hotkey == LIAR.hotkey
         ]
@@ -50,12 +50,12 @@ async def test_it_is_read_from_the_store(store: Store) -> None:
     assert liar.reputation == standing[liar.hotkey, PYTHON]
 
 
-def miner(name: str, passed: int, failed: int, entry: float | None, reputation: float | None) -> RerunMiner:
+def miner(name: str, passed: int, failed: int, entry: float | None, reputation: float | None) -> ExecutedMiner:
     reasons = {"fs missing": failed} if failed else {}
-    return RerunMiner(name, f"{name}-1", name, passed, failed, 0, failed, reasons, entry, reputation)
+    return ExecutedMiner(name, f"{name}-1", name, passed, failed, 0, failed, reasons, entry, reputation)
 
 
-STORY = RerunStory(
+STORY = ExecutionStory(
     "",
     10,
     {"done": 8, "pending": 2},
@@ -85,11 +85,11 @@ def test_the_page_lays_inventing_beside_honest_work() -> None:
 
 
 def test_without_an_engine_one_line_says_what_nobody_sees() -> None:
-    story = RerunStory("no container engine", 0, {}, STORY.miners)
+    story = ExecutionStory("no container engine", 0, {}, STORY.miners)
     assert shown(story) == (
         "No answer was run again (no container engine): nothing shows who invents traces (inventing-1).\n"
     )
-    assert summary(RerunStory("it is away", 0, {}, ())) == "No answer was run again (it is away)."
+    assert summary(ExecutionStory("it is away", 0, {}, ())) == "No answer was run again (it is away)."
 
 
 def test_one_that_was_asked_for_nothing_is_said_nothing_of() -> None:

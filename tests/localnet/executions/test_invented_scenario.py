@@ -50,7 +50,7 @@ def devnet(folder: Path) -> dict[str, Any]:
 async def test_inventing_is_worth_less_than_a_quarter_of_honest_work(registry: Registry, tmp_path: Path) -> None:
     before = await images()
     result = await asyncio.to_thread(devnet, tmp_path)
-    story, paid = result["reruns"], {miner["name"]: miner["score"] for miner in result["miners"]}
+    story, paid = result["executions"], {miner["name"]: miner["score"] for miner in result["miners"]}
     assert (story["why_not"], result["settled"]) == ("", ROUNDS)
     by_kind = {kind: [one for one in story["miners"] if one["behaviour"] == kind] for kind in KINDS}
     honest = [*by_kind["thorough"], *by_kind["partial"]]

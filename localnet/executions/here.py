@@ -27,14 +27,14 @@ from validator.settings import Settings
 
 SOCKET: Final = Path("/var/run/docker.sock")
 NO_ENGINE: Final = f"no container engine: neither sandbox.engine nor DOCKER_HOST names one, and there is no {SOCKET}"
-NOT_WANTED: Final = "--no-reruns"
+NOT_WANTED: Final = "--no-executions"
 _PULL_S: Final = 60.0  # of an image on this machine
 _TRIAL: Final = {"main.sh": b"true\n"}
 _NONCE: Final = "00" * 32
 
 
 @dataclass(frozen=True, slots=True)
-class Reruns:
+class Executions:
     """How answers of the local network are run again.
 
     Attributes:
@@ -51,12 +51,12 @@ class Reruns:
 
     @classmethod
     def none(cls, why_not: str) -> Self:
-        """Return reruns that do not take place."""
+        """Return executions that do not take place."""
         return cls(None, why_not=why_not)
 
 
 @asynccontextmanager
-async def reruns_here(settings: Settings, *, wanted: bool = True) -> AsyncIterator[Reruns]:
+async def local_executions(settings: Settings, *, wanted: bool = True) -> AsyncIterator[Executions]:
     """Yield how answers are run again on this machine; a machine that cannot is no error.
 
     Afterwards the sandbox is closed, and the images that it pulled are gone from the engine.
@@ -67,12 +67,12 @@ async def reruns_here(settings: Settings, *, wanted: bool = True) -> AsyncIterat
     """
     address = engine_address(settings) if wanted else None
     if address is None:
-        yield Reruns.none(NO_ENGINE if wanted else NOT_WANTED)
+        yield Executions.none(NO_ENGINE if wanted else NOT_WANTED)
         return
     try:
         image = await asyncio.to_thread(runtime_image)
     except (ImageError, OSError) as error:
-        yield Reruns.none(printable(str(error)))
+        yield Executions.none(printable(str(error)))
         return
     async with ImageRegistry() as registry:
         served = registry.put("sssa/runner", image)
@@ -80,7 +80,7 @@ async def reruns_here(settings: Settings, *, wanted: bool = True) -> AsyncIterat
         try:
             why_not = await _trial(sandbox, served)
             code = ContainerCodeSandbox(sandbox)
-            yield Reruns.none(why_not) if why_not else Reruns(sandbox, served, code=code)
+            yield Executions.none(why_not) if why_not else Executions(sandbox, served, code=code)
         finally:
             await sandbox.close()
             await _forget(address, served)

@@ -11,7 +11,7 @@ from local_code import GOAL, local_code_world
 from replays import replayed
 from world import frozen_of, one_round
 
-from localnet.reruns.here import reruns_here
+from localnet.executions.here import local_executions
 from validator.protocol.code_report import CodeReport
 from validator.protocol.round import GoalTask
 from validator.protocol.workflow_task import Reference
@@ -38,7 +38,7 @@ def _engine() -> None:
 @pytest.mark.timeout(280)
 async def test_the_local_networks_code_is_judged_in_containers_and_paid(sqlite_url: str) -> None:
     clock = SystemClock()
-    async with reruns_here(load_settings(CONFIG, {})) as here, open_store(sqlite_url) as store:
+    async with local_executions(load_settings(CONFIG, {})) as here, open_store(sqlite_url) as store:
         assert here.why_not == ""
         assert here.code is not None
         world, _ = local_code_world(store, ("skilled",), (GOAL, HANGING))

@@ -1,4 +1,4 @@
-"""What reruns came to in a run of the local network: read back from the store, as anybody could."""
+"""What executions came to in a run of the local network: read back from the store, as anybody could."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -14,15 +14,15 @@ _ALL = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class RerunMiner:
-    """One miner's reruns; the means are over the runtime types, None where it has nothing there.
+class ExecutedMiner:
+    """The executions of one miner; the means are over the runtime types, None where it has nothing there.
 
     Attributes:
         hotkey, name, behaviour: who.
-        passed, failed: reruns that ended with an event.
+        passed, failed: executions that ended with an event.
         made_passed, made_failed: those of them in tasks that were made here for the round.
         reasons: why those that failed did.
-        mean_entry: of its window entries, those that a failed rerun took included (they are 0).
+        mean_entry: of its window entries, those that a failed execution took included (they are 0).
         reputation: of the types that it serves.
     """
 
@@ -39,12 +39,12 @@ class RerunMiner:
 
 
 @dataclass(frozen=True, slots=True)
-class RerunStory:
-    """What came of the reruns.
+class ExecutionStory:
+    """What came of the executions.
 
     Attributes:
         why_not: why nothing was run again; empty if it was.
-        queued: answers of tasks that a settled round wanted to have executed.
+        queued: answers of tasks that a settled round had executed.
         states: state to how many of them are in it.
         miners: those that serve runtime types, in the roster's order.
     """
@@ -52,11 +52,11 @@ class RerunStory:
     why_not: str
     queued: int
     states: Mapping[str, int]
-    miners: tuple[RerunMiner, ...]
+    miners: tuple[ExecutedMiner, ...]
 
 
-async def rerun_story(tx: Transaction, residents: Mapping[str, Resident], why_not: str) -> RerunStory:
-    """Return what reruns came to.
+async def execution_story(tx: Transaction, residents: Mapping[str, Resident], why_not: str) -> ExecutionStory:
+    """Return what executions came to.
 
     Args:
         tx: reads.
@@ -73,7 +73,7 @@ async def rerun_story(tx: Transaction, residents: Mapping[str, Resident], why_no
             for result in execution.results:
                 by_miner[result.hotkey].append((result, execution.task_id in made))
     windows, reputations = await tx.windows.all(_ALL), await tx.reputations.all()
-    return RerunStory(
+    return ExecutionStory(
         why_not,
         states.total(),
         states,
@@ -91,13 +91,13 @@ def _miner(
     results: list[tuple[AnswerResult, bool]],
     windows: Mapping[str, list[float]],
     reputations: Mapping[tuple[str, SkillType], float],
-) -> RerunMiner:
+) -> ExecutedMiner:
     failed = [one for one, _ in results if one.event == "rerun_fail"]
     events = Counter(one.event for one, made_here in results if made_here)
     types = [skill_type for skill_type in resident.skill_types if is_runtime(skill_type)]
     entries = [value for skill_type in types for value in windows.get(skill_type, ())]
     standing = [reputations[hotkey, skill_type] for skill_type in types if (hotkey, skill_type) in reputations]
-    return RerunMiner(
+    return ExecutedMiner(
         hotkey=hotkey,
         name=resident.name,
         behaviour=resident.kind,

@@ -1,4 +1,4 @@
-"""What a run of the local network shows of its reruns."""
+"""What a run of the local network shows of its executions."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from localnet.reruns.story import RerunMiner, RerunStory
+from localnet.executions.story import ExecutedMiner, ExecutionStory
 from validator.protocol.means import mean
 
 HONEST: Final = frozenset({"thorough", "partial"})
@@ -14,7 +14,7 @@ INVENTING: Final = frozenset({"inventing", "pretending", "sleeping"})
 _LEFT: Final = ("miner", "why")
 
 
-def print_reruns(story: RerunStory, console: Console) -> None:
+def print_executions(story: ExecutionStory, console: Console) -> None:
     """Print who was run again and what that came to; without an engine one line that says so."""
     console.print(Text(summary(story)), soft_wrap=True)
     if story.why_not:
@@ -30,7 +30,7 @@ def print_reruns(story: RerunStory, console: Console) -> None:
         console.print(Text(verdict(miner, story)), soft_wrap=True)
 
 
-def summary(story: RerunStory) -> str:
+def summary(story: ExecutionStory) -> str:
     """Return in one line what was run again, or why nothing was and what that leaves unseen."""
     if story.why_not:
         names = ", ".join(miner.name for miner in _inventing(story))
@@ -42,7 +42,7 @@ def summary(story: RerunStory) -> str:
     return f"{story.queued} answers were to be compared: {told}."
 
 
-def verdict(miner: RerunMiner, story: RerunStory) -> str:
+def verdict(miner: ExecutedMiner, story: ExecutionStory) -> str:
     """Return in a sentence what inventing its traces is worth, beside honest work."""
     honest = [one for one in story.miners if one.behaviour in HONEST]
     entries = [one.mean_entry for one in honest if one.mean_entry is not None]
@@ -58,11 +58,11 @@ def verdict(miner: RerunMiner, story: RerunStory) -> str:
     )
 
 
-def _inventing(story: RerunStory) -> list[RerunMiner]:
+def _inventing(story: ExecutionStory) -> list[ExecutedMiner]:
     return [miner for miner in story.miners if miner.behaviour in INVENTING]
 
 
-def _row(miner: RerunMiner) -> tuple[str, ...]:
+def _row(miner: ExecutedMiner) -> tuple[str, ...]:
     return (
         miner.name,
         str(miner.passed),
