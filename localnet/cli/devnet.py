@@ -65,9 +65,7 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
     seed: Annotated[str, typer.Option(metavar="WORD", help="Decides keys, nonces and draws.")] = "devnet",
     executions: Annotated[
         bool,
-        typer.Option(
-            "--executions/--no-executions", help="Run answers again in the container engine, if there is one."
-        ),
+        typer.Option("--executions/--no-executions", help="Execute bundles in the container engine, if there is one."),
     ] = True,
     as_json: Json = False,
 ) -> None:
