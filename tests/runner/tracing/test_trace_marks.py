@@ -2,7 +2,7 @@
 
 import pytest
 from marked_bundles import LANGUAGES, files_in
-from tracing_kit import fields, read, traced
+from tracing_kit import fields, manifest, read, traced
 
 from validator.planting.draws import Draws
 from validator.planting.marks import plant_mark
@@ -40,3 +40,25 @@ async def test_a_canary_shows_what_its_truth_says(kind: SkillType, seed: int) ->
     assert isinstance(mark, str)
     signatures = read((await traced(read_bundle(made.bundle), kind)).records, kind).signatures
     assert signature_digest("fs", {"op": "write", "path": mark}) in signatures["fs"]
+
+
+MOVING = b'#!/bin/sh\nset -eu\ncd "$(dirname "$0")"\n\nmkdir -p out\ncd out\n\n[ -n "${1:-}" ] || exit 0\n\necho "$1"\n'
+WAITING = b"import asyncio\n\n\nasync def run():\n    await asyncio.sleep(0)\n\n\ndef main():\n    asyncio.run(run())\n"
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("kind", "entry", "path", "code"),
+    [
+        (SkillType.EXECUTABLE_SCRIPT, "bin/run.sh", "bin/run.sh", MOVING),
+        (SkillType.EXECUTABLE_PYTHON, "job:run", "job.py", WAITING),
+    ],
+)
+async def test_code_that_leaves_its_folder_or_never_starts_has_its_mark(
+    kind: SkillType, entry: str, path: str, code: bytes, seed: int
+) -> None:
+    files = {"manifest.json": manifest(entry), path: code}
+    planted = plant_mark(files, kind, Draws(SeededRandom(f"moving {seed}")))
+    assert planted is not None
+    records = (await traced(planted.files, kind)).records
+    assert ("write", planted.path_in(planted.files)) in fields(records, "fs", "op", "path")

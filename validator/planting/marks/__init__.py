@@ -1,5 +1,6 @@
 """Execution marks: ordinary-looking code that touches a file whose name only a run of it shows (SPEC 15). Pure."""
 
+import ast
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +46,6 @@ _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {  # in the shell every name 
     "stream": ("out", "stream", "sink"),
 }
 _TRIES: Final = 3  # a file may have other uses for the names of what one way imports
-_FIRST_PLACES: Final = 3  # of a script, which may end early
 _FUNCTION: Final = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):[A-Za-z_][\w.]*", re.ASCII)
 _DEFAULTS: Final[Mapping[str, str]] = {SkillType.EXECUTABLE_SCRIPT: "main.sh", SkillType.MCP_SERVER: "server.py"}
 _LANGUAGES: Final[Mapping[str, Language]] = {
@@ -174,8 +174,8 @@ def _python_places(source: Source, entry: _Entry, imports: Sequence[str]) -> _Pl
     if module is None or not module.takes(imports):
         return None
     lines = module.top_places() or [module.last_import()]
-    called = (one for one in module.functions if one in module.tree.body and one.name == entry.function)
-    inner = next((module.calls(function)[0] for function in called), None)
+    called = [one for one in module.tree.body if isinstance(one, ast.FunctionDef) and one.name == entry.function]
+    inner = next((module.calls(one)[0] for one in called if one in module.functions), None)
     return _Places(lines, module.style, module.head_space(module.imports(imports)), 2, inner)
 
 
@@ -188,7 +188,8 @@ def _javascript_places(source: Source, entry: _Entry, imports: Sequence[str]) ->
 
 
 def _shell_places(source: Source, entry: _Entry, imports: Sequence[str]) -> _Places | None:  # noqa: ARG001 - likewise
-    return _Places(shell.places_of(source)[:_FIRST_PLACES], shell.style_of(source), (), 1)
+    first = shell.places_of(source)[:1]  # further down a script may have ended, or be in another folder
+    return _Places(first, shell.style_of(source), (), 1)
 
 
 _PLACES_OF: Final[Mapping[Language, Callable[[Source, _Entry, Sequence[str]], _Places | None]]] = {
