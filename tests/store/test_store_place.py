@@ -103,9 +103,10 @@ async def test_what_sqlite_calls_damaged_is_damaged(writer: Store, file: Path) -
         opened.seek(4096)
         opened.write(b"\xff" * (size(file) - 4096))
     await writer._engine.dispose()
-    with pytest.raises(StoreDamagedError, match="malformed"):
+    with pytest.raises(StoreDamagedError, match="malformed") as caught:
         async with writer.read() as tx:
             await tx.connection.execute(text("SELECT count(*), sum(length(salt)) FROM salts"))
+    assert "restore the newest backup" in str(caught.value)
 
 
 async def test_a_file_that_vacuum_made_smaller_is_whole(writer: Store, file: Path) -> None:

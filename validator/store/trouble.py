@@ -61,7 +61,10 @@ def trouble_of(error: DBAPIError) -> Trouble | None:
 def told(url: StoreUrl, error: DBAPIError) -> StoreError | None:
     """Return the error as callers know it, without statement and parameters; None where it is no trouble."""
     trouble = trouble_of(error)
-    return None if trouble is None else _ERRORS[trouble](f"{url.shown}: {_words(error)}")
+    if trouble is None:
+        return None
+    advice = "; stop everything that uses it and restore the newest backup" if trouble == "damaged" else ""
+    return _ERRORS[trouble](f"{url.shown}: {_words(error)}{advice}")
 
 
 def reading_only(error: DBAPIError) -> bool:
