@@ -17,6 +17,7 @@ def everything() -> Metrics:
     metrics.declare({"declarative": 1})
     metrics.pays(0, [str(reason) for reason in UNPAID])
     metrics.saw_block(1)
+    metrics.keeps({"hotkey": 1})
     metrics.disk_free.labels("store").set(1)
     metrics.weights_epochs.labels("0").set(1)
     metrics.queue("executions", {"pending": 1, "running": 1}, 1.0, 2)

@@ -75,9 +75,6 @@ def test_a_member_that_is_missing_without_a_reason_is_an_error() -> None:
         V1.score(frozen, plan, without(results, [one], ()))
 
 
-def test_results_without_void_dispatches_have_the_bytes_they_always_had() -> None:
-    form = results_form(RoundResults((), ()))
-    assert msgspec.json.encode(form) == b'{"submissions":[],"rejections":[],"void":[],"workflows":[]}'
+def test_void_dispatches_are_read_back_from_the_form_of_results() -> None:
     told = RoundResults.of((), alone=(VoidDispatch("t", "h", Reason.LOCAL_STALL),))
-    read = results_of(msgspec.json.decode(msgspec.json.encode(results_form(told)), type=ResultsForm))
-    assert read == told
+    assert results_of(msgspec.json.decode(msgspec.json.encode(results_form(told)), type=ResultsForm)) == told

@@ -90,7 +90,8 @@ def _let_go_of_pipes() -> None:
 
 def _open_channels(claims: int) -> None:
     """Keep the trace (stderr so far) for the watcher alone, and give the skill a silent stderr."""
-    os.dup2(claims, _CLAIMS, inheritable=False)  # first: its own number may be that of the trace
+    if claims != _CLAIMS:  # first: its own number may be that of the trace
+        os.dup2(claims, _CLAIMS)
     os.set_inheritable(_CLAIMS, False)
     if claims not in (_CLAIMS, _TRACE):
         os.close(claims)

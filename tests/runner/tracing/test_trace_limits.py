@@ -1,4 +1,5 @@
 import asyncio
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,22 @@ async def test_an_endless_loop_is_cut_off_and_keeps_its_traces() -> None:
     assert [run.ended for run in result.runs] == ["timeout"]
     assert ("write", "/skill/a.txt") in fields(result.records, "fs", "op", "path")
     assert read(result.records, PYTHON).probes == (True, True, True)
+
+
+@pytest.mark.parametrize("number", [30, 31])
+async def test_a_run_begins_whatever_descriptors_its_miner_has_open(number: int) -> None:
+    held = [os.open(os.devnull, os.O_RDONLY)]
+    while held[-1] < number:
+        held.append(os.open(os.devnull, os.O_RDONLY))
+    os.close(number - 1)  # the pipe of the run's claims takes these two: it is written to through the second
+    os.close(number)
+    try:
+        result = await traced(python_bundle("def run():\n    open('a.txt', 'w')\n"), PYTHON)
+    finally:
+        for one in {*held} - {number - 1, number}:
+            os.close(one)
+    assert [run.ended for run in result.runs] == ["done"]
+    assert ("write", "/skill/a.txt") in fields(result.records, "fs", "op", "path")
 
 
 async def test_a_huge_file_is_refused() -> None:
