@@ -4,8 +4,11 @@ import json
 import sys
 from pathlib import Path
 
-MANIFEST = json.loads(Path(__file__).with_name("mcp.json").read_text(encoding="utf-8"))
-METRES = {"m": 1.0, "ft": 0.3048, "mi": 1609.344}
+HERE = Path(__file__).parent
+MANIFEST = json.loads((HERE / "mcp.json").read_text(encoding="utf-8"))
+METRES = {
+    unit: json.loads((HERE / "units" / f"{unit}.json").read_text(encoding="utf-8"))["metres"] for unit in ("m", "ft", "mi")
+}
 
 
 def convert_length(arguments):

@@ -4,11 +4,13 @@ import json
 import sys
 from pathlib import Path
 
-TOOLS = json.loads(Path(__file__).with_name("mcp.json").read_text(encoding="utf-8"))["tools"]
+HERE = Path(__file__).parent
+TOOLS = json.loads((HERE / "mcp.json").read_text(encoding="utf-8"))["tools"]
+FIRST, LATER = (int((HERE / "harbor" / name).read_text(encoding="utf-8")) for name in ("first.txt", "later.txt"))
 
 
 def high_water(day):
-    minutes = (6 * 60 + 50 * day) % (24 * 60)
+    minutes = (FIRST + LATER * day) % (24 * 60)
     return f"{minutes // 60:02d}:{minutes % 60:02d}"
 
 
