@@ -109,19 +109,21 @@ class Machine:
             )
         if not isinstance(found, Evidence):
             sys.exit(f"{task.name}: {found}")
-        traces = read_traces(found.trace_bundle(), task.skill_type, PROBES)
-        return run_of(traces, ended=found.ended is Ended.BY_ITSELF and found.exit_code == 0)
+        if found.ended is not Ended.BY_ITSELF or found.exit_code:
+            log = found.log.decode("utf-8", "replace")[-1000:]
+            sys.exit(f"{task.name} in {kernel}: ended {found.ended}, code {found.exit_code}: {log}")
+        return run_of(read_traces(found.trace_bundle(), task.skill_type, PROBES))
 
     async def on_host(self, task: Task) -> ExecutionRun:
         """Run the bundle by the tracer alone."""
         async with self._slots:
             records = await trace_as(read_bundle(task.bundle), task.skill_type, PROBES, timeout_s=60)
-        return run_of(read_traces(pack_traces(records), task.skill_type, PROBES), ended=True)
+        return run_of(read_traces(pack_traces(records), task.skill_type, PROBES))
 
 
-def run_of(traces: Traces, *, ended: bool) -> ExecutionRun:
-    """Return a run as a comparison takes it."""
-    return ExecutionRun(ended, all(traces.probes), traces.signatures)
+def run_of(traces: Traces) -> ExecutionRun:
+    """Return a run that ended by itself as a comparison takes it."""
+    return ExecutionRun(True, all(traces.probes), traces.signatures)
 
 
 async def execute(machine: Machine, kernel: str, task: Task, nothing: ExecutionRun) -> list[ExecutionRun]:
@@ -169,7 +171,9 @@ async def later(task: Task) -> ExecutionRun:
             stdout=asyncio.subprocess.PIPE,
         )
         found, _ = await process.communicate()
-    return run_of(read_traces(found, task.skill_type, PROBES), ended=process.returncode == 0)
+    if process.returncode:
+        sys.exit(f"{task.name} later: code {process.returncode}")
+    return run_of(read_traces(found, task.skill_type, PROBES))
 
 
 def trace_later(bundle: str, skill_type: str) -> None:
