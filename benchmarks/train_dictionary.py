@@ -21,8 +21,6 @@ SIZE: Final = 32 * 1024
 LONGEST: Final = 4096  # of a document's bytes that are looked at: no kind shall have most of the room
 DOCUMENTS: Final = (
     "SELECT body FROM answers ORDER BY round_id, task_id, hotkey",
-    "SELECT document FROM sssas ORDER BY sha256",
-    "SELECT document FROM workflow_runs ORDER BY sha256",
     "SELECT line FROM receipts ORDER BY sequence",
     "SELECT line FROM weight_links ORDER BY sequence",
     "SELECT document FROM declarations ORDER BY sha256",

@@ -20,7 +20,7 @@ def cases() -> Iterator[Case]:
     url = played()
     with Replayer(url) as replayer:
         yield Case(
-            "rounds replayed, 60 answers each, folded",
+            "rounds replayed, 60 answers each",
             "rounds/s",
             per_second(partial(replayer.replays, range(ROUNDS)), of=ROUNDS, clock=time.process_time),
             demand="≥ 30",

@@ -7,11 +7,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from validator.protocol.answer import Role
+from validator.protocol.canonical import canonical_bytes
+from validator.protocol.reasons import Reason
+from validator.protocol.round import AssessedMember, RoundOutcome
+from validator.protocol.round.forms import outcome_form
 from validator.scoring import CURRENT, version
 from validator.store import open_store, upgrade
+from validator.store.record import Head, frames
 
 TYPES: Final = tuple(version(CURRENT).rules.types)
 _MEMBERS: Final = 5
+_RECORDED: Final = 200  # of the newest rounds: what explaining a miner reads
 _DISPATCHES: Final = 2 * len(TYPES) * _MEMBERS
 
 
@@ -66,15 +73,38 @@ def _fill(connection: sqlite3.Connection, rounds: int, miners: Sequence[str]) ->
         ),
         "INSERT INTO reputations SELECT DISTINCT hotkey, skill_type, 0.61 FROM agreements",
         (
-            "INSERT INTO scores (round_id, task_id, hotkey, role, reason, consensus, window_entry)"
-            " SELECT round_id, task_id, hotkey, role, reason, 0.7, 0.4 FROM dispatches WHERE state = 'answered'"
-        ),
-        (
             "INSERT INTO window_entries (hotkey, skill_type, round_id, task_id, sequence, value)"
             " SELECT hotkey, skill_type, round_id, task_id, rowid, 0.4 FROM dispatches WHERE state = 'answered'"
         ),
     ):
         connection.execute(statement, {"many": rounds, "miners": len(miners), "dispatches": _DISPATCHES})
+    for round_id in range(max(0, rounds - _RECORDED), rounds):
+        answered = connection.execute(
+            "SELECT task_id, hotkey, role, reason FROM dispatches WHERE round_id = ? AND state = 'answered'",
+            (round_id,),
+        )
+        frame = b"".join(frames(Head(1, None, None, _outcome(round_id, answered.fetchall()), ())))
+        connection.execute("INSERT INTO records (round_id, part, frame) VALUES (?, 0, ?)", (round_id, frame))
+
+
+def _outcome(round_id: int, answered: Sequence[tuple[str, str, Role, str]]) -> bytes:
+    members = tuple(
+        AssessedMember(
+            task_id=task_id,
+            hotkey=hotkey,
+            role=role,
+            reason=Reason(reason),
+            components=None,
+            consensus=0.7,
+            agreement_with_primaries=None,
+            agreement_with_auditors=None,
+            emission=None,
+            window_entry=0.4,
+        )
+        for task_id, hotkey, role, reason in answered
+    )
+    outcome = RoundOutcome(str(round_id), CURRENT, (), members, (), (), ())
+    return canonical_bytes(outcome_form(outcome))
 
 
 async def _keep(url: str) -> None:

@@ -16,12 +16,9 @@ from world import VALIDATOR
 from samples.played import ROUNDS, played
 from validator.store import Store, Transaction, open_store
 from validator.store.archive.file import ArchiveFile, archives_in, open_archive
-from validator.store.archive.form import packed_section
 from validator.store.archived import ArchivedSpan
 from validator.store.archiving.removing import remove
 from validator.store.archiving.writing import Rounds, require_same, write_archive
-from validator.store.inline import inline_creator
-from validator.store.urls import parse_url
 
 _NETUID: Final = 1
 
@@ -57,17 +54,6 @@ def archiving_s() -> float:
         return time.process_time() - began
 
 
-def packing_s() -> float:
-    """Return the CPU that packing the sections of their file takes alone."""
-    found = archived().file
-    blocks = [found.read(number) for number in range(len(found.manifest.blocks))]
-    began = time.process_time()
-    for block in blocks:
-        for columns in block:
-            packed_section(columns)
-    return time.process_time() - began
-
-
 def reading_ms(url: str, folder: Path | None = None) -> float:
     """Return the CPU that a store which was opened just now takes to read what came back in one round."""
 
@@ -78,8 +64,7 @@ def reading_ms(url: str, folder: Path | None = None) -> float:
 
 
 async def _asked(url: str, folder: Path | None, question: Callable[[Transaction], Awaitable[object]]) -> float:
-    creator = inline_creator(parse_url(url))
-    async with open_store(url, async_creator_fn=creator, archive=folder) as store, store.read() as tx:
+    async with open_store(url, archive=folder) as store, store.read() as tx:
         began = time.process_time()
         await question(tx)
         return time.process_time() - began
@@ -102,7 +87,7 @@ async def _archive(there: Archived) -> None:
 
 
 async def _removed(store: Store, found: ArchiveFile) -> None:
-    span = ArchivedSpan(0, ROUNDS - 1, found.path.name, found.sha256, found.bytes, -1, datetime.now(UTC))
+    span = ArchivedSpan(0, ROUNDS - 1, found.path.name, found.sha256, found.size, -1, datetime.now(UTC))
     async with store.begin() as tx:
         await tx.archives.add(span)
     await remove(store, span, _unsaid)

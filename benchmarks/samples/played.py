@@ -14,8 +14,6 @@ from validator.audit.log.export import audit_lines
 from validator.rounds.receipts import close_epoch
 from validator.sources import Clock
 from validator.store import open_store
-from validator.store.inline import inline_creator
-from validator.store.urls import parse_url
 from validator.tasks.memory import MemorySource
 
 ROUNDS: Final = 12
@@ -35,7 +33,7 @@ async def play(url: str, rounds: int, *, each: int = 2, create: bool = False) ->
     """Play so many rounds more into a store, `each` tasks of a type in each; return the clock behind them."""
     drop_log()
     async with open_store(url, create=create) as store:
-        world = World(store, source=MemorySource(tasks_of_all_types(each=each)), folds=True)
+        world = World(store, source=MemorySource(tasks_of_all_types(each=each)))
         for _ in range(rounds):
             await on_virtual_time(world, world.service.one_round())
     return world.clock
@@ -53,6 +51,6 @@ async def _play_and_close(url: str) -> None:
 
 
 async def _export(url: str) -> bytes:
-    async with open_store(url, async_creator_fn=inline_creator(parse_url(url))) as store, store.read() as tx:
+    async with open_store(url) as store, store.read() as tx:
         numbers = range(await tx.receipts.count())
         return b"".join([data + b"\n" for number in numbers async for data in audit_lines(tx, number)])

@@ -128,7 +128,7 @@ def kept_of_full_round(script: Script, database: str) -> float:
 
 async def _kept(url: str, script: Script) -> float:
     async with open_store(url, create=True) as store:
-        world = World(store, miners=5, source=MemorySource(tasks_of_all_types(each=2)), folds=True)
+        world = World(store, miners=5, source=MemorySource(tasks_of_all_types(each=2)))
         await on_virtual_time(world, world.service.one_round())
         before = await _tables(store)
         world.script = script
@@ -141,7 +141,7 @@ async def _kept(url: str, script: Script) -> float:
 async def _measured(url: str) -> Sizes:
     async with open_store(url, create=True) as store:
         source = MemorySource(tasks_of_all_types(each=2))
-        world = World(store, miners=MINERS, source=source, script=with_findings, folds=True)
+        world = World(store, miners=MINERS, source=source, script=with_findings)
         await _play(world, BEFORE, url)
         before = await _tables(store)
         await _play(world, ROUNDS, url)
@@ -212,8 +212,7 @@ async def _documents(store: Store) -> bytes:
         for round_id in await tx.rounds.ids():
             found += [await tx.rounds.document_bytes(round_id, which) or b"" for which in ("input", "outcome")]
             found += [msgspec.json.encode(answer) for answer in (await tx.submissions.results(round_id)).passed]
-            packed = await tx.proofs.packed_of_round(round_id)
-            found += [(await tx.proofs.unpacked(row)).document for row in packed.values()]
+            found += [group.proof or b"" async for group in tx.records.groups(round_id)]
             receipt = await tx.receipts.of_round(round_id)
             found += [] if receipt is None else [receipt.line]
     return b"".join(found)

@@ -30,13 +30,11 @@ def upgrade() -> None:
     _weight_marks()
     _workflow_runs()
     _agreement_windows()
-    _archived_pairs()
     _exclusions()
     _flags()
-    _folded_rounds()
     _histories()
     _receipts()
-    _reputation_events()
+    _records()
     _reputations()
     _stalls()
     _tasks()
@@ -45,11 +43,9 @@ def upgrade() -> None:
     _code_checks()
     _dispatches()
     _groups()
-    _proofs()
     _executions()
     _weight_links()
     _answers()
-    _scores()
     _weight_submissions()
     _weight_vectors()
 
@@ -160,8 +156,9 @@ def _rounds() -> None:
         sa.Column("reason", sa.Text(), nullable=True),
         sa.Column("input", sa.LargeBinary(), nullable=True),
         sa.Column("input_sha256", sa.Text(), nullable=True),
+        sa.Column("netuid", sa.Integer(), nullable=True),
+        sa.Column("scoring_version", sa.Text(), nullable=True),
         sa.Column("declared_sha256", sa.Text(), nullable=True),
-        sa.Column("outcome", sa.LargeBinary(), nullable=True),
         sa.Column("outcome_sha256", sa.Text(), nullable=True),
         sa.Column("started_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("settled_at", sa.DateTime(timezone=True), nullable=True),
@@ -263,18 +260,6 @@ def _agreement_windows() -> None:
     )
 
 
-def _archived_pairs() -> None:
-    op.create_table(
-        "archived_pairs",
-        sa.Column("hotkey", sa.Text(), nullable=False),
-        sa.Column("skill_type", sa.Text(), nullable=False),
-        sa.Column("roles", sa.Text(), nullable=False),
-        sa.Column("dispatches", sa.Integer(), nullable=False),
-        sa.ForeignKeyConstraint(["hotkey"], ["miners.hotkey"], name=op.f("fk_archived_pairs_hotkey_miners")),
-        sa.PrimaryKeyConstraint("hotkey", "skill_type", name=op.f("pk_archived_pairs")),
-    )
-
-
 def _exclusions() -> None:
     op.create_table(
         "exclusions",
@@ -309,16 +294,6 @@ def _flags() -> None:
     )
 
 
-def _folded_rounds() -> None:
-    op.create_table(
-        "folded_rounds",
-        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("record", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_folded_rounds_round_id_rounds")),
-        sa.PrimaryKeyConstraint("round_id", name=op.f("pk_folded_rounds")),
-    )
-
-
 def _histories() -> None:
     op.create_table(
         "histories",
@@ -345,27 +320,15 @@ def _receipts() -> None:
     )
 
 
-def _reputation_events() -> None:
+def _records() -> None:
     op.create_table(
-        "reputation_events",
-        sa.Column("sequence", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("round_id", sa.BigInteger(), nullable=False),
-        sa.Column("hotkey", sa.Text(), nullable=False),
-        sa.Column("skill_type", sa.Text(), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("cause", sa.Text(), nullable=False),
-        sa.Column("before", sa.Double(), nullable=False),
-        sa.Column("after", sa.Double(), nullable=False),
-        sa.ForeignKeyConstraint(["hotkey"], ["miners.hotkey"], name=op.f("fk_reputation_events_hotkey_miners")),
-        sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_reputation_events_round_id_rounds")),
-        sa.PrimaryKeyConstraint("sequence", name=op.f("pk_reputation_events")),
+        "records",
+        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("part", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("frame", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_records_round_id_rounds")),
+        sa.PrimaryKeyConstraint("round_id", "part", name=op.f("pk_records")),
     )
-    op.create_index(
-        op.f("ix_reputation_events_hotkey_skill_type_sequence"),
-        "reputation_events",
-        ["hotkey", "skill_type", "sequence"],
-    )
-    op.create_index(op.f("ix_reputation_events_round_id"), "reputation_events", ["round_id"])
 
 
 def _reputations() -> None:
@@ -513,16 +476,16 @@ def _dispatches() -> None:
         sa.Column("role", sa.Text(), nullable=False),
         sa.Column("rank", sa.Integer(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("kept_bytes", sa.Integer(), nullable=True),
         sa.Column("sent_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("received_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("seconds", sa.Double(), nullable=True),
         sa.Column("http_status", sa.Integer(), nullable=True),
-        sa.Column("reason", sa.Text(), nullable=True),
         sa.Column("detail", sa.Text(), nullable=True),
         sa.Column("body_bytes", sa.Integer(), nullable=True),
         sa.Column("raw", sa.Text(), nullable=True),
         sa.Column("stalled", sa.Double(), nullable=True),
-        sa.Column("kept_bytes", sa.Integer(), nullable=True),
         sa.Column("sssa_sha256", sa.Text(), nullable=True),
         sa.Column("submission", sa.Text(), nullable=True),
         sa.CheckConstraint("role IN ('primary', 'auditor')", name=op.f("ck_dispatches_role")),
@@ -560,33 +523,10 @@ def _groups() -> None:
         sa.Column("promoted", sa.Text(), nullable=False),
         sa.Column("demoted", sa.Text(), nullable=False),
         sa.Column("excluded", sa.Text(), nullable=False),
-        sa.Column("n_valid", sa.Integer(), nullable=True),
-        sa.Column("threshold", sa.Integer(), nullable=True),
-        sa.Column("verdict", sa.Text(), nullable=True),
-        sa.Column("mean_risk", sa.Double(), nullable=True),
-        sa.Column("finding_keys", sa.Text(), nullable=True),
-        sa.Column("scored_provenance", sa.Text(), nullable=True),
-        sa.Column("scored_verdict", sa.Text(), nullable=True),
-        sa.Column("auditor_agreement", sa.Double(), nullable=True),
         sa.ForeignKeyConstraint(
             ["round_id", "task_id"], ["tasks.round_id", "tasks.task_id"], name=op.f("fk_groups_round_id_task_id_tasks")
         ),
         sa.PrimaryKeyConstraint("round_id", "task_id", name=op.f("pk_groups")),
-    )
-
-
-def _proofs() -> None:
-    op.create_table(
-        "proofs",
-        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("task_id", sa.Text(), nullable=False),
-        sa.Column("checksum", sa.Text(), nullable=False),
-        sa.Column("digest", sa.Text(), nullable=False),
-        sa.Column("document", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["round_id", "task_id"], ["tasks.round_id", "tasks.task_id"], name=op.f("fk_proofs_round_id_task_id_tasks")
-        ),
-        sa.PrimaryKeyConstraint("round_id", "task_id", name=op.f("pk_proofs")),
     )
 
 
@@ -678,46 +618,6 @@ def _answers() -> None:
         sa.PrimaryKeyConstraint("round_id", "task_id", "hotkey", name=op.f("pk_answers")),
     )
     op.create_index(op.f("ix_answers_stored_at"), "answers", ["stored_at"])
-
-
-def _scores() -> None:
-    op.create_table(
-        "scores",
-        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("task_id", sa.Text(), nullable=False),
-        sa.Column("hotkey", sa.Text(), nullable=False),
-        sa.Column("role", sa.Text(), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("findings_recall", sa.Double(), nullable=True),
-        sa.Column("findings_precision", sa.Double(), nullable=True),
-        sa.Column("verdict_agreement", sa.Double(), nullable=True),
-        sa.Column("capabilities_agreement", sa.Double(), nullable=True),
-        sa.Column("risk_agreement", sa.Double(), nullable=True),
-        sa.Column("dependencies_agreement", sa.Double(), nullable=True),
-        sa.Column("policy_agreement", sa.Double(), nullable=True),
-        sa.Column("consensus", sa.Double(), nullable=False),
-        sa.Column("agreement_with_primaries", sa.Double(), nullable=True),
-        sa.Column("agreement_with_auditors", sa.Double(), nullable=True),
-        sa.Column("axes", sa.Text(), nullable=True),
-        sa.Column("epsilon", sa.Double(), nullable=True),
-        sa.Column("quality", sa.Double(), nullable=True),
-        sa.Column("base_weight", sa.Double(), nullable=True),
-        sa.Column("tier", sa.Double(), nullable=True),
-        sa.Column("early_bonus", sa.Double(), nullable=True),
-        sa.Column("role_factor", sa.Double(), nullable=True),
-        sa.Column("consensus_factor", sa.Double(), nullable=True),
-        sa.Column("bootstrap", sa.Double(), nullable=True),
-        sa.Column("emission", sa.Double(), nullable=True),
-        sa.Column("workflow", sa.Text(), nullable=True),
-        sa.Column("window_entry", sa.Double(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["round_id", "task_id", "hotkey"],
-            ["dispatches.round_id", "dispatches.task_id", "dispatches.hotkey"],
-            name=op.f("fk_scores_round_id_task_id_hotkey_dispatches"),
-        ),
-        sa.PrimaryKeyConstraint("round_id", "task_id", "hotkey", name=op.f("pk_scores")),
-    )
-    op.create_index(op.f("ix_scores_hotkey_round_id"), "scores", ["hotkey", "round_id"])
 
 
 def _weight_submissions() -> None:

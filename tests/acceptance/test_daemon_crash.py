@@ -108,12 +108,11 @@ async def check_round_zero(store: Store, held: set[str]) -> None:
     assert Counter(member.reason for member in stored.outcome.members) == {Reason.ACCEPTED: 25}
     async with store.read() as tx:
         entries = await tx.windows.of_round(0)
-        events = await tx.reputations.of_round(0)
         records = await tx.dispatches.of_round(0)
         rounds = await tx.rounds.listing(50)
         windows = await tx.windows.all(V1.rules.pay.window)
     assert len({(entry.hotkey, entry.task_id) for entry in entries}) == len(entries) == 25
-    assert len([event for event in events if event.event.kind == "consensus_high"]) == 25
+    assert len([event for event in stored.outcome.reputation if event.kind == "consensus_high"]) == 25
     assert Counter(record.state for record in records) == {"answered": 25, "void": 5}
     settled = [record for record in rounds if record.state == "settled"]
     assert len(settled) == len(rounds)

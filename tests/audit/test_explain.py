@@ -10,7 +10,7 @@ import pytest
 from builders import V1
 from explained import ASSORTED_ROUNDS, HOTKEYS, assorted
 from planned import MINERS, PLANNED_ROUNDS, planned
-from sqlalchemy import select, update
+from recorded import dispatched
 from world import World
 
 from validator.audit.explain import (
@@ -30,7 +30,6 @@ from validator.protocol.skill_types import SkillType
 from validator.scoring import Share
 from validator.store import Store, Transaction
 from validator.store.records import WindowEntry
-from validator.store.tables import dispatches
 from validator.weights.plan import ASSESSMENTS, WORKFLOWS
 
 LAST = ASSORTED_ROUNDS - 1
@@ -191,11 +190,11 @@ async def test_an_entry_leaves_the_window_when_a_hundred_newer_ones_have_come(st
 async def test_stored_answers_that_score_otherwise_are_noticed(store: Store) -> None:
     await assorted(store)
     async with store.begin() as tx:
-        mine = select(dispatches).where(dispatches.c.round_id == LAST, dispatches.c.hotkey == HOTKEYS[4])
-        for row in await tx.connection.execute(mine.where(dispatches.c.skill_type == SkillType.EXECUTABLE_PYTHON)):
-            key = (dispatches.c.round_id == LAST) & (dispatches.c.task_id == row.task_id)
-            slower = update(dispatches).where(key, dispatches.c.hotkey == HOTKEYS[4])
-            await tx.connection.execute(slower.values(submission={**row.submission, "seconds": 8.5}))
+        await dispatched(
+            lambda one: one.hotkey == HOTKEYS[4] and one.skill_type == "executable_python" and one.passed is not None,
+            round_id=LAST,
+            submission=lambda own: {**own, "seconds": 8.5},
+        )(tx)
     async with store.read() as tx:
         found = await explain_round(tx, LAST, HOTKEYS[4])
     # Where an answer failed a gate, its time changes nothing.

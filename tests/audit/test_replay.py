@@ -10,32 +10,32 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
+from recorded import dispatched, emptied, flipped, grouped, headed
 from replays import Tamper, executed, replayed, replayed_after
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, insert, select, update
 from world import VALIDATOR, World, garbage, honest, on_virtual_time, online, prepared
 
 from validator.audit.replay import replay_round
 from validator.audit.replay.many import Replayer
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
-from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
+from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.rounds.resume import resume_rounds
 from validator.store import Store, Transaction, open_store
 from validator.store.codec import compressed, expanded
 from validator.store.errors import StoreError
+from validator.store.record import DispatchFacts, Group
 from validator.store.tables import (
     agreements,
     answers,
     dispatches,
     flags,
-    groups,
-    reputation_events,
+    records,
     rounds,
     salts,
-    scores,
-    sssas,
     tasks,
     window_entries,
 )
@@ -58,55 +58,51 @@ async def settled(store_url: str) -> AsyncIterator[Store]:
         yield store
 
 
-def altered(column: str, change: Callable[[dict[str, Any]], None], *, honest_digest: bool) -> Tamper:
+def altered(which: str, change: Callable[[dict[str, Any]], None], *, honest_digest: bool) -> Tamper:
     """Change a document of the round; with its digest or without."""
 
     async def tamper(tx: Transaction) -> None:
-        blob = (await tx.connection.execute(select(rounds.c[column]))).scalar_one()
-        document = json.loads(expanded(blob))
-        change(document)
-        data = canonical_bytes(document)
-        values: dict[str, Any] = {column: compressed(data)}
+        def changed(data: bytes) -> bytes:
+            document = json.loads(data)
+            change(document)
+            return canonical_bytes(document)
+
+        changes: dict[str, Any] = {which: changed}
+        await headed(**changes)(tx)
         if honest_digest:
-            values[f"{column}_sha256"] = sha256_hex(data)
-        await tx.connection.execute(update(rounds).values(values))
+            data = await tx.rounds.document_bytes(0, "input" if which == "input" else "outcome")
+            await tx.connection.execute(update(rounds).values({f"{which}_sha256": sha256_hex(data or b"")}))
 
     return tamper
 
 
-async def flipped_byte(tx: Transaction, column: str = "outcome") -> None:
-    blob = bytearray((await tx.connection.execute(select(rounds.c[column]))).scalar_one())
-    blob[len(blob) // 2] ^= 1
-    await tx.connection.execute(update(rounds).values({column: bytes(blob)}))
+def has_sssa(one: DispatchFacts) -> bool:
+    return one.signed_sha256 is not None
 
 
-async def flipped_byte_of_the_input(tx: Transaction) -> None:
-    await flipped_byte(tx, "input")
+def liars(one: DispatchFacts) -> bool:
+    return one.hotkey == LIAR
 
 
-async def flipped_byte_of_an_sssa(tx: Transaction) -> None:
-    row = (await tx.connection.execute(select(sssas).limit(1))).one()
-    data = bytearray(expanded(row.document))
-    data[len(data) // 2] ^= 1
-    document = compressed(bytes(data))
-    await tx.connection.execute(update(sssas).where(sssas.c.sha256 == row.sha256).values(document=document))
+async def without_a_liar(tx: Transaction) -> None:
+    await emptied(tx, liars)
 
 
 async def another_sssa_in_its_place(tx: Transaction) -> None:
     """Other content with a right hash of its own, and everything that refers to it changed with it."""
-    row = (
-        await tx.connection.execute(select(dispatches).where(dispatches.c.signed_sha256.is_not(None)).limit(1))
-    ).one()
-    old = row.signed_sha256
-    blob = (await tx.connection.execute(select(sssas.c.document).where(sssas.c.sha256 == old))).scalar_one()
-    document = json.loads(expanded(blob))
+    head = await tx.records.head(0)
+    assert head is not None
+    old = next(one.signed_sha256 for one in head.dispatches if has_sssa(one))
+    groups = [group async for group in tx.records.groups(0)]
+    document = json.loads(next(group.named()[old] for group in groups if old in group.named()))
     document["analysis"]["risk_score"] = 0.9
-    new = digest(document)
-    values = {"sha256": new, "document": compressed(canonical_bytes(document))}
-    await tx.connection.execute(insert(sssas).values(values))
-    submission = {**row.submission, "sssa_sha256": new}
-    at = (dispatches.c.task_id == row.task_id) & (dispatches.c.hotkey == row.hotkey)
-    await tx.connection.execute(update(dispatches).where(at).values(signed_sha256=new, submission=submission))
+    data = canonical_bytes(document)
+    new = sha256_hex(data)
+    submission: dict[str, Any] = {"signed_sha256": new, "submission": lambda own: {**own, "sssa_sha256": new}}
+    await dispatched(lambda one: one.signed_sha256 == old, **submission)(tx)
+    await grouped(
+        lambda group: replace(group, signed=tuple(data if sha256_hex(one) == old else one for one in group.signed))
+    )(tx)
 
 
 async def another_answer_in_its_place(tx: Transaction) -> None:
@@ -116,12 +112,12 @@ async def another_answer_in_its_place(tx: Transaction) -> None:
     await tx.connection.execute(update(answers).where(at).values(body=compressed(body)))
 
 
-async def a_better_subset(tx: Transaction) -> None:
-    accepted = select(dispatches).where(dispatches.c.submission.is_not(None), dispatches.c.skill_type == "mcp_server")
-    row = (await tx.connection.execute(accepted.where(dispatches.c.role == "primary").limit(1))).one()
-    submission = {**row.submission, "semantic_subset": 0.125}
-    at = (dispatches.c.task_id == row.task_id) & (dispatches.c.hotkey == row.hotkey)
-    await tx.connection.execute(update(dispatches).where(at).values(submission=submission))
+def torn(group: Group) -> Group:
+    return replace(group, signed=tuple(one[:-1] + b"]" for one in group.signed))
+
+
+def planned_for(group: dict[str, Any]) -> None:
+    group["groups"][0]["auditors"] = ["x"]
 
 
 def more_risk(document: dict[str, Any]) -> None:
@@ -153,12 +149,8 @@ A_FLAG = {
     "samples": 5,
     "raised_at": datetime(2026, 1, 1, tzinfo=UTC),
 }
-FIRST_SCORE = scores.c.task_id == select(func.min(scores.c.task_id)).scalar_subquery()
 TAMPERINGS: dict[str, tuple[Tamper, str]] = {
-    "score": (executed(update(scores).where(scores.c.emission > 0).values(emission=9.5)), r"scores\[.*\]\.emission\.e"),
-    "score row": (executed(delete(scores).where(FIRST_SCORE)), r"scores\[.*\]: missing in the store"),
     "summary": (executed(update(rounds).values(accepted_count=0)), r"summary\.accepted_count: stored 0, recomputed"),
-    "outcome byte": (flipped_byte, r"outcome: cannot be read: Stored bytes are not what was stored"),
     "outcome": (
         altered("outcome", more_risk, honest_digest=False),
         r"outcome\.members\[3\]\.consensus: stored 0\.25, recomputed \d",
@@ -168,8 +160,9 @@ TAMPERINGS: dict[str, tuple[Tamper, str]] = {
         r"outcome\.members\[3\]\.consensus: stored 0\.25, recomputed \d",
     ),
     "outcome digest": (executed(update(rounds).values(outcome_sha256="0" * 64)), r"outcome: its bytes hash to .*, not"),
-    "no outcome": (executed(update(rounds).values(outcome=None)), r"outcome: missing in the store"),
-    "input byte": (flipped_byte_of_the_input, r"input: cannot be read: Stored bytes are not what was stored"),
+    "no outcome": (headed(outcome=None), r"outcome: missing in the store"),
+    "record byte": (flipped, r"input: cannot be read: Stored bytes are not what was stored"),
+    "no record": (executed(delete(records)), r"input: cannot be read: .*has ended and has no record"),
     "input": (altered("input", richer, honest_digest=False), r"input: its bytes hash to .*, not to"),
     "input and digest": (altered("input", richer, honest_digest=True), r"(groups|outcome)[\[.].*recomputed"),
     "version": (
@@ -181,28 +174,30 @@ TAMPERINGS: dict[str, tuple[Tamper, str]] = {
     "salt": (executed(update(salts).values(salt=b"x" * 32)), r"input\.salt_commitment: the stored salt"),
     "block": (executed(update(rounds).values(block=1)), r"round\.block: stored 1, recomputed"),
     "task": (executed(update(tasks).values(nonce="00")), r'tasks\.?.*nonce: stored "00", recomputed'),
-    "group": (executed(update(groups).values(auditors=("x",))), r'groups.*auditors\[0\]: stored "x", recomputed'),
-    "group end": (executed(update(groups).values(threshold=1)), r"group_ends.*threshold: stored 1, recomputed"),
+    "group": (altered("plan", planned_for, honest_digest=False), r'groups.*auditors\[0\]: stored "x", recomputed'),
     "task end": (executed(update(tasks).values(reason="other")), r'task_ends.*reason: stored "other"'),
-    "dispatch": (executed(update(dispatches).values(rank=7)), r"dispatches\[.*\]\.rank: stored 7, recomputed \d"),
+    "dispatch": (dispatched(rank=7), r"dispatches\[.*\]\.rank: stored 7, recomputed \d"),
     "dispatch reason": (
-        executed(update(dispatches).where(dispatches.c.state == "answered").values(reason="accepted_early")),
+        dispatched(lambda one: one.state == "answered", reason=Reason.ACCEPTED_EARLY),
         r'answers\[.*\]\.reason: stored "accepted_early", recomputed "accepted"',
     ),
-    "dispatch row": (
-        executed(delete(dispatches).where(dispatches.c.hotkey == LIAR)),
-        r"dispatches\[.*\]: missing in the store",
-    ),
+    "dispatch row": (without_a_liar, r"dispatches\[.*\]: missing in the store"),
     "no judgement": (
-        executed(update(dispatches).where(dispatches.c.hotkey != LIAR).values(submission=None)),
+        dispatched(lambda one: one.hotkey != LIAR, submission=None),
         r"answers\[.*\]: the dispatch is answered, but no judgement of it is stored",
     ),
-    "SSSA byte": (flipped_byte_of_an_sssa, r"answers\[.*\]\.sssa: Stored bytes are not what was stored"),
-    "no SSSA": (executed(delete(sssas)), r"answers\[.*\]\.sssa: .*no attestation"),
+    "SSSA byte": (grouped(torn), r"answers\[.*\]\.sssa: .*no document [0-9a-f]{64}"),
+    "no SSSA": (grouped(lambda group: replace(group, signed=())), r"answers\[.*\]\.sssa: .*no document"),
     "another SSSA": (another_sssa_in_its_place, r"answers\[.*\]\.sssa\.signature: is not the hotkey's"),
     "another answer": (another_answer_in_its_place, r"gates\[.*\]"),
     "damaged answer": (executed(update(answers).values(body=b"x")), r"gates\[.*\]: Stored bytes are not what was"),
-    "subset": (a_better_subset, r"gates\[.*\]\.semantic_subset: stored 0\.125, recomputed 1"),
+    "subset": (
+        dispatched(
+            lambda one: has_sssa(one) and one.skill_type == "mcp_server" and one.role == "primary",
+            submission=lambda own: {**own, "semantic_subset": 0.125},
+        ),
+        r"gates\[.*\]\.semantic_subset: stored 0\.125, recomputed 1",
+    ),
     "agreement": (
         executed(update(agreements).values(with_auditors=0.5)),
         r"agreements\[.*\]\.with_auditors: stored 0\.5",
@@ -212,8 +207,6 @@ TAMPERINGS: dict[str, tuple[Tamper, str]] = {
         executed(insert(flags).values(A_FLAG)),
         r"flags\[.*/mcp_server\]: stored \{.*, does not follow from the input",
     ),
-    "event": (executed(update(reputation_events).values(after=0.9)), r"reputation_events\[0\]\.after: stored 0\.9"),
-    "no event": (executed(delete(reputation_events)), r"reputation_events\[0\]: missing in the store"),
     "window": (executed(update(window_entries).values(value=2.5)), r"window_entries\[0\]\.value: stored 2\.5"),
     "no window": (executed(delete(window_entries)), r"window_entries\[0\]: missing in the store"),
 }

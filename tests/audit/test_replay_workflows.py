@@ -6,89 +6,75 @@ from collections.abc import Callable
 from typing import Any
 
 from explained import HOTKEYS
+from msgspec.structs import replace
 from planned import GOOD, PLANNED_ROUNDS, SLOW, planned
+from recorded import Tamper, dispatched, grouped, proven
 from replays import executed, replayed, replayed_after
-from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy import delete, update
 
 from validator.audit.replay.rounds import replay_round
 from validator.proofs import seal, verify_document
-from validator.protocol.canonical import canonical_bytes, digest
+from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.signatures import Signer
 from validator.store import Store, Transaction
-from validator.store.codec import compressed, expanded
-from validator.store.tables import answers, dispatches, proofs, scores, sssas, workflow_runs
+from validator.store.codec import compressed
+from validator.store.record import DispatchFacts, Group
+from validator.store.tables import answers
 
 Change = Callable[[dict[str, Any]], object]
-MINE = dispatches.c.hotkey == HOTKEYS[GOOD]
 
 
-async def _row(tx: Transaction, number: int = GOOD) -> Row[Any]:
-    mine = (dispatches.c.hotkey == HOTKEYS[number]) & (dispatches.c.round_id == 0)
-    return (await tx.connection.execute(select(dispatches).where(mine).order_by(dispatches.c.task_id).limit(1))).one()
+def of(number: int = GOOD) -> Callable[[DispatchFacts], bool]:
+    return lambda one: one.hotkey == HOTKEYS[number]
 
 
-def resubmitted(**changes: Any) -> Callable[[Transaction], Any]:
+def resubmitted(**changes: Any) -> Tamper:
     """What is told of one submission beside plan and run, changed."""
+    return dispatched(of(), submission=lambda own: {**own, **changes})
+
+
+def another(change: Change, which: str, number: int = GOOD) -> Tamper:
+    """Another plan or run with a right hash of its own in the place of the one that was recorded."""
 
     async def tamper(tx: Transaction) -> None:
-        row = await _row(tx)
-        at = (dispatches.c.task_id == row.task_id) & MINE
-        await tx.connection.execute(update(dispatches).where(at).values(submission={**row.submission, **changes}))
-
-    return tamper
-
-
-def another_run(change: Change, number: int = GOOD) -> Callable[[Transaction], Any]:
-    """Another run with a right hash of its own in the place of the one that was recorded."""
-
-    async def tamper(tx: Transaction) -> None:
-        row = await _row(tx, number)
-        old = workflow_runs.c.sha256 == row.submission["run_sha256"]
-        blob = (await tx.connection.execute(select(workflow_runs.c.document).where(old))).scalar_one()
-        document = json.loads(expanded(blob))
+        head = await tx.records.head(0)
+        assert head is not None
+        mine = next(one for one in head.dispatches if of(number)(one))
+        old = mine.signed_sha256 if which == "plan" else mine.run_sha256
+        groups = [group async for group in tx.records.groups(0)]
+        document = json.loads(next(group.named()[old] for group in groups if old in group.named()))
         change(document)
-        data = canonical_bytes(document)
-        sha256 = digest(document)
-        await tx.connection.execute(insert(workflow_runs).values(sha256=sha256, document=compressed(data)))
-        at = (dispatches.c.task_id == row.task_id) & (dispatches.c.hotkey == row.hotkey)
-        submission = {**row.submission, "run_sha256": sha256}
-        await tx.connection.execute(update(dispatches).where(at).values(submission=submission))
+        data, new = canonical_bytes(document), digest(document)
+        told = {"plan_sha256": new} if which == "plan" else {"run_sha256": new}
+        values: dict[str, Any] = {"submission": lambda own: {**own, **told}}
+        await dispatched(
+            lambda one: one.task_id == mine.task_id and of(number)(one),
+            **values | ({"signed_sha256": new} if which == "plan" else {}),
+        )(tx)
+
+        def replaced(documents: tuple[bytes, ...]) -> tuple[bytes, ...]:
+            return tuple(data if sha256_hex(one) == old else one for one in documents)
+
+        await grouped(lambda one: replace(one, signed=replaced(one.signed), runs=replaced(one.runs)))(tx)
 
     return tamper
 
 
-async def another_plan(tx: Transaction) -> None:
-    row = await _row(tx)
-    blob = (
-        await tx.connection.execute(select(sssas.c.document).where(sssas.c.sha256 == row.signed_sha256))
-    ).scalar_one()
-    document = json.loads(expanded(blob))
-    document["totals"]["estimated_cost"] = 0.5
-    new = digest(document)
-    await tx.connection.execute(insert(sssas).values(sha256=new, document=compressed(canonical_bytes(document))))
-    at = (dispatches.c.task_id == row.task_id) & MINE
-    values = {"signed_sha256": new, "submission": {**row.submission, "plan_sha256": new}}
-    await tx.connection.execute(update(dispatches).where(at).values(values))
+def dearer(plan: dict[str, Any]) -> None:
+    plan["totals"]["estimated_cost"] = 0.5
 
 
-def another_proof(change: Change, signer: Signer | None = None) -> Callable[[Transaction], Any]:
+def another_proof(change: Change, signer: Signer | None = None) -> Tamper:
     """A stored proof with other words in it; signed anew where somebody signs."""
 
-    async def tamper(tx: Transaction) -> None:
-        row = (
-            await tx.connection.execute(
-                select(proofs).where(proofs.c.round_id == 0).order_by(proofs.c.task_id).limit(1)
-            )
-        ).one()
-        document = json.loads(expanded(row.document))
+    def changed(group: Group) -> Group:
+        document = json.loads(group.proof or b"")
         change(document)
         if signer is not None:
-            proof = verify_document(expanded(row.document)).proof
-            document = seal(proof, signer)
-        at = proofs.c.task_id == row.task_id
-        await tx.connection.execute(update(proofs).where(at).values(document=compressed(canonical_bytes(document))))
+            document = seal(verify_document(group.proof or b"").proof, signer)
+        return proven(canonical_bytes(document))(group)
 
-    return tamper
+    return grouped(changed)
 
 
 def cheaper(run: dict[str, Any]) -> None:
@@ -126,27 +112,32 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
     "quality judged again": (resubmitted(quality=0.125), r"gates\[.*\]\.quality: stored 0\.125, recomputed"),
     "deferred": (resubmitted(quality=None), r"answers\[.*\]\.quality: is None, the output is worth"),
     "seconds": (resubmitted(seconds=0.5), r"answers\[.*\]\.seconds: stored 1\.0, recomputed 0\.5|gates\[.*\]\.seconds"),
-    "no run": (executed(delete(workflow_runs)), r"answers\[.*\]\.plan_or_run: .*no run [0-9a-f]{64}"),
-    "run byte": (
-        executed(update(workflow_runs).values(document=compressed(b"{}"))),
-        r"answers\[.*\]\.plan_or_run: .*do not hash to",
+    "no run": (
+        grouped(lambda group: replace(group, runs=())),
+        r"answers\[.*\]\.plan_or_run: .*no document [0-9a-f]{64}",
     ),
-    "no plan": (executed(delete(sssas)), r"answers\[.*\]\.plan_or_run: .*no attestation or plan"),
-    "another plan": (another_plan, r"answers\[.*\]\.plan: validity_signature"),
-    "cheaper run": (another_run(cheaper), r"outcome\.members\[\d\]\.(workflow|window_entry).*: stored"),
-    "quicker run": (another_run(quicker), rf"{STEPS}\.attempts\[0\]: is out of the order of time"),
-    "another output": (another_run(another_output), rf"{STEPS}\.output: is not the one"),
-    "a step less": (another_run(forgotten_step), r"answers\[.*\]\.run\.steps: are not the plan's"),
-    "a forgiven timeout": (another_run(forgiven, SLOW), r"outcome\.members\[\d\]\.(workflow|window_entry).*: stored"),
-    "score": (
-        executed(update(scores).where(scores.c.hotkey == HOTKEYS[GOOD]).values(window_entry=0.999)),
-        r"scores\[.*\]\.window_entry: stored 0\.999",
+    "run byte": (
+        grouped(lambda group: replace(group, runs=(b"{}",) * len(group.runs))),
+        r"answers\[.*\]\.plan_or_run: .*no document",
+    ),
+    "no plan": (grouped(lambda group: replace(group, signed=())), r"answers\[.*\]\.plan_or_run: .*no document"),
+    "another plan": (another(dearer, "plan"), r"answers\[.*\]\.plan: validity_signature"),
+    "cheaper run": (another(cheaper, "run"), r"outcome\.members\[\d\]\.(workflow|window_entry).*: stored"),
+    "quicker run": (another(quicker, "run"), rf"{STEPS}\.attempts\[0\]: is out of the order of time"),
+    "another output": (another(another_output, "run"), rf"{STEPS}\.output: is not the one"),
+    "a step less": (another(forgotten_step, "run"), r"answers\[.*\]\.run\.steps: are not the plan's"),
+    "a forgiven timeout": (
+        another(forgiven, "run", SLOW),
+        r"outcome\.members\[\d\]\.(workflow|window_entry).*: stored",
     ),
     "another body": (
         executed(update(answers).values(body=compressed(b"{}"))),
         r"gates\[.*\]",
     ),
-    "no proof": (executed(delete(proofs)), r"proofs\[.*\]: missing in the store"),
+    "no proof": (
+        grouped(proven(None)),
+        r"proofs\[.*\]: missing in the store",
+    ),
     "proof": (another_proof(outspoken), r'proofs\[.*\]\.reasoning_summary: stored "All is well\."'),
     "proof's agents": (
         another_proof(lambda proof: proof["supporting_agents"].append("5Somebody")),
@@ -157,11 +148,17 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
         r"proofs\[.*\]: .*signature\.hotkey: is 5",
     ),
     "proof's checksum": (
-        executed(update(proofs).values(checksum="0" * 16)),
+        another_proof(lambda proof: proof.update(checksum="0" * 16)),
         r'proofs\[.*\]\.checksum: stored "0000000000000000"',
     ),
-    "proof's digest": (executed(update(proofs).values(digest="0" * 64)), r'proofs\[.*\]\.digest: stored "0'),
-    "proof's bytes": (executed(update(proofs).values(document=b"x")), r"proofs\[.*\]: Stored bytes"),
+    "proof's digest": (
+        another_proof(lambda proof: proof.update(digest="0" * 64)),
+        r'proofs\[.*\]\.digest: stored "0',
+    ),
+    "proof's bytes": (
+        grouped(proven(b"x")),
+        r"proofs\[.*\]: .*cannot be read",
+    ),
 }
 
 

@@ -10,6 +10,8 @@ from cli_store import answered, called, write_config
 from old_rounds import MINERS, put
 
 from validator.daemon.exits import Exit
+from validator.store.record import SKIPPED as SKIPPED_ROUND
+from validator.store.record import frames
 
 SKIPPED = 40  # so many newer rounds stand behind those that were played
 LAST = 5  # of a later one code waits to be judged
@@ -26,6 +28,11 @@ def config(played: Path, tmp_path: Path) -> Path:
             " dispatch_count) SELECT ?, epoch, block, block_hash, 'skipped', 'skipped_no_tasks', started_at,"
             " settled_at, 0, 0 FROM rounds WHERE round_id = 0",
             [(first + number,) for number in range(SKIPPED)],
+        )
+        (skipped,) = frames(SKIPPED_ROUND)
+        connection.executemany(
+            "INSERT INTO records (round_id, part, frame) VALUES (?, 0, ?)",
+            [(first + number, skipped) for number in range(SKIPPED)],
         )
         connection.commit()
     return write_config(

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from audit_file import forged
 from cli_store import Example, called, copied, example_in, validator
 from msgspec.structs import replace
+from recorded import harm, headed
 
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
@@ -169,8 +169,7 @@ def test_a_stored_proof_is_shown_exported_and_verified(exported: Path, example: 
 
 def test_an_export_of_a_damaged_store_names_the_round_and_leaves_no_file(example: Example, tmp_path: Path) -> None:
     own = copied(example, tmp_path)
-    with sqlite3.connect(own.database) as connection:
-        connection.execute("UPDATE groups SET primaries = '[]'")
+    harm(own.database, headed(plan=b"{}"))
     file = tmp_path / "log.jsonl"
     done = called("audit", "export", "--config", str(own.config), "--out", str(file))
     assert done.returncode == 3

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli_store import Example, answered, called, copied, example_in, write_config
+from recorded import dispatched, harm
 
 from validator.daemon.exits import Exit
 
@@ -25,7 +26,6 @@ def own(example: Example, tmp_path: Path) -> Example:
     with closing(sqlite3.connect(own.database)) as connection:
         connection.execute("UPDATE agreements SET consumed_by = NULL")
         connection.execute("DELETE FROM flags")
-        connection.execute("DELETE FROM reputation_events WHERE cause = ''")
         connection.commit()
     assert called("db", "check", "--rebuild", "--config", str(own.config)).returncode == Exit.FINE
     return own
@@ -59,13 +59,11 @@ def test_a_backup_comes_back_and_says_what_was_proven(own: Example, tmp_path: Pa
 def test_a_backup_that_does_not_replay_is_not_restored(own: Example, tmp_path: Path) -> None:
     file = tmp_path / "backup.sqlite"
     assert called("db", "backup", str(file), "--config", str(own.config)).returncode == Exit.FINE
-    with closing(sqlite3.connect(file)) as connection:
-        connection.execute("UPDATE scores SET consensus = 0.123 WHERE round_id = 0")
-        connection.commit()
+    harm(file, dispatched(rank=7))
     config, database = elsewhere(tmp_path)
     done = called("db", "restore", str(file), "--config", str(config))
     assert done.returncode == Exit.NO
-    assert "round 0: scores[" in done.stdout
+    assert "round 0: dispatches[" in done.stdout
     assert done.stdout.endswith("nothing was restored: take an older backup\n")
     assert not database.exists()
     assert called("db", "restore", str(file), "--rounds", "1", "--config", str(config)).returncode == Exit.FINE
@@ -104,10 +102,12 @@ def test_a_check_says_what_was_looked_at_and_how_it_ends(own: Example) -> None:
         connection.commit()
     done = called("db", "check", *where)
     assert (done.returncode, done.stderr) == (Exit.NO, "")
-    assert done.stdout.splitlines()[-1] == "digests: rounds.outcome of 0 is not what outcome_sha256 names"
+    assert (
+        done.stdout.splitlines()[-1] == "digests: the record of round 0: its outcome is not what outcome_sha256 names"
+    )
     with closing(sqlite3.connect(own.database)) as connection:
         page, size = connection.execute(
-            "SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_master WHERE name = 'scores'"
+            "SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_master WHERE name = 'records'"
         ).fetchone()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with own.database.open("r+b") as file:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from cli_store import Example, called, copied, example_in, validator, write_config
+from recorded import dispatched, harm
 
 from validator.audit.replay import replay_rounds
 from validator.store import open_store
@@ -25,7 +26,6 @@ def clean(example: Example, tmp_path: Path) -> Example:
     with sqlite3.connect(own.database) as connection:
         connection.execute("UPDATE agreements SET consumed_by = NULL")
         connection.execute("DELETE FROM flags")
-        connection.execute("DELETE FROM reputation_events WHERE cause = ''")
     connection.close()
     return own
 
@@ -62,15 +62,15 @@ def test_json_is_a_line_per_round_whatever_the_number_of_processes(clean: Exampl
 
 def test_a_difference_is_named_and_ends_with_one(clean: Example) -> None:
     with sqlite3.connect(clean.database) as connection:
-        connection.execute("UPDATE scores SET consensus = 0.5 WHERE emission > 0")
         connection.execute("DELETE FROM answers WHERE hotkey = (SELECT min(hotkey) FROM answers)")
     connection.close()
+    harm(clean.database, dispatched(rank=7))
     done = called("replay", "--all", "--config", str(clean.config))
     assert (done.returncode, done.stderr) == (1, "")
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("round 0: scores[")
-    assert "].consensus: stored 0.5, recomputed " in lines[0]
-    assert "dispatches pruned" in lines[1]
+    assert lines[0].startswith("round 0: dispatches[")
+    assert "].rank: stored 7, recomputed " in lines[0]
+    assert "dispatches pruned" in lines[2]
     assert lines[-2] == "2 rounds: 0 equal, 1 different, 1 without scores (1 open)"
 
 

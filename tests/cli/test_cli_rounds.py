@@ -2,10 +2,12 @@
 
 import json
 import sqlite3
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from cli_store import EVIL, EVIL_SHOWN, FLAGGED, GARBAGE, Example, answered, called, copied, example_in, validator
+from recorded import dispatched, harm, headed
 
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import ASSESSED_TYPES
@@ -138,7 +140,7 @@ def test_a_settled_round_shows_every_dispatch_with_its_score(example: Example) -
     assert all(one["emission"] == one["factors"]["emission"] > 0 for one in passed)
     assert all(one["quality"] == one["factors"]["quality"] for one in passed)
     assert {flag["hotkey"] for flag in found["flags"]} > {FLAGGED}
-    assert {event["kind"] for event in found["reputation"] if event["hotkey"] == GARBAGE} == {"invalid", "violation"}
+    assert {event["kind"] for event in found["reputation"] if event["hotkey"] == GARBAGE} == {"invalid"}
 
 
 def test_an_open_round_shows_its_plan(example: Example) -> None:
@@ -161,12 +163,19 @@ def test_who_was_left_out_and_why(example: Example) -> None:
     assert f"low_reputation: {Reason.LOW_REPUTATION.meaning}" in lines
 
 
+def planned_with(changes: Mapping[str, object]) -> Callable[[bytes], bytes]:
+    """Every group of a plan with something else in it."""
+
+    def changed(data: bytes) -> bytes:
+        plan = json.loads(data)
+        return json.dumps({**plan, "groups": [{**group, **changes} for group in plan["groups"]]}).encode()
+
+    return changed
+
+
 def test_hostile_names_in_a_round_are_escaped(own_example: Example) -> None:
-    with sqlite3.connect(own_example.database) as connection:
-        connection.execute("UPDATE groups SET promoted = ?, demoted = ?", (json.dumps([EVIL]), json.dumps([FLAGGED])))
-        connection.execute("UPDATE groups SET excluded = ?", (json.dumps({EVIL: "a_code_of_\x1b_tomorrow"}),))
-        connection.execute("UPDATE dispatches SET detail = ?", ("\x1b]0;title\x07[link=x]y",))
-    connection.close()
+    hostile = {"promoted": [EVIL], "demoted": [FLAGGED], "excluded": {EVIL: "a_code_of_\x1b_tomorrow"}}
+    harm(own_example.database, headed(plan=planned_with(hostile)), dispatched(detail="\x1b]0;title\x07[link=x]y"))
     done = called("rounds", "show", "0", "--config", str(own_example.config))
     assert (done.returncode, done.stderr) == (0, "")
     assert not {"\x1b", "\u202e", "\x07"} & set(done.stdout)
@@ -181,10 +190,12 @@ def test_hostile_names_in_a_round_are_escaped(own_example: Example) -> None:
 
 def test_codes_that_this_version_does_not_know_are_shown_as_they_are(own_example: Example) -> None:
     with sqlite3.connect(own_example.database) as connection:
-        for name in ("rounds", "tasks", "dispatches", "scores", "agreements"):
+        for name in ("rounds", "tasks", "dispatches", "agreements"):
             connection.execute(f"UPDATE {name} SET reason = 'code_of_tomorrow' WHERE round_id = 0")
-        connection.execute("UPDATE groups SET excluded = ?", (json.dumps({FLAGGED: "code_of_tomorrow"}),))
     connection.close()
+    tomorrow = Reason("code_of_tomorrow")
+    excluded = planned_with({"excluded": {FLAGGED: tomorrow}})
+    harm(own_example.database, headed(plan=excluded), dispatched(reason=tomorrow))
     where = ["--config", str(own_example.config)]
     assert answered("rounds", "list", *where)["rounds"][1]["reason"] == "code_of_tomorrow"
     found = answered("rounds", "show", "0", *where)

@@ -156,7 +156,7 @@ async def _lower_reputation(store: Store) -> None:
         # What it came to in round 0 depends on whether it was drawn for the type there.
         before = (await tx.reputations.all()).get((GARBAGE, SkillType.MCP_SERVER), V1.rules.reputation.start)
         event = ReputationEvent(GARBAGE, SkillType.MCP_SERVER, "violation", "", before, 0.1225)
-        await tx.reputations.apply([event], 0, V1.rules.reputation.start)
+        await tx.reputations.apply([event], V1.rules.reputation.start)
 
 
 async def _add_conduct(store: Store, world: World) -> None:

@@ -26,7 +26,6 @@ from validator.store import Store, open_store
 from validator.store.archived import ArchivedSpan
 from validator.store.archiving.archiver import Archiver
 from validator.store.copying import copy_store
-from validator.store.inline import connect
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
 
@@ -88,8 +87,7 @@ async def archived(url: str, folder: Path, **changes: Any) -> list[ArchivedSpan]
 
 @asynccontextmanager
 async def opened(url: str, folder: Path | None = None) -> AsyncIterator[Store]:
-    creator = connect if url.startswith("sqlite") else None
-    async with open_store(url, archive=folder, async_creator_fn=creator) as store:
+    async with open_store(url, archive=folder) as store:
         yield store
 
 

@@ -135,7 +135,6 @@ class World:
         crypto: str = "sr25519",
         tempo: int = 20,
         workers: Workers | None = None,
-        folds: bool = False,
         owner_hotkey: str | None = None,
     ) -> None:
         self.store = store
@@ -190,7 +189,6 @@ class World:
             standing=Standing(VALIDATOR.hotkey),
             readiness=Readiness((), self.board, lambda: None),
             board=self.board,
-            folds=folds,
         )
 
     def run_plans_on(self, services: StepClient) -> None:

@@ -223,7 +223,8 @@ async def known(store: Store) -> tuple[int, Counter[Any], dict[tuple[int, str, s
     """How many rounds there are, how often each event is in the reputations, and what every entry is worth."""
     async with store.read() as tx:
         rounds = [record.round_id for record in await tx.rounds.listing(10_000)]
-        records = [(number, one.event) for number in rounds for one in await tx.reputations.of_round(number)]
+        outcomes = {number: await tx.records.outcome(number) for number in rounds}
+        records = [(number, one) for number, found in outcomes.items() if found for one in found.reputation]
         entries = [entry for number in rounds for entry in await tx.windows.of_round(number)]
     events = Counter(
         (number, event.hotkey, event.skill_type, event.kind) for number, event in records if event.kind in EVENTS

@@ -194,7 +194,9 @@ async def test_what_the_bundle_does_to_its_runs_counts_against_nobody(
     assert {(one.state, one.reason, one.attempts, one.results) for one in found} == {("inconclusive", reason, 1, ())}
     await one_round(world)
     async with store.read() as tx:
-        events = {record.event.kind for record in await tx.reputations.of_round(1)}
+        outcome = await tx.records.outcome(1)
+    assert outcome is not None
+    events = {event.kind for event in outcome.reputation}
     assert not events & {"rerun_pass", "rerun_fail"}
 
 

@@ -93,7 +93,9 @@ async def test_what_an_image_does_is_written_down_once(store: Store, working: Wo
     assert {(one.state, one.reason, one.attempts) for one in found} == {("done", "execution_compared", 1)}
     await one_round(world)
     async with store.read() as tx:
-        assert [record.event.kind for record in await tx.reputations.of_round(1)][:2] == ["rerun_pass"] * 2
+        outcome = await tx.records.outcome(1)
+        assert outcome is not None
+        assert [event.kind for event in outcome.reputation][:2] == ["rerun_pass"] * 2
         assert await tx.executions.results() == ()
 
 

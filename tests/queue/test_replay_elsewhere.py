@@ -16,7 +16,7 @@ from databases import Like
 from execution_world import plain_world
 from forked import ran
 from queue_kit import eventually, worker_processes
-from sqlalchemy import update
+from recorded import headed
 from world import one_round
 
 from validator.audit.replay import ReplayErrand, RoundReplay, elsewhere, replay_elsewhere, replay_rounds
@@ -27,7 +27,6 @@ from validator.queue.results import Results
 from validator.queue.worker import QueueWorker
 from validator.sources import SystemClock
 from validator.store import open_store
-from validator.store.tables import scores
 
 ROUNDS = 20
 PROGRAM = (sys.executable, "-c", "from validator.cli import main; main()")
@@ -100,7 +99,7 @@ def test_it_says_what_a_replay_here_says(serving: Serving, tmp_path: Path) -> No
 
 async def _altered(url: str) -> None:
     async with open_store(url) as store, store.begin() as tx:
-        await tx.connection.execute(update(scores).where(scores.c.round_id == 7).values(findings_recall=0.125))
+        await headed(7, outcome=b"{}")(tx)
 
 
 def test_nothing_of_it_stays(serving: Serving) -> None:

@@ -9,38 +9,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from old_rounds import ARCHIVED, LATER, MINERS, ROUNDS, archived, log_of, opened, put, put_into, told
+from old_rounds import ARCHIVED, LATER, MINERS, archived, log_of, opened, put, put_into, told
 from sqlalchemy import func, select, update
 
 from validator.audit.replay import replay_rounds
-from validator.store import Store, inputs
-from validator.store.archive import shelf
-from validator.store.archive.file import archives_in
-from validator.store.archiving import archiver as archiver_module
-from validator.store.archiving import choosing, removing
+from validator.store import Store
+from validator.store.archive.file import archives_in, open_archive
 from validator.store.archiving.choosing import KEPT_ROUNDS, choose
-from validator.store.archiving.writing import require_same
 from validator.store.checking import Check, checks
 from validator.store.copying import copy_store
 from validator.store.errors import ArchivedError, ArchiveError
-from validator.store.fold import fold_ended, fold_round
-from validator.store.folding import memory
 from validator.store.records import ScoreRecord
 from validator.store.tables import (
     code_checks,
-    dispatches,
     executions,
-    folded_rounds,
-    proofs,
-    reputation_events,
+    records,
     rounds,
     salts,
-    scores,
-    sssas,
-    workflow_runs,
 )
-
-LEFT = (dispatches, scores, proofs)
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +46,17 @@ def url(played: Path, tmp_path: Path) -> str:
     return put(played, f"sqlite:///{tmp_path}/store.sqlite")
 
 
-async def counts(url: str, *tables: Any) -> list[int]:
-    async with opened(url) as store, store.read() as tx:
-        return [int(await tx.connection.scalar(select(func.count()).select_from(table)) or 0) for table in tables]
-
-
 async def looked_through(url: str, folder: Path | None = None) -> dict[str, Check]:
     async with opened(url, folder) as store, store.read() as tx:
         return {check.name: check async for check in checks(tx.connection, folder)}
+
+
+async def test_a_file_has_the_bytes_of_the_records(url: str, folder: Path) -> None:
+    async with opened(url) as store, store.read() as tx:
+        before = [[frame async for frame in tx.records.frames(number)] for number in range(ARCHIVED)]
+    await archived(url, folder)
+    first, second = map(open_archive, archives_in(folder))
+    assert [*map(first.frames, range(3)), second.frames(3)] == before
 
 
 async def test_every_reader_says_of_archived_rounds_what_it_said_before(
@@ -79,44 +68,12 @@ async def test_every_reader_says_of_archived_rounds_what_it_said_before(
     assert [(one.first_round, one.last_round, one.removed_through) for one in files] == [(0, 2, 2), (3, 3, 3)]
     assert {stat.S_IMODE(file.stat().st_mode) for file in archives_in(folder)} == {0o600}
     async with opened(url) as store, store.read() as tx:
-        for table in LEFT:
-            oldest = await tx.connection.scalar(select(func.min(table.c.round_id)))
-            assert oldest == ARCHIVED, table.name
-        documents = select(rounds.c.round_id).where(rounds.c.input.is_not(None) | rounds.c.outcome.is_not(None))
-        assert min(await tx.connection.scalars(documents)) == ARCHIVED
+        assert await tx.connection.scalar(select(func.min(records.c.round_id))) == ARCHIVED
     assert await told(url, folder) == before
     assert await log_of(url, folder) == log
     found = await looked_through(url, folder)
     assert [check.faults for check in found.values()] == [[]] * len(found)
     assert found["archives"].looked == ARCHIVED
-
-
-async def test_numbers_that_are_counted_on_go_on(url: str, folder: Path) -> None:
-    newest = select(func.max(reputation_events.c.sequence))
-    async with opened(url) as store, store.begin() as tx:
-        before = await tx.connection.scalar(newest)
-        later = reputation_events.c.round_id >= ARCHIVED
-        await tx.connection.execute(update(reputation_events).where(later).values(round_id=0))
-    await archived(url, folder)
-    async with opened(url) as store, store.read() as tx:
-        assert list(await tx.connection.scalars(select(reputation_events.c.sequence))) == [before]
-
-
-async def test_attestations_and_runs_go_with_the_last_round_that_names_them(url: str, folder: Path) -> None:
-    shared = select(workflow_runs.c.sha256).limit(1)
-    async with opened(url) as store, store.begin() as tx:
-        run = str(await tx.connection.scalar(shared))
-        d = dispatches.c
-        newest = select(func.max(d.round_id)).scalar_subquery()
-        mine = (d.round_id == newest) & (d.skill_type == "workflow") & d.submission.is_not(None)
-        submission = (await tx.connection.execute(select(d.submission).where(mine).limit(1))).scalar_one()
-        await tx.connection.execute(update(dispatches).where(mine).values(submission={**submission, "run_sha256": run}))
-    before = await counts(url, sssas, workflow_runs)
-    await archived(url, folder)
-    after = await counts(url, sssas, workflow_runs)
-    assert all(few < many for few, many in zip(after, before, strict=True))
-    async with opened(url) as store, store.read() as tx:
-        assert await tx.connection.scalar(select(workflow_runs.c.sha256).where(workflow_runs.c.sha256 == run)) == run
 
 
 class KilledError(Exception):
@@ -186,16 +143,6 @@ def test_rounds_are_replayed_from_files_and_none_is_called_different_without_the
         with pytest.raises(ArchivedError):
             list(replay_rounds(url, [asked]))
     assert [one.verdict for one in replay_rounds(url, [1], archive=folder)] == ["equal"]
-
-
-async def test_histories_are_made_again_from_rounds_that_are_in_files_alone(url: str, folder: Path) -> None:
-    async with opened(url) as store, store.read() as tx:
-        before = await tx.histories.kept()
-    await archived(url, folder)
-    async with opened(url) as store, store.begin() as tx:
-        assert await tx.histories.computed() == before
-        await tx.histories.rebuild()
-        assert await tx.histories.kept() == before
 
 
 async def test_a_copy_and_an_older_backup_work_with_the_same_files(  # noqa: PLR0913, PLR0917 - fixtures
@@ -290,36 +237,7 @@ async def test_two_at_once_take_no_round_twice(url: str, log: bytes, folder: Pat
     assert [check.faults for check in (await looked_through(url, folder)).values()] == [[]] * 7
 
 
-@pytest.fixture
-def blocks_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (inputs, memory, choosing, removing, archiver_module):
-        monkeypatch.setattr(module, "BLOCK", 2)
-
-
-async def fold_all(url: str) -> int:
-    async with opened(url) as store:
-        return await fold_ended(store)
-
-
-async def test_folded_rounds_go_into_files_and_are_read_there(
-    played: Path, log: bytes, empty_store_url: str, folder: Path, blocks_of_two: None
-) -> None:
-    url = await put_into(played, empty_store_url)
-    before = await told(url)
-    await fold_all(url)
-    files = await archived(url, folder)
-    assert [(one.first_round, one.last_round, one.removed_through) for one in files] == [(0, 1, 1), (2, 3, 3)]
-    assert await counts(url, folded_rounds) == [3]
-    assert await told(url, folder) == before
-    assert await log_of(url, folder) == log
-    assert [check.faults for check in (await looked_through(url, folder)).values() if check.faults] == []
-
-
-async def test_readers_at_once_do_not_disturb_each_other(
-    url: str, folder: Path, blocks_of_two: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shelf, "_BLOCKS", 1)
-    await fold_all(url)
+async def test_readers_at_once_do_not_disturb_each_other(url: str, folder: Path) -> None:
     await archived(url, folder)
 
     async def read(store: Store, round_id: int) -> Any:
@@ -331,68 +249,3 @@ async def test_readers_at_once_do_not_disturb_each_other(
     async with opened(url, folder) as store:
         found = await asyncio.gather(*(read(store, number % 5) for number in range(20)))
     assert found == expected * 4
-
-
-async def test_rounds_that_are_stored_beside_others_stay_with_them(url: str, folder: Path, blocks_of_two: None) -> None:
-    await fold_all(url)
-    async with opened(url) as store, store.read() as tx:
-        choice = await choose(tx, LATER, keep=2)
-    assert (choice.first, choice.last) == (0, 3)
-    assert "stored beside each other" in str(choice.held)
-    assert [one.last_round for one in await archived(url, folder, keep=2)] == [1, 3]
-
-
-async def test_no_round_is_folded_beside_one_that_somebody_else_has_removed(
-    played: Path, log: bytes, empty_store_url: str, folder: Path
-) -> None:
-    url = await put_into(played, empty_store_url)
-    async with opened(url) as validator:
-        for round_id in (0, 1):  # the first one's input stays in memory
-            async with validator.begin() as tx:
-                assert await fold_round(tx, round_id)
-        assert [one.last_round for one in await archived(url, folder, keep=5)] == [1]
-        assert await fold_ended(validator) == ROUNDS + 1 - 2
-    assert await log_of(url, folder) == log
-
-
-async def test_no_round_is_folded_beside_one_that_is_on_its_way_out(
-    url: str, log: bytes, folder: Path, blocks_of_two: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def killed(*_: object) -> None:
-        raise KilledError
-
-    await archived(url, folder, keep=5)
-    with monkeypatch.context() as patch:
-        patch.setattr(archiver_module, "remove", killed)
-        with pytest.raises(KilledError):
-            await archived(url, folder, keep=4)
-    async with opened(url) as store, store.read() as tx:
-        assert [one.removed_through for one in await tx.archives.spans()] == [1, 1]
-    await fold_all(url)
-    async with opened(url) as store, store.read() as tx:
-        assert 3 not in await tx.connection.scalars(select(folded_rounds.c.round_id))
-    assert [one.last_round for one in await archived(url, folder, keep=4)] == [2]
-    assert await fold_all(url) == 1
-    assert await log_of(url, folder) == log
-
-
-async def test_a_file_beside_whose_last_round_another_one_is_folded_by_now_is_refused(
-    url: str, log: bytes, folder: Path, blocks_of_two: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def folded_meanwhile(*given: Any) -> None:
-        await require_same(*given)
-        await fold_all(url)
-
-    await archived(url, folder, keep=5)
-    with monkeypatch.context() as patch:
-        patch.setattr(archiver_module, "require_same", folded_meanwhile)
-        with pytest.raises(ArchiveError, match="later rounds are stored by now; move it away"):
-            await archived(url, folder, keep=4)
-    archives_in(folder, 2)[0].unlink()
-    assert [one.last_round for one in await archived(url, folder, keep=3)] == [3]
-    assert await log_of(url, folder) == log
-
-
-async def test_a_block_of_64_rounds_goes_whole_or_not_at_all(url: str, folder: Path) -> None:
-    await fold_all(url)
-    assert await archived(url, folder) == []

@@ -7,27 +7,21 @@ from pathlib import Path
 
 import msgspec
 import pytest
-import zstandard
 from old_rounds import ARCHIVED, archived, log_of, opened, put
-from sqlalchemy import select, update
+from recorded import dispatched
 from world import VALIDATOR
 
-from validator.protocol.canonical import sha256_hex
 from validator.protocol.signatures import Signer
 from validator.store.archive.file import open_archive
 from validator.store.archive.form import (
     MAGIC,
-    MAX_SECTION,
     TAIL,
     Manifest,
     manifest_bytes,
-    packed_section,
     read_manifest,
-    unpacked_section,
 )
 from validator.store.checking import checks
 from validator.store.errors import ArchiveError
-from validator.store.tables import archives, dispatches
 
 MALLORY = Signer.from_uri("//Mallory")
 Spoil = Callable[[Path], object]
@@ -101,7 +95,7 @@ SPOILT: list[tuple[Spoil, str]] = [
     (lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(100)), "is no archive file"),
     (lambda path: path.write_bytes(path.read_bytes()[:-1]), "is cut short"),
     (lambda path: path.write_bytes(path.read_bytes()[:5000]), "is cut short"),
-    (flipped(0.3), "is damaged: a section does not have the digest that was signed"),
+    (flipped(0.3), "is damaged: a frame does not have the digest that was signed"),
     (flipped(TAIL), "is damaged: its manifest would have"),
     (flipped(TAIL + 40), "was changed: its manifest does not have the signature of whom it names"),
     (signed_by(None), "was changed: its manifest does not have the signature of whom it names"),
@@ -136,7 +130,7 @@ async def test_files_that_the_store_does_not_know_are_named(own: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (flipped(0.3), "is damaged: a section does not have the digest that was signed"),
+        (flipped(0.3), "is damaged: a frame does not have the digest that was signed"),
         (lambda path: path.write_bytes(path.read_bytes()[:-1]), "is cut short"),
         (signed_by(MALLORY), f"is of the validator {MALLORY.hotkey}; move it away"),
         (of_other_rounds, "holds other rounds than its name says; move it away"),
@@ -161,11 +155,11 @@ async def test_a_file_that_was_left_is_not_taken_for_the_rounds_of_a_store_unles
 async def test_a_file_of_another_history_is_not_taken(own: Path, played: Path, tmp_path: Path) -> None:
     url = put(played, f"sqlite:///{tmp_path}/store.sqlite")
     async with opened(url) as store, store.begin() as tx:
-        await tx.connection.execute(update(dispatches).where(dispatches.c.round_id == 2).values(detail="otherwise"))
+        await dispatched(detail="otherwise", round_id=2)(tx)
     log = await log_of(url)
     with pytest.raises(ArchiveError) as refused:
         await archived(url, own / "archive")
-    said = "does not have what the store has of round 2 in dispatches; move it away"
+    said = "does not have what the store has of round 2; move it away"
     assert refused.value.detail == f"{first(own)} {said}"
     assert await log_of(url) == log
 
@@ -176,45 +170,9 @@ async def test_only_the_hotkey_of_the_log_may_archive(played: Path, tmp_path: Pa
         await archived(url, tmp_path, signer=MALLORY)
 
 
-def test_no_more_comes_out_of_a_section_than_its_manifest_says() -> None:
-    data, section = packed_section([["x" * 1_000_000]])
-    assert unpacked_section(data, section, 1) == [["x" * 1_000_000]]
-    short = msgspec.structs.replace(section, unpacked_bytes=1_000)
-    with pytest.raises(ArchiveError, match="has a section that is not what its manifest says"):
-        unpacked_section(data, short, 1)
-    endless = zstandard.ZstdCompressor().compressobj()
-    streamed = endless.compress(bytes(1 << 24)) + endless.flush()
-    said = {"bytes": len(streamed), "unpacked_bytes": 1 << 24, "sha256": sha256_hex(streamed)}
-    with pytest.raises(ArchiveError, match="has a section that is not what its manifest says"):
-        unpacked_section(streamed, msgspec.structs.replace(section, **said), 1)
-
-
-async def test_a_manifest_that_asks_for_too_much_memory_is_refused(own: Path) -> None:
+async def test_a_manifest_without_a_record_of_each_round_is_refused(own: Path) -> None:
     manifest, sections = manifest_of(first(own).read_bytes())
-    block = manifest.blocks[0]
-    large = msgspec.structs.replace(block.sections[0], unpacked_bytes=MAX_SECTION + 1)
-    blocks = (msgspec.structs.replace(block, sections=(large, *block.sections[1:])), *manifest.blocks[1:])
-    written(first(own), sections, VALIDATOR.sign_document(msgspec.structs.replace(manifest, blocks=blocks)))
-    with pytest.raises(ArchiveError, match="its sections are not those of its tables"):
+    fewer = msgspec.structs.replace(manifest, last_round=manifest.last_round + 1)
+    written(first(own), sections, VALIDATOR.sign_document(fewer))
+    with pytest.raises(ArchiveError, match="its records are not those of its rounds"):
         open_archive(first(own))
-
-
-def of_tables(path: Path, revision: str) -> str:
-    """Write a file as a program of other tables would have. Return its manifest's digest."""
-    manifest, sections = manifest_of(path.read_bytes())
-    changed = VALIDATOR.sign_document(msgspec.structs.replace(manifest, revision=revision))
-    written(path, sections, changed)
-    return sha256_hex(manifest_bytes(changed))
-
-
-async def test_files_of_tables_that_are_not_known_are_refused(own: Path) -> None:
-    said = "has tables r9999, which this program does not know; install the one that wrote it"
-    url, path = f"sqlite:///{own}/store.sqlite", first(own)
-    digest = of_tables(path, "r9999")
-    async with opened(url) as store, store.begin() as tx:
-        await tx.connection.execute(update(archives).where(archives.c.first_round == 0).values(sha256=digest))
-    async with opened(url, own / "archive") as store, store.read() as tx:
-        with pytest.raises(ArchiveError) as refused:
-            await tx.rounds.get(1)
-        assert refused.value.detail == f"{path} {said}"
-        assert await tx.connection.scalar(select(dispatches.c.round_id).limit(1)) is not None

@@ -16,7 +16,7 @@ FEW = {"exclusions", "flags", "given_tasks", "weight_vectors"}  # they do not gr
 
 async def test_rows_of_a_round_are_searched_for_and_not_looked_through(sqlite_url: str) -> None:
     found = {table.name for table in metadata.sorted_tables if "round_id" in table.c} - FEW
-    assert {"dispatches", "scores", "window_entries", "agreements", "reputation_events"} <= found
+    assert {"dispatches", "records", "window_entries", "agreements"} <= found
     async with open_store(sqlite_url) as store, store.read() as tx:
         for name in sorted(found):
             plan = await tx.connection.execute(text(f"EXPLAIN QUERY PLAN SELECT * FROM {name} WHERE round_id = 5"))

@@ -156,20 +156,17 @@ def _event(before: float, after: float, hotkey: str = A, skill_type: SkillType =
     return ReputationEvent(hotkey, skill_type, "consensus_high", "task", before, after)
 
 
-async def test_events_move_reputations_and_are_kept_in_their_order(store: Store) -> None:
+async def test_events_move_reputations_in_their_order(store: Store) -> None:
     await open_round(store, 0)
     await open_round(store, 1)
     first = [_event(0.5, 0.1 + 0.2), _event(0.5, 0.52, B), _event(0.1 + 0.2, 0.32), _event(0.5, 0.25, A, RAG)]
     async with store.begin() as tx:
-        await tx.reputations.apply(first, 0, V1.rules.reputation.start)
-        await tx.reputations.apply([], 0, V1.rules.reputation.start)
+        await tx.reputations.apply(first, V1.rules.reputation.start)
+        await tx.reputations.apply([], V1.rules.reputation.start)
     async with store.begin() as tx:
-        await tx.reputations.apply([_event(0.32, 0.34)], 1, V1.rules.reputation.start)
+        await tx.reputations.apply([_event(0.32, 0.34)], V1.rules.reputation.start)
     async with store.read() as tx:
         assert await tx.reputations.all() == {(A, PYTHON): 0.34, (A, RAG): 0.25, (B, PYTHON): 0.52}
-        assert [record.event for record in await tx.reputations.of_round(0)] == first
-        newest = await tx.reputations.of_round(1)
-        assert [(r.sequence, r.round_id, r.event.after) for r in newest] == [(4, 1, 0.34)]
 
 
 @pytest.mark.parametrize(
@@ -181,10 +178,9 @@ async def test_an_event_that_does_not_follow_is_refused_with_all_the_others(
     await open_round(store)
     with pytest.raises(ReputationConflictError, match="miner-a, executable_python: consensus_high starts from"):
         async with store.begin() as tx:
-            await tx.reputations.apply(events, 0, V1.rules.reputation.start)
+            await tx.reputations.apply(events, V1.rules.reputation.start)
     async with store.read() as tx:
         assert await tx.reputations.all() == {}
-        assert await tx.reputations.of_round(0) == ()
 
 
 probabilities = st.floats(0, 1)
@@ -202,10 +198,9 @@ async def test_replaying_the_events_gives_the_reputations(sqlite_url: str, steps
             events.append(_event(standing.get((hotkey, PYTHON), 0.5), after, hotkey))
             standing[hotkey, PYTHON] = after
         async with store.begin() as tx:
-            await tx.reputations.apply(events, round_id, V1.rules.reputation.start)
+            await tx.reputations.apply(events, V1.rules.reputation.start)
         async with store.read() as tx:
             assert await tx.reputations.all() == standing
-            assert [record.event for record in await tx.reputations.of_round(round_id)] == events
 
 
 async def test_the_listing_brings_together_what_is_known_of_a_miner(store: Store) -> None:
@@ -223,7 +218,7 @@ async def test_the_listing_brings_together_what_is_known_of_a_miner(store: Store
     async with store.begin() as tx:
         await tx.capabilities.put(A, msgspec.json.encode(declared), at(0), at(3600), at(0))
         await tx.capabilities.put(B, b"of another form", at(0), at(3600), at(0))
-        await tx.reputations.apply([_event(0.5, 0.52)], 0, V1.rules.reputation.start)
+        await tx.reputations.apply([_event(0.5, 0.52)], V1.rules.reputation.start)
     async with store.read() as tx:
         first, second, *_ = await tx.miners.listing(at(3660))
         late = await tx.miners.listing(at(3661))

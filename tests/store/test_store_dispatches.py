@@ -3,13 +3,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 from store_examples import HOTKEYS, PYTHON, RAG, a_submission, an_arrival, answer_all, at, open_round, play_round, sha
 
-from validator.protocol.canonical import canonical_bytes, sha256_hex
+from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Rejection, RoundResults, VoidTask
-from validator.protocol.sssa import Sssa
 from validator.store import DispatchKey, Store
 from validator.store.dispatch import Failure, JudgedAnswer
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
@@ -152,23 +151,6 @@ async def test_judging_again_after_a_crash_replaces_the_acceptance(store: Store)
     async with store.read() as tx:
         results = await tx.submissions.results(0)
     assert (results.passed, [r.reason for r in results.rejections]) == ((), ["traces_hash"])
-
-
-async def test_an_attestation_is_stored_once_under_its_hash(store: Store) -> None:
-    submission = a_submission(DispatchKey(0, "t", HOTKEYS[0]), description="strange: \0 \u202e \ue000 🦀")
-    async with store.begin() as tx:
-        for _ in range(2):
-            await tx.sssas.put([(submission.sssa, submission.sssa_sha256)])
-        assert (await tx.connection.execute(select(func.count()).select_from(sssas))).scalar() == 1
-    async with store.read() as tx:
-        data = await tx.sssas.get(submission.sssa_sha256)
-        assert data == canonical_bytes(submission.sssa)
-        assert sha256_hex(data) == submission.sssa_sha256
-        assert msgspec.json.decode(data, type=Sssa) == submission.sssa
-        assert await tx.sssas.load(submission.sssa_sha256, Sssa) == submission.sssa
-        assert await tx.sssas.get(sha("unknown")) is None
-        with pytest.raises(DamagedError):
-            await tx.sssas.load(sha("unknown"), Sssa)
 
 
 async def test_documents_that_were_tampered_with_are_not_believed(store: Store) -> None:

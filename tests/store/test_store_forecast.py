@@ -53,7 +53,7 @@ async def test_every_table_has_its_size_and_they_are_the_stores(store: Store) ->
     assert (found.pace, found.size) == (Pace(2, 1.0, 1.0), whole)
     by_name = {one.name: one for one in found.tables}
     assert by_name["dispatches"].rows == 60
-    assert by_name["scores"].in_a_year == by_name["scores"].bytes * (1 + 365 / 2)
+    assert by_name["records"].in_a_year == by_name["records"].bytes * (1 + 365 / 2)
     assert by_name["answers"].in_a_year == by_name["answers"].bytes / 2 * 30
     assert found.in_a_year == sum(one.in_a_year or 0 for one in found.tables)
 
@@ -77,4 +77,4 @@ async def test_pruning_removes_all_that_is_past_its_time(store: Store, monkeypat
     async with store.read() as tx:
         left = {one.name: one.rows for one in await table_sizes(tx.connection)}
     assert (left["answers"], left["bundles"]) == (0, 0)
-    assert left["scores"] == 60
+    assert left["records"] == 1

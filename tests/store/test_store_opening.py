@@ -2,28 +2,22 @@ import asyncio
 import os
 import sqlite3
 import stat
-import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import aiosqlite
 import pytest
-from sqlalchemy import delete, select, text
-from sqlalchemy.exc import OperationalError
-from store_examples import play_round
+from sqlalchemy import text
 
 from validator.protocol.canonical import sha256_hex
 from validator.store import Store, open_store, schema_state, upgrade
 from validator.store.errors import (
-    AlreadyOpenedError,
     SchemaStateError,
     StoreError,
     StoreUnreachableError,
     StoreUrlError,
 )
-from validator.store.inline import inline_creator
-from validator.store.tables import rounds
 from validator.store.urls import parse_url
 
 
@@ -164,22 +158,6 @@ async def test_another_maker_of_sqlite_connections_can_be_given(empty_sqlite_url
         assert await tx.rounds.next_id() == 0
     assert len(made) == 2  # for the tables and for the store itself: a file that is not there has no state to read
     assert all(kwargs["isolation_level"] is None for kwargs in made)
-
-
-async def test_sqlite_without_a_thread_does_the_same(sqlite_url: str, postgres_url: str) -> None:
-    assert inline_creator(parse_url(postgres_url)) is None
-    creator = inline_creator(parse_url(sqlite_url))
-    async with open_store(sqlite_url, async_creator_fn=creator) as store:
-        threads = threading.active_count()
-        await play_round(store, 0)
-        with pytest.raises(AlreadyOpenedError):
-            await play_round(store, 0)
-        async with store.read() as tx:
-            assert await tx.rounds.ids() == (0,)
-            assert [row async for row in await tx.connection.stream(select(rounds.c.state))] == [("settled",)]
-            with pytest.raises(OperationalError, match="readonly"):
-                await tx.connection.execute(delete(rounds))
-        assert threading.active_count() == threads
 
 
 async def test_a_server_that_is_away_is_told_in_one_line() -> None:

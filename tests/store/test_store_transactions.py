@@ -15,7 +15,7 @@ from validator.store.dispatch import Failure
 from validator.store.errors import UnstorableError
 from validator.store.records import WindowEntry
 from validator.store.repositories.weights import PlannedWeights
-from validator.store.tables import agreements, answers, dispatches, metadata, rounds, salts, scores, tasks
+from validator.store.tables import agreements, answers, dispatches, metadata, rounds, salts, tasks
 
 
 async def _rows(store: Store) -> dict[str, int]:
@@ -130,7 +130,6 @@ KEY: dict[str, Any] = {"round_id": 0, "task_id": "none", "hotkey": HOTKEYS[0]}
 ORPHANS: list[tuple[Table, dict[str, Any]]] = [
     (dispatches, {**KEY, "skill_type": "x", "role": "primary", "rank": 0, "state": "planned"}),
     (answers, {**KEY, "body": b"", "stored_at": at(0)}),
-    (scores, {**KEY, "role": "primary", "reason": "accepted", "consensus": 1.0}),
     (agreements, {"hotkey": HOTKEYS[0], "skill_type": "x", "round_id": 9, "counted": True, "reason": "settled"}),
 ]
 
@@ -154,7 +153,7 @@ async def test_conduct_of_strangers_is_refused(store: Store) -> None:
             await tx.flags.raise_(FlagRaised("nobody", PYTHON, 0.95, 0.5, 5), 0, at(0))
     with pytest.raises(IntegrityError):
         async with store.begin() as tx:
-            await tx.reputations.apply([ReputationEvent("nobody", PYTHON, "consensus_high", "t", 0.5, 0.52)], 0, 0.5)
+            await tx.reputations.apply([ReputationEvent("nobody", PYTHON, "consensus_high", "t", 0.5, 0.52)], 0.5)
 
 
 @pytest.mark.parametrize("table", [rounds, tasks, dispatches], ids=lambda table: table.name)

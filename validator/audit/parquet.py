@@ -1,23 +1,26 @@
-"""The store's tables as Parquet files, for analysis: every number, and no bytes of anybody's.
+"""The store's tables and records as Parquet files, for analysis: every number, and no bytes of anybody's.
 
 Needs the extra `analysis`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlalchemy import BigInteger, Boolean, Column, Integer, LargeBinary, Table, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.files import new_file, new_folder, why
+from validator.protocol.canonical import canonical_bytes
 from validator.protocol.errors import ValidatorError
+from validator.protocol.round import Components, Emission, GroupOutcome, ReputationEvent
+from validator.protocol.round.forms import MemberForm, member_form
+from validator.protocol.sssa import Document
 from validator.protocol.text import printable
+from validator.store import Transaction
 from validator.store.columns import Moment, Real
 from validator.store.copying import plain
-from validator.store.folding.reading import whole_rows
 from validator.store.tables import metadata
 
 _ROWS: Final = 20_000  # at a time, and in a row group
@@ -28,6 +31,30 @@ _TYPES: Final = (
     (Real, pa.float64()),
     (Moment, pa.timestamp("us", tz="UTC")),
 )
+_EMISSION: Final = {"role": "role_factor", "consensus": "consensus_factor"}  # names that the member has as well
+_SCORES: Final = {
+    **dict.fromkeys(("task_id", "hotkey", "role", "reason", "axes", "workflow"), pa.string()),
+    **dict.fromkeys((*Components.__struct_fields__, "consensus", "agreement_with_primaries"), pa.float64()),
+    **dict.fromkeys(("agreement_with_auditors", "window_entry"), pa.float64()),
+    **{_EMISSION.get(name, name): pa.float64() for name in Emission.__struct_fields__ if name != "axes"},
+}
+_NUMBERS: Final = {"n_valid": pa.int64(), "threshold": pa.int64(), "mean_risk": pa.float64()}
+_RECORDED: Final[dict[str, dict[str, Any]]] = {
+    "scores": {"round_id": pa.int64(), **_SCORES},
+    "groups": {
+        "round_id": pa.int64(),
+        **dict.fromkeys(("task_id", "mode", "primaries", "auditors", "promoted", "demoted", "excluded"), pa.string()),
+        **{name: _NUMBERS.get(name, pa.string()) for name in GroupOutcome.__struct_fields__},
+        "auditor_agreement": pa.float64(),
+    },
+    "reputation_events": {
+        "round_id": pa.int64(),
+        **dict.fromkeys(ReputationEvent.__struct_fields__, pa.string()),
+        "before": pa.float64(),
+        "after": pa.float64(),
+    },
+}
+"""What is not of a table but of the records of ended rounds: the columns of each file."""
 
 
 class ExportError(ValidatorError):
@@ -43,12 +70,12 @@ class ExportedTable(NamedTuple):
 
 
 def table_names() -> tuple[str, ...]:
-    """Return the tables that can be exported, by name."""
-    return tuple(sorted(metadata.tables))
+    """Return what can be exported, by name: tables, and what only records have."""
+    return tuple(sorted({*metadata.tables, *_RECORDED}))
 
 
 async def export_tables(
-    connection: AsyncConnection,
+    tx: Transaction,
     folder: Path,
     *,
     names: Sequence[str] = (),
@@ -62,21 +89,25 @@ async def export_tables(
     is there once all of them are.
 
     Args:
-        connection: a read transaction.
+        tx: a read transaction.
         folder: a name that nothing has.
-        names: of tables; all when empty.
+        names: of `table_names`; all when empty.
         since: of tables that have rounds: rows of this round and later ones.
         progress: called with numbers of rows.
 
     Raises:
         ExportError: something has it, or a file cannot be written.
+        DamagedError, ArchivedError, ArchiveError: a record cannot be read.
     """
     written = []
     try:
         with new_folder(folder) as made:
             for name in names or table_names():
                 file = f"{name}.parquet"
-                rows = await _export(connection, metadata.tables[name], made / file, since, progress)
+                recorded = name in _RECORDED or name == "dispatches"
+                schema = pa.schema(_RECORDED[name]) if name in _RECORDED else _schema(metadata.tables[name])
+                batches = _of_records(tx, name, since) if recorded else _of_table(tx, metadata.tables[name], since)
+                rows = await _written(made / file, schema, batches, progress)
                 written.append(ExportedTable(name, folder / file, rows))
     except FileExistsError:
         raise ExportError(f"{printable(str(folder))} is there; name a new folder") from None
@@ -85,23 +116,96 @@ async def export_tables(
     return tuple(written)
 
 
-async def _export(
-    connection: AsyncConnection, table: Table, file: Path, since: int, progress: Callable[[int], None]
+async def _written(
+    file: Path, schema: Any, batches: AsyncIterator[Sequence[dict[str, Any]]], progress: Callable[[int], None]
 ) -> int:
-    columns = [column for column in table.columns if not isinstance(column.type, LargeBinary)]
-    schema = pa.schema([pa.field(column.name, _type(column)) for column in columns])
-    raw = plain(table)
-    statement = select(*(raw.c[column.name] for column in columns))
-    if since and "round_id" in table.columns:
-        statement = statement.where(raw.c.round_id >= since)
     rows = 0
     with new_file(file) as stream, pq.ParquetWriter(stream, schema, compression="zstd") as writer:
-        async for batch in whole_rows(connection, table, statement, _ROWS):
-            arrays = [pa.array([_value(row[i]) for row in batch], type=field.type) for i, field in enumerate(schema)]
+        async for batch in batches:
+            arrays = [pa.array([_value(row.get(one.name)) for row in batch], type=one.type) for one in schema]
             writer.write_batch(pa.record_batch(arrays, schema=schema))
             rows += len(batch)
             progress(len(batch))
     return rows
+
+
+def _schema(table: Table) -> Any:
+    return pa.schema([pa.field(column.name, _type(column)) for column in _columns(table)])
+
+
+def _columns(table: Table) -> list[Column[Any]]:
+    return [column for column in table.columns if not isinstance(column.type, LargeBinary)]
+
+
+async def _of_table(tx: Transaction, table: Table, since: int) -> AsyncIterator[Sequence[dict[str, Any]]]:
+    raw = plain(table)
+    statement = select(*(raw.c[column.name] for column in _columns(table)))
+    if since and "round_id" in table.columns:
+        statement = statement.where(raw.c.round_id >= since)
+    async for rows in (await tx.connection.stream(statement)).partitions(_ROWS):
+        yield [row._asdict() for row in rows]
+
+
+async def _of_records(tx: Transaction, name: str, since: int) -> AsyncIterator[Sequence[dict[str, Any]]]:
+    """Yield rows of rounds from `since` on, several rounds together."""
+    rows: list[dict[str, Any]] = []
+    for round_id in await tx.rounds.ids(since):
+        rows += await _ROWS_OF[name](tx, round_id)
+        if len(rows) >= _ROWS:
+            yield rows
+            rows = []
+    if rows:
+        yield rows
+
+
+async def _dispatches(tx: Transaction, round_id: int) -> list[dict[str, Any]]:
+    """Return the rows of the table, with what the record has of them where the round has ended."""
+    raw = plain(metadata.tables["dispatches"])
+    stored = await tx.connection.execute(select(raw).where(raw.c.round_id == round_id))
+    rows = {(row.task_id, row.hotkey): row._asdict() for row in stored}
+    head = await tx.records.head(round_id)
+    for one in () if head is None else head.dispatches:
+        told = {name: getattr(one, name) for name in one.__struct_fields__}
+        rows[one.task_id, one.hotkey] |= {**told, "sssa_sha256": one.signed_sha256}
+    return [*rows.values()]
+
+
+async def _scores(tx: Transaction, round_id: int) -> list[dict[str, Any]]:
+    return [{"round_id": round_id, **_flat(member_form(member))} for member in await tx.scores.of_round(round_id)]
+
+
+def _flat(member: MemberForm) -> dict[str, Any]:
+    emission = member.emission
+    return {
+        **_fields(member),
+        **({} if member.components is None else _fields(member.components)),
+        **({} if emission is None else {_EMISSION.get(name, name): v for name, v in _fields(emission).items()}),
+        "emission": None if emission is None else emission.emission,
+    }
+
+
+async def _groups(tx: Transaction, round_id: int) -> list[dict[str, Any]]:
+    return [
+        {"round_id": round_id, **_fields(group.plan), **({} if group.outcome is None else _fields(group.outcome))}
+        for group in await tx.groups.of_round(round_id)
+    ]
+
+
+async def _reputation_events(tx: Transaction, round_id: int) -> list[dict[str, Any]]:
+    outcome = await tx.records.outcome(round_id)
+    return [{"round_id": round_id, **_fields(event)} for event in (outcome.reputation if outcome else ())]
+
+
+def _fields(document: Any) -> dict[str, Any]:
+    return {name: getattr(document, name) for name in document.__struct_fields__}
+
+
+_ROWS_OF: Final = {
+    "dispatches": _dispatches,
+    "scores": _scores,
+    "groups": _groups,
+    "reputation_events": _reputation_events,
+}
 
 
 def _type(column: Column[Any]) -> Any:
@@ -109,4 +213,6 @@ def _type(column: Column[Any]) -> Any:
 
 
 def _value(value: Any) -> Any:
-    return str(value) if isinstance(value, str) else value  # a reason is a string of a class of its own
+    if isinstance(value, str):
+        return str(value)  # a reason is a string of a class of its own
+    return canonical_bytes(value).decode() if isinstance(value, tuple | dict | list | Document) else value

@@ -9,7 +9,6 @@ from sqlalchemy.exc import DBAPIError
 from validator.cli.configured import settings_of
 from validator.settings import Settings
 from validator.store import Transaction, open_store
-from validator.store.inline import inline_creator
 from validator.store.known import require_known_version
 from validator.store.schema import unreachable
 from validator.store.urls import parse_url
@@ -41,10 +40,9 @@ def change_store(config: Path | None, change: Callable[[Transaction, Settings], 
 def _in_store(config: Path | None, work: Callable[[Transaction, Settings], Awaitable[T]], *, write: bool) -> T:
     settings = settings_of(config)
     url = settings.store.url.get_secret_value()
-    creator = None if write else inline_creator(parse_url(url))  # nobody else has work for the loop
 
     async def run() -> T:
-        opening = open_store(url, async_creator_fn=creator, archive=settings.store.archive)
+        opening = open_store(url, archive=settings.store.archive)
         async with opening as store, store.begin() if write else store.read() as tx:
             await require_known_version(tx)
             return await work(tx, settings)

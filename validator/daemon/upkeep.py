@@ -15,14 +15,12 @@ from validator.protocol.text import printable
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError
-from validator.store.fold import fold_ended
 from validator.store.pruning import prune
 from validator.telemetry import Event, Metrics
 from validator.web.state import HealthState
 from validator.workers.interface import TooCostlyError, Whose, Workers, WorkersError
 
 _PRUNE_EVERY_S: Final = 3600.0
-_FOLDED_AT_ONCE: Final = 500  # rounds an hour
 _LAG_EVERY_S: Final = 0.02  # often enough to see what blocks for longer than that
 _LAG_SHOWN_S: Final = 0.5
 _HEAD_EVERY_S: Final = 10.0
@@ -39,7 +37,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class RetentionService:
-    """Removes raw answers and bundles past their time, and folds what is left unfolded, in short transactions.
+    """Removes raw answers and bundles past their time, in short transactions.
 
     Args:
         store, clock: what it works on.
@@ -70,7 +68,6 @@ class RetentionService:
         )
         if any(pruned):
             _log.info(Event.RETENTION_PRUNED, answers=pruned.answers, bundles=pruned.bundles)
-        await fold_ended(self.store, _FOLDED_AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from validator.kinds.registry import group_proof
 from validator.proofs.document import signed
 from validator.proofs.unsealed import Unsealed
-from validator.protocol.canonical import canonical_bytes
 from validator.protocol.receipt import ProofNote, line_digest, wrapped
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
 from validator.protocol.signatures import Signer
 from validator.scoring import FindingKeys
-from validator.store.signed import PackedProof, attestations_of, packed_proof
+from validator.store.codec import compressed
+from validator.store.signed import PackedProof
 
 
 def sealed_proofs(  # noqa: PLR0913, PLR0917 - a settled round, and what scoring it filled
@@ -32,9 +32,7 @@ def sealed_proofs(  # noqa: PLR0913, PLR0917 - a settled round, and what scoring
         made = Unsealed.of(proof)
         data = made.under(signed(made, signer))
         note = ProofNote(group.task_id, made.checksum, line_digest(wrapped("proof", data)))
-        answers = [one for one in results.passed if one.task_id == group.task_id]
-        attestations = attestations_of(frozen.index, (canonical_bytes(one.signed) for one in answers))
-        yield PackedProof(frozen.index, note, made.digest, packed_proof(data, attestations))
+        yield PackedProof(note, compressed(data))
 
 
 def notes_of(proofs: Sequence[PackedProof]) -> tuple[ProofNote, ...]:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 import structlog
@@ -25,7 +24,6 @@ from validator.rounds.standing import RoundsPausedError, Standing
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
-from validator.store.fold import fold_round
 from validator.store.unbroken import unbroken
 from validator.tasks.source import TaskSource
 from validator.telemetry import Event
@@ -72,7 +70,6 @@ class RoundService:
     board: Board
     unpaid: Callable[[], int | None] = lambda: None
     listeners: Sequence[RoundListener] = ()
-    folds: bool = True
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     in_hand: bool = field(init=False, default=False)
     _refreshed: float | None = None
@@ -179,16 +176,7 @@ class RoundService:
         reason, outcome = await self._settle(prepared, returned, offline=offline)
         self.in_hand = False
         end = EndedRound(prepared.frozen.round_id, reason, self._since(started), outcome, returned)
-        ended = self._end(end, prepared)
-        await self._fold(prepared.frozen.index)
-        return ended
-
-    async def _fold(self, round_id: int) -> None:
-        """Make the round's rows one record; where the store takes no write now, retention does it later."""
-        if self.folds:
-            with suppress(StoreAwayError):
-                async with self.store.begin() as tx:
-                    await fold_round(tx, round_id)
+        return self._end(end, prepared)
 
     async def _settle(
         self, prepared: Prepared, returned: Returned, *, offline: bool

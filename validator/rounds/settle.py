@@ -12,6 +12,7 @@ import msgspec
 
 from validator.kinds.judging import Judged, Key
 from validator.kinds.registry import facts_of
+from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import (
     RoundEnd,
@@ -32,6 +33,7 @@ from validator.protocol.round import (
     VoidDispatch,
     VoidTask,
 )
+from validator.protocol.round.forms import outcome_form
 from validator.protocol.round.telling import as_told, outcome_as_told
 from validator.protocol.signatures import Signer
 from validator.rounds.proving import notes_of, sealed_proofs
@@ -43,6 +45,7 @@ from validator.store.code_check import QueuedCheck, queued_checks
 from validator.store.dispatch import DispatchKey, JudgedAnswer
 from validator.store.execution import QueuedExecution, queued_executions
 from validator.store.outcome_rows import OutcomeRows, rows_of
+from validator.store.record import Record, RoundEnding, recorded
 from validator.store.records import EndState
 from validator.store.signed import PackedProof
 
@@ -109,10 +112,11 @@ def round_results(scored_by: Version, frozen: RoundInput, plan: RoundPlan, retur
 
 
 class Scored(NamedTuple):
-    """What a round comes to, its rows, what waits to be run, its proofs, and the digests that its receipt needs."""
+    """What a round comes to, its bytes, its rows, what waits to be run, its proofs, and the digests for its receipt."""
 
     results: RoundResults
     outcome: RoundOutcome
+    document: bytes
     rows: OutcomeRows
     queued: tuple[QueuedExecution, ...]
     checks: Sequence[QueuedCheck]
@@ -147,22 +151,23 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
         return None
     scored_by = version(frozen.scoring_version)
     async with store.read() as tx:
-        raw = await tx.raw_answers.of_round(frozen.index)
+        raw = await tx.submissions.raw(frozen.index)
     # A thread: hostile answers can be so long that scoring them takes a second for each group.
     with _no_collection():
         scored = await asyncio.to_thread(_score, scored_by, signer, frozen, plan, returned, raw)
     outcome, now = scored.outcome, clock.now()
+    await store.lasting(lambda tx: _write_judgements(tx, frozen, scored.results, returned))
+    proofs = {proof.note.task_id: proof.packed for proof in scored.proofs}
+    record = await _recorded(store, frozen, RoundEnding(Reason.SETTLED, scored.document, outcome.groups, proofs))
 
     async def write(tx: Transaction) -> None:
-        await _write_judgements(tx, frozen, scored.results, returned)
-        await tx.rounds.settle(frozen.index, "settled", Reason.SETTLED, outcome, now, scored.rows.summary)
+        await tx.rounds.settle(frozen.index, "settled", Reason.SETTLED, outcome, now, scored.rows.summary, record)
         await _write_rows(tx, frozen.index, scored.rows, scored_by.rules.reputation.start, now)
         await tx.executions.enter(frozen.index, frozen.executions, scored_by.struck_entries(frozen))
         await tx.executions.expire(frozen.index, now)
         await tx.executions.queue(scored.queued, now)
         await tx.code_checks.enter(frozen.index, frozen.filled)
         await tx.code_checks.queue(scored.checks, now)
-        await tx.proofs.put_all(scored.proofs)
         await write_receipt(tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, scored.lines))
 
     await store.lasting(write)
@@ -175,12 +180,20 @@ async def void_round(  # noqa: PLR0913, PLR0917 - the round, and what its receip
     """End a round that enters nothing for anyone (D-6)."""
     lines = await asyncio.to_thread(planned_lines, frozen, plan)
     now = clock.now()
+    record = await _recorded(store, frozen, RoundEnding(reason))
 
     async def write(tx: Transaction) -> None:
-        await tx.rounds.settle(frozen.index, "void", reason, None, now)
+        await tx.rounds.settle(frozen.index, "void", reason, None, now, record=record)
         await write_receipt(tx, signer, now, round_end(frozen, "void", reason, lines))
 
     await store.lasting(write)
+
+
+async def _recorded(store: Store, frozen: RoundInput, end: RoundEnding) -> Record:
+    """Return the record of a round that is about to end: made in a thread, before the transaction that writes it."""
+    async with store.read() as tx:
+        rows = await tx.rounds.open_rows(frozen.index)
+    return await asyncio.to_thread(recorded, rows, end)
 
 
 def round_end(frozen: RoundInput, state: EndState, reason: Reason, lines: RoundLines) -> RoundEnd:
@@ -235,7 +248,8 @@ def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
         proofs=notes_of(proofs),
     )
     checks = queued_checks(scored_by, frozen, plan, outcome)
-    return Scored(results, outcome, rows_of(scored_by, frozen, outcome), queued, checks, proofs, lines)
+    document = canonical_bytes(outcome_form(outcome))
+    return Scored(results, outcome, document, rows_of(scored_by, frozen, outcome), queued, checks, proofs, lines)
 
 
 async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundResults, returned: Returned) -> None:
@@ -254,10 +268,9 @@ async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundR
 
 async def _write_rows(tx: Transaction, round_id: int, rows: OutcomeRows, start: float, now: datetime) -> None:
     """Store what the round left behind; `start` is the reputation of who had none."""
-    await tx.scores.put_all(round_id, rows.scores)
     await tx.agreements.put_all(round_id, rows.agreements)
     for flag in rows.flags:
         flag_id = await tx.flags.raise_(flag, round_id, now)
         await tx.agreements.consume(flag.hotkey, flag.skill_type, flag_id)
-    await tx.reputations.apply(rows.reputation_events, round_id, start)
+    await tx.reputations.apply(rows.reputation_events, start)
     await tx.windows.add(rows.window_entries)

@@ -157,7 +157,7 @@ class Store:
     async def read(self) -> AsyncIterator[Transaction]:
         """One read transaction: a single consistent view, not disturbed by a writer and not able to write.
 
-        Rounds that are in archive files are read from there, if the store was opened with their folder.
+        Records that are in archive files are read from there, if the store was opened with their folder.
 
         Raises:
             StoreAwayError: the database is gone; StoreUnreachableError when it was before.
@@ -165,11 +165,9 @@ class Store:
         """
         try:
             async with AsyncExitStack() as stack:
-                places = ReadPlaces(self._shelf)
-                stack.push_async_callback(places.close)
                 try:
                     connection = await stack.enter_async_context(self._reading.begin())
-                    connection = await connection.execution_options(**{PLACES: places})
+                    connection = await connection.execution_options(**{PLACES: ReadPlaces(self._shelf)})
                 except DBAPIError as error:
                     trouble = told(self._url, error)
                     raise trouble if isinstance(trouble, StoreLostError) else unreachable(self._url, error) from None
@@ -194,8 +192,6 @@ class Store:
     async def close(self) -> None:
         """Close all connections, then give up the writer lock."""
         try:
-            await self._shelf.close()
-            await self._packing.folded.close()
             await self._engine.dispose()
         finally:
             await self._lock.release()

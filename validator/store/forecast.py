@@ -8,9 +8,8 @@ from typing import Final, NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from validator.store.archive.rows import ARCHIVED
 from validator.store.sizes import StoreSize, TableSize, store_size, table_sizes
-from validator.store.tables import rounds
+from validator.store.tables import archives, records, rounds
 
 _YEAR: Final = 365.0
 _DAY: Final = timedelta(days=1)
@@ -74,9 +73,8 @@ async def forecast(connection: AsyncConnection, kept_days: Mapping[str, int]) ->
     """
     pace = await _pace(connection)
     sizes = await table_sizes(connection)
-    missing = select(func.count()).where(rounds.c.input_sha256.is_not(None), rounds.c.input.is_(None))
-    gone = int(await connection.scalar(missing) or 0)
-    tables = [expected(one, pace, kept_days.get(one.name), gone if one.name in ARCHIVED else 0) for one in sizes]
+    gone = int(await connection.scalar(select(func.coalesce(func.max(archives.c.removed_through) + 1, 0))) or 0)
+    tables = [expected(one, pace, kept_days.get(one.name), gone if one.name == records.name else 0) for one in sizes]
     return Forecast(await store_size(connection), pace, tuple(tables))
 
 
@@ -89,7 +87,7 @@ def expected(size: TableSize, pace: Pace, kept_days: int | None, gone: int = 0) 
         size: of the table.
         pace: of the rounds.
         kept_days: until rows are removed; None for good.
-        gone: rounds whose rows are in archive files.
+        gone: rounds whose records are in archive files.
     """
     held = pace.rounds - gone
     if kept_days is not None and pace.days > kept_days:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-from validator.store.archive.rows import ARCHIVED
 from validator.store.forecast import Pace, TableForecast
 
 Kind = Literal["raw answers", "bundles", "rounds", "what stays"]
@@ -129,7 +128,7 @@ def _kind_of(table: str) -> Kind:
         return "raw answers"
     if table == "bundles":
         return "bundles"
-    return "rounds" if table in ARCHIVED else "what stays"
+    return "rounds" if table == "records" else "what stays"
 
 
 def _held(pace: Pace, kept_days: int | None) -> int:

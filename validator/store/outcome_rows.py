@@ -10,7 +10,6 @@ from validator.protocol.round import (
     AssessedMember,
     FailedMember,
     FlagRaised,
-    GroupOutcome,
     MemberOutcome,
     ReputationEvent,
     RoundInput,
@@ -34,8 +33,6 @@ class OutcomeRows:
 
     summary: RoundSummary
     task_ends: tuple[TaskEnd, ...]
-    group_ends: tuple[GroupOutcome, ...]
-    scores: tuple[MemberOutcome, ...]
     agreements: tuple[AgreementSample, ...]
     flags: tuple[FlagRaised, ...]
     reputation_events: tuple[ReputationEvent, ...]
@@ -47,8 +44,6 @@ def rows_of(version: Version, frozen: RoundInput, outcome: RoundOutcome) -> Outc
     return OutcomeRows(
         summary=summary_of(outcome.members),
         task_ends=tuple(TaskEnd(group.task_id, task_state(group.reason), group.reason) for group in outcome.groups),
-        group_ends=outcome.groups,
-        scores=outcome.members,
         agreements=outcome.samples,
         flags=outcome.flags,
         reputation_events=outcome.reputation,

@@ -2,31 +2,54 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, ParamSpec, TypeVar
-
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
 from validator.store.codec import compressed, expanded, expanded_size
 from validator.store.errors import DamagedError, UnstorableError
-from validator.store.folding.memory import FoldedRounds
+from validator.store.record import Head
 
 P = ParamSpec("P")
 T = TypeVar("T")
 INLINE_LIMIT: Final = 64 * 1024  # bytes; below this a thread costs more than it saves
 
 
+@dataclass(slots=True)
+class Recent:
+    """The record that a transaction read last: what `explain` and `replay` ask for has many parts.
+
+    Attributes:
+        round_id: whose; None before the first.
+        frames: its first ones; empty where they are many bytes.
+        head: once it was read.
+    """
+
+    round_id: int | None = None
+    frames: list[bytes] = field(default_factory=list)
+    head: Head | None = None
+
+    def read(self, round_id: int, frames: list[bytes]) -> None:
+        """Remember another one."""
+        if self.round_id != round_id:
+            self.head = None
+        self.round_id, self.frames = round_id, frames
+
+
 class Packing:
-    """Compresses, expands and canonicalises; knows the rounds that were folded.
+    """Compresses, expands and canonicalises.
 
     Args:
         threads: whether large documents may go to a worker thread. A store on virtual time must not: work in a
             thread has no place on a clock that jumps.
+
+    Attributes:
+        recent: the record that was read last; a transaction has a `Packing` of its own.
     """
 
     def __init__(self, *, threads: bool) -> None:
-        self._threads = threads
-        self.folded = FoldedRounds()
+        self.threads = threads
+        self.recent = Recent()
 
     async def pack(self, data: bytes) -> bytes:
         """Return `data` compressed, see `codec`."""
@@ -61,10 +84,6 @@ class Packing:
         """
         return await self._run(True, _documents, values)
 
-    async def input_document(self, round_id: int, blob: bytes, store: AsyncConnection) -> bytes:
-        """Return the canonical bytes of a round's input, see `Inputs.document`."""
-        return await self.folded.inputs.document(round_id, blob, store)
-
     async def digest(self, data: bytes) -> str:
         """Return the hex sha256 of `data`."""
         return await self._run(len(data) > INLINE_LIMIT, sha256_hex, data)
@@ -74,7 +93,7 @@ class Packing:
         return await self._run(True, function, *args, **kwargs)
 
     async def _run(self, heavy: bool, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        if heavy and self._threads:
+        if heavy and self.threads:
             return await asyncio.to_thread(function, *args, **kwargs)
         return function(*args, **kwargs)
 

@@ -13,7 +13,6 @@ from validator.protocol.round import (
     GroupPlan,
     MemberOutcome,
     Mode,
-    ReputationEvent,
     RoundInput,
     RoundOutcome,
 )
@@ -198,15 +197,6 @@ class FlagDetail:
 
     record: FlagRecord
     samples: tuple[SampleRecord, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class EventRecord:
-    """A reputation event with its place in the history."""
-
-    sequence: int
-    round_id: int
-    event: ReputationEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,15 +22,14 @@ from validator.store.repositories.groups import Groups
 from validator.store.repositories.histories import Histories
 from validator.store.repositories.miners import Miners
 from validator.store.repositories.proofs import Proofs
-from validator.store.repositories.raw_answers import RawDigests
 from validator.store.repositories.receipts import Receipts
+from validator.store.repositories.records import Records
 from validator.store.repositories.reputations import Reputations
 from validator.store.repositories.retention import Retention
 from validator.store.repositories.retired import RetiredTasks
 from validator.store.repositories.rounds import Rounds
 from validator.store.repositories.salts import Salts
 from validator.store.repositories.scores import Scores
-from validator.store.repositories.sssas import Sssas
 from validator.store.repositories.stalls import Stalls
 from validator.store.repositories.submissions import Submissions
 from validator.store.repositories.tasks import Tasks
@@ -50,6 +49,7 @@ class Transaction:
     """
 
     def __init__(self, connection: AsyncConnection, packing: Packing) -> None:
+        packing = Packing(threads=packing.threads)  # what was read last is remembered for a transaction
         self.connection = connection
         self.packing = packing
         self.chain = Chains(connection, packing)
@@ -57,6 +57,7 @@ class Transaction:
         self.miners = Miners(connection, packing)
         self.capabilities = CapabilityDocuments(connection, packing)
         self.salts = Salts(connection, packing)
+        self.records = Records(connection, packing)
         self.rounds = Rounds(connection, packing)
         self.tasks = Tasks(connection, packing)
         self.given_tasks = GivenTasks(connection, packing)
@@ -68,8 +69,6 @@ class Transaction:
         self.dispatches = Dispatches(connection, packing)
         self.arrivals = Arrivals(connection, packing)
         self.submissions = Submissions(connection, packing)
-        self.raw_answers = RawDigests(connection, packing)
-        self.sssas = Sssas(connection, packing)
         self.stalls = Stalls(connection, packing)
         self.histories = Histories(connection, packing)
         self.scores = Scores(connection, packing)

@@ -7,13 +7,11 @@ from typing import Any, Final
 from validator.protocol.round import (
     AgreementSample,
     FlagRaised,
-    GroupOutcome,
-    MemberOutcome,
     RoundInput,
     RoundOutcome,
     RoundPlan,
 )
-from validator.protocol.round.forms import member_form, task_form
+from validator.protocol.round.forms import task_form
 from validator.scoring import Version
 from validator.store.outcome_rows import TaskEnd, rows_of
 from validator.store.records import RoundSummary, WindowEntry
@@ -55,7 +53,7 @@ def outcome_rows(version: Version, frozen: RoundInput, outcome: RoundOutcome) ->
 
 def no_rows() -> Rows:
     """Return what a round that was not settled leaves: nothing that counts for anybody."""
-    return {part: plain(part, ()) for part in ("scores", "agreements", "flags", "reputation_events", "window_entries")}
+    return {part: plain(part, ()) for part in ("agreements", "flags", "window_entries")}
 
 
 def plain(part: str, values: Any) -> Any:
@@ -65,14 +63,6 @@ def plain(part: str, values: Any) -> Any:
 
 def _by_task(values: Iterable[TaskEnd]) -> Rows:
     return {end.task_id: {"state": end.state, "reason": end.reason} for end in values}
-
-
-def _by_group(values: Iterable[GroupOutcome]) -> Rows:
-    return {group.task_id: group for group in values}
-
-
-def _by_member(values: Iterable[MemberOutcome]) -> Rows:
-    return {f"{member.task_id}/{member.hotkey}": member_form(member) for member in values}
 
 
 def _by_type(values: Iterable[AgreementSample | FlagRaised]) -> Rows:
@@ -89,10 +79,7 @@ def _entries(values: Iterable[WindowEntry]) -> list[Rows]:
 _PLAIN: Final[Mapping[str, Callable[[Any], Any]]] = {
     "summary": lambda summary: {field.name: getattr(summary, field.name) for field in fields(RoundSummary)},
     "task_ends": _by_task,
-    "group_ends": _by_group,
-    "scores": _by_member,
     "agreements": _by_type,
     "flags": _by_type,
-    "reputation_events": list,
     "window_entries": _entries,
 }

@@ -16,7 +16,6 @@ from sqlalchemy.exc import DBAPIError
 from validator.audit.replay.report import RoundReplay
 from validator.audit.replay.rounds import replay_round
 from validator.store import Store, Transaction, open_store
-from validator.store.inline import inline_creator
 from validator.store.schema import unreachable
 from validator.store.urls import parse_url
 
@@ -112,8 +111,7 @@ class Replayer:
 
     async def _replays(self, ids: Sequence[int]) -> list[RoundReplay]:
         if self._store is None:
-            creator = inline_creator(parse_url(self.url))
-            self._store = await open_store(self.url, async_creator_fn=creator, archive=self.archive)
+            self._store = await open_store(self.url, archive=self.archive)
         async with self._store.read() as tx:
             found = [await replay_round(tx, round_id) for round_id in ids]
         return [replay for replay in found if replay is not None]

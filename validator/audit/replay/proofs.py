@@ -3,8 +3,6 @@
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row
-
 from validator.audit.replay.compare import Difference
 from validator.audit.replay.plain import compared
 from validator.kinds.registry import group_proof
@@ -13,8 +11,9 @@ from validator.proofs.document import is_sealed, require_signer
 from validator.proofs.unsealed import Unsealed
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
 from validator.protocol.strict_json import JsonError, decode_plain
-from validator.store import Transaction
 from validator.store.errors import DamagedError
+from validator.store.record import Group
+from validator.store.repositories.proofs import proof_record
 from validator.store.signed import ProofRecord
 
 Document = dict[str, Any]
@@ -28,14 +27,16 @@ class StoredProof(NamedTuple):
     fault: Difference | None
 
 
-async def stored_proof(tx: Transaction, task_id: str, packed: Row[Any] | None) -> StoredProof:
-    """Return what the store keeps as a task's proof, from its row."""
-    if packed is None:
-        return StoredProof(None, Difference(_path(task_id), "missing in the store"))
+def stored_proof(round_id: int, group: Group) -> StoredProof:
+    """Return what the round's record has as a task's proof."""
+    path = _path(group.task_id)
     try:
-        return StoredProof(await tx.proofs.unpacked(packed), None)
+        document = group.proof
+        if document is None:
+            return StoredProof(None, Difference(path, "missing in the store"))
+        return StoredProof(proof_record(round_id, group.task_id, document), None)
     except DamagedError as error:
-        return StoredProof(None, Difference(_path(task_id), str(error)))
+        return StoredProof(None, Difference(path, str(error)))
 
 
 def proof_again(settled: Settled, task_id: str) -> tuple[Unsealed, ...]:

@@ -159,6 +159,7 @@ class _Replay:
         """Return what came back, None if some of it is not there any more."""
         tasks = await self._read("tasks", self._rows_of.tasks())
         answers = await self._read("answers", self._rows_of.answers())
+        self._note(await self._listed())
         if tasks is None or answers is None:
             return None
         records = tuple(dispatch for dispatch, _ in answers)
@@ -180,6 +181,15 @@ class _Replay:
         if judged.keys() != expected:
             return None
         return RoundResults.of(judged.values(), void, tuple(alone.values()), raw)
+
+    async def _listed(self) -> Difference | None:
+        """Compare the rows that listings and histories rest on with the round's record."""
+        head = await self._read("dispatches", self.tx.records.head(self.round_id))
+        listed = await self.tx.dispatches.listed(self.round_id)
+        if head is None or listed == head.listed():
+            return None
+        told = [{f"{task}/{hotkey}": end for (task, hotkey), end in one.items()} for one in (listed, head.listed())]
+        return compared("dispatches", *told)
 
     async def _outcome(self, outcome: bytes) -> None:
         """Hold the stored outcome against the canonical bytes of the one that was computed."""
@@ -230,17 +240,18 @@ class _Replay:
             self._note(compared("input.filled", filled_entered(stored), filled_rows(frozen)))
 
     async def _proofs(self, settled: Settled) -> None:
-        """Hold the stored proofs, one unpacked at a time, against those made again in the form they have."""
+        """Hold the stored proofs against those made again, a group at a time."""
         digests: dict[str, str] = {}
-        task_ids = [group.task_id for group in settled[3].groups]
-        packed = await self.tx.proofs.packed_of_round(self.round_id)
-        for task_id in task_ids:
-            stored = await stored_proof(self.tx, task_id, packed.get(task_id))
+        packed: list[str] = []
+        async for group in self.tx.records.groups(self.round_id):
+            task_id = group.task_id
+            packed += [] if group.kept_proof is None else [task_id]
             again = self._computed("proofs", partial(proof_again, settled, task_id))
             if again is None:
                 return
             for proof in again:
                 digests[task_id] = proof.digest
+                stored = stored_proof(self.round_id, group)
                 self._note(proof_difference(task_id, stored, proof, settled[0].validator_hotkey))
         self.digests["proofs"] = digest(digests)
         self.found.extend(proofs_of_nothing(packed, digests))

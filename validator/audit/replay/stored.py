@@ -11,7 +11,7 @@ from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
 from validator.store.execution import Execution
 from validator.store.outcome_rows import TaskEnd
-from validator.store.records import GroupRecord, RoundRecord, TaskRecord
+from validator.store.records import RoundRecord, TaskRecord
 
 Answers = tuple[tuple[Dispatch, Judgement | DamagedError | None], ...]
 _TASK_COLUMNS = (
@@ -38,7 +38,6 @@ class StoredRows:
     tx: Transaction
     record: RoundRecord
     _tasks: tuple[TaskRecord, ...] | None = None
-    _groups: tuple[GroupRecord, ...] | None = None
     _answers: Answers | None = None
     _executions: tuple[Execution, ...] | None = None
 
@@ -47,12 +46,6 @@ class StoredRows:
         if self._tasks is None:
             self._tasks = await self.tx.tasks.of_round(self.record.round_id)
         return self._tasks
-
-    async def groups(self) -> tuple[GroupRecord, ...]:
-        """Return its groups, in the order of the plan."""
-        if self._groups is None:
-            self._groups = await self.tx.groups.of_round(self.record.round_id)
-        return self._groups
 
     async def answers(self) -> Answers:
         """Return its dispatches, in the order of the plan, each with what was judged of its answer."""
@@ -72,11 +65,12 @@ class StoredRows:
 
     async def plan(self) -> Rows:
         """Return tasks, groups and dispatches as opening the round stored them."""
+        plan = await self.tx.groups.plan_of(self.record.round_id)
         return {
             "tasks": {
                 task.task_id: {column: getattr(task, column) for column in _TASK_COLUMNS} for task in await self.tasks()
             },
-            "groups": {group.plan.task_id: group.plan for group in await self.groups()},
+            "groups": {group.task_id: group for group in plan.groups},
             "dispatches": {
                 f"{record.key.task_id}/{record.key.hotkey}": {
                     "skill_type": str(record.skill_type),
@@ -100,24 +94,12 @@ async def _task_ends(rows: StoredRows) -> Any:
     return [TaskEnd(task.task_id, task.state, task.reason) for task in await rows.tasks()]
 
 
-async def _group_ends(rows: StoredRows) -> Any:
-    return [group.outcome for group in await rows.groups() if group.outcome]
-
-
-async def _scores(rows: StoredRows) -> Any:
-    return await rows.tx.scores.of_round(rows.record.round_id)
-
-
 async def _agreements(rows: StoredRows) -> Any:
     return await rows.tx.agreements.of_round(rows.record.round_id)
 
 
 async def _flags(rows: StoredRows) -> Any:
     return [found.flag for found in await rows.tx.flags.of_round(rows.record.round_id)]
-
-
-async def _reputation_events(rows: StoredRows) -> Any:
-    return [found.event for found in await rows.tx.reputations.of_round(rows.record.round_id)]
 
 
 async def _window_entries(rows: StoredRows) -> Any:
@@ -127,10 +109,7 @@ async def _window_entries(rows: StoredRows) -> Any:
 _PARTS = {
     "summary": _summary,
     "task_ends": _task_ends,
-    "group_ends": _group_ends,
-    "scores": _scores,
     "agreements": _agreements,
     "flags": _flags,
-    "reputation_events": _reputation_events,
     "window_entries": _window_entries,
 }

@@ -98,6 +98,7 @@ async def round_view(tx: Transaction, round_id: int) -> RoundView | None:
         dispatches[dispatch.key.task_id].append(dispatch)
     groups = {group.plan.task_id: group for group in await tx.groups.of_round(round_id)}
     flags = await tx.flags.listing(include_cleared=True)
+    outcome = stored.outcome
     return RoundView(
         round=stored.record,
         meaning=meaning_of(stored.record.reason),
@@ -106,7 +107,7 @@ async def round_view(tx: Transaction, round_id: int) -> RoundView | None:
             for task in await tx.tasks.of_round(round_id)
         ),
         flags=tuple(flag_view(flag) for flag in flags if flag.round_id == round_id),
-        reputation=tuple(_reputation(record.event) for record in await tx.reputations.of_round(round_id)),
+        reputation=() if outcome is None else tuple(map(_reputation, outcome.reputation)),
         stalls=await tx.stalls.of_round(round_id),
         uids=uids,
     )

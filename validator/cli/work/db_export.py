@@ -31,12 +31,13 @@ def export(folder: Path, config: Path | None, table: list[str] | None, since: in
     names = sorted(set(table or ()))
     if unknown := set(names) - set(table_names()):
         raise typer.BadParameter(f"no table `{min(unknown)}`; there are {', '.join(table_names())}")
-    url = settings_of(config).store.url.get_secret_value()
+    store_settings = settings_of(config).store
+    url = store_settings.url.get_secret_value()
     counts = asyncio.run(row_counts(url))
 
     async def write(advance: Callable[[int], None]) -> tuple[ExportedTable, ...]:
-        async with open_store(url) as store, store.read() as tx:
-            return await export_tables(tx.connection, folder, names=names, since=since, progress=advance)
+        async with open_store(url, archive=store_settings.archive) as store, store.read() as tx:
+            return await export_tables(tx, folder, names=names, since=since, progress=advance)
 
     with progress("exporting", sum(many for name, many in counts.items() if not names or name in names)) as advance:
         written = asyncio.run(write(advance))

@@ -12,7 +12,6 @@ from validator.cli.tables import Column, print_table
 from validator.settings import Settings, StoreSettings
 from validator.store import open_store
 from validator.store.archiving.estimating import files_of
-from validator.store.fold import fold_ended
 from validator.store.forecast import KEPT_ROUNDS, Forecast, forecast
 from validator.store.growth import Files, growth
 from validator.store.pruning import prune
@@ -21,16 +20,16 @@ from validator.store.sizes import StoreSize, TableSize, store_size, table_sizes
 
 
 def prune_(config: Path | None, *, as_json: bool) -> None:
-    """Remove now what the settings no longer keep, and fold ended rounds. A validator may be running."""
+    """Remove now what the settings no longer keep. A validator may be running."""
     settings = settings_of(config)
-    removed, folded, before, after, size = asyncio.run(_pruned(settings))
+    removed, before, after, size = asyncio.run(_pruned(settings))
     kept = kept_days(settings.store)
     rows = [
         {"table": name, "kept_days": kept[name], "removed": getattr(removed, name), **_sizes(name, before, after)}
         for name in kept
     ]
     if as_json:
-        print_json({"location": str(settings.store.url), "tables": rows, "folded": folded, "store": size._asdict()})
+        print_json({"location": str(settings.store.url), "tables": rows, "store": size._asdict()})
         return
     print_table(
         [Column("table"), Column("kept, days", right=True), Column("rows removed", right=True)]
@@ -48,8 +47,6 @@ def prune_(config: Path | None, *, as_json: bool) -> None:
             for row in rows
         ],
     )
-    if folded:
-        print_line(f"{folded} rounds folded")
     print_line(f"the store has {readable(size.bytes)}, of which {readable(size.reusable)} are free to be filled again")
 
 
@@ -117,21 +114,19 @@ def _sizes(name: str, before: dict[str, TableSize], after: dict[str, TableSize])
     }
 
 
-async def _pruned(settings: Settings) -> tuple[Pruned, int, dict[str, TableSize], dict[str, TableSize], StoreSize]:
+async def _pruned(settings: Settings) -> tuple[Pruned, dict[str, TableSize], dict[str, TableSize], StoreSize]:
     now = datetime.now(UTC)
     answers, bundles = (timedelta(days=days) for days in kept_days(settings.store).values())
     async with open_store(settings.store.url.get_secret_value()) as store:
         async with store.read() as tx:
             before = {one.name: one for one in await table_sizes(tx.connection)}
         removed = await prune(store, answers_before=now - answers, bundles_before=now - bundles)
-        folded = await fold_ended(store)
         async with store.read() as tx:
             after = {one.name: one for one in await table_sizes(tx.connection)}
-            return removed, folded, before, after, await store_size(tx.connection)
+            return removed, before, after, await store_size(tx.connection)
 
 
 async def _forecast(settings: Settings) -> tuple[Forecast, Files, dict[str, int]]:
     async with open_store(settings.store.url.get_secret_value()) as store, store.read() as tx:
-        raw = settings.store.archive_days < settings.store.retention_raw_days
         found = await forecast(tx.connection, kept_days(settings.store))
-        return found, await files_of(tx.connection, raw=raw), await tx.dispatches.kept_bytes(KEPT_ROUNDS)
+        return found, await files_of(tx.connection), await tx.dispatches.kept_bytes(KEPT_ROUNDS)

@@ -51,5 +51,5 @@ async def archive_faults(connection: AsyncConnection, folder: Path | None) -> li
 
 
 def _read_in_whole(file: ArchiveFile) -> None:
-    for number in range(len(file.manifest.blocks)):
-        file.read(number)
+    for round_id in range(file.manifest.first_round, file.manifest.last_round + 1):
+        file.frames(round_id)

@@ -1,10 +1,11 @@
-"""An archive file that is there: opened, held to its manifest, and read a section at a time."""
+"""An archive file that is there: opened, held to its manifest, and read a frame at a time."""
 
 import os
 import stat
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from validator.files import why
 from validator.protocol.canonical import sha256_hex
@@ -17,7 +18,6 @@ from validator.store.archive.form import (
     Manifest,
     manifest_bytes,
     read_manifest,
-    unpacked_section,
 )
 from validator.store.archived import ArchivedSpan
 from validator.store.errors import ArchiveError
@@ -37,48 +37,38 @@ def archives_in(folder: Path, first_round: int | None = None) -> list[Path]:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveFile:
-    """A file whose manifest was read and is signed by whom it names; its sections are held to it when they are read.
+    """A file whose manifest was read and is signed by whom it names; its frames are held to it when they are read.
 
     Attributes:
         path: where.
         manifest: what it says it holds.
         sha256: hex, of the manifest.
-        bytes: of the file.
+        size: of the file, bytes.
     """
 
     path: Path
     manifest: Manifest
     sha256: str
-    bytes: int
+    size: int
 
-    def block_of(self, round_id: int) -> int:
-        """Return the number of the block with a round of this file."""
-        blocks = self.manifest.blocks
-        return next(number for number, block in enumerate(blocks) if round_id <= block.last_round)
-
-    def read(self, number: int) -> list[list[list[Any]]]:
-        """Return a block: the values of each column of each table, as the manifest has them.
+    def frames(self, round_id: int, part: int = 0, most: int | None = None) -> list[bytes]:
+        """Return the frames of a round's record, from `part` on and at most so many.
 
         Raises:
             ArchiveError: the file is damaged, or was changed.
         """
-        blocks = self.manifest.blocks
-        at = len(MAGIC) + sum(section.bytes for block in blocks[:number] for section in block.sections)
-        sections = blocks[number].sections
+        place, records = round_id - self.manifest.first_round, self.manifest.records
+        some = records[place][part:] if most is None else records[place][part : part + most]
+        before = (*chain.from_iterable(records[:place]), *records[place][:part])
         try:
             with self.path.open("rb") as stream:
-                stream.seek(at)
-                data = [stream.read(section.bytes) for section in sections]
+                stream.seek(len(MAGIC) + sum(frame.bytes for frame in before))
+                found = [stream.read(frame.bytes) for frame in some]
         except OSError as error:
             raise refused(self.path, f"cannot be read: {why(error)}") from None
-        tables = self.manifest.tables
-        try:
-            return [
-                unpacked_section(part, section, len(table.names))
-                for part, section, table in zip(data, sections, tables, strict=True)
-            ]
-        except ArchiveError as error:
-            raise refused(self.path, f"{error.detail}; {_AGAIN}") from None
+        if any(sha256_hex(data) != frame.sha256 for data, frame in zip(found, some, strict=True)):
+            raise refused(self.path, f"is damaged: a frame does not have the digest that was signed; {_AGAIN}")
+        return found
 
 
 def refused(path: Path, what: str) -> ArchiveError:
@@ -106,7 +96,7 @@ def open_archive(path: Path) -> ArchiveFile:
         manifest = read_manifest(data)
     except ArchiveError as error:
         raise refused(path, f"is no archive that this program reads: {error.detail}") from None
-    whole = sum(section.bytes for block in manifest.blocks for section in block.sections)
+    whole = sum(frame.bytes for record in manifest.records for frame in record)
     if len(MAGIC) + whole + len(data) + TAIL != size.st_size:
         raise refused(path, f"is damaged: it has {size.st_size} bytes, not those that its manifest names; {_AGAIN}")
     if data != manifest_bytes(manifest) or not verify_document(manifest, manifest.validator_hotkey):

@@ -10,12 +10,11 @@ from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.store.archive.file import ArchiveFile, archives_in, name_of, open_archive, open_known, refused
 from validator.store.archived import ArchivedSpan
-from validator.store.archiving.choosing import KEPT_ROUNDS, Choice, choose, folded_behind
+from validator.store.archiving.choosing import KEPT_ROUNDS, Choice, choose
 from validator.store.archiving.removing import remove
 from validator.store.archiving.writing import Advance, Rounds, require_same, write_archive
 from validator.store.engine import Store
 from validator.store.errors import ArchiveError
-from validator.store.inputs import BLOCK
 
 FILE_ROUNDS: Final = 500
 STEPS: Final = 3  # of a round: written, read back, removed
@@ -80,24 +79,15 @@ class Archiver:
                 yield await self._removed(span)
         first = choice.first
         while first <= choice.last:
-            found = await self._file(Rounds(first, self._end(first, choice.last)), choice.last)
+            found = await self._file(Rounds(first, min(first + self.file_rounds - 1, choice.last)), choice.last)
             await require_same(self.store.read, found, first - 1, self.advance)
             span = ArchivedSpan(
-                first, found.manifest.last_round, found.path.name, found.sha256, found.bytes, first - 1, self.now
+                first, found.manifest.last_round, found.path.name, found.sha256, found.size, first - 1, self.now
             )
             async with self.store.begin() as tx:
-                if await folded_behind(tx.connection, span.last_round):
-                    beside = f"ends with round {span.last_round}, beside which later rounds are stored by now"
-                    raise refused(found.path, f"{beside}; move it away")
                 await tx.archives.add(span)
             yield await self._removed(span)
             first = span.last_round + 1
-
-    def _end(self, first: int, newest: int) -> int:
-        """Return the last round of a file: if it may be, of a block of rounds that are stored beside each other."""
-        last = first + self.file_rounds - 1
-        block = last - (last + 1) % BLOCK
-        return min(newest, block if block >= first else last)
 
     async def _file(self, rounds: Rounds, newest: int) -> ArchiveFile:
         """Return a file from this round on: one that a killed run has left, or a new one."""

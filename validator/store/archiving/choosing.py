@@ -8,8 +8,7 @@ from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.scoring import VERSIONS
-from validator.store.inputs import BLOCK
-from validator.store.tables import code_checks, executions, folded_rounds, rounds, salts
+from validator.store.tables import code_checks, executions, rounds, salts
 from validator.store.transaction import Transaction
 
 # The failures that selection counts are of so many rounds, and the newest frozen one tells the store's version.
@@ -60,22 +59,7 @@ async def choose(tx: Transaction, before: datetime, keep: int = KEPT_ROUNDS) -> 
     if not held:
         return Choice(first, first - 1, None)
     round_id, why = min(held)
-    begins = round_id - round_id % BLOCK
-    if begins < round_id and await folded_in(tx.connection, round_id, begins + BLOCK - 1):
-        beside = f"rounds {begins} to {begins + BLOCK - 1} are stored beside each other, and round {round_id} {why}"
-        return Choice(first, max(begins, first) - 1, beside)
     return Choice(first, round_id - 1, f"round {round_id} {why}")
-
-
-async def folded_in(connection: AsyncConnection, first: int, last: int) -> bool:
-    """Whether any of these rounds is folded: then it is stored beside earlier ones of its block."""
-    its = select(folded_rounds.c.round_id).where(folded_rounds.c.round_id.between(first, last)).limit(1)
-    return await connection.scalar(its) is not None
-
-
-async def folded_behind(connection: AsyncConnection, through: int) -> bool:
-    """Whether a later round of the same block is folded: then it may be stored beside this one."""
-    return await folded_in(connection, through + 1, through - through % BLOCK + BLOCK - 1)
 
 
 async def waiting(connection: AsyncConnection, first: int, last: int | None = None) -> dict[str, int | None]:

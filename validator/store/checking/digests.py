@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from sqlalchemy import Column, ColumnElement, Row, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -16,7 +16,6 @@ from validator.store.packing import Packing
 from validator.store.tables import (
     bundles,
     declarations,
-    folded_rounds,
     rounds,
     salts,
     sssas,
@@ -42,7 +41,7 @@ def _as_stored(blob: bytes) -> bytes:
 
 
 _DIGESTED: Final[Sequence[_Digested]] = (
-    _Digested(rounds.c.outcome, rounds.c.outcome_sha256, rounds.c.round_id, expanded),
+    _Digested(rounds.c.input, rounds.c.input_sha256, rounds.c.round_id, expanded),
     _Digested(sssas.c.document, sssas.c.sha256, sssas.c.sha256, expanded),
     _Digested(workflow_runs.c.document, workflow_runs.c.sha256, workflow_runs.c.sha256, expanded),
     _Digested(declarations.c.document, declarations.c.sha256, declarations.c.sha256, expanded),
@@ -61,7 +60,7 @@ async def look_at_digests(connection: AsyncConnection, check: Check) -> None:
             for key in await asyncio.to_thread(list, _unlike(rows, one.read)):
                 check.fault(f"{one.blob.table.name}.{one.blob.name} of {key} is not what {one.sha256.name} names")
     await _of_bundles(connection, check)
-    await _of_rounds(connection, check)
+    await _of_records(connection, check)
 
 
 async def _of_bundles(connection: AsyncConnection, check: Check) -> None:
@@ -72,31 +71,39 @@ async def _of_bundles(connection: AsyncConnection, check: Check) -> None:
             check.fault(f"bundles.data of {sha256} is not what sha256 names beside its base")
 
 
-async def _of_rounds(connection: AsyncConnection, check: Check) -> None:
-    """Look at inputs, which may refer to others, and at the records of folded rounds."""
-    tx = Transaction(connection, Packing(threads=False))
+async def _of_records(connection: AsyncConnection, check: Check) -> None:
+    """Compare the records in the store with what the tables say of their rounds."""
+    tx = Transaction(connection, Packing(threads=True))
+    archived = await tx.archives.removed_through()
     r = rounds.c
-    statement = select(r.round_id, r.input_sha256, r.outcome_sha256, folded_rounds.c.round_id.label("folded"))
-    found = statement.outerjoin(folded_rounds, folded_rounds.c.round_id == r.round_id).where(r.input.is_not(None))
-    try:
-        for row in (await connection.execute(found.order_by(r.round_id))).all():
-            check.looked += 1 if row.folded is None else 2
-            names: dict[Literal["input", "outcome"], str | None] = {"input": row.input_sha256}
-            if row.folded is not None:
-                names["outcome"] = row.outcome_sha256
-            for which, sha256 in names.items():
-                if not await _names(tx, row.round_id, which, sha256):
-                    check.fault(f"rounds.{which} of {row.round_id} is not what {which}_sha256 names")
-    finally:
-        await tx.packing.folded.close()
+    ended = select(r.round_id, r.input_sha256, r.outcome_sha256)
+    statement = ended.where(r.state != "open", r.round_id > archived).order_by(r.round_id)
+    for row in (await connection.execute(statement)).all():
+        check.looked += 1
+        try:
+            fault = await _record_fault(tx, row, check)
+        except DamagedError as error:
+            fault = error.detail
+        if fault is not None:
+            check.fault(f"the record of round {row.round_id}: {fault}")
 
 
-async def _names(tx: Transaction, round_id: int, which: Literal["input", "outcome"], sha256: str | None) -> bool:
-    try:
-        data = await tx.rounds.document_bytes(round_id, which)
-    except DamagedError:
-        return False
-    return (None if data is None else sha256_hex(data)) == sha256
+async def _record_fault(tx: Transaction, row: Any, check: Check) -> str | None:
+    head = await tx.records.head(row.round_id)
+    if head is None:
+        return "is missing"
+    if head.input is not None and sha256_hex(head.input) != row.input_sha256:
+        return "its input is not what input_sha256 names"
+    if (None if head.outcome is None else sha256_hex(head.outcome)) != row.outcome_sha256:
+        return "its outcome is not what outcome_sha256 names"
+    if await tx.dispatches.listed(row.round_id) != head.listed():
+        return "its dispatches are not those of the table"
+    named: set[str] = set()
+    async for group in tx.records.groups(row.round_id):
+        named |= group.named().keys()
+        check.looked += len(group.signed) + len(group.runs)
+    wanted = {sha256 for one in head.dispatches for sha256 in (one.signed_sha256, one.run_sha256) if sha256 is not None}
+    return None if wanted == named else "its documents are not those that its answers name"
 
 
 def _unlike(rows: Sequence[Row[Any]], read: Callable[[bytes], bytes]) -> Iterator[str]:

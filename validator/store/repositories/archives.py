@@ -1,23 +1,15 @@
-"""Which rounds lie in archive files, and what is kept of those whose rows are nowhere else."""
+"""Which rounds lie in archive files."""
 
-from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Row, func, insert, select, update
 
 from validator.store.archived import ArchivedSpan
 from validator.store.errors import MismatchError
 from validator.store.repositories.base import Repository
-from validator.store.tables import archived_pairs, archives
+from validator.store.tables import archives
 
 _A = archives.c
-
-
-class ArchivedPair(NamedTuple):
-    """Of rounds that are in files alone: letters of a pair's roles as in `histories`, how many dispatches it had."""
-
-    roles: str
-    dispatches: int
 
 
 class Archives(Repository):
@@ -28,7 +20,7 @@ class Archives(Repository):
         return tuple(map(_span, await self._all(select(archives).order_by(_A.first_round))))
 
     async def removed_through(self) -> int:
-        """Return the newest round whose rows are in files alone, -1 where there is none."""
+        """Return the newest round whose record is in a file alone, -1 where there is none."""
         newest = await self._scalar(select(func.max(_A.removed_through)))
         return -1 if newest is None else int(newest)
 
@@ -44,7 +36,7 @@ class Archives(Repository):
         await self._connection.execute(insert(archives).values(**span._asdict()))
 
     async def advance(self, first_round: int, before: int, through: int) -> None:
-        """Note that the rows of a file's rounds are removed up to and with `through`.
+        """Note that the records of a file's rounds are removed up to and with `through`.
 
         Raises:
             MismatchError: somebody else has removed some meanwhile.
@@ -52,22 +44,6 @@ class Archives(Repository):
         mine = (_A.first_round == first_round) & (_A.removed_through == before)
         if not await self._changed(update(archives).where(mine).values(removed_through=through)):
             raise MismatchError("another `validator db archive` is at it")
-
-    async def pairs(self, hotkeys: Collection[str] | None = None) -> dict[tuple[str, str], ArchivedPair]:
-        """Return (hotkey, skill_type) -> what its rounds in files alone came to."""
-        statement = select(archived_pairs)
-        if hotkeys is not None:
-            statement = statement.where(archived_pairs.c.hotkey.in_(hotkeys))
-        return {
-            (row.hotkey, row.skill_type): ArchivedPair(row.roles, row.dispatches) for row in await self._all(statement)
-        }
-
-    async def put_pairs(self, pairs: Sequence[tuple[tuple[str, str], ArchivedPair]]) -> None:
-        """Replace what is kept of pairs."""
-        rows: list[dict[str, Any]] = [
-            {"hotkey": hotkey, "skill_type": kind, **kept._asdict()} for (hotkey, kind), kept in pairs
-        ]
-        await self._upsert(archived_pairs, rows)
 
 
 def _span(row: Row[Any]) -> ArchivedSpan:

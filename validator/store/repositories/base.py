@@ -20,37 +20,15 @@ PLACES: Final = "places_of_rounds"
 
 
 class Places(Protocol):
-    """Where the rows of rounds are: those of old ones may lie in archive files."""
+    """Archive files, which have the records of old rounds."""
 
-    async def of_round(self, round_id: int, store: AsyncConnection) -> AsyncConnection:
-        """Return what to read a round's rows from: `store`, or a connection to what a file holds.
+    async def frames(self, round_id: int, part: int, most: int, store: AsyncConnection) -> list[bytes] | None:
+        """Return at most `most` frames of a round's record from this part on; None where no file has the round.
 
         Raises:
-            ArchivedError: they are in a file that cannot be reached from here.
+            ArchivedError: the file cannot be reached from here.
             ArchiveError: the file is not what the store knows.
         """
-
-    def of_miner(self, hotkey: str, store: AsyncConnection) -> AsyncIterator[tuple[AsyncConnection, int]]:
-        """Yield what holds scores of a miner in rounds that are in files alone, newest first, and the last such round.
-
-        Raises:
-            ArchivedError, ArchiveError: as `of_round`.
-        """
-
-
-async def place_of(connection: AsyncConnection, round_id: int) -> AsyncConnection:
-    """Return what to read a round's rows from, for a reader of `connection`.
-
-    Raises:
-        ArchivedError, ArchiveError: as `Places`.
-    """
-    places = _places_of(connection)
-    return connection if places is None else await places.of_round(round_id, connection)
-
-
-def _places_of(connection: AsyncConnection) -> Places | None:
-    sync = connection.sync_connection
-    return None if sync is None else sync.get_execution_options().get(PLACES)
 
 
 class Repository:
@@ -71,28 +49,16 @@ class Repository:
 
     @property
     def _places(self) -> Places | None:
-        """Where a reader's rounds are; None for a writer, who has no use for those that are archived."""
-        return _places_of(self._connection)
-
-    async def _of(self, round_id: int) -> AsyncConnection:
-        """Return what to read the rows of a round from that an archive may hold, or that is folded."""
-        place = await place_of(self._connection, round_id)
-        return await self._packing.folded.of_round(round_id, place) if place is self._connection else place
+        """The archive files of a reader; None for a writer, who has no use for them."""
+        sync = self._connection.sync_connection
+        return None if sync is None else sync.get_execution_options().get(PLACES)
 
     async def _all(self, statement: Executable, parameters: Mapping[str, Any] | None = None) -> Sequence[Row[Any]]:
         return (await self._connection.execute(statement, parameters)).all()
 
     async def _all_of(self, round_id: int, statement: Executable) -> Sequence[Row[Any]]:
-        """Return the rows of a statement about `ROUND`, of tables that no archive takes."""
+        """Return the rows of a statement about `ROUND`."""
         return await self._all(statement, {"round_id": round_id})
-
-    async def _rows_of(self, round_id: int, statement: Executable, **parameters: Any) -> Sequence[Row[Any]]:
-        """Return the rows of a statement about `ROUND`, from wherever the round is."""
-        return (await (await self._of(round_id)).execute(statement, {"round_id": round_id, **parameters})).all()
-
-    async def _scalar_of(self, round_id: int, statement: Executable) -> Any:
-        """Return the first value of such a statement."""
-        return (await (await self._of(round_id)).execute(statement, {"round_id": round_id})).scalar()
 
     async def _stream(self, statement: Executable) -> AsyncIterator[Row[Any]]:
         """Yield the rows of a large result, letting the event loop run in between."""

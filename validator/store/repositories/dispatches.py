@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 from sqlalchemy import ColumnElement, Table, and_, func, select, tuple_, update
 
@@ -12,7 +12,8 @@ from validator.protocol.round import RawAnswer, RoundInput, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.store.dispatch import Dispatch, DispatchKey, DispatchState, dispatch_of
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
-from validator.store.repositories.base import ROUND, Repository, place_of
+from validator.store.repositories.base import ROUND, Repository
+from validator.store.repositories.records import Records
 from validator.store.repositories.scores import Scores
 from validator.store.repositories.tasks import Tasks
 from validator.store.tables import answers, dispatches, miners, rounds, tasks
@@ -24,6 +25,21 @@ _OF_ROUND: Final = (
     .order_by(tasks.c.position, dispatches.c.rank)
 )
 _BODIES: Final = select(answers.c.task_id, answers.c.hotkey, answers.c.body).where(answers.c.round_id == ROUND)
+
+
+_LISTED: Final = select(
+    *(dispatches.c[name] for name in ("task_id", "hotkey", "skill_type", "role", "rank", "state", "reason"))
+).where(dispatches.c.round_id == ROUND)
+
+
+class DispatchEnd(NamedTuple):
+    """What listings, histories and windows rest on."""
+
+    skill_type: str
+    role: str
+    rank: int
+    state: str
+    reason: Reason | None
 
 
 class Dispatches(Repository):
@@ -123,7 +139,13 @@ class Dispatches(Repository):
 
     async def of_round(self, round_id: int) -> tuple[Dispatch, ...]:
         """Return a round's dispatches, without scores, in plan order: primaries by rank, then auditors by draw."""
-        return tuple(dispatch_of(row) for row in await self._rows_of(round_id, _OF_ROUND))
+        head = await Records(self._connection, self._packing).head(round_id)
+        return tuple(map(dispatch_of, await self._all_of(round_id, _OF_ROUND) if head is None else head.dispatches))
+
+    async def listed(self, round_id: int) -> dict[tuple[str, str], DispatchEnd]:
+        """Return (task_id, hotkey) -> what the table says of a round's dispatches, whatever its record says."""
+        found = await self._all_of(round_id, _LISTED)
+        return {(row.task_id, row.hotkey): DispatchEnd(*tuple(row)[2:]) for row in found}
 
     async def scored(self, round_id: int) -> tuple[Dispatch, ...]:
         """Return `of_round` with what each came to, as far as that is stored."""
@@ -136,8 +158,7 @@ class Dispatches(Repository):
 
     async def get(self, key: DispatchKey) -> Dispatch | None:
         """Return one dispatch, None if it was never planned."""
-        row = next(iter(await self._rows_of(key.round_id, select(dispatches).where(_at(dispatches, key)))), None)
-        return None if row is None else dispatch_of(row)
+        return next((one for one in await self.of_round(key.round_id) if one.key == key), None)
 
     async def answer_body(self, key: DispatchKey) -> bytes | None:
         """Return the raw body as received; None when there is none or its retention has ended.
@@ -145,8 +166,7 @@ class Dispatches(Repository):
         Raises:
             DamagedError: what is stored is not what was stored.
         """
-        place = await place_of(self._connection, key.round_id)
-        blob = await place.scalar(select(answers.c.body).where(_at(answers, key)))
+        blob = await self._scalar(select(answers.c.body).where(_at(answers, key)))
         return None if blob is None else await self._packing.unpack(blob)
 
     async def answer_bodies(self, keys: Sequence[DispatchKey]) -> dict[DispatchKey, bytes | DamagedError]:
@@ -155,18 +175,16 @@ class Dispatches(Repository):
             return {}
         names = tuple_(answers.c.task_id, answers.c.hotkey).in_([(key.task_id, key.hotkey) for key in keys])
         statement = select(answers).where(answers.c.round_id == keys[0].round_id, names)
-        place = await place_of(self._connection, keys[0].round_id)
         return {
             DispatchKey(row.round_id, row.task_id, row.hotkey): await self._body(row.body)
-            for row in await place.execute(statement)
+            for row in await self._all(statement)
         }
 
     async def bodies_of_round(self, round_id: int) -> dict[DispatchKey, bytes | DamagedError]:
         """Return `answer_bodies` of all dispatches of a round, whose bodies together must be few bytes."""
-        place = await place_of(self._connection, round_id)
         return {
             DispatchKey(round_id, row.task_id, row.hotkey): await self._body(row.body)
-            for row in await place.execute(_BODIES, {"round_id": round_id})
+            for row in await self._all_of(round_id, _BODIES)
         }
 
     async def _body(self, blob: bytes) -> bytes | DamagedError:

@@ -1,17 +1,17 @@
 """Who got which task, who was left out and why, and what each group came to: what `explain` reads."""
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from sqlalchemy import Row, select
 
-from validator.protocol.round import GroupOutcome, GroupPlan, RoundPlan
+from validator.protocol.round import GroupPlan, RoundPlan
 from validator.store.records import GroupRecord
 from validator.store.repositories.base import ROUND, Repository
+from validator.store.repositories.records import Records
 from validator.store.tables import groups, tasks
 
 _OF_ROUND: Final = (
-    select(groups, tasks.c.mode, tasks.c.reason)
+    select(groups, tasks.c.mode)
     .join(tasks, (tasks.c.round_id == groups.c.round_id) & (tasks.c.task_id == groups.c.task_id))
     .where(groups.c.round_id == ROUND)
     .order_by(tasks.c.position)
@@ -39,52 +39,23 @@ class Groups(Repository):
             ],
         )
 
-    async def settle(self, round_id: int, outcomes: Sequence[GroupOutcome]) -> None:
-        """Add what the groups came to (mode and reason stand in the tasks)."""
-        rows = [
-            (
-                {"round_id": round_id, "task_id": outcome.task_id},
-                {
-                    "n_valid": outcome.n_valid,
-                    "threshold": outcome.threshold,
-                    "verdict": outcome.verdict,
-                    "mean_risk": outcome.mean_risk,
-                    "finding_keys": outcome.finding_keys,
-                    "scored_provenance": outcome.provenance,
-                    "scored_verdict": outcome.scored_verdict,
-                    "auditor_agreement": outcome.auditor_agreement,
-                },
-            )
-            for outcome in outcomes
-        ]
-        await self._update_each(groups, rows)
-
     async def of_round(self, round_id: int) -> tuple[GroupRecord, ...]:
         """Return a round's groups in plan order."""
-        return tuple(_record(row) for row in await self._rows_of(round_id, _OF_ROUND))
+        records = Records(self._connection, self._packing)
+        outcome = await records.outcome(round_id)
+        outcomes = {} if outcome is None else {group.task_id: group for group in outcome.groups}
+        plan = await self.plan_of(round_id)
+        return tuple(GroupRecord(group, outcomes.get(group.task_id)) for group in plan.groups)
 
     async def plan_of(self, round_id: int) -> RoundPlan:
         """Return the plan that was stored when the round was opened."""
-        return RoundPlan(str(round_id), tuple(group.plan for group in await self.of_round(round_id)))
+        plan = await Records(self._connection, self._packing).plan(round_id)
+        return await self.open_plan(round_id) if plan is None else plan
+
+    async def open_plan(self, round_id: int) -> RoundPlan:
+        """Return the same of a round that has no record yet."""
+        return RoundPlan(str(round_id), tuple(map(_plan, await self._all_of(round_id, _OF_ROUND))))
 
 
-def _record(row: Row[Any]) -> GroupRecord:
-    plan = GroupPlan(row.task_id, row.mode, row.primaries, row.auditors, row.promoted, row.demoted, row.excluded)
-    if row.n_valid is None:
-        return GroupRecord(plan, None)
-    return GroupRecord(
-        plan,
-        GroupOutcome(
-            task_id=row.task_id,
-            reason=row.reason,
-            mode=row.mode,
-            n_valid=row.n_valid,
-            threshold=row.threshold,
-            verdict=row.verdict,
-            mean_risk=row.mean_risk,
-            finding_keys=row.finding_keys,
-            provenance=row.scored_provenance,
-            scored_verdict=row.scored_verdict,
-            auditor_agreement=row.auditor_agreement,
-        ),
-    )
+def _plan(row: Row[Any]) -> GroupPlan:
+    return GroupPlan(row.task_id, row.mode, row.primaries, row.auditors, row.promoted, row.demoted, row.excluded)

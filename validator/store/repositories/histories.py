@@ -12,7 +12,6 @@ from validator.protocol.reasons import OURS
 from validator.protocol.round import TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.store.records import MAX_ROLES
-from validator.store.repositories.archives import ArchivedPair, Archives
 from validator.store.repositories.base import Repository, of_hotkeys
 from validator.store.repositories.executions import Executions
 from validator.store.repositories.newest import newest_of_each
@@ -105,40 +104,7 @@ class Histories(Repository):
         found: dict[tuple[str, str], list[str]] = defaultdict(list)
         async for row in self._stream(select(newest).order_by(newest.c.round_id.desc())):
             found[row.hotkey, row.skill_type].append(row.role)
-        archived = await Archives(self._connection, self._packing).pairs()
-        for pair, older in archived.items():
-            if older.roles:
-                found[pair].extend(older.roles)
         return {pair: "".join(letters[:MAX_ROLES]) for pair, letters in found.items()}
-
-    async def archive(self, first: int, last: int) -> None:
-        """Keep what follows from the dispatches of these rounds: the oldest in the store, which are about to go."""
-        d = dispatches.c
-        its = d.round_id.between(first, last)
-        totals = select(d.hotkey, d.skill_type, func.count().label("many")).where(its)
-        many = {
-            (row.hotkey, row.skill_type): row.many for row in await self._all(totals.group_by(d.hotkey, d.skill_type))
-        }
-        roles = select(d.hotkey, d.skill_type, d.round_id, _LETTER.label("role")).where(its, _assigned())
-        letters: dict[tuple[str, str], str] = defaultdict(str)
-        grouped = roles.group_by(d.hotkey, d.skill_type, d.round_id).order_by(d.round_id.desc())
-        for row in await self._all(grouped):
-            letters[row.hotkey, row.skill_type] += row.role
-        archives = Archives(self._connection, self._packing)
-        before = await archives.pairs({hotkey for hotkey, _ in many})
-        nothing = ArchivedPair("", 0)
-        await archives.put_pairs(
-            [
-                (
-                    pair,
-                    ArchivedPair(
-                        (letters[pair] + before.get(pair, nothing).roles)[:MAX_ROLES],
-                        before.get(pair, nothing).dispatches + count,
-                    ),
-                )
-                for pair, count in many.items()
-            ]
-        )
 
     async def rebuild(self) -> None:
         """Make what is kept again: a round ended after one that is newer than it, or what is kept is wrong."""

@@ -8,7 +8,6 @@ from sqlalchemy import func, select
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.skill_types import SkillType
 from validator.store.records import MinerRecord
-from validator.store.repositories.archives import Archives
 from validator.store.repositories.base import Repository
 from validator.store.repositories.capabilities import CapabilityDocuments, usable_types
 from validator.store.repositories.flags import Flags
@@ -53,8 +52,6 @@ class Miners(Repository):
             select(dispatches.c.hotkey, func.count().label("planned")).group_by(dispatches.c.hotkey)
         )
         planned = Counter({row.hotkey: row.planned for row in counts})
-        for (hotkey, _), archived in (await Archives(self._connection, self._packing).pairs()).items():
-            planned[hotkey] += archived.dispatches
         return tuple(
             MinerRecord(
                 hotkey=row.hotkey,

@@ -1,70 +1,48 @@
-"""The signed proofs of groups (SPEC 14); kept for good."""
+"""The signed proofs of groups (SPEC 14), from the records of settled rounds."""
 
-from collections.abc import Sequence
-from typing import Any, Final
+import msgspec
+from sqlalchemy import select
 
-from sqlalchemy import Row, bindparam, select
+from validator.protocol import typed
+from validator.store.errors import DamagedError
+from validator.store.repositories.base import Repository
+from validator.store.repositories.records import Records
+from validator.store.signed import ProofRecord
+from validator.store.tables import tasks
 
-from validator.store.codec import base_of, expanded_beside
-from validator.store.repositories.base import ROUND, Repository
-from validator.store.signed import PackedProof, ProofRecord, attestations_of
-from validator.store.tables import dispatches, proofs, sssas, tasks
 
-_ATTESTED: Final = (
-    select(sssas)
-    .join(dispatches, dispatches.c.signed_sha256 == sssas.c.sha256)
-    .where(dispatches.c.round_id == ROUND, dispatches.c.task_id == bindparam("task_id"))
-)
-_OF_ROUND: Final = select(proofs).where(proofs.c.round_id == ROUND).order_by(proofs.c.task_id)
+class _Sealed(msgspec.Struct):
+    checksum: str
+    digest: str
 
 
 class Proofs(Repository):
-    """Proofs by (round_id, task_id)."""
-
-    async def put_all(self, packed: Sequence[PackedProof]) -> None:
-        """Keep a round's proofs."""
-        rows = [
-            {
-                "round_id": proof.round_id,
-                "task_id": proof.note.task_id,
-                "checksum": proof.note.checksum,
-                "digest": proof.digest,
-                "document": proof.packed,
-            }
-            for proof in packed
-        ]
-        await self._insert(proofs, rows)
+    """Proofs by task."""
 
     async def of_task(self, task_id: str) -> ProofRecord | None:
         """Return a task's proof.
 
         Raises:
-            DamagedError: its bytes cannot be read.
+            DamagedError: it is no proof.
+            ArchivedError, ArchiveError: as `Records`.
         """
         round_id = await self._scalar(select(tasks.c.round_id).where(tasks.c.task_id == task_id))
-        row = None if round_id is None else (await self.packed(round_id, task_id)).get(task_id)
-        return None if row is None else await self.unpacked(row)
+        if round_id is None:
+            return None
+        async for group in Records(self._connection, self._packing).groups(round_id):
+            if group.task_id == task_id and group.proof is not None:
+                return proof_record(round_id, task_id, group.proof)
+        return None
 
-    async def packed(self, round_id: int, *task_ids: str) -> dict[str, Row[Any]]:
-        """Return the rows of a round's tasks that have a proof, by task id, for `unpacked`: they may be large."""
-        its = select(proofs).where(proofs.c.round_id == round_id, proofs.c.task_id.in_(task_ids))
-        return {row.task_id: row for row in await self._rows_of(round_id, its)}
 
-    async def packed_of_round(self, round_id: int) -> dict[str, Row[Any]]:
-        """Return `packed` of all tasks of a round, and what is stored of tasks that it has not."""
-        return {row.task_id: row for row in await self._rows_of(round_id, _OF_ROUND)}
+def proof_record(round_id: int, task_id: str, document: bytes) -> ProofRecord:
+    """Return a stored proof with what it says of itself.
 
-    async def unpacked(self, row: Row[Any]) -> ProofRecord:
-        """Return the proof of a row.
-
-        Raises:
-            DamagedError: its bytes cannot be read.
-        """
-        if base_of(row.document) is None:
-            document = await self._packing.unpack(row.document)
-        else:
-            documents = await self._rows_of(row.round_id, _ATTESTED, task_id=row.task_id)
-            signed = [await self._packing.unpack(one.document, one.sha256) for one in documents]
-            attestations = attestations_of(row.round_id, signed).data
-            document = await self._packing.aside(expanded_beside, row.document, attestations)
-        return ProofRecord(row.round_id, row.task_id, row.checksum, row.digest, document)
+    Raises:
+        DamagedError: it is no proof.
+    """
+    try:
+        sealed = typed.decode(document, _Sealed)
+    except msgspec.MsgspecError:
+        raise DamagedError(f"the proof of task {task_id} cannot be read") from None
+    return ProofRecord(round_id, task_id, sealed.checksum, sealed.digest, document)

@@ -1,20 +1,14 @@
-"""Reputations and the append-only events that made them (SPEC 10)."""
+"""Reputations (SPEC 10). The events that made them are in the outcomes of rounds."""
 
 from collections.abc import Collection, Sequence
-from typing import Any, Final
 
-from sqlalchemy import Row, select
+from sqlalchemy import select
 
 from validator.protocol.round import ReputationEvent
 from validator.protocol.skill_types import SkillType
 from validator.store.errors import ReputationConflictError
-from validator.store.records import EventRecord
-from validator.store.repositories.base import ROUND, Repository, of_hotkeys
-from validator.store.tables import reputation_events, reputations
-
-_OF_ROUND: Final = (
-    select(reputation_events).where(reputation_events.c.round_id == ROUND).order_by(reputation_events.c.sequence)
-)
+from validator.store.repositories.base import Repository, of_hotkeys
+from validator.store.tables import reputations
 
 
 class Reputations(Repository):
@@ -28,12 +22,11 @@ class Reputations(Repository):
         found = await self._all(statement)
         return {(row.hotkey, SkillType(row.skill_type)): row.value for row in found}
 
-    async def apply(self, events: Sequence[ReputationEvent], round_id: int, start: float) -> None:
-        """Append a round's events in their order and take over the values they lead to.
+    async def apply(self, events: Sequence[ReputationEvent], start: float) -> None:
+        """Take over the values that a round's events lead to, in their order.
 
         Args:
             events: of the round.
-            round_id: whose.
             start: where a pair without a value stands.
 
         Raises:
@@ -50,38 +43,5 @@ class Reputations(Repository):
                     f"{event.hotkey}, {event.skill_type}: {event.kind} starts from {event.before}, stored is {value}"
                 )
             standing[pair] = changed[pair] = event.after
-        first = await self._next(reputation_events, "sequence")
-        await self._insert(
-            reputation_events,
-            [
-                {
-                    "sequence": sequence,
-                    "round_id": round_id,
-                    "hotkey": event.hotkey,
-                    "skill_type": event.skill_type,
-                    "kind": event.kind,
-                    "cause": event.cause,
-                    "before": event.before,
-                    "after": event.after,
-                }
-                for sequence, event in enumerate(events, first)
-            ],
-        )
         rows = [{"hotkey": key, "skill_type": kind, "value": value} for (key, kind), value in changed.items()]
         await self._upsert(reputations, rows)
-
-    async def of_round(self, round_id: int) -> tuple[EventRecord, ...]:
-        """Return a round's events in their order."""
-        return tuple(_record(row) for row in await self._rows_of(round_id, _OF_ROUND))
-
-
-def _record(row: Row[Any]) -> EventRecord:
-    event = ReputationEvent(
-        hotkey=row.hotkey,
-        skill_type=SkillType(row.skill_type),
-        kind=row.kind,
-        cause=row.cause,
-        before=row.before,
-        after=row.after,
-    )
-    return EventRecord(row.sequence, row.round_id, event)

@@ -1,24 +1,33 @@
 """Rounds from opening to settling: opened once, settled once."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
-from sqlalchemy import Row, and_, or_, select, update
+from sqlalchemy import Row, Table, and_, delete, exists, or_, select, text, update
 
-from validator.protocol import typed
+from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.round.forms import input_form, outcome_form, read_input, read_outcome
-from validator.protocol.text import printable
 from validator.store.errors import (
     AlreadyOpenedError,
     AlreadySettledError,
     DamagedError,
     MismatchError,
     UnfinishedDispatchesError,
+)
+from validator.store.record import (
+    SKIPPED,
+    DispatchFacts,
+    OpenRound,
+    OpenTask,
+    Record,
+    RoundEnding,
+    frames,
+    recorded,
 )
 from validator.store.records import EndState, RoundRecord, RoundSummary, StoredRound
 from validator.store.repositories.base import ROUND, Repository
@@ -28,15 +37,32 @@ from validator.store.repositories.exclusions import Exclusions
 from validator.store.repositories.groups import Groups
 from validator.store.repositories.histories import Histories
 from validator.store.repositories.miners import Miners
+from validator.store.repositories.records import Records
 from validator.store.repositories.salts import Salts
 from validator.store.repositories.tasks import Tasks
-from validator.store.tables import dispatches, rounds
+from validator.store.tables import dispatches, groups, rounds, sssas, tasks, workflow_runs
 
 T = TypeVar("T")
-_DOCUMENTS: Final = ("input", "outcome", "declared_sha256")
-_FACTS: Final = tuple(column for column in rounds.c if column.name not in _DOCUMENTS)
+_UNSAID: Final = ("input", "netuid", "scoring_version", "declared_sha256")
+_FACTS: Final = tuple(column for column in rounds.c if column.name not in _UNSAID)
 _RECORD: Final = select(*_FACTS).where(rounds.c.round_id == ROUND)
-_DOCUMENT: Final = {name: select(rounds.c[name]).where(rounds.c.round_id == ROUND) for name in ("input", "outcome")}
+_INPUT: Final = select(rounds.c.input).where(rounds.c.round_id == ROUND)
+
+
+_WHOLE: Final = select(rounds).where(rounds.c.round_id == ROUND)
+_OPEN_DISPATCHES: Final = (
+    select(*(dispatches.c[name] for name in DispatchFacts.__struct_fields__))
+    .join(tasks, and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id))
+    .where(dispatches.c.round_id == ROUND)
+    .order_by(tasks.c.position, dispatches.c.rank, dispatches.c.hotkey)
+)
+_NARROW: Final = ("round_id", "task_id", "hotkey", "skill_type", "role", "rank", "state", "reason", "kept_bytes")
+_EMPTIED: Final = {column.key: None for column in dispatches.c if column.key not in _NARROW}
+_BEHIND: Final = text(
+    "UPDATE dispatches SET rowid = rowid + 1 + (SELECT max(rowid) FROM dispatches)"
+    " - (SELECT min(rowid) FROM dispatches WHERE round_id = :id) WHERE round_id = :id"
+)
+_AT_ONCE: Final = 500  # parameters of a statement
 
 
 class NewestFrozen(NamedTuple):
@@ -47,17 +73,6 @@ class NewestFrozen(NamedTuple):
     epoch: int
     block: int
     scoring_version: str
-
-
-class _Pinned(msgspec.Struct):
-    netuid: int
-
-
-class _Named(msgspec.Struct):
-    """What is needed of a stored input; the rest is passed over."""
-
-    scoring_version: str
-    snapshot: _Pinned
 
 
 class Rounds(Repository):
@@ -90,6 +105,8 @@ class Rounds(Repository):
             "started_at": started_at,
             "input": await self._packing.pack(data),
             "input_sha256": sha256,
+            "netuid": snapshot.netuid,
+            "scoring_version": round_input.scoring_version,
             "declared_sha256": await Declarations(self._connection, self._packing).put(round_input),
             "task_count": len(plan.groups),
             "dispatch_count": sum(len(group.members) for group in plan.groups),
@@ -122,6 +139,21 @@ class Rounds(Repository):
             "dispatch_count": 0,
         }
         await self._create(round_id, facts)
+        await Records(self._connection, self._packing).put(round_id, tuple(frames(SKIPPED)))
+
+    async def open_rows(self, round_id: int) -> OpenRound:
+        """Return what the tables have of an open round, for `recorded`."""
+        tasks_ = await Tasks(self._connection, self._packing).of_round(round_id)
+        plan = await Groups(self._connection, self._packing).open_plan(round_id)
+        rows = await self._open_dispatches(round_id)
+        signed, runs = _named(rows)
+        return OpenRound(
+            input=next(iter(await self._all_of(round_id, _INPUT))).input,
+            plan=canonical_bytes(plan),
+            tasks=[OpenTask(task.task_id, task.state, task.reason) for task in tasks_],
+            dispatches=rows,
+            documents=await self._documents(sssas, signed) | await self._documents(workflow_runs, runs),
+        )
 
     async def settle(  # noqa: PLR0913, PLR0917 - these are the columns that settling fills
         self,
@@ -131,8 +163,12 @@ class Rounds(Repository):
         outcome: RoundOutcome | None,
         settled_at: datetime,
         summary: RoundSummary | None = None,
+        record: Record | None = None,
     ) -> None:
         """End an open round. Call it first in the settling transaction: it is what keeps a second settler out.
+
+        Its record is written and read back, and what the tables have of it alone goes. `record` is what `recorded` made
+        of the same; None: made here, of a round of few bytes.
 
         `settled` needs an outcome; the tasks take their states from its groups' reasons (`skipped_…`: skipped;
         `settled` and `void_no_verdict`: settled; anything else: void). `void` and `abandoned` void every task.
@@ -148,26 +184,44 @@ class Rounds(Repository):
         if outcome is not None and outcome.round_id != str(round_id):
             raise MismatchError(f"an outcome of round {outcome.round_id} for round {round_id}")
         values: dict[str, Any] = {"state": state, "reason": reason, "settled_at": settled_at}
+        data: bytes | None = None
         if outcome is not None:
             data, values["outcome_sha256"] = await self._packing.canonical(outcome_form(outcome))
-            values["outcome"] = await self._packing.pack(data)
         if summary is not None:
             values |= asdict(summary)
         await self._close(round_id, values)
+        if record is None:
+            end = RoundEnding(reason, data, () if outcome is None else outcome.groups)
+            record = await self._packing.aside(recorded, await self.open_rows(round_id), end)
         if outcome is None:
             await Tasks(self._connection, self._packing).void_all(round_id, reason)
         else:
-            await Groups(self._connection, self._packing).settle(round_id, outcome.groups)
             await Tasks(self._connection, self._packing).settle(round_id, outcome.groups)
         await Dispatches(self._connection, self._packing).void_with_tasks(round_id)
         await self._refuse_unfinished(round_id)
         await Exclusions(self._connection, self._packing).settle(round_id)
         await Histories(self._connection, self._packing).settle(round_id)
+        await self._put_record(round_id, record)
 
     async def get(self, round_id: int) -> StoredRound | None:
         """Return a round with its documents."""
-        row = next(iter(await self._rows_of(round_id, select(rounds).where(rounds.c.round_id == round_id))), None)
-        return None if row is None else await self._stored(row)
+        row = next(iter(await self._all_of(round_id, _WHOLE)), None)
+        if row is None:
+            return None
+        record = _record(row)
+        if record.state == "open":
+            return await self._stored(row)
+        try:
+            head = await Records(self._connection, self._packing).head(round_id)
+        except DamagedError:
+            head = None
+        if head is None:
+            return StoredRound(record, None, None)
+        return StoredRound(
+            record,
+            _document(head.input, record.input_sha256, read_input),
+            _document(head.outcome, record.outcome_sha256, read_outcome),
+        )
 
     async def record(self, round_id: int) -> RoundRecord | None:
         """Return a round without its documents."""
@@ -180,8 +234,11 @@ class Rounds(Repository):
         Raises:
             DamagedError: they cannot even be expanded.
         """
-        blob = await self._scalar_of(round_id, _DOCUMENT[which])
-        return None if blob is None else await self._packing.unpack(blob)
+        head = await Records(self._connection, self._packing).head(round_id)
+        if head is not None:
+            return head.input if which == "input" else head.outcome
+        found = next(iter(await self._all_of(round_id, _INPUT)), None) if which == "input" else None
+        return None if found is None or found.input is None else await self._packing.unpack(found.input)
 
     async def first_started(self) -> datetime | None:
         """Return when the oldest round began, None if there is none."""
@@ -204,24 +261,13 @@ class Rounds(Repository):
 
         Args:
             through_block: only rounds that are pinned to this block or an earlier one.
-
-        Raises:
-            DamagedError: its stored input cannot be read.
         """
-        statement = select(rounds.c.round_id, rounds.c.epoch, rounds.c.block, rounds.c.input).where(
-            rounds.c.input.is_not(None)
-        )
+        r = rounds.c
+        statement = select(r.round_id, r.netuid, r.epoch, r.block, r.scoring_version).where(r.netuid.is_not(None))
         if through_block is not None:
-            statement = statement.where(rounds.c.block <= through_block)
-        row = await self._first(statement.order_by(rounds.c.round_id.desc()).limit(1))
-        if row is None:
-            return None
-        try:
-            data = await self._packing.input_document(row.round_id, row.input, self._connection)
-            named = typed.decode(data, _Named)
-        except msgspec.MsgspecError as error:
-            raise DamagedError(f"the input of round {row.round_id}: {printable(str(error), 200)}") from None
-        return NewestFrozen(row.round_id, named.snapshot.netuid, row.epoch, row.block, named.scoring_version)
+            statement = statement.where(r.block <= through_block)
+        row = await self._first(statement.order_by(r.round_id.desc()).limit(1))
+        return None if row is None else NewestFrozen(**row._asdict())
 
     async def last_settled(self, least_dispatches: int = 0) -> datetime | None:
         """Return when a round of at least so many dispatches was settled last; None where none was."""
@@ -264,19 +310,70 @@ class Rounds(Repository):
             )
 
     async def _stored(self, row: Row[Any]) -> StoredRound:
-        return StoredRound(
-            record=_record(row),
-            input=await self._document(row.input, row.input_sha256, read_input),
-            outcome=await self._document(row.outcome, row.outcome_sha256, read_outcome),
-        )
-
-    async def _document(self, blob: bytes | None, sha256: str, read: Callable[[bytes], T]) -> T | None:
-        if blob is None:
-            return None
+        """Return an open round."""
         try:
-            return read(await self._packing.unpack(blob, sha256))
-        except (DamagedError, msgspec.MsgspecError):
-            return None
+            data = None if row.input is None else await self._packing.unpack(row.input)
+        except DamagedError:
+            data = None
+        return StoredRound(_record(row), _document(data, row.input_sha256, read_input), None)
+
+    async def _documents(self, table: Table, digests: Collection[str]) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for some in _few(digests):
+            statement = select(table.c.sha256, table.c.document).where(table.c.sha256.in_(some))
+            found |= {row.sha256: row.document for row in await self._all(statement)}
+        return found
+
+    async def _put_record(self, round_id: int, record: Record) -> None:
+        """Write a round's record, and let go of what only the tables of open rounds have besides."""
+        ended = {(one.task_id, one.hotkey): (one.state, one.reason) for one in record.dispatches}
+        rows = await self._open_dispatches(round_id)
+        if ended != {(row.task_id, row.hotkey): (row.state, row.reason) for row in rows}:
+            raise MismatchError(f"the record of round {round_id} does not say how its dispatches end")
+        await Records(self._connection, self._packing).put(round_id, record.frames)
+        await self._changed(update(rounds).where(rounds.c.round_id == round_id).values(input=None))
+        await self._changed(update(dispatches).where(dispatches.c.round_id == round_id).values(_EMPTIED))
+        await self._changed(delete(groups).where(groups.c.round_id == round_id))
+        for table, digests in zip((sssas, workflow_runs), _named(rows), strict=True):
+            for some in _few(digests):
+                its = table.c.sha256.in_(some)
+                elsewhere = exists().where(dispatches.c.signed_sha256 == sssas.c.sha256)
+                await self._changed(delete(table).where(its, *([~elsewhere] if table is sssas else [])))
+        await self._put_together(round_id)
+
+    async def _open_dispatches(self, round_id: int) -> list[DispatchFacts]:
+        return [DispatchFacts(*tuple(row)) for row in await self._all_of(round_id, _OPEN_DISPATCHES)]
+
+    async def _put_together(self, round_id: int) -> None:
+        """Let SQLite put the rows of a round behind all others, now that they are small.
+
+        Where they are, the room that they leave stays theirs: nobody fills pages that are half empty. Behind the others
+        they fill pages, and those where they were are free. Postgres puts every changed row elsewhere by itself.
+        """
+        if self._dialect == "sqlite":
+            await self._connection.execute(_BEHIND, {"id": round_id})
+
+
+def _named(rows: Iterable[DispatchFacts]) -> tuple[set[str], set[str]]:
+    """Return the digests of attestations and plans that answers name, and those of runs."""
+    return (
+        {one.signed_sha256 for one in rows if one.signed_sha256 is not None},
+        {one.run_sha256 for one in rows if one.run_sha256 is not None},
+    )
+
+
+def _few(digests: Collection[str]) -> Iterator[Sequence[str]]:
+    every = sorted(digests)
+    return (every[first : first + _AT_ONCE] for first in range(0, len(every), _AT_ONCE))
+
+
+def _document(data: bytes | None, sha256: str | None, read: Callable[[bytes], T]) -> T | None:
+    if data is None or sha256_hex(data) != sha256:
+        return None
+    try:
+        return read(data)
+    except msgspec.MsgspecError:
+        return None
 
 
 def _decimal(text: str) -> int:

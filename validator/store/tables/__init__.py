@@ -4,16 +4,15 @@ State is keyed by hotkey; a dispatch by (round_id, task_id, hotkey). Blobs are c
 (`codec`), unless the column says otherwise.
 """
 
-from validator.store.tables.answers import answers, dispatches, scores, sssas, workflow_runs
-from validator.store.tables.archived import archived_pairs, archives
+from validator.store.tables.answers import answers, dispatches, sssas, workflow_runs
+from validator.store.tables.archived import archives
 from validator.store.tables.base import metadata
 from validator.store.tables.chain import store_chain
-from validator.store.tables.conduct import agreements, flags, reputation_events, reputations
+from validator.store.tables.conduct import agreements, flags, reputations
 from validator.store.tables.drains import drains
 from validator.store.tables.executions import code_checks, execution_results, executions
-from validator.store.tables.folded import folded_rounds
 from validator.store.tables.kept import agreement_windows, histories
-from validator.store.tables.log import proofs, receipts, weight_links
+from validator.store.tables.log import receipts, records, weight_links
 from validator.store.tables.rounds import (
     bundles,
     capabilities,
@@ -33,7 +32,6 @@ __all__ = [
     "agreement_windows",
     "agreements",
     "answers",
-    "archived_pairs",
     "archives",
     "bundles",
     "capabilities",
@@ -45,20 +43,17 @@ __all__ = [
     "execution_results",
     "executions",
     "flags",
-    "folded_rounds",
     "given_tasks",
     "groups",
     "histories",
     "metadata",
     "miners",
-    "proofs",
     "receipts",
-    "reputation_events",
+    "records",
     "reputations",
     "retired_tasks",
     "rounds",
     "salts",
-    "scores",
     "sssas",
     "stalls",
     "store_chain",

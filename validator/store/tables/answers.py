@@ -1,4 +1,4 @@
-"""Dispatches, what came back, and what it was worth."""
+"""Dispatches, and what came back."""
 
 from typing import Final
 
@@ -10,6 +10,7 @@ from validator.store.tables.base import metadata, of_dispatch, of_task, one_of, 
 
 DISPATCH_STATES: Final = ("planned", "sent", "answered", "failed", "void")
 
+# Of open rounds.
 sssas = Table(
     "sssas",
     metadata,
@@ -17,6 +18,7 @@ sssas = Table(
     Column("document", LargeBinary, nullable=False),
 )
 
+# Of open rounds.
 workflow_runs = Table(
     "workflow_runs",
     metadata,
@@ -34,16 +36,17 @@ dispatches = Table(
     Column("role", Name, nullable=False),
     Column("rank", Integer, nullable=False),  # place in the group: primaries by rank, then auditors by draw
     Column("state", Name, nullable=False),
+    Column("reason", ReasonCode),
+    Column("kept_bytes", Integer),  # of what an answer that passed keeps permanently, as first stored
+    # From here on: of an open round; then null, and in its record.
     Column("sent_at", Moment),
     Column("received_at", Moment),
     Column("seconds", Real),
     Column("http_status", Integer),
-    Column("reason", ReasonCode),
     Column("detail", Message),
     Column("body_bytes", Integer),
-    Column("raw", Json(RawAnswer)),  # of what arrived, kept or not; stays when the body goes
+    Column("raw", Json(RawAnswer)),  # of what arrived, kept or not
     Column("stalled", Real),  # seconds that were measured and are not among `seconds`: the validator stood still
-    Column("kept_bytes", Integer),  # of what an answer that passed keeps permanently, as first stored
     Column("sssa_sha256", Name, ForeignKey("sssas.sha256"), key="signed_sha256"),  # or of the plan
     # Submission without its sssa, or WorkflowSubmission without its plan and with its run by hash
     Column("submission", Json(dict[str, object])),
@@ -51,7 +54,7 @@ dispatches = Table(
     one_of("state", DISPATCH_STATES),
     CheckConstraint("role IN ('primary', 'auditor')", name="role"),
     Index(None, "hotkey", "skill_type", "round_id"),
-    sparse("signed_sha256", "sssa_sha256"),  # whether an attestation is referred to; of folded rounds none is
+    sparse("signed_sha256", "sssa_sha256"),  # whether an attestation is referred to
 )
 
 answers = Table(
@@ -64,38 +67,4 @@ answers = Table(
     Column("stored_at", Moment, nullable=False),
     of_dispatch(),
     Index(None, "stored_at"),
-)
-
-scores = Table(
-    "scores",
-    metadata,
-    Column("round_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("task_id", Name, primary_key=True),
-    Column("hotkey", Name, primary_key=True),
-    Column("role", Name, nullable=False),
-    Column("reason", ReasonCode, nullable=False),
-    Column("findings_recall", Real),
-    Column("findings_precision", Real),
-    Column("verdict_agreement", Real),
-    Column("capabilities_agreement", Real),
-    Column("risk_agreement", Real),
-    Column("dependencies_agreement", Real),
-    Column("policy_agreement", Real),
-    Column("consensus", Real, nullable=False),
-    Column("agreement_with_primaries", Real),
-    Column("agreement_with_auditors", Real),
-    Column("axes", Json(dict[str, float])),
-    Column("epsilon", Real),
-    Column("quality", Real),
-    Column("base_weight", Real),
-    Column("tier", Real),
-    Column("early_bonus", Real),
-    Column("role_factor", Real),
-    Column("consensus_factor", Real),
-    Column("bootstrap", Real),
-    Column("emission", Real),
-    Column("workflow", Json(dict[str, object])),  # WorkflowOutcome
-    Column("window_entry", Real),
-    of_dispatch(),
-    Index(None, "hotkey", "round_id"),
 )

@@ -47,18 +47,3 @@ reputations = Table(
     Column("value", Real, nullable=False),
     CheckConstraint("value >= 0 AND value <= 1", name="value"),
 )
-
-reputation_events = Table(
-    "reputation_events",
-    metadata,
-    Column("sequence", BigInteger, primary_key=True, autoincrement=False),
-    Column("round_id", BigInteger, ForeignKey("rounds.round_id"), nullable=False),
-    Column("hotkey", Name, ForeignKey("miners.hotkey"), nullable=False),
-    Column("skill_type", Name, nullable=False),
-    Column("kind", Name, nullable=False),
-    Column("cause", Name, nullable=False),
-    Column("before", Real, nullable=False),
-    Column("after", Real, nullable=False),
-    Index(None, "hotkey", "skill_type", "sequence"),
-    Index(None, "round_id"),
-)

@@ -1,23 +1,21 @@
-"""What the validator signed: the proofs of its groups, and the receipts of its rounds and its weights."""
+"""The records of ended rounds, and what the validator signed of them and of its weights: receipts."""
 
 from typing import Final
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, Table
 
 from validator.store.columns import Name, ReasonCode
-from validator.store.tables.base import metadata, of_task, one_of
+from validator.store.tables.base import metadata, one_of
 
 RECEIPT_KINDS: Final = ("opening", "round", "closing", "weights", "fate")
 
-proofs = Table(
-    "proofs",
+# Of every round that has ended: see `record.py`. Nothing changes a row; `validator db archive` moves them into files.
+records = Table(
+    "records",
     metadata,
-    Column("round_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("task_id", Name, primary_key=True),
-    Column("checksum", Name, nullable=False),
-    Column("digest", Name, nullable=False),
-    Column("document", LargeBinary, nullable=False),  # with its signature
-    of_task(),
+    Column("round_id", BigInteger, ForeignKey("rounds.round_id"), primary_key=True, autoincrement=False),
+    Column("part", Integer, primary_key=True, autoincrement=False),
+    Column("frame", LargeBinary, nullable=False),
 )
 
 receipts = Table(

@@ -52,10 +52,11 @@ rounds = Table(
     Column("block_hash", Name, nullable=False),
     Column("state", Name, nullable=False),
     Column("reason", ReasonCode),
-    Column("input", LargeBinary),  # RoundInput; holds the round's seed, secret while its salt is
+    Column("input", LargeBinary),  # RoundInput of an open round; holds its seed, secret while its salt is
     Column("input_sha256", Name),
+    Column("netuid", Integer),  # null: skipped
+    Column("scoring_version", Name),  # likewise
     Column("declared_sha256", Name),  # of its declarations; null: skipped
-    Column("outcome", LargeBinary),  # RoundOutcome
     Column("outcome_sha256", Name),
     Column("started_at", Moment, nullable=False),
     Column("settled_at", Moment),
@@ -115,6 +116,7 @@ retired_tasks = Table(
     Column("retired_at", Moment, nullable=False),
 )
 
+# Of open rounds.
 groups = Table(
     "groups",
     metadata,
@@ -125,15 +127,6 @@ groups = Table(
     Column("promoted", Json(tuple[str, ...]), nullable=False),
     Column("demoted", Json(tuple[str, ...]), nullable=False),
     Column("excluded", Json(dict[str, Reason]), nullable=False),
-    # From here on: GroupOutcome, null until the round is settled.
-    Column("n_valid", Integer),
-    Column("threshold", Integer),
-    Column("verdict", Name),
-    Column("mean_risk", Real),
-    Column("finding_keys", Json(tuple[str, ...])),
-    Column("scored_provenance", Name),
-    Column("scored_verdict", Name),
-    Column("auditor_agreement", Real),
     of_task(),
 )
 

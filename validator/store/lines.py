@@ -1,0 +1,159 @@
+"""The log's lines of an ended round, from its record: bytes that were signed for, never decoded documents."""
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from validator.protocol.receipt import (
+    LineKind,
+    RoundEnd,
+    input_lines,
+    line,
+    line_digest,
+    stored_outcome_line,
+    wrapped,
+)
+from validator.protocol.round.truths import commands_of
+from validator.store.errors import DamagedError
+from validator.store.record import RUN, DispatchFacts, Head
+from validator.store.records import TaskRecord
+from validator.store.transaction import Transaction
+
+
+class RoundLine(NamedTuple):
+    """A line of a round, without the newline; `task_id` of a truth."""
+
+    kind: LineKind
+    data: bytes
+    task_id: str | None = None
+
+
+async def round_lines(tx: Transaction, end: RoundEnd) -> AsyncIterator[RoundLine]:
+    """Yield the lines that a round's receipt names, in their order, each compared with its digest there.
+
+    Raises:
+        DamagedError: what is stored is not what the receipt was written for.
+        ArchivedError, ArchiveError: as `Records`.
+    """
+    round_id, lines = end.index, end.lines
+    head = await tx.records.head(round_id)
+    if head is None:
+        raise DamagedError(f"round {round_id} has a receipt and no record")
+    truths: list[dict[str, Any]] = []
+    if lines.input is not None:
+        data, truths = _input(head, round_id)
+        yield _held(end, "input", lines.input, data)
+        for truth in truths:
+            yield RoundLine("truth", line("truth", truth), truth["task_id"])
+    if lines.plan is not None:
+        yield _held(end, "plan", lines.plan, wrapped("plan", head.plan or b""))
+    if lines.answers is not None:
+        tasks = await tx.tasks.of_round(round_id)
+        yield _held(end, "answers", lines.answers, await _answers(tx, head, tasks, commands_of(truths)))
+        async for attestation in _attestations(tx, head, round_id):
+            yield attestation
+    if lines.outcome is not None:
+        yield _held(end, "outcome", lines.outcome, _outcome(head, round_id, {one["task_id"] for one in truths}))
+    async for proof in _proofs(tx, end):
+        yield proof
+
+
+async def _attestations(tx: Transaction, head: Head, round_id: int) -> AsyncIterator[RoundLine]:
+    async for group in tx.records.groups(round_id):
+        named = group.named()
+        for one in head.dispatches:
+            if one.task_id == group.task_id and one.passed is not None and one.run_sha256 is None:
+                yield RoundLine("sssa", wrapped("sssa", _document(named, one.signed_sha256)))
+
+
+async def _proofs(tx: Transaction, end: RoundEnd) -> AsyncIterator[RoundLine]:
+    notes = {note.task_id: note.sha256 for note in end.lines.proofs}
+    if notes:
+        async for group in tx.records.groups(end.index):
+            if group.task_id in notes:
+                yield _held(end, "proof", notes.pop(group.task_id), wrapped("proof", group.proof or b""))
+    for digest in notes.values():
+        yield _held(end, "proof", digest, b"")
+
+
+def _document(named: Mapping[str, bytes], sha256: str | None) -> bytes:
+    if sha256 is None or sha256 not in named:
+        raise DamagedError(f"no document {sha256} that an answer names")
+    return named[sha256]
+
+
+def _input(head: Head, round_id: int) -> tuple[bytes, list[dict[str, Any]]]:
+    """Return the line of the input, and the documents of the truths that it commits to."""
+    try:
+        return input_lines(msgspec.json.decode(head.input or b""))
+    except (msgspec.MsgspecError, KeyError, TypeError):
+        raise DamagedError(f"round {round_id}: the stored input cannot be read") from None
+
+
+def _outcome(head: Head, round_id: int, committed: Collection[str]) -> bytes:
+    try:
+        return b"" if head.outcome is None else stored_outcome_line(head.outcome, committed)
+    except (msgspec.MsgspecError, KeyError, TypeError):
+        raise DamagedError(f"round {round_id}: the stored outcome cannot be read") from None
+
+
+async def _answers(
+    tx: Transaction, head: Head, tasks: Sequence[TaskRecord], commands: Mapping[str, Sequence[str]]
+) -> bytes:
+    """Return the line of what came back: attestations by their digests, plans and runs in whole."""
+    void = {task.task_id for task in tasks if task.state == "void"}
+    workflows = []
+    if any(one.passed is not None and one.run_sha256 is not None for one in head.dispatches):
+        async for group in tx.records.groups(tasks[0].round_id):
+            named = group.named()
+            mine = (one for one in head.dispatches if one.task_id == group.task_id and one.passed is not None)
+            workflows += [_ran(one, named) for one in mine if one.run_sha256 is not None]
+    return line(
+        "answers",
+        {
+            "submissions": [
+                _as_told(one.passed, commands.get(one.task_id, ()))
+                for one in head.dispatches
+                if one.passed is not None and one.run_sha256 is None
+            ],
+            "rejections": [
+                {name: getattr(one, name) for name in ("task_id", "hotkey", "role", "reason", "seconds")}
+                for one in head.dispatches
+                if one.state == "failed"
+            ],
+            "void": [{"task_id": task.task_id, "reason": task.reason} for task in tasks if task.task_id in void],
+            "workflows": workflows,
+            "void_dispatches": [
+                {"task_id": one.task_id, "hotkey": one.hotkey, "reason": one.reason}
+                for one in head.dispatches
+                if one.state == "void" and one.task_id not in void
+            ],
+            "raw": [[one.raw for one in head.dispatches if one.task_id == task.task_id] for task in tasks],
+        },
+    )
+
+
+def _as_told(submission: Mapping[str, Any], expected: Sequence[str]) -> Mapping[str, Any]:
+    """Return a submission as the log tells it: a traced command that the truth expects is its place in the truth."""
+    shown = submission["shell_commands"]
+    if not expected or not shown:
+        return submission
+    return {**submission, "shell_commands": [str(expected.index(one)) for one in shown]}
+
+
+def _ran(one: DispatchFacts, named: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return an answer to a workflow task, its plan and run as they were signed and written down."""
+    rest = dict(one.passed or {})
+    try:
+        run = msgspec.json.decode(_document(named, rest.pop(RUN)))
+        plan = msgspec.json.decode(_document(named, one.signed_sha256))
+    except msgspec.MsgspecError:
+        raise DamagedError("a plan or a run of a record cannot be read") from None
+    return {**rest, "plan": plan, "run": run}
+
+
+def _held(end: RoundEnd, kind: LineKind, digest: str, data: bytes) -> RoundLine:
+    if line_digest(data) != digest:
+        raise DamagedError(f"round {end.round_id}: the stored {kind} is not what its receipt was written for")
+    return RoundLine(kind, data)

@@ -1,0 +1,283 @@
+"""The record of an ended round: one stream of documents in zstd frames, written once and never changed.
+
+The stream is the head, then each group in the order of the plan, each with its length before it. It is cut into frames
+of at most 8 MiB expanded, so that a reader never holds more than a group and a frame. A record is as secret as the
+store: it has the round's seed and the truths of its tasks.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import chain
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from validator.protocol.answer import Role
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.reasons import Reason
+from validator.protocol.round import GroupOutcome, RawAnswer
+from validator.protocol.text import printable
+from validator.store.codec import compressed, compressed_after, expanded, expanded_after
+from validator.store.dispatch import DispatchState
+from validator.store.errors import DamagedError
+from validator.store.records import TaskState, task_state
+
+T = TypeVar("T")
+RUN: Final = "run_sha256"
+"""The key that the stored answer to a workflow task has, and no other: it names the run."""
+FRAME: Final = 8 * 1024 * 1024  # bytes expanded
+SMALL: Final = 2 * 1024 * 1024  # bytes of a record; level 19 takes a second for every six of them
+MOST: Final = 256 * 1024 * 1024  # bytes of one document of the stream; damage may claim any number
+_LEVEL: Final = 19
+_QUICK_LEVEL: Final = 3
+_LENGTH: Final = 4  # bytes
+_LARGE_PROOF: Final = 256 * 1024  # bytes; of answers at their limits one may have 14 MB
+_PROOF_LEVEL: Final = 9
+
+
+class DispatchFacts(msgspec.Struct, frozen=True, array_like=True):
+    """What a dispatch came to; the names are those of the table of open rounds."""
+
+    round_id: int
+    task_id: str
+    hotkey: str
+    skill_type: str
+    role: Role
+    rank: int
+    state: DispatchState
+    reason: Reason | None
+    sent_at: datetime | None
+    received_at: datetime | None
+    seconds: float | None
+    http_status: int | None
+    detail: str | None
+    body_bytes: int | None
+    raw: RawAnswer | None
+    stalled: float | None
+    signed_sha256: str | None
+    submission: dict[str, Any] | None
+
+    @property
+    def passed(self) -> dict[str, Any] | None:
+        """The answer as it is stored, without the documents that it names; None where none counts."""
+        return self.submission if self.state == "answered" else None
+
+    @property
+    def run_sha256(self) -> str | None:
+        """Of what came of running its plan; None where it is none, or did not pass."""
+        return None if self.submission is None else self.submission.get(RUN)
+
+
+class Head(msgspec.Struct, frozen=True, array_like=True):
+    """What a round came to, but for the documents of its groups.
+
+    Attributes:
+        input: canonical bytes of `RoundInput`; None of a skipped round, and where they could not be read.
+        plan: canonical bytes of `RoundPlan`; None of a skipped round.
+        outcome: canonical bytes of `RoundOutcome`; None where the round was not settled.
+        dispatches: in the order of the plan.
+    """
+
+    version: Literal[1]
+    input: bytes | None
+    plan: bytes | None
+    outcome: bytes | None
+    dispatches: tuple[DispatchFacts, ...]
+
+    def listed(self) -> dict[tuple[str, str], tuple[str, str, int, str, Reason | None]]:
+        """Return (task_id, hotkey) -> what the table of dispatches must say of each."""
+        return {(o.task_id, o.hotkey): (o.skill_type, o.role, o.rank, o.state, o.reason) for o in self.dispatches}
+
+
+class Group(msgspec.Struct, frozen=True, array_like=True):
+    """The documents of one task's group.
+
+    Attributes:
+        signed: canonical bytes of the attestations or plans that passed their gates, in the order of the dispatches.
+        runs: canonical bytes of what came of running the plans.
+        kept_proof: the sealed proof; of a large one a frame behind the attestations, whose texts it repeats.
+        is_frame: which of the two.
+    """
+
+    task_id: str
+    signed: tuple[bytes, ...]
+    runs: tuple[bytes, ...]
+    kept_proof: bytes | None
+    is_frame: bool = False
+
+    @property
+    def proof(self) -> bytes | None:
+        """The sealed proof; None where the task has none (DamagedError: it cannot be expanded)."""
+        if self.kept_proof is None or not self.is_frame:
+            return self.kept_proof
+        return expanded_after(self.kept_proof, _texts(self.signed))
+
+    def named(self) -> dict[str, bytes]:
+        """Return the attestations, plans and runs by the sha256 of their bytes."""
+        return {sha256_hex(document): document for document in (*self.signed, *self.runs)}
+
+
+class OpenTask(NamedTuple):
+    """A task of an open round as it stands."""
+
+    task_id: str
+    state: TaskState
+    reason: Reason | None
+
+
+class OpenRound(NamedTuple):
+    """What the tables have of an open round; documents as they are stored.
+
+    Attributes:
+        plan: canonical bytes.
+        tasks, dispatches: in the order of the plan.
+        documents: attestations, plans and runs by their sha256.
+    """
+
+    input: bytes | None
+    plan: bytes
+    tasks: Sequence[OpenTask]
+    dispatches: Sequence[DispatchFacts]
+    documents: Mapping[str, bytes]
+
+
+class RoundEnding(NamedTuple):
+    """How a round ends.
+
+    Attributes:
+        reason: of a round that is not settled: of its open tasks.
+        document: canonical bytes of its outcome; None where it is not settled.
+        groups: of the outcome.
+        proofs: packed documents by task.
+    """
+
+    reason: Reason
+    document: bytes | None = None
+    groups: Sequence[GroupOutcome] = ()
+    proofs: Mapping[str, bytes] = MappingProxyType({})
+
+
+class Record(NamedTuple):
+    """A record as it is stored: its frames, and what it says of the dispatches."""
+
+    frames: tuple[bytes, ...]
+    dispatches: tuple[DispatchFacts, ...]
+
+
+SKIPPED: Final = Head(1, None, None, None, ())
+
+
+def recorded(open_round: OpenRound, end: RoundEnding) -> Record:
+    """Return the record of a round that ends. Pure, and heavy: not for the event loop.
+
+    Raises:
+        DamagedError: a document cannot be read, or is missing.
+    """
+    tasks = {task.task_id: (task.state, task.reason) for task in open_round.tasks}
+    if end.document is None:
+        tasks |= {task_id: ("void", end.reason) for task_id, (state, _) in tasks.items() if state == "open"}
+    tasks |= {group.task_id: (task_state(group.reason), group.reason) for group in end.groups}
+    dispatches = tuple(_with_task(one, *tasks[one.task_id]) for one in open_round.dispatches)
+    head = Head(1, _readable(open_round.input), open_round.plan, end.document, dispatches)
+    groups = (_group(task.task_id, open_round, end.proofs.get(task.task_id)) for task in open_round.tasks)
+    return Record(tuple(frames(head, groups)), dispatches)
+
+
+def frames(head: Head, groups: Iterable[Group] = ()) -> Iterator[bytes]:
+    """Yield the frames of a record; groups are taken one at a time."""
+    buffer, cut = bytearray(), False
+    for item in chain([head], groups):
+        data = _ENCODER.encode(item)
+        buffer += len(data).to_bytes(_LENGTH) + data
+        while len(buffer) >= FRAME:
+            cut = True
+            yield compressed(bytes(buffer[:FRAME]), _QUICK_LEVEL)
+            del buffer[:FRAME]
+    if buffer:
+        yield compressed(bytes(buffer), _QUICK_LEVEL if cut or len(buffer) > SMALL else _LEVEL)
+
+
+class Items:
+    """Cuts what frames expand to into the documents of the stream, as encoded."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def take(self, data: bytes) -> Iterator[bytes]:
+        """Yield the documents that end in what the next frame expands to.
+
+        Raises:
+            DamagedError: a document would be larger than any is.
+        """
+        self._buffer += data
+        while len(self._buffer) >= _LENGTH:
+            end = _LENGTH + int.from_bytes(self._buffer[:_LENGTH])
+            if end > MOST:
+                raise DamagedError(f"a document of a record would have {end} bytes")
+            if len(self._buffer) < end:
+                return
+            item = bytes(self._buffer[_LENGTH:end])
+            del self._buffer[:end]
+            yield item
+
+    def require_end(self) -> None:
+        """Refuse a stream that ends inside a document (DamagedError)."""
+        if self._buffer:
+            raise DamagedError("a record is cut short")
+
+
+def head_of(item: bytes) -> Head:
+    """Return the first document of a record (DamagedError: it is something else)."""
+    return _decoded(_HEAD, item)
+
+
+def group_of(item: bytes) -> Group:
+    """Return one of the others (DamagedError: it is something else)."""
+    return _decoded(_GROUP, item)
+
+
+def _decoded(decoder: "msgspec.msgpack.Decoder[T]", item: bytes) -> T:
+    try:
+        return decoder.decode(item)
+    except msgspec.MsgspecError as error:
+        raise DamagedError(f"a record cannot be read: {printable(str(error))}") from None
+
+
+def _with_task(one: DispatchFacts, state: TaskState, reason: Reason | None) -> DispatchFacts:
+    """Return a dispatch as it ends with its task: with a void one it is void, for the reason that it had."""
+    return msgspec.structs.replace(one, state="void", reason=one.reason or reason) if state == "void" else one
+
+
+def _readable(blob: bytes | None) -> bytes | None:
+    try:
+        return None if blob is None else expanded(blob)
+    except DamagedError:
+        return None  # the round is abandoned for that reason
+
+
+def _group(task_id: str, open_round: OpenRound, proof: bytes | None) -> Group:
+    mine = [one for one in open_round.dispatches if one.task_id == task_id]
+    signed = [one.signed_sha256 for one in mine if one.signed_sha256 is not None]
+    runs = [one.run_sha256 for one in mine if one.run_sha256 is not None]
+    documents = open_round.documents
+    try:
+        attested = tuple(expanded(documents[sha256]) for sha256 in signed)
+        ran = tuple(expanded(documents[sha256]) for sha256 in runs)
+    except KeyError as error:
+        raise DamagedError(f"no document {error} that an answer names") from None
+    document = None if proof is None else expanded(proof)
+    if document is None or len(document) <= _LARGE_PROOF:
+        return Group(task_id, attested, ran, document)
+    return Group(task_id, attested, ran, compressed_after(document, _texts(attested), _PROOF_LEVEL), is_frame=True)
+
+
+def _texts(signed: Iterable[bytes]) -> bytes:
+    """Return the texts of attestations as a proof repeats them: as spelled, escaped (D-2) and in lower case (D-16)."""
+    spelled = b"".join(signed)
+    return spelled + spelled.replace(b"%", b"%25").replace(b"|", b"%7C") + spelled.lower()
+
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_HEAD: Final = msgspec.msgpack.Decoder(Head)
+_GROUP: Final = msgspec.msgpack.Decoder(Group)
