@@ -61,7 +61,7 @@ async def _play(store: Store, tasks: list[list[SourcedTask]], rounds: range, see
                 assert packed is not None
                 assert packed.bundle is not None
                 task = packed.task
-                await tx.bundles.put(task.bundle_sha256, packed.bundle, _AT, task.source_sha256)
+                await tx.bundles.put(task.bundle_sha256, packed.bundle, _AT)
                 sent += 0 if task.bundle_sha256 in seen else len(packed.bundle)
                 seen.add(task.bundle_sha256)
     return sent

@@ -71,11 +71,8 @@ def _bundles() -> None:
         sa.Column("sha256", sa.Text(), nullable=False),
         sa.Column("data", sa.LargeBinary(), nullable=False),
         sa.Column("stored_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("source_sha256", sa.Text(), nullable=True),
-        sa.Column("base_sha256", sa.Text(), nullable=True),
         sa.PrimaryKeyConstraint("sha256", name=op.f("pk_bundles")),
     )
-    op.create_index(op.f("ix_bundles_source_sha256"), "bundles", ["source_sha256"])
     op.create_index(op.f("ix_bundles_stored_at"), "bundles", ["stored_at"])
 
 

@@ -66,7 +66,7 @@ def test_a_frame_without_a_length_is_refused() -> None:
 @pytest.mark.parametrize("made", [compressed])
 async def test_the_loop_does_not_wait_for_a_large_document_however_small_it_is_stored(made: Codec) -> None:
     data = b"a" * (INLINE_LIMIT + 1)
-    reading = asyncio.create_task(Packing(threads=True).unpack(made(data)))
+    reading = asyncio.create_task(Packing().unpack(made(data)))
     await asyncio.sleep(0)
     assert not reading.done()
     assert await reading == data

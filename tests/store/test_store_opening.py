@@ -4,9 +4,7 @@ import sqlite3
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-import aiosqlite
 import pytest
 from sqlalchemy import text
 
@@ -147,32 +145,11 @@ async def test_sqlite_is_durable_private_and_checked(empty_sqlite_url: str, tmp_
     assert stat.S_IMODE((tmp_path / "store.sqlite").stat().st_mode) == 0o600
 
 
-async def test_another_maker_of_sqlite_connections_can_be_given(empty_sqlite_url: str) -> None:
-    made: list[dict[str, Any]] = []
-
-    async def maker(*args: Any, **kwargs: Any) -> aiosqlite.Connection:
-        made.append(kwargs)
-        return await aiosqlite.connect(*args, **kwargs)
-
-    async with open_store(empty_sqlite_url, create=True, async_creator_fn=maker) as store, store.begin() as tx:
-        assert await tx.rounds.next_id() == 0
-    assert len(made) == 2  # for the tables and for the store itself: a file that is not there has no state to read
-    assert all(kwargs["isolation_level"] is None for kwargs in made)
-
-
 async def test_a_server_that_is_away_is_told_in_one_line() -> None:
     with pytest.raises(StoreUnreachableError) as caught:
         await open_store("postgresql://me:hunter2@127.0.0.1:1/db")
     assert "refused" in str(caught.value)
     assert not [word for word in ("hunter2", r"\u000a", "\n") if word in str(caught.value)]
-
-
-async def test_postgres_takes_no_maker_of_sqlite_connections(empty_postgres_url: str) -> None:
-    async def maker() -> None:
-        raise AssertionError("never called")
-
-    with pytest.raises(StoreUrlError, match="SQLite only"):
-        await open_store(empty_postgres_url, create=True, async_creator_fn=maker)
 
 
 async def test_closing_twice_is_harmless(empty_store_url: str) -> None:

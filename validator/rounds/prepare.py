@@ -126,7 +126,7 @@ class Preparer:
         await tx.given_tasks.give(int(round_id), _sources(packed))
         bundles = [(task, bundle) for task, bundle, _ in packed if bundle is not None]
         for task, bundle in bundles:
-            await tx.bundles.put(task.bundle_sha256, bundle, self.clock.now(), task.source_sha256)
+            await tx.bundles.put(task.bundle_sha256, bundle, self.clock.now())
         return Prepared(frozen, plan, {task.task_id: bundle for task, bundle in bundles})
 
     async def _skip(self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot, reason: Reason) -> Skipped:

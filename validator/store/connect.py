@@ -5,7 +5,7 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from validator.protocol.text import printable
-from validator.store.errors import StoreDamagedError, StoreUnreachableError, StoreUrlError
+from validator.store.errors import StoreDamagedError, StoreUnreachableError
 from validator.store.urls import StoreUrl
 
 BUSY_MS: Final = 10_000  # longest wait for another program's write transaction
@@ -27,13 +27,10 @@ LOCK_CLASS: Final = 0x53535341
 LOCK_WRITE: Final = 1
 LOCK_WRITER: Final = 2
 
-AsyncCreator = Callable[..., Awaitable[Any]]
-
 
 def make_engine(
     url: StoreUrl,
     *,
-    async_creator_fn: AsyncCreator | None = None,
     foreign_keys: bool = True,
     pooled: bool = True,
     connections: int | None = None,
@@ -42,8 +39,6 @@ def make_engine(
 
     Args:
         url: which database.
-        async_creator_fn: makes SQLite's connection instead of `threaded.connect`, from the same arguments: room for
-            one that runs sqlite3 in the loop's own thread, which virtual time needs.
         foreign_keys: False only while SQLite tables are rebuilt by a migration.
         pooled: False for a few connections that are closed at once.
         connections: of one of many processes on a Postgres database: at most so many, and a transaction of one that
@@ -55,8 +50,6 @@ def make_engine(
     else:
         options["poolclass"] = NullPool
     if url.path is None:
-        if async_creator_fn is not None:
-            raise StoreUrlError("`async_creator_fn` is for SQLite only")
         arguments = {"connect_timeout": CONNECT_S, "application_name": "validator", "client_encoding": "utf8"}
         if connections is not None:
             given = url.url.query.get("options", "")
@@ -71,7 +64,7 @@ def make_engine(
         "isolation_level": None,
         "timeout": BUSY_MS / 1000,
         "factory": _SqliteConnection,
-        "async_creator_fn": async_creator_fn or connect,
+        "async_creator_fn": connect,
     }
     engine = create_async_engine(url.url, connect_args=sqlite_arguments, **options)
     _prepare_sqlite(engine.sync_engine, foreign_keys=foreign_keys)

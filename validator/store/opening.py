@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlalchemy.exc import DBAPIError
 
-from validator.store.connect import AsyncCreator, make_engine, only_there, use_wal
+from validator.store.connect import make_engine, only_there, use_wal
 from validator.store.engine import Store
 from validator.store.errors import SchemaStateError
 from validator.store.locks import FileLock, NoLock, take_lock
@@ -26,7 +26,6 @@ class Opening:
     url: str
     writer: bool
     create: bool
-    creator: AsyncCreator | None
     connections: int | None
     archive: Path | None
     _store: Store | None = field(init=False, default=None)
@@ -54,12 +53,12 @@ class Opening:
                 await self._settle_schema(url)
                 if self.writer:
                     await use_wal(url)
-                engine = make_engine(url, async_creator_fn=self.creator, connections=self.connections)
+                engine = make_engine(url, connections=self.connections)
                 stack.push_async_callback(engine.dispose)
                 place = Place(url.path) if self.writer and url.path is not None else None
                 if place is not None:
                     only_there(engine, place.require)
-                store = Store(engine, url, lock, Packing(threads=self.creator is None), place, self.archive)
+                store = Store(engine, url, lock, Packing(), place, self.archive)
                 if place is not None:
                     await store.hold()
                 if isinstance(lock, FileLock):
@@ -70,9 +69,9 @@ class Opening:
             raise unreachable(url, error) from None
 
     async def _settle_schema(self, url: StoreUrl) -> None:
-        state = await state_of(url, self.creator)
+        state = await state_of(url)
         if state == "empty" and self.create:
-            await upgrade_unlocked(url, self.creator)
+            await upgrade_unlocked(url)
         elif state != "current":
             there = url.path is None or url.path.exists()
             raise SchemaStateError(f"{url.shown} {_ADVICE[state] if there else _NOT_THERE}")
@@ -88,12 +87,11 @@ _ADVICE: dict[SchemaState, str] = {
 }
 
 
-def open_store(  # noqa: PLR0913 - each but the first has a default
+def open_store(
     url: str,
     *,
     writer: bool = False,
     create: bool = False,
-    async_creator_fn: AsyncCreator | None = None,
     connections: int | None = None,
     archive: Path | None = None,
 ) -> Opening:
@@ -104,8 +102,6 @@ def open_store(  # noqa: PLR0913 - each but the first has a default
         writer: claim to be the store's only validator until it is closed. Without it, `begin` still works, for single
             administrative changes.
         create: make the tables of an empty database.
-        async_creator_fn: SQLite only; makes connections that do not use threads, for virtual time. Large documents
-            then stay on the loop's thread too.
         connections: Postgres only; of one of many processes: at most so many.
         archive: the folder with the files of old rounds (`store.archive`); None: who asks for one is told where it is.
 
@@ -115,4 +111,4 @@ def open_store(  # noqa: PLR0913 - each but the first has a default
         StoreLockedError: `writer` was asked for and another process is it.
         SchemaStateError: the tables are missing, behind or ahead; the message says what to do.
     """
-    return Opening(url, writer, create, async_creator_fn, connections, archive)
+    return Opening(url, writer, create, connections, archive)

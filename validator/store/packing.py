@@ -39,16 +39,11 @@ class Recent:
 class Packing:
     """Compresses, expands and canonicalises.
 
-    Args:
-        threads: whether large documents may go to a worker thread. A store on virtual time must not: work in a
-            thread has no place on a clock that jumps.
-
     Attributes:
         recent: the record that was read last; a transaction has a `Packing` of its own.
     """
 
-    def __init__(self, *, threads: bool) -> None:
-        self.threads = threads
+    def __init__(self) -> None:
         self.recent = Recent()
 
     async def pack(self, data: bytes) -> bytes:
@@ -89,11 +84,11 @@ class Packing:
         return await self._run(len(data) > INLINE_LIMIT, sha256_hex, data)
 
     async def aside(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what a heavy function does, away from the event loop where that may be."""
+        """Return what a heavy function does, away from the event loop."""
         return await self._run(True, function, *args, **kwargs)
 
     async def _run(self, heavy: bool, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        if heavy and self.threads:
+        if heavy:
             return await asyncio.to_thread(function, *args, **kwargs)
         return function(*args, **kwargs)
 

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from validator.files import why
 from validator.protocol.text import printable
-from validator.store.connect import AsyncCreator, create_file, make_engine, reading, use_wal, writing
+from validator.store.connect import create_file, make_engine, reading, use_wal, writing
 from validator.store.errors import (
     SchemaStateError,
     StoreDamagedError,
@@ -82,11 +82,11 @@ async def schema_state(url: str) -> SchemaState:
         raise unreachable(parsed, error) from None
 
 
-async def state_of(url: StoreUrl, async_creator_fn: AsyncCreator | None = None) -> SchemaState:
+async def state_of(url: StoreUrl) -> SchemaState:
     """Return the state; a SQLite file that is not there is empty, and is not made."""
     if url.path is not None and not url.path.exists():
         return "empty"
-    engine = make_engine(url, async_creator_fn=async_creator_fn, pooled=False)
+    engine = make_engine(url, pooled=False)
     try:
         async with reading(engine).begin() as connection:
             return await connection.run_sync(_state)
@@ -94,14 +94,12 @@ async def state_of(url: StoreUrl, async_creator_fn: AsyncCreator | None = None) 
         await engine.dispose()
 
 
-async def upgrade_unlocked(
-    url: StoreUrl, async_creator_fn: AsyncCreator | None = None, told: Told = _unsaid
-) -> SchemaState:
+async def upgrade_unlocked(url: StoreUrl, told: Told = _unsaid) -> SchemaState:
     """Do what `upgrade` does; the caller holds the writer lock or accepts that nobody does."""
-    await state_of(url, async_creator_fn)  # a database of others is refused before anything of it is changed
+    await state_of(url)  # a database of others is refused before anything of it is changed
     create_file(url)
     await use_wal(url)
-    engine = make_engine(url, async_creator_fn=async_creator_fn, foreign_keys=False, pooled=False)
+    engine = make_engine(url, foreign_keys=False, pooled=False)
     try:
         return await _upgrade(engine, told)
     finally:

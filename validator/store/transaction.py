@@ -49,7 +49,7 @@ class Transaction:
     """
 
     def __init__(self, connection: AsyncConnection, packing: Packing) -> None:
-        packing = Packing(threads=packing.threads)  # what was read last is remembered for a transaction
+        packing = Packing()  # what was read last is remembered for a transaction
         self.connection = connection
         self.packing = packing
         self.chain = Chains(connection, packing)

@@ -64,7 +64,7 @@ class ReadPlaces:
     async def frames(self, round_id: int, part: int, most: int, store: AsyncConnection) -> list[bytes] | None:
         """See `Places`."""
         if self._spans is None:
-            self._spans = await Archives(store, Packing(threads=False)).spans()
+            self._spans = await Archives(store, Packing()).spans()
         span = next((one for one in self._spans if one.first_round <= round_id <= one.last_round), None)
         if span is None or round_id > span.removed_through:
             return None

@@ -17,7 +17,7 @@ async def files_of(connection: AsyncConnection) -> Files:
     Args:
         connection: a read transaction.
     """
-    spans = await Transaction(connection, Packing(threads=False)).archives.spans()
+    spans = await Transaction(connection, Packing()).archives.spans()
     if spans:
         size = sum(span.bytes for span in spans)
         many = spans[-1].last_round + 1

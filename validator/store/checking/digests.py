@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Column, ColumnElement, Row, select, true
+from sqlalchemy import Column, Row, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.protocol.canonical import sha256_hex
@@ -27,13 +27,12 @@ from validator.store.transaction import Transaction
 
 @dataclass(frozen=True, slots=True)
 class _Digested:
-    """A column of bytes and the column that names their sha256; of some rows, where they are not all alike."""
+    """A column of bytes and the column that names their sha256."""
 
     blob: Column[Any]
     sha256: Column[Any]
     key: Column[Any]
     read: Callable[[bytes], bytes]
-    rows: ColumnElement[bool] = field(default_factory=true)
 
 
 def _as_stored(blob: bytes) -> bytes:
@@ -46,7 +45,7 @@ _DIGESTED: Final[Sequence[_Digested]] = (
     _Digested(workflow_runs.c.document, workflow_runs.c.sha256, workflow_runs.c.sha256, expanded),
     _Digested(declarations.c.document, declarations.c.sha256, declarations.c.sha256, expanded),
     _Digested(weight_links.c.line, weight_links.c.sha256, weight_links.c.sequence, expanded),
-    _Digested(bundles.c.data, bundles.c.sha256, bundles.c.sha256, _as_stored, bundles.c.base_sha256.is_(None)),
+    _Digested(bundles.c.data, bundles.c.sha256, bundles.c.sha256, _as_stored),
     _Digested(salts.c.salt, salts.c.commitment, salts.c.id, _as_stored),
 )
 
@@ -55,25 +54,16 @@ async def look_at_digests(connection: AsyncConnection, check: Check) -> None:
     """Look at every document that has a digest, those of rounds included."""
     for one in _DIGESTED:
         statement = select(one.key.label("key"), one.blob.label("blob"), one.sha256.label("sha256"))
-        async for rows in partitions(connection, statement.where(one.blob.is_not(None), one.rows).order_by(one.key)):
+        async for rows in partitions(connection, statement.where(one.blob.is_not(None)).order_by(one.key)):
             check.looked += len(rows)
             for key in await asyncio.to_thread(list, _unlike(rows, one.read)):
                 check.fault(f"{one.blob.table.name}.{one.blob.name} of {key} is not what {one.sha256.name} names")
-    await _of_bundles(connection, check)
     await _of_records(connection, check)
-
-
-async def _of_bundles(connection: AsyncConnection, check: Check) -> None:
-    """Look at bundles that are stored as what differs from another."""
-    async for sha256, sound in Transaction(connection, Packing(threads=True)).bundles.beside_others():
-        check.looked += 1
-        if not sound:
-            check.fault(f"bundles.data of {sha256} is not what sha256 names beside its base")
 
 
 async def _of_records(connection: AsyncConnection, check: Check) -> None:
     """Compare the records in the store with what the tables say of their rounds."""
-    tx = Transaction(connection, Packing(threads=True))
+    tx = Transaction(connection, Packing())
     archived = await tx.archives.removed_through()
     r = rounds.c
     ended = select(r.round_id, r.input_sha256, r.outcome_sha256)

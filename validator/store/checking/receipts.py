@@ -36,7 +36,7 @@ async def look_at_receipts(connection: AsyncConnection, check: Check) -> None:
     statement = select(receipts.c.sequence, receipts.c.round_id, receipts.c.line, receipts.c.sha256, vector)
     statement = statement.select_from(found)
     before: str | None = None
-    tx = Transaction(connection, Packing(threads=False))
+    tx = Transaction(connection, Packing())
     async for rows in partitions(connection, statement.order_by(receipts.c.sequence)):
         for row in rows:
             name = f"receipt {row.sequence}"

@@ -51,7 +51,7 @@ async def _guarded(name: str, connection: AsyncConnection, look: Callable[[Async
 
 async def _kept(connection: AsyncConnection, check: Check) -> None:
     """Hold what is kept of the past against the rounds that it follows from."""
-    tx = Transaction(connection, Packing(threads=False))
+    tx = Transaction(connection, Packing())
     for table, repository in (("histories", tx.histories), ("agreement_windows", tx.agreements)):
         try:
             kept: Mapping[tuple[str, str], object] = await repository.kept()

@@ -11,7 +11,6 @@ from validator.store.tables import answers, bundles, executions, rounds, tasks
 
 MOST: Final = 32 * 1024 * 1024  # bytes of bodies in a transaction: SQLite may write over all that it removes
 _UNENDED: Final = executions.c.state.in_(("pending", "running"))
-_BASES: Final = select(bundles.c.base_sha256).where(bundles.c.base_sha256.is_not(None))
 _EXECUTED: Final = select(executions.c.round_id, executions.c.task_id).where(_UNENDED)
 
 
@@ -64,9 +63,5 @@ class Retention(Repository):
             .where(or_(rounds.c.state == "open", executed))
         )
         old = select(bundles.c.sha256).where(bundles.c.stored_at < before, bundles.c.sha256.not_in(in_use))
-        removed = 0
-        # One that others are stored beside goes after them.
-        for whole in (bundles.c.base_sha256.is_not(None), bundles.c.sha256.not_in(_BASES)):
-            some = old.where(whole).order_by(bundles.c.stored_at).limit(limit - removed)
-            removed += await self._changed(delete(bundles).where(bundles.c.sha256.in_(some)))
-        return removed
+        some = old.order_by(bundles.c.stored_at).limit(limit)
+        return await self._changed(delete(bundles).where(bundles.c.sha256.in_(some)))

@@ -134,10 +134,7 @@ bundles = Table(
     "bundles",
     metadata,
     Column("sha256", Name, primary_key=True),
-    Column("data", LargeBinary, nullable=False),  # gzip tar as dispatched, or what differs from that of the base
+    Column("data", LargeBinary, nullable=False),  # gzip tar as dispatched
     Column("stored_at", Moment, nullable=False),
-    Column("source_sha256", Name),  # of one that is stored whole: what it was before a marker
-    Column("base_sha256", Name),  # of one that is not: the bundle it is stored beside, which stays as long
     Index(None, "stored_at"),
-    Index(None, "source_sha256"),
 )
