@@ -5,8 +5,8 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
+import msgspec
 import pytest
 from audit_file import export, lines_of
 from execution_world import end_all
@@ -25,7 +25,6 @@ from validator.audit.log import (
     write_checkpoint,
 )
 from validator.audit.log.going_on import GoneOn
-from validator.audit.log.put_away import UnfitError, pack, unpack
 from validator.audit.log.verify import Reading
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Schedule
@@ -201,15 +200,12 @@ def test_key_and_checkpoint_are_for_their_owner_alone(log: bytes, desk: Desk, tm
         own_key(file)
 
 
-def test_only_data_of_this_program_comes_out_of_bytes() -> None:
-    shared = [1.5, None, b"x", ("a", 2), 2**1_000, -(2**64), 2**63]
-    again = unpack(pack({"a": shared, "b": shared, ("c", 1): {1, 2}}))
-    assert again == {"a": shared, "b": shared, ("c", 1): {1, 2}}
-    assert again["a"] is again["b"]
-    assert isinstance(unpack(pack(Reading.begin(None))), Reading)
-    for other in (Path("x"), urlsplit("http://x"), print):
-        with pytest.raises(TypeError):
-            pack({"a": other})
-    for name in (b"os:system", b"urllib.parse:SplitResult", b"validator.audit.log.verify:verify_file"):
-        with pytest.raises(UnfitError):
-            unpack(pack(Reading.begin(None)).replace(b"validator.audit.log.verify:Reading", name))
+def test_a_checkpoint_is_everything_that_is_known_and_nothing_else_can_be_one(log: bytes, desk: Desk) -> None:
+    gone = desk.on(log)
+    assert gone.kept is not None
+    reading = Reading.decoded(gone.kept.reading)
+    assert Reading.decoded(reading.encoded()) == reading
+    assert reading.course.state.whole
+    assert HOTKEYS[FAILING] in reading.course.state.miners
+    with pytest.raises(msgspec.MsgspecError):
+        Reading.decoded(gone.kept.reading[:-1])

@@ -8,14 +8,11 @@ from typing import Any
 
 import pytest
 from audit_file import export, with_document
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from world import World, honest, on_virtual_time, tasks_of_all_types
 
 from validator.audit.log import FaultError, verify_file
-from validator.audit.log.histories import _follows
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch, Role
+from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer
 from validator.store import open_store
 from validator.tasks.memory import MemorySource
@@ -128,25 +125,3 @@ def test_a_part_of_a_log_is_held_to_what_it_shows(logs: tuple[bytes, bytes], tmp
     path.write_bytes(with_document(logs[1], "input", another_role, 1))
     with pytest.raises(FaultError, match="recent_roles"):
         verify_file(path)
-
-
-ROUND = st.tuples(st.sampled_from(("primary", "auditor")), st.booleans(), st.booleans())
-
-
-@settings(max_examples=200)
-@given(st.lists(ROUND, max_size=130))
-def test_roles_follow_however_many_rounds_may_not_count(rounds: list[tuple[Role, bool, bool]]) -> None:
-    """Of each round, newest first: the role, whether the log leaves open if it counts, and whether it did."""
-    known = "".join(_letter(role, unsure=unsure) for role, unsure, _ in rounds)
-    told = [role for role, unsure, counts in rounds if counts or not unsure][:100]
-    assert _follows(told, known)
-    sure = [role for role, unsure, _ in rounds if not unsure]
-    if len(sure) == len(rounds) <= 100:
-        assert all(not _follows(told[:i] + told[i + 1 :], known) for i in range(len(told)))
-        other = {"primary": "auditor", "auditor": "primary"}
-        assert all(not _follows([*told[:i], other[told[i]], *told[i + 1 :]], known) for i in range(len(told)))  # type: ignore[list-item]
-
-
-def _letter(role: Role, *, unsure: bool) -> str:
-    letter = "p" if role == "primary" else "a"
-    return letter.upper() if unsure else letter

@@ -7,15 +7,17 @@ import pytest
 from builders import V1, make_task
 from group_rounds import NAMES, Settled, settled, signed, signer
 
-from validator.audit.log.documents import Planned
-from validator.audit.log.standing import Standing
+from validator.audit.log.standing import input_fault
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AgreementPair, AgreementSample, FlagRaised, RoundInput, RoundOutcome
+from validator.protocol.round import AgreementPair, AgreementSample, FlagRaised, RoundInput, RoundOutcome, TypeHistory
 from validator.protocol.round.acts import Acts, ClearedFlag, FlagsCleared
 from validator.protocol.skill_types import SkillType
+from validator.state import Change, Ended, State, UnknownFlagError, apply, known_from, learned
 
 RAG = SkillType.RAG_KNOWLEDGE
 FLAGGED = signer("P1").hotkey
+WHOLE = known_from(State(), 0)
+PART = known_from(State(), 5)
 
 
 def first() -> Settled:
@@ -30,6 +32,7 @@ def first() -> Settled:
 def after(frozen: RoundInput, outcome: RoundOutcome, **changes: Any) -> RoundInput:
     """The next round's input; `changes` are those of P1."""
     ends = {event.hotkey: event.after for event in outcome.reputation}
+    roles = dict(first().plan.groups[0].members)
     windows = {} if outcome.flags else {FLAGGED: {RAG: (AgreementPair(0.95, 0.5),)}}
     miners = [
         msgspec.structs.replace(
@@ -37,6 +40,7 @@ def after(frozen: RoundInput, outcome: RoundOutcome, **changes: Any) -> RoundInp
             reputations={RAG: ends[miner.hotkey]},
             agreements=windows.get(miner.hotkey, {}),
             flags=sum(flag.hotkey == miner.hotkey for flag in outcome.flags),
+            history={RAG: TypeHistory((roles[miner.hotkey],))},
         )
         for miner in frozen.miners
     ]
@@ -44,16 +48,24 @@ def after(frozen: RoundInput, outcome: RoundOutcome, **changes: Any) -> RoundInp
     return msgspec.structs.replace(frozen, miners=tuple(miners))
 
 
-def add(standing: Standing, round_: Settled) -> None:
-    standing.add(V1, Planned(round_.frozen, round_.plan, 0, 0, drawn=True), round_.outcome)
+def fault(state: State, frozen: RoundInput) -> str | None:
+    """Where an input does not follow from a state."""
+    known = learned(state, frozen)
+    change = Change(known)
+    change.clear(frozen.acts)
+    found = input_fault(V1, apply(known, change.delta()), frozen)
+    return None if found is None else found[0]
+
+
+def stepped(state: State, round_: Settled) -> State:
+    known = learned(state, round_.frozen)
+    return apply(known, V1.step(known, Ended(round_.frozen, round_.plan, "settled", round_.outcome)))
 
 
 def followed(outcome: RoundOutcome, **changes: Any) -> str | None:
     frozen = first().frozen
-    standing = Standing()
-    assert standing.fault(frozen, 30) is None  # a part of a log: its first input is taken at its word
-    add(standing, first()._replace(outcome=outcome))
-    return standing.fault(after(frozen, outcome, **changes), 30)
+    assert fault(PART, frozen) is None  # a part of a log: its first input is taken at its word
+    return fault(stepped(PART, first()._replace(outcome=outcome)), after(frozen, outcome, **changes))
 
 
 @pytest.mark.parametrize(
@@ -86,20 +98,18 @@ def test_a_flag_consumes_the_window_and_only_operators_take_it_away(changes: dic
 
 def test_a_whole_log_tells_every_past() -> None:
     round_ = first()
-    assert Standing(whole=True).fault(round_.frozen, 30) == "miners[0].reputations"
+    assert fault(WHOLE, round_.frozen) == "miners[0].reputations"
     fresh = [msgspec.structs.replace(miner, reputations={}) for miner in round_.frozen.miners]
-    assert Standing(whole=True).fault(msgspec.structs.replace(round_.frozen, miners=tuple(fresh)), 30) is None
+    assert fault(WHOLE, msgspec.structs.replace(round_.frozen, miners=tuple(fresh))) is None
 
 
 def test_a_miner_that_was_away_comes_back_as_it_left() -> None:
     round_ = first()
-    standing = Standing()
-    assert standing.fault(round_.frozen, 30) is None
-    add(standing, round_)
+    state = stepped(PART, round_)
     back = after(round_.frozen, round_.outcome)
-    assert standing.fault(msgspec.structs.replace(back, miners=back.miners[1:]), 30) is None
-    assert standing.fault(back, 30) is None
-    assert standing.fault(after(round_.frozen, round_.outcome, reputations={RAG: 0.5}), 30) == "miners[0].reputations"
+    assert fault(state, msgspec.structs.replace(back, miners=back.miners[1:])) is None
+    assert fault(state, back) is None
+    assert fault(state, after(round_.frozen, round_.outcome, reputations={RAG: 0.5})) == "miners[0].reputations"
 
 
 def cleared(hotkey: str, *flags: tuple[SkillType, str]) -> Acts:
@@ -108,34 +118,35 @@ def cleared(hotkey: str, *flags: tuple[SkillType, str]) -> Acts:
     return (FlagsCleared("flags_cleared", hotkey, "2026-01-01T00:00:00Z", "looked into", these),)
 
 
-def flagged() -> tuple[Standing, RoundInput, RoundOutcome]:
+def flagged() -> tuple[State, RoundInput, RoundOutcome]:
     """A log of one round, which flags P1."""
-    frozen = first().frozen
     outcome = msgspec.structs.replace(first().outcome, flags=(FlagRaised(FLAGGED, RAG, 0.95, 0.5, 5),))
-    standing = Standing()
-    assert standing.fault(frozen, 30) is None
-    standing.flags.since = 0
-    add(standing, first()._replace(outcome=outcome))
-    return standing, frozen, outcome
+    return stepped(PART, first()._replace(outcome=outcome)), first().frozen, outcome
+
+
+def with_acts(frozen: RoundInput, acts: Acts) -> RoundInput:
+    return msgspec.structs.replace(frozen, acts=acts)
 
 
 def test_no_flag_goes_without_an_act() -> None:
-    standing, frozen, outcome = flagged()
-    assert standing.fault(after(frozen, outcome, flags=1), 30) is None
-    assert standing.fault(after(frozen, outcome, flags=0), 30) == "miners[0].flags"
-    assert standing.flags.clear(cleared(FLAGGED, (RAG, frozen.round_id))) is None
-    assert standing.fault(after(frozen, outcome, flags=1), 30) == "miners[0].flags"
-    assert standing.fault(after(frozen, outcome, flags=0), 30) is None
-    assert (standing.flags.acts, standing.flags.before) == (1, 0)
+    state, frozen, outcome = flagged()
+    one, none = after(frozen, outcome, flags=1), after(frozen, outcome, flags=0)
+    assert (fault(state, one), fault(state, none)) == (None, "miners[0].flags")
+    acts = cleared(FLAGGED, (RAG, frozen.round_id))
+    assert (fault(state, with_acts(one, acts)), fault(state, with_acts(none, acts))) == ("miners[0].flags", None)
 
 
 def test_an_act_is_of_a_flag_that_stands_and_told_once() -> None:
-    standing, frozen, _ = flagged()
+    state, frozen, outcome = flagged()
+    none = after(frozen, outcome, flags=0)
     for hotkey, flag in (
         (FLAGGED, (SkillType.MCP_SERVER, frozen.round_id)),
         (signer("P2").hotkey, (RAG, frozen.round_id)),
     ):
-        assert standing.flags.clear(cleared(hotkey, flag)) == "acts[0].flags[0]"
+        with pytest.raises(UnknownFlagError) as caught:
+            fault(state, with_acts(none, cleared(hotkey, flag)))
+        assert caught.value.place == "[0].flags[0]"
     once = cleared(FLAGGED, (RAG, frozen.round_id))
-    assert standing.flags.clear(once) is None
-    assert standing.flags.clear(once) == "acts[0].flags[0]"
+    with pytest.raises(UnknownFlagError) as caught:
+        fault(state, with_acts(none, once + once))
+    assert caught.value.place == "[1].flags[0]"

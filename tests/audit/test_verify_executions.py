@@ -14,11 +14,11 @@ from group_rounds import worked_example
 from world import VALIDATOR, one_round
 
 from validator.audit.log import FaultError, verify_file
-from validator.audit.log.documents import Planned
-from validator.audit.log.executions import ExecutionResults
-from validator.protocol.round import ExecutionResult
+from validator.audit.log.standing import _executions_fault, input_fault, late_counts
+from validator.protocol.round import ExecutionResult, RoundInput
 from validator.protocol.skill_types import SkillType
 from validator.rounds.receipts import close_epoch
+from validator.state import Ended, State, apply, known_from, learned
 from validator.store import open_store
 
 ROUNDS = 3
@@ -96,22 +96,29 @@ def test_a_round_that_does_not_execute_has_no_results(logs: dict[str, Path]) -> 
     assert (caught.value.kind, caught.value.round_id) in {("proof", "0"), ("input", "1")}
 
 
+def followed(state: State, frozen: RoundInput) -> str | None:
+    fault = input_fault(V1, learned(state, frozen), frozen)
+    return None if fault is None else fault[0]
+
+
 def test_an_answer_from_before_the_log_comes_once() -> None:
-    found, round_ = ExecutionResults(since=5), worked_example()
+    round_, state = worked_example(), known_from(State(), 5)
     old = ExecutionResult("3", "t", VALIDATOR.hotkey, SkillType.MCP_SERVER, "rerun_fail")
-    assert found.fault((old,)) is None
-    assert found.fault((msgspec.structs.replace(old, round_id="5"),)) == "[0]"
     frozen = msgspec.structs.replace(round_.frozen, executions=(old,))
-    found.add(V1, Planned(frozen, round_.plan, 0, 0, drawn=True), round_.outcome)
-    assert (found.fault((old,)), found.before) == ("[0]", 1)
+    new = msgspec.structs.replace(frozen, executions=(msgspec.structs.replace(old, round_id="5"),))
+    assert (followed(state, frozen), followed(state, new)) == (None, "executions[0]")
+    state = learned(state, frozen)
+    after = apply(state, V1.step(state, Ended(frozen, round_.plan, "settled", round_.outcome)))
+    assert _executions_fault(after.shared, (old,)) == 0
+    assert late_counts(state.shared, after.shared, frozen)["executions before"] == 1
 
 
 def test_what_a_log_makes_us_keep_is_bounded_and_what_is_forgotten_is_its_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("validator.audit.log.executions._KEPT", 0)
-    found, round_ = ExecutionResults(since=0), worked_example()
+    monkeypatch.setattr("validator.state.ended.LATE_ROUNDS", 0)
+    round_, state = worked_example(), known_from(State(), 0)
     frozen = msgspec.structs.replace(round_.frozen, executes=True)
     result = ExecutionResult(frozen.round_id, "t", VALIDATOR.hotkey, SkillType.MCP_SERVER, "rerun_fail")
-    assert found.fault((result,)) == "[0]"
-    found.add(V1, Planned(frozen, round_.plan, 0, 0, drawn=True), round_.outcome)
-    assert (found.since, found.missing) == (frozen.index + 1, 1)
-    assert found.fault((result,)) is None
+    assert _executions_fault(state.shared, (result,)) == 0
+    state = apply(state, V1.step(state, Ended(frozen, round_.plan, "settled", round_.outcome)))
+    assert state.shared.late_since == frozen.index + 1
+    assert _executions_fault(state.shared, (result,)) is None

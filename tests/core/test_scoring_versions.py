@@ -10,11 +10,11 @@ from builders import V1
 from random_rounds import scored
 from toy_version import TOY
 
-from validator.audit.log.standing import _KEPT
 from validator.protocol.round import AssessedMember, RanMember
 from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT, UnknownScoringVersionError, Version, version
 from validator.scoring.versions import VERSIONS
+from validator.state import ENTRIES, RESULTS, ROLES, ROUNDS, SAMPLES
 
 TESTS = Path(__file__).parents[1]
 SCORING = TESTS.parent / "validator" / "scoring"
@@ -40,8 +40,13 @@ def test_a_version_cannot_be_changed() -> None:
         known.rules.types[SkillType.WORKFLOW] = known.rules.types[SkillType.RAG_KNOWLEDGE]  # type: ignore[index]
 
 
-def test_no_version_looks_further_back_than_an_audit_keeps() -> None:
-    assert all(known.rules.collusion.window <= _KEPT for known in VERSIONS.values())
+def test_no_version_looks_further_back_than_a_state() -> None:
+    for rules in (known.rules for known in VERSIONS.values()):
+        assert rules.collusion.window <= SAMPLES
+        assert rules.pay.window <= ENTRIES
+        assert rules.groups.history_rounds <= ROUNDS
+        assert rules.groups.rotation_streak <= ROLES
+        assert rules.execution.results <= RESULTS
 
 
 def test_every_number_of_a_version_stands_on_one_page() -> None:

@@ -26,6 +26,7 @@ from validator.scoring.v1_0 import (
     run_checks,
     samples,
     semantics,
+    step,
     task,
     weights,
     workflow,
@@ -71,6 +72,10 @@ class Version:
     score_group = round.score_group
     window_entries = staticmethod(round.window_entries)
     struck_entries = staticmethod(round.struck_entries)
+
+    # State (SPEC 8 to 12)
+    ended_round = step.ended_round
+    step = step.step
 
     # Findings and consensus (SPEC 3, 4)
     finding_key = staticmethod(keys.finding_key)

@@ -16,7 +16,7 @@ from validator.protocol.round import (
     RoundOutcome,
 )
 from validator.scoring import Version
-from validator.store.records import RoundSummary, TaskState, WindowEntry, task_state
+from validator.store.records import RoundSummary, TaskState, WindowEntry
 
 
 class TaskEnd(NamedTuple):
@@ -43,7 +43,7 @@ def rows_of(version: Version, frozen: RoundInput, outcome: RoundOutcome) -> Outc
     """Return the rows of a settled round; `version` is its own."""
     return OutcomeRows(
         summary=summary_of(outcome.members),
-        task_ends=tuple(TaskEnd(group.task_id, task_state(group.reason), group.reason) for group in outcome.groups),
+        task_ends=tuple(TaskEnd(group.task_id, group.task_state, group.reason) for group in outcome.groups),
         agreements=outcome.samples,
         flags=outcome.flags,
         reputation_events=outcome.reputation,

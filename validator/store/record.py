@@ -21,7 +21,7 @@ from validator.protocol.text import printable
 from validator.store.codec import compressed, compressed_after, expanded, expanded_after
 from validator.store.dispatch import DispatchState
 from validator.store.errors import DamagedError
-from validator.store.records import TaskState, task_state
+from validator.store.records import TaskState
 
 T = TypeVar("T")
 RUN: Final = "run_sha256"
@@ -177,7 +177,7 @@ def recorded(open_round: OpenRound, end: RoundEnding) -> Record:
     tasks = {task.task_id: (task.state, task.reason) for task in open_round.tasks}
     if end.document is None:
         tasks |= {task_id: ("void", end.reason) for task_id, (state, _) in tasks.items() if state == "open"}
-    tasks |= {group.task_id: (task_state(group.reason), group.reason) for group in end.groups}
+    tasks |= {group.task_id: (group.task_state, group.reason) for group in end.groups}
     dispatches = tuple(_with_task(one, *tasks[one.task_id]) for one in open_round.dispatches)
     head = Head(1, _readable(open_round.input), open_round.plan, end.document, dispatches)
     groups = (_group(task.task_id, open_round, end.proofs.get(task.task_id)) for task in open_round.tasks)

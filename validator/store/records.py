@@ -22,8 +22,6 @@ RoundState = Literal["open", "settled", "void", "skipped", "abandoned"]
 EndState = Literal["settled", "void", "abandoned"]
 TaskState = Literal["open", "settled", "void", "skipped"]
 WeightsState = Literal["prepared", "submitted", "confirmed", "rejected", "unknown", "expired"]
-_SETTLED: Final = frozenset({Reason.SETTLED, Reason.VOID_NO_VERDICT})
-_SKIPPED: Final = frozenset({Reason.SKIPPED_NO_CANDIDATES, Reason.SKIPPED_NO_TASKS})
 
 MAX_ROLES: Final = 100
 """Of a miner and a type that are kept of the past (SPEC 8)."""
@@ -290,10 +288,3 @@ class Upcoming(NamedTuple):
     work_id: str
     attempt: int
     turn: int
-
-
-def task_state(reason: Reason) -> TaskState:
-    """Return the state in which a group outcome's reason leaves its task."""
-    if reason in _SETTLED:
-        return "settled"
-    return "skipped" if reason in _SKIPPED else "void"

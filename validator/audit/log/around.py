@@ -4,7 +4,7 @@ What the round before a vector and the one after it say alike was so in between:
 to the same uid before the next round. What changed between the two is the validator's word.
 """
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -46,20 +46,30 @@ class _Doubt(NamedTuple):
     """What a vector says otherwise than the round before it.
 
     Attributes:
-        line: of the vector.
-        block: of its snapshot.
         path: place in it.
         hotkey: of a miner; None: it is about who the owner is, or about the epoch.
         said: its uid, the owner's hotkey or the epoch.
+    """
+
+    path: str
+    hotkey: str | None
+    said: int | str | None
+
+
+class _Doubted(NamedTuple):
+    """A vector that says otherwise than the round before it.
+
+    Attributes:
+        line: of the vector.
+        block: of its snapshot.
         before: what the round before says.
+        doubts: what the vector says otherwise.
     """
 
     line: int
     block: int
-    path: str
-    hotkey: str | None
-    said: int | str | None
     before: Seen
+    doubts: list[_Doubt]
 
 
 @dataclass(slots=True)
@@ -71,12 +81,12 @@ class Around:
     """
 
     word: Counter[str] = field(default_factory=Counter)
-    _seen: deque[Seen] = field(default_factory=lambda: deque(maxlen=_KEPT))
-    _doubts: list[_Doubt] = field(default_factory=list)
+    _seen: list[Seen] = field(default_factory=list)
+    _doubted: list[_Doubted] = field(default_factory=list)
 
     def waiting(self) -> Counter[str]:
         """Return `word` with what only a later round could settle."""
-        return self.word + Counter(_word_of(one) for one in self._doubts)
+        return self.word + Counter(_word_of(one) for vector in self._doubted for one in vector.doubts)
 
     def registered(self) -> AbstractSet[str]:
         """Return who is registered as of the newest round."""
@@ -87,7 +97,8 @@ class Around:
         uids = {neuron.hotkey: neuron.uid for neuron in snapshot.neurons}
         if self._seen and self._seen[-1].uids == uids:
             uids = self._seen[-1].uids
-        self._seen.append(Seen(snapshot.block, snapshot.epoch, snapshot.tempo, snapshot.owner_hotkey, uids))
+        newest = Seen(snapshot.block, snapshot.epoch, snapshot.tempo, snapshot.owner_hotkey, uids)
+        self._seen = [*self._seen, newest][-_KEPT:]
 
     def settle(self) -> None:
         """Hold the vectors before the newest round against it.
@@ -95,18 +106,18 @@ class Around:
         Raises:
             FaultError: one says otherwise than the rounds on both sides.
         """
-        if not self._doubts or not self._seen:
+        if not self._doubted or not self._seen:
             return
-        after, doubts = self._seen[-1], self._doubts
-        self._doubts = [one for one in doubts if one.block > after.block]
-        for one in doubts:
-            if one.block > after.block:
-                continue  # a round may be frozen on an older snapshot than a vector that was told before it
-            wrong = _wrong(one, after)
-            if wrong is not None:
-                kind = "receipt" if one.path == _EPOCH else "weights"
-                raise FaultError(one.line, kind, None, wrong, one.path)
-            self.word[_word_of(one)] += not _agrees(one, after)
+        after, doubted = self._seen[-1], self._doubted
+        # A round may be frozen on an older snapshot than a vector that was told before it.
+        self._doubted = [vector for vector in doubted if vector.block > after.block]
+        for vector in doubted:
+            for one in vector.doubts if vector.block <= after.block else ():
+                wrong = _wrong(one, vector.before, after)
+                if wrong is not None:
+                    line, kind = (vector.line - 1, "receipt") if one.path == _EPOCH else (vector.line, "weights")
+                    raise FaultError(line, kind, None, wrong, one.path)
+                self.word[_word_of(one)] += not _agrees(one, vector.before, after)
 
     def hold(self, line: int, link: WeightsLink, document: WeightsDocument, left_out: AbstractSet[str]) -> None:
         """Hold a vector against the newest round before it; what that says otherwise waits for the next one.
@@ -121,18 +132,17 @@ class Around:
         if before is None:
             self.word[_UIDS] += len(document.miners) + (document.owner is not None)
             return
-        for path, hotkey, said in _said(document, left_out):
-            follows = before.heir if path == _OWNER else before.says(hotkey)
-            if said != follows:
-                self._doubt(_Doubt(line, link.block, path, hotkey, said, before))
+        doubts = [
+            _Doubt(path, hotkey, said)
+            for path, hotkey, said in _said(document, left_out)
+            if said != (before.heir if path == _OWNER else before.says(hotkey))
+        ]
         if link.epoch != before.epoch:
-            self._doubt(_Doubt(line - 1, link.block, _EPOCH, None, link.epoch, before))
-
-    def _doubt(self, one: _Doubt) -> None:
-        if len(self._doubts) < _MOST_DOUBTS:
-            self._doubts.append(one)
-        else:
-            self.word[_word_of(one)] += 1
+            doubts.append(_Doubt(_EPOCH, None, link.epoch))
+        room = max(0, _MOST_DOUBTS - sum(len(vector.doubts) for vector in self._doubted))
+        self.word += Counter(_word_of(one) for one in doubts[room:])
+        if doubts[:room]:
+            self._doubted.append(_Doubted(line, link.block, before, doubts[:room]))
 
 
 def _said(document: WeightsDocument, left_out: AbstractSet[str]) -> Iterator[tuple[str, str | None, int | str | None]]:
@@ -144,11 +154,11 @@ def _said(document: WeightsDocument, left_out: AbstractSet[str]) -> Iterator[tup
         yield "owner.uid", document.owner.hotkey, document.owner.uid
 
 
-def _wrong(one: _Doubt, after: Seen) -> str | None:
+def _wrong(one: _Doubt, before: Seen, after: Seen) -> str | None:
     """Return what does not hold; None where it may be so."""
     if one.path == _EPOCH:
-        return _wrong_epoch(one, after)
-    before, owner = one.before, one.path == _OWNER
+        return _wrong_epoch(one, before, after)
+    owner = one.path == _OWNER
     then, now = (before.heir, after.heir) if owner else (before.says(one.hotkey), after.says(one.hotkey))
     if then != now or one.said == now or (owner and before.owner != after.owner):
         return None
@@ -157,17 +167,16 @@ def _wrong(one: _Doubt, after: Seen) -> str | None:
     return f"{one.said}, where the rounds before and after it have {now}"
 
 
-def _wrong_epoch(one: _Doubt, after: Seen) -> str | None:
-    before = one.before
+def _wrong_epoch(one: _Doubt, before: Seen, after: Seen) -> str | None:
     if before.tempo != after.tempo or before.epoch <= int(one.said or 0) <= after.epoch:
         return None  # with another tempo epochs count otherwise
     return f"{one.said}, between rounds in epochs {before.epoch} and {after.epoch}"
 
 
-def _agrees(one: _Doubt, after: Seen) -> bool:
+def _agrees(one: _Doubt, before: Seen, after: Seen) -> bool:
     """Whether the round after a vector says the same."""
     if one.path == _EPOCH:
-        return one.before.tempo == after.tempo
+        return before.tempo == after.tempo
     return one.said == (after.heir if one.path == _OWNER else after.says(one.hotkey))
 
 

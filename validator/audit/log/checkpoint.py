@@ -44,7 +44,7 @@ class Position(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """A position, and what was known there: a packed `Reading`."""
+    """A position, and what was known there: an encoded `Reading`, with the state that the rounds until then left."""
 
     position: Position
     reading: bytes

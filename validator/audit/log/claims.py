@@ -6,16 +6,77 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from validator.audit.log.declared import Pair
-from validator.audit.log.pay import Frozen, Pay
 from validator.protocol.receipt import WeightsLink
+from validator.protocol.round import RoundInput, RoundPlan
 from validator.protocol.skill_types import ASSESSED_TYPES, WINDOW_TYPES, SkillType
 from validator.protocol.weights_document import WeightsDocument
-from validator.scoring import Share, TypeStanding, Version
+from validator.scoring import ExecutionRules, Share, TypeStanding, Version, version
+from validator.state import Change, Pair, State, apply, clouded
 
 ASSESSMENTS: Final = tuple(map(str, ASSESSED_TYPES))
 WORKFLOW: Final = str(SkillType.WORKFLOW)
 _FEW, _ALL = (0, 0), (1_000, 1_000)  # failures that are none, and too many whatever the version
+
+
+@dataclass(slots=True)
+class Claim:
+    """A vector that the log tells, and everything that it follows from.
+
+    Attributes:
+        line: number of its line.
+        link, document: what is told.
+        state: that the rounds before it left; the plans of those that were open count from then on.
+        opened: the first round that had not ended; those from it up to the document's `next_round` were open.
+        since_known: whether the log shows where the counted declarations begin.
+        left_out: miners with a window that it does not list.
+        omitted: those of them that the newest round has registered.
+    """
+
+    line: int
+    link: WeightsLink
+    document: WeightsDocument
+    state: State
+    opened: int | None
+    since_known: bool
+    left_out: int
+    omitted: frozenset[str]
+
+    @property
+    def version(self) -> Version:
+        """The version that it names."""
+        return version(self.link.scoring_version)
+
+    @property
+    def next_round(self) -> int:
+        """Rounds from here on were not opened."""
+        return int(self.document.next_round)
+
+    @property
+    def waits(self) -> bool:
+        """Whether rounds that were open are not told yet."""
+        return self.opened is not None and self.opened < self.next_round
+
+    @property
+    def is_clouded(self) -> bool:
+        """Whether nobody can read the plan of the newest round that counts."""
+        cloud, rounds = self.state.shared.clouded, self.state.shared.rounds
+        return cloud is not None and (not rounds or rounds[-1].number < cloud)
+
+    def open_round(self, index: int, planned: tuple[RoundInput, RoundPlan] | None, *, readable: bool) -> None:
+        """Take in a round that was open: who was drawn in it counts, what came of it does not.
+
+        Args:
+            index: of the round.
+            planned: its input and plan; None where there are none.
+            readable: False: there are, and nobody can read them.
+        """
+        self.opened = index + 1
+        if planned is not None:
+            change = Change(self.state)
+            change.plan(*planned, counted=False)
+            self.state = apply(self.state, change.delta())
+        elif not readable:
+            self.state = clouded(self.state, index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +89,8 @@ class Window:
         flags: of the miner.
         reputations: for the type.
         failures: dispatches and how many of them failed.
-        declared: None: it hangs on the last frozen round.
+        declared: in enough of the rounds that count.
+        proven: no plan leaves it out, or it was proven since.
         execution_fails: among the last results of execution.
     """
 
@@ -37,87 +99,18 @@ class Window:
     flags: tuple[int, ...]
     reputations: tuple[float, ...]
     failures: tuple[tuple[int, int], ...]
-    declared: tuple[bool, ...] | None
+    declared: tuple[bool, ...]
+    proven: tuple[bool, ...]
     execution_fails: tuple[int, ...]
 
-
-@dataclass(slots=True)
-class Claim:
-    """A vector that the log tells, and everything that it follows from.
-
-    Attributes:
-        line: number of its line.
-        link, document: what is told.
-        version: that it names.
-        opened: the first round that had not ended; those from it up to the document's `next_round` were open.
-        windows: of the miners that it lists.
-        excluded: who was unproven.
-        proven: of whom it is known; None: of everybody.
-        frozen: the rounds that were frozen, by id.
-        since_known: whether the log shows where the counted declarations begin.
-        left_out: miners with a window that it does not list.
-        omitted: those of them that the newest round has registered.
-        clouded: the plan of a round that counts cannot be read.
-    """
-
-    line: int
-    link: WeightsLink
-    document: WeightsDocument
-    version: Version
-    opened: int | None
-    windows: Mapping[Pair, Window]
-    excluded: set[Pair]
-    proven: frozenset[Pair] | None
-    frozen: list[Frozen]
-    since_known: bool
-    left_out: int
-    omitted: frozenset[str]
-    clouded: bool = False
-
-    @property
-    def next_round(self) -> int:
-        """Rounds from here on were not opened."""
-        return int(self.document.next_round)
-
-    @property
-    def waits(self) -> bool:
-        """Whether rounds that were open are not told yet."""
-        return self.opened is not None and self.opened < self.next_round
-
-    def open_round(self, index: int, told: Frozen | None) -> None:
-        """Take in a round that was open: who was drawn in it counts, what came of it does not."""
-        self.opened = index + 1
-        if told is None:
-            self.clouded = True
-            return
-        self.frozen.append(told)
-        self.excluded |= told.excluded
-
-    def reasons(self, hotkey: str, name: str) -> frozenset[str | None]:
-        """Return why the window may be unpaid, None among them where it may be paid."""
-        window = self.windows[hotkey, name]
+    def reasons(self, by: Version) -> frozenset[str | None]:
+        """Return why it may be unpaid, None among them where it may be paid."""
         found: set[str | None] = set()
-        declared_ = self._declares((hotkey, name), window)
-        options = (window.flags, declared_, window.reputations, window.failures, window.execution_fails)
-        for flags, declared, reputation, (dispatches, failed), fails in product(*options):
-            for proven in self._proves((hotkey, name)):
-                standing = TypeStanding(declared, reputation, dispatches, failed, proven, fails)
-                reason = self.version.unpaid_reason(flags, standing)
-                found.add(None if reason is None else str(reason))
+        options = (self.flags, self.declared, self.reputations, self.failures, self.proven, self.execution_fails)
+        for flags, declared, reputation, (dispatches, failed), proven, fails in product(*options):
+            reason = by.unpaid_reason(flags, TypeStanding(declared, reputation, dispatches, failed, proven, fails))
+            found.add(None if reason is None else str(reason))
         return frozenset(found)
-
-    def _declares(self, pair: Pair, window: Window) -> tuple[bool, ...]:
-        if window.declared is not None:
-            return window.declared
-        if self.clouded or (not self.frozen and self.proven is not None):
-            return (True, False)
-        return (bool(self.frozen) and pair in self.frozen[-1].declared,)
-
-    def _proves(self, pair: Pair) -> tuple[bool, ...]:
-        if pair in self.excluded:
-            return (False,)
-        known = self.proven is None or pair in self.proven
-        return (True,) if known and not self.clouded else (True, False)
 
 
 def shares(document: WeightsDocument) -> tuple[Share, ...]:
@@ -132,56 +125,68 @@ def paid_types(document: WeightsDocument) -> tuple[str, ...]:
     return tuple(name for name in WINDOW_TYPES if name in found)
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Standing flags and reputations of a miner."""
-
-    flags: int
-    reputations: Mapping[str, float]
+def windows_of(claim: Claim) -> Mapping[tuple[str, str], Window]:
+    """Return the windows of the listed miners as they stood when the vector was computed."""
+    return dict(_windows(claim))
 
 
-def windows_of(
-    pay: Pay, document: WeightsDocument, version: Version, standings: Mapping[str, Standing | None], since_known: bool
-) -> Iterator[tuple[Pair, Window]]:
-    """Yield the windows of the listed miners as they stand."""
-    most, rules = version.rules.pay.window, version.rules
-    lookback = int(document.next_round) - rules.groups.history_rounds
-    told = pay.covers(lookback)
-    declared = _declarations(pay, document, known=since_known)
-    for miner in document.miners:
-        known = standings[miner.hotkey]
+def _windows(claim: Claim) -> Iterator[tuple[tuple[str, str], Window]]:
+    state, rules, document = claim.state, claim.version.rules, claim.document
+    lookback = claim.next_round - rules.groups.history_rounds
+    declares = _Declares(claim)
+    for listed in document.miners:
+        miner = state.miner(listed.hotkey)
+        flags = (len(miner.flags) + miner.earlier,) if miner.known else (0, rules.groups.ejecting_flags)
         for name in paid_types(document):
-            pair = miner.hotkey, name
+            key = listed.hotkey, SkillType(name)
+            pair = state.pair(*key)
+            reputation = rules.reputation.start if pair.reputation is None else pair.reputation
             yield (
-                pair,
+                (listed.hotkey, name),
                 Window(
-                    entries=pay.windows.newest(*pair, most),
-                    whole=pay.whole or pay.windows.added(*pair) >= most,
-                    flags=(0, rules.groups.ejecting_flags) if known is None else (known.flags,),
-                    reputations=(0.0, 1.0) if known is None else (known.reputations.get(name, rules.reputation.start),),
-                    failures=(pay.failures(pair, lookback),) if told else (_FEW, _ALL),
-                    declared=declared(pair),
-                    execution_fails=pay.execution_fails(pair, int(document.next_round), rules.execution),
+                    entries=pair.window.newest(rules.pay.window),
+                    whole=state.whole or pair.window.added >= rules.pay.window,
+                    flags=flags,
+                    reputations=(reputation,) if miner.known else (0.0, 1.0),
+                    failures=(pair.dispatched(lookback),) if state.covers(lookback) else (_FEW, _ALL),
+                    declared=declares(state.shared.numbers.get(key)),
+                    proven=_proven(state, pair),
+                    execution_fails=_fails(state, pair, claim.next_round, rules.execution),
                 ),
             )
 
 
+def _fails(state: State, pair: Pair, next_round: int, rules: ExecutionRules) -> tuple[int, ...]:
+    """Return how many of a pair's last results may be fails: more than one number where the file begins later."""
+    since = next_round - rules.rounds
+    events = [fail for index, fail in pair.results if index >= since][-rules.results :]
+    exact = state.covers(since) or len(events) == rules.results
+    return (sum(events),) if exact else (sum(events), rules.results)
+
+
+def _proven(state: State, pair: Pair) -> tuple[bool, ...]:
+    if pair.excluded is not None:
+        return (False,)
+    cloud = -1 if state.shared.clouded is None else state.shared.clouded
+    shown = pair.proven is not None and pair.proven > cloud
+    return (True,) if shown or state.exact else (True, False)
+
+
 class _Declares:
-    """Whether a pair is declared in enough of the rounds that count."""
+    """Whether a pair, by its number, is declared in enough of the rounds that count; without one, in the last."""
 
-    def __init__(self, rounds: list[Frozen], *, known: bool) -> None:
-        self._rounds, self._known = rounds, known
+    def __init__(self, claim: Claim) -> None:
+        state, document = claim.state, claim.document
+        since = -1 if document.since_round is None else int(document.since_round)
+        self._last = state.shared.rounds[-1:]
+        self._rounds = [one for one in state.shared.rounds if one.counted and one.number > since]
+        self._known = claim.since_known and state.remembers(since + 1)
+        self._last_known = not claim.is_clouded and (bool(self._last) or state.exact)
 
-    def __call__(self, pair: Pair) -> tuple[bool, ...] | None:
-        if not self._known:
+    def __call__(self, number: int | None) -> tuple[bool, ...]:
+        if not self._known or (not self._rounds and not self._last_known):
             return (True, False)
         if not self._rounds:
-            return None
-        times = sum(pair in one.declared for one in self._rounds)
+            return (any(one.declares(number) for one in self._last),)
+        times = sum(one.declares(number) for one in self._rounds)
         return (times > 0 and 2 * (len(self._rounds) - times) <= len(self._rounds),)
-
-
-def _declarations(pay: Pay, document: WeightsDocument, *, known: bool) -> _Declares:
-    since = -1 if document.since_round is None else int(document.since_round)
-    rounds = [one for one in pay.frozen if one.counted and one.number > since]
-    return _Declares(rounds, known=known and pay.remembers(since + 1))

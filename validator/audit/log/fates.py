@@ -57,7 +57,7 @@ class Mechanism:
 
 class _Sent(NamedTuple):
     link: WeightsLink
-    row: "array[int]"
+    row: bytes  # uids and values in turn, 2 bytes each
     hotkeys: tuple[str, ...]
 
 
@@ -111,7 +111,7 @@ class Fates:
         self.turned += before is not None and before.kinds != document.kinds
         told = _Told(since, sequence, link.block, document.kinds, link.reason is None)
         self._told[link.netuid, link.mechid] = told
-        flat = array("H", [value for pair in document.row for value in pair])
+        flat = array("H", [value for pair in document.row for value in pair]).tobytes()
         self._sent[sequence] = _Sent(link, flat, tuple(_holders(document)))
         while len(self._sent) > _KEPT:
             oldest = next(iter(self._sent))
@@ -156,7 +156,8 @@ class Fates:
         self._confirmed[epoch] = fate.weights
         while len(self._confirmed) > _KEPT_EPOCHS:
             del self._confirmed[next(iter(self._confirmed))]
-        row = tuple(zip(sent.row[::2], sent.row[1::2], strict=True))
+        flat = array("H", sent.row)
+        row = tuple(zip(flat[::2], flat[1::2], strict=True))
         self.newest[epoch[:2]] = Confirmed(*epoch, fate.weights, fate.block, row, sent.hotkeys)
 
 

@@ -9,7 +9,6 @@ import msgspec
 
 from validator.audit.log.checkpoint import Checkpoint, CheckpointError, Key, Position, read_checkpoint
 from validator.audit.log.lines import Hash, Line, LineReader, require_audit_file
-from validator.audit.log.put_away import UnfitError, pack, unpack
 from validator.audit.log.report import Verified
 from validator.audit.log.verify import Progress, Reading, public_salts, verify_lines
 from validator.protocol.limits import MAX_RECEIPT
@@ -82,10 +81,10 @@ def verify_on(
 def _reading(start: Checkpoint, hotkey: str | None) -> Reading | None:
     """Return what was known at a checkpoint; None where it is of no use: a full verification says why."""
     try:
-        reading = unpack(start.reading)
-    except UnfitError:
+        reading = Reading.decoded(start.reading)
+    except msgspec.MsgspecError:
         return None
-    return reading if isinstance(reading, Reading) and hotkey in {None, reading.chain.hotkey} else None
+    return reading if hotkey in {None, reading.chain.hotkey} else None
 
 
 class _Before:
@@ -173,7 +172,11 @@ class _Marks:
         last, at = reading.chain.last, self._at
         if last is None:
             return None
-        return Checkpoint(Position(at.line, at.offset, at.taken.hexdigest(), last.sequence), pack(reading))
+        try:
+            known = reading.encoded()
+        except OverflowError:
+            return None
+        return Checkpoint(Position(at.line, at.offset, at.taken.hexdigest(), last.sequence), known)
 
     def _boundary(self) -> _Boundary:
         reader = self._reader

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from validator.audit.log.documents import Planned
 from validator.audit.log.fates import Confirmed, Mechanism
-from validator.audit.log.pay import Frozen
 from validator.protocol.receipt import RoundEndState
 
 
@@ -17,7 +17,7 @@ class Checked:
         pending: the salt is not public, so its groups could not be drawn again.
         truths: by whether the file shows them: how many truths it commits to.
         untold: scores that rest on a truth that the file does not show, by kind of task.
-        told: what vectors ask of it; None where it was not frozen, or nobody can read its input.
+        planned: its input and groups; None where it was not frozen, or nobody can read its input.
     """
 
     state: RoundEndState
@@ -25,7 +25,7 @@ class Checked:
     answers: int = 0
     proofs: int = 0
     pending: bool = False
-    told: Frozen | None = None
+    planned: Planned | None = None
     truths: Mapping[bool, int] = field(default_factory=dict)
     untold: Mapping[str, int] = field(default_factory=dict)
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from msgspec import UNSET
 
@@ -11,10 +12,9 @@ from validator.audit.log.documents import Answers, Planned, read_answers, read_o
 from validator.audit.log.faults import FaultError
 from validator.audit.log.given import Given
 from validator.audit.log.lines import Line, LineReader
-from validator.audit.log.pay import Pay
 from validator.audit.log.proofs import check_proofs
 from validator.audit.log.report import Checked
-from validator.audit.log.standing import Standing
+from validator.audit.log.standing import input_fault, late_counts
 from validator.audit.log.untold import rest_on_untold, score_told
 from validator.audit.log.words import Words
 from validator.kinds.registry import kind_of
@@ -26,6 +26,7 @@ from validator.protocol.round import RoundOutcome, RoundPlan, RoundResults, is_c
 from validator.protocol.round.forms import placed
 from validator.protocol.round.telling import outcome_as_told
 from validator.scoring import UnknownScoringVersionError, Version, version
+from validator.state import Change, Ended, State, UnknownFlagError, apply, clouded, known_from, learned
 
 
 @dataclass(slots=True)
@@ -33,17 +34,19 @@ class Course:
     """What is carried from round to round.
 
     Attributes:
-        standing: what the rounds before came to; takes in what each one comes to.
+        state: what the rounds before left; each round is a step.
         words: what is counted of the validator's word.
-        given: what a reader has beside the file.
+        counted: late results, executed tasks, deferred answers, acts, and pasts that the file does not show.
     """
 
-    standing: Standing = field(default_factory=Standing)
+    state: State = field(default_factory=State)
     words: Words = field(default_factory=Words)
-    given: Given = field(default_factory=Given)
+    counted: Counter[str] = field(default_factory=Counter)
 
 
-def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes | None, course: Course) -> Checked:
+def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before it
+    reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes | None, course: Course, given: Given
+) -> Checked:
     """Read a round's lines and compute again what follows from them.
 
     Args:
@@ -52,54 +55,53 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
         end: its round.
         salt: of the round's epoch, None while it is not public.
         course: what the rounds before came to; takes in what this one comes to.
+        given: what a reader has beside the file.
 
     Raises:
         FaultError: a line is missing, was changed, or does not follow from the others.
     """
-    lines, standing = end.lines, course.standing
+    lines = end.lines
+    course.state = known_from(course.state, end.index)
     course.words.word["rounds without answers"] += end.state != "settled"
     if lines.input is None or lines.plan is None:
-        standing.pay.end(end, None)
+        if end.state == "abandoned":
+            course.state = clouded(course.state, end.index)
         return Checked(end.state)
     seed = None if salt is None else round_seed(salt, end.round_id, end.block_hash).hex()
     planned = read_planned(reader, end, lines.input, lines.plan, seed)
     _check_sizes(planned, end)
-    _check_input(planned, receipt, end, standing.pay.netuid)
-    _check_time(planned, end, standing.pay)
-    unknown = standing.flags.clear(planned.frozen.acts)
-    if unknown is not None:
-        what = "is not a flag that stands: it was never raised, or cleared before"
-        raise FaultError(planned.input_line, "input", end.round_id, what, unknown)
+    _check_input(planned, receipt, end, course.state)
+    _check_time(planned, end, course.state)
     scored_by = _version(planned, end)
+    before, acted = _begun(planned, end, course)
     truths = _truths(planned)
     if scored_by is None:
-        return Checked(end.state, pending=not planned.drawn, told=standing.pay.end(end, planned), truths=truths)
+        acted.plan(planned.frozen, planned.plan, counted=False)
+        course.state = apply(before, acted.delta())
+        return Checked(end.state, pending=not planned.drawn, planned=planned, truths=truths)
     course.words.planned(planned)
     _check_windows(planned, end, scored_by)
-    course.given.hold_tasks(planned, end)
+    given.hold_tasks(planned, end)
     _check_groups(planned, end, scored_by)
     if planned.drawn:
         _check_plan(planned, end, scored_by)
-    place = standing.fault(planned.frozen, scored_by.rules.collusion.window) or standing.pay.history_fault(
-        planned.frozen, scored_by.rules.groups.history_rounds
-    )
-    if place is not None:
-        raise FaultError(planned.input_line, "input", end.round_id, "is not what the rounds before came to", place)
-    wrong = standing.deferred.fault(planned.frozen)
+    wrong = input_fault(scored_by, apply(before, acted.delta()), planned.frozen)
     if wrong is not None:
         raise FaultError(planned.input_line, "input", end.round_id, wrong[1], wrong[0])
-    told = standing.pay.end(end, planned)
-    if lines.answers is None or lines.outcome is None:
-        return Checked(end.state, pending=not planned.drawn, told=told, truths=truths)
+    if end.state != "settled" or lines.answers is None or lines.outcome is None:
+        state: Literal["void", "abandoned"] = "abandoned" if end.state == "abandoned" else "void"
+        ended = Ended(planned.frozen, planned.plan, state)
+        course.state = apply(before, scored_by.step(before, ended))
+        return Checked(end.state, pending=not planned.drawn, planned=planned, truths=truths)
     answers = read_answers(reader, end, lines.answers, planned.frozen)
     check_answers(planned, answers, end, scored_by)
     check_facts(planned, answers, end, scored_by)
-    course.words.answered(planned, answers, course.given.judge(planned, answers, end))
+    course.words.answered(planned, answers, given.judge(planned, answers, end))
     outcome, found = read_outcome(reader, end, lines.outcome)
     _check_outcome(planned, answers, outcome, found, end, scored_by)
-    standing.add(scored_by, planned, outcome)
-    standing.deferred.add(scored_by, planned, answers.results, outcome)
-    standing.pay.settle(scored_by, planned, answers.results, outcome)
+    ended = scored_by.ended_round(planned.frozen, planned.plan, answers.results, outcome)
+    course.state = apply(before, scored_by.step(before, ended))
+    course.counted.update(late_counts(before.shared, course.state.shared, planned.frozen))
     proofs = check_proofs(reader, end, receipt.validator_hotkey, planned, answers, outcome)
     return Checked(
         end.state,
@@ -107,16 +109,35 @@ def check_round(reader: LineReader, receipt: Receipt, end: RoundEnd, salt: bytes
         answers=len(answers.results.passed),
         proofs=proofs,
         pending=not planned.drawn,
-        told=told,
+        planned=planned,
         truths=truths,
         untold=rest_on_untold(scored_by, planned.frozen, answers.results),
     )
 
 
-def _check_time(planned: Planned, end: RoundEnd, pay: Pay) -> None:
+def _begun(planned: Planned, end: RoundEnd, course: Course) -> tuple[State, Change]:
+    """Return the state before a round with what its input says of unknown miners, and what its acts change of it."""
+    frozen = planned.frozen
+    for miner in frozen.miners:
+        unknown = not course.state.miner(miner.hotkey).known
+        course.counted["pasts"] += unknown and bool(miner.reputations or miner.agreements)
+    state = learned(course.state, frozen)
+    for act in frozen.acts:
+        course.counted["acts"] += 1
+        course.counted["flags before"] += sum(flag not in state.miner(act.hotkey).flags for flag in act.flags)
+    change = Change(state)
+    try:
+        change.clear(frozen.acts)
+    except UnknownFlagError as error:
+        what = "is not a flag that stands: it was never raised, or cleared before"
+        raise FaultError(planned.input_line, "input", end.round_id, what, f"acts{error.place}") from None
+    return state, change
+
+
+def _check_time(planned: Planned, end: RoundEnd, state: State) -> None:
     """Refuse a round that is pinned to an earlier block than the one before it."""
     for name in ("block", "block_time"):
-        now, before = getattr(planned.frozen.snapshot, name), getattr(pay, name)
+        now, before = getattr(planned.frozen.snapshot, name), getattr(state.shared, name)
         if now < before:
             what = f"{now} is before {before}, of the round frozen before it"
             raise FaultError(planned.input_line, "input", end.round_id, what, f"snapshot.{name}")
@@ -156,8 +177,8 @@ def _check_groups(planned: Planned, end: RoundEnd, scored_by: Version) -> None:
             raise FaultError(planned.plan_line, "plan", end.round_id, what, f"groups[{i}]")
 
 
-def _check_input(planned: Planned, receipt: Receipt, end: RoundEnd, netuid: int | None) -> None:
-    frozen = planned.frozen
+def _check_input(planned: Planned, receipt: Receipt, end: RoundEnd, state: State) -> None:
+    frozen, netuid = planned.frozen, state.shared.netuid
 
     def fault(path: str, what: str) -> FaultError:
         return FaultError(planned.input_line, "input", end.round_id, what, path)

@@ -1,109 +1,146 @@
-"""What a log says of its miners from round to round: only outcomes change it (SPEC 9, 10)."""
+"""A round's input compared with the state that the rounds before it left (SPEC 8 to 10, 12, 15; SPEC 16, D-28)."""
 
-from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from itertools import groupby
 from typing import Final
 
-from validator.audit.log.documents import Planned
-from validator.audit.log.executions import ExecutionResults
-from validator.audit.log.filled import Deferred
-from validator.audit.log.flags import Flags
-from validator.audit.log.pay import Pay
-from validator.protocol.round import AgreementPair, MinerState, RoundInput, RoundOutcome
+from validator.protocol.limits import MAX_FILLED
+from validator.protocol.round import ExecutionResult, FilledQuality, MinerState, RoundInput, TypeHistory
 from validator.protocol.skill_types import SkillType
-from validator.scoring import Version
+from validator.scoring import Version, version
+from validator.state import Late, Shared, State, frozen_miner, late_key
 
-_KEPT: Final = 512  # agreements of a pair: more than any version's window, and a bound on what a log can make us keep
+_NO_HISTORY: Final = TypeHistory()
+_NOT_LEFT: Final = "is not what the rounds before came to"
 
-
-@dataclass(slots=True)
-class _Known:
-    """One miner, as the rounds read so far leave it."""
-
-    reputations: dict[SkillType, float] = field(default_factory=dict)
-    agreements: defaultdict[SkillType, tuple[AgreementPair, ...]] = field(default_factory=lambda: defaultdict(tuple))
+Fault = tuple[str, str]
+"""Place in the input, and what is wrong."""
 
 
-@dataclass(slots=True)
-class Standing:
-    """Reputations, collusion windows and flags of the miners of a log.
+def input_fault(scored_by: Version, state: State, frozen: RoundInput) -> Fault | None:
+    """Return the first place of an input that does not follow from the state before its round.
 
-    Attributes:
-        whole: the log begins with the first round, so that nobody can have a past which it does not tell.
-        executions: of which tasks results may come.
-        deferred: answers whose quality is to come.
-        flags: of all miners.
-        pay: what decides who is paid.
-        pasts: miners whose first input said of a past what the file does not show.
+    Args:
+        scored_by: the round's version.
+        state: what was unknown is learned from the input, and its acts are applied.
+        frozen: the input.
     """
-
-    whole: bool = False
-    executions: ExecutionResults = field(default_factory=ExecutionResults)
-    deferred: Deferred = field(default_factory=Deferred)
-    flags: Flags = field(default_factory=Flags)
-    pay: Pay = field(default_factory=Pay)
-    pasts: int = 0
-    _known: dict[str, _Known] = field(default_factory=dict)
-
-    @property
-    def known(self) -> int:
-        """How many miners the log told of."""
-        return len(self._known)
-
-    def fault(self, frozen: RoundInput, window: int) -> str | None:
-        """Return the first place in a round's input that does not follow from the rounds before it; learn the rest.
-
-        Args:
-            frozen: the input.
-            window: how many agreements of a pair the round's version looks back on.
-        """
-        self.flags.whole = self.whole
-        for i, miner in enumerate(frozen.miners):
-            known = self._of(miner.hotkey)
-            if known is None:
-                known = self._known[miner.hotkey] = _told(miner)
-                self.pasts += bool(miner.reputations or miner.agreements)
-            wrong = _difference(known, miner, window)
-            if wrong is None and self.flags.fault(miner.hotkey, miner.flags):
-                wrong = "flags"
-            if wrong is not None:
-                return f"miners[{i}].{wrong}"
-        place = self.executions.fault(frozen.executions)
-        return None if place is None else f"executions{place}"
-
-    def stands(self, hotkey: str) -> tuple[int, Mapping[SkillType, float]] | None:
-        """Return how many flags a miner has, and its reputations; None where the log told nothing of it."""
-        known = self._of(hotkey)
-        return None if known is None else (self.flags.stand(hotkey), known.reputations)
-
-    def add(self, scored_by: Version, planned: Planned, outcome: RoundOutcome) -> None:
-        """Take in what a settled round came to; miners that no input has told of yet stay unknown."""
-        self.executions.add(scored_by, planned, outcome)
-        for event in outcome.reputation:
-            if known := self._of(event.hotkey):
-                known.reputations[event.skill_type] = event.after
-        for sample in outcome.samples:
-            known = self._of(sample.hotkey)
-            if known and sample.counted and sample.with_primaries is not None and sample.with_auditors is not None:
-                pair = AgreementPair(sample.with_primaries, sample.with_auditors)
-                known.agreements[sample.skill_type] = (*known.agreements[sample.skill_type], pair)[-_KEPT:]
-        self.flags.add(planned.frozen.round_id, outcome)
-        for flag in outcome.flags:
-            if known := self._of(flag.hotkey):
-                known.agreements[flag.skill_type] = ()  # D-9
-
-    def _of(self, hotkey: str) -> _Known | None:
-        return self._known.setdefault(hotkey, _Known()) if self.whole else self._known.get(hotkey)
+    rules = scored_by.rules
+    rounds = rules.groups.history_rounds
+    counted = state.covers(frozen.index - rounds)
+    for i, told in enumerate(frozen.miners):
+        expected = frozen_miner(
+            state,
+            told.hotkey,
+            frozen.index,
+            history_rounds=rounds,
+            samples=rules.collusion.window,
+            skill_types=told.skill_types,
+            max_concurrent=told.max_concurrent,
+        )
+        wrong = _miner_fault(told, expected, counted=counted)
+        if wrong is not None:
+            return f"miners[{i}].{wrong}", _NOT_LEFT
+    place = _executions_fault(state.shared, frozen.executions)
+    if place is not None:
+        return f"executions[{place}]", _NOT_LEFT
+    return _filled_fault(state.shared, frozen)
 
 
-def _told(miner: MinerState) -> _Known:
-    return _Known(dict(miner.reputations), defaultdict(tuple, miner.agreements))
-
-
-def _difference(known: _Known, miner: MinerState, window: int) -> str | None:
-    if miner.reputations != known.reputations:
-        return "reputations"
-    if miner.agreements != {kind: pairs[-window:] for kind, pairs in known.agreements.items() if pairs}:
-        return "agreements"
+def _miner_fault(told: MinerState, expected: MinerState, *, counted: bool) -> str | None:
+    """Return what differs; `counted`: all rounds whose dispatches count are known."""
+    if told == expected:
+        return None
+    for name in ("reputations", "agreements", "flags"):
+        if getattr(told, name) != getattr(expected, name):
+            return name
+    for kind in SkillType:
+        one, other = told.history.get(kind, _NO_HISTORY), expected.history.get(kind, _NO_HISTORY)
+        if one.in_flight or (counted and (one.dispatches, one.failures) != (other.dispatches, other.failures)):
+            return f"history.{kind}"
+        if one.recent_roles != other.recent_roles:
+            return f"history.{kind}.recent_roles"
     return None
+
+
+def _executions_fault(shared: Shared, results: tuple[ExecutionResult, ...]) -> int | None:
+    """Return the first of a round's results that does not follow: all of a task come together, in order, and once."""
+    last = (-1, -1)
+    seen: set[tuple[int, str]] = set()
+    i = 0
+    for key, group in groupby(results, lambda one: (int(one.round_id), one.task_id)):
+        theirs = tuple(group)
+        task = shared.late.get(key[0], Late()).execution(key[1])
+        place = (key[0], last[1] if key[0] == last[0] else -1) if task is None else (key[0], task.position)
+        if task is None:
+            follows = _is_unknown(shared, *key)
+        else:
+            confirmed = task.made_here or any(one.event == "rerun_pass" for one in theirs)
+            answers = tuple((hotkey, task.skill_type) for hotkey in task.primaries)
+            follows = confirmed and tuple((one.hotkey, str(one.skill_type)) for one in theirs) == answers
+        if key in seen or place < last or not follows:
+            return i
+        seen.add(key)
+        last = place
+        i += len(theirs)
+    return None
+
+
+def _filled_fault(shared: Shared, frozen: RoundInput) -> Fault | None:
+    if len(frozen.filled) > MAX_FILLED:
+        return "filled", f"{len(frozen.filled)} of them, at most {MAX_FILLED}"
+    before = ""
+    for i, one in enumerate(frozen.filled):
+        if one.check_id <= before:
+            return f"filled[{i}]", "is filled twice, or out of order"
+        before = one.check_id
+        wrong = _quality_fault(shared, frozen, one)
+        if wrong is not None:
+            return f"filled[{i}]{wrong[0]}", wrong[1]
+    return None
+
+
+def _quality_fault(shared: Shared, frozen: RoundInput, one: FilledQuality) -> Fault | None:
+    index = int(one.round_id)
+    if index >= frozen.index:
+        return ".round_id", "is not of a round before this one"
+    answer = shared.late.get(index, Late()).quality(one.task_id, one.hotkey)
+    if answer is None:
+        if not _is_unknown(shared, index, one.task_id, one.hotkey):
+            return "", "fills an answer that was not deferred, or was filled before"
+        return None
+    if one.check_id != answer.check_id:
+        return ".check_id", f"is not {answer.check_id}"
+    if version(answer.version).fill_run(answer.measured, one.report).score.score != one.score:
+        return ".score", "is not what the run is worth with the report"
+    return None
+
+
+def _is_unknown(shared: Shared, round_id: int, task_id: str, hotkey: str | None = None) -> bool:
+    """Whether results may be of a round that the state does not know, and did not come before."""
+    since = max(shared.since or 0, shared.late_since or 0)
+    return round_id < since and late_key(round_id, task_id, hotkey) not in shared.late_unknown
+
+
+def late_counts(before: Shared, after: Shared, frozen: RoundInput) -> Counter[str]:
+    """Return what a settled round counted late, and what it will have counted.
+
+    Args:
+        before: of the state before the round.
+        after: of the state after it.
+        frozen: its input.
+    """
+    found: Counter[str] = Counter()
+    for result in frozen.executions:
+        known = before.late.get(int(result.round_id), Late()).execution(result.task_id)
+        found["executions" if known else "executions before"] += 1
+    for one in frozen.filled:
+        known_answer = before.late.get(int(one.round_id), Late()).quality(one.task_id, one.hotkey)
+        found["filled" if known_answer else "filled before"] += 1
+    new = after.late.get(frozen.index, Late())
+    came = {(one.round_id, one.task_id) for one in frozen.executions}
+    found["executed"] = len(new.executed) - sum(
+        before.late.get(int(round_id), Late()).execution(task_id) is not None for round_id, task_id in came
+    )
+    found["deferred"] = len(new.deferred) - found["filled"]
+    return found

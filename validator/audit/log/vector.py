@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from validator.audit.log.claims import ASSESSMENTS, WORKFLOW, Claim, paid_types, shares
+from validator.audit.log.claims import ASSESSMENTS, WORKFLOW, Claim, Window, paid_types, shares, windows_of
 from validator.audit.log.faults import FaultError
 from validator.chain.quantize import to_u16
 from validator.chain.row import shares_of
@@ -32,6 +32,9 @@ class Recomputed(NamedTuple):
         return not (self.scores or self.reasons or self.bases)
 
 
+Windows = Mapping[tuple[str, str], Window]
+
+
 class _Kinds(NamedTuple):
     """Scores by kind, how many windows make the workflows' share larger, and how many more may."""
 
@@ -53,8 +56,9 @@ def recompute(claim: Claim, hotkey: str) -> Recomputed:
     """
     _check_form(claim, hotkey)
     bases = _check_basis(claim)
-    reasons = sum(_reasons_of(claim, i, miner) for i, miner in enumerate(claim.document.miners))
-    kinds, scores = _kinds(claim)
+    windows = windows_of(claim)
+    reasons = sum(_reasons_of(claim, windows, i, miner) for i, miner in enumerate(claim.document.miners))
+    kinds, scores = _kinds(claim, windows)
     _check_weights(claim, kinds)
     return Recomputed(scores, reasons, bases, claim.left_out)
 
@@ -90,10 +94,11 @@ def _check_basis(claim: Claim) -> int:
     document, link = claim.document, claim.link
     if claim.opened is None:
         return 1
-    before = [one for one in claim.frozen if one.block <= link.block and one.number < claim.next_round]
+    rounds, exact = claim.state.shared.rounds, claim.state.exact
+    before = [one for one in rounds if one.block <= link.block and one.number < claim.next_round]
     newest = before[-1] if before else None
-    if newest is None and (claim.proven is not None or document.round_id is None):
-        return int(claim.proven is not None)
+    if newest is None and (not exact or document.round_id is None):
+        return int(not exact)
     if newest is None:
         raise _fault(claim, f"{document.round_id}, and no round was frozen", "round_id")
     if document.round_id != str(newest.number):
@@ -106,17 +111,17 @@ def _check_basis(claim: Claim) -> int:
     return 0 if claim.since_known else 1
 
 
-def _reasons_of(claim: Claim, i: int, miner: WeightedMiner) -> int:
+def _reasons_of(claim: Claim, windows: Windows, i: int, miner: WeightedMiner) -> int:
     """Hold a miner's unpaid windows against its standing; return how many of them are the validator's word."""
     given = miner.unpaid or {}
     unsure = 0
     for name in sorted({*given, *paid_types(claim.document)}):
-        window = claim.windows.get((miner.hotkey, name))
+        window = windows.get((miner.hotkey, name))
         if window is None or (window.whole and not window.entries):
             if name in given:
                 raise _fault(claim, "there is no such window", f"miners[{i}].unpaid.{name}")
             continue
-        may = claim.reasons(miner.hotkey, name)
+        may = window.reasons(claim.version)
         if not window.entries:
             may |= {None}  # perhaps there is none
         if given.get(name) not in may:
@@ -126,7 +131,7 @@ def _reasons_of(claim: Claim, i: int, miner: WeightedMiner) -> int:
     return unsure
 
 
-def _kinds(claim: Claim) -> tuple[_Kinds, int]:
+def _kinds(claim: Claim, found: Windows) -> tuple[_Kinds, int]:
     """Return the scores of each kind, those from before the file as they are given, and how many those are."""
     assessed: dict[str, float] = {}
     planned: dict[str, float] = {}
@@ -138,7 +143,7 @@ def _kinds(claim: Claim) -> tuple[_Kinds, int]:
             ("assessments", ASSESSMENTS, miner.assessments, assessed),
             ("workflows", (WORKFLOW,), miner.workflows, planned),
         ):
-            windows = {name: claim.windows[miner.hotkey, name] for name in types if kind in claim.document.kinds}
+            windows = {name: found[miner.hotkey, name] for name in types if kind in claim.document.kinds}
             paid = {name: window for name, window in windows.items() if name not in given}
             if all(window.whole for window in paid.values()):
                 again = claim.version.miner_score({name: one.entries for name, one in paid.items()}, types)
@@ -147,7 +152,7 @@ def _kinds(claim: Claim) -> tuple[_Kinds, int]:
             else:
                 word += 1
             into[miner.hotkey] = told
-        window = claim.windows.get((miner.hotkey, WORKFLOW))
+        window = found.get((miner.hotkey, WORKFLOW))
         if miner.workflows > 0 and window is not None:
             full += len(window.entries) >= warm
             perhaps += not window.whole and len(window.entries) < warm

@@ -4,23 +4,23 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol
+from typing import Any, BinaryIO, Final, Protocol, get_origin
 
+import msgspec
 from msgspec import UNSET
 
 from validator.audit.log.chain import Chain
 from validator.audit.log.faults import FaultError
 from validator.audit.log.given import Given
 from validator.audit.log.lines import START, Line, LineReader, require_audit_file
-from validator.audit.log.report import Verified
+from validator.audit.log.report import Checked, Verified
 from validator.audit.log.rounds import Course, check_round
-from validator.audit.log.standing import Standing
 from validator.audit.log.weights import Vectors
-from validator.audit.log.words import Words
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.limits import MAX_LOG_HOTKEYS, MAX_LOG_SALTS, MAX_RECEIPT
 from validator.protocol.receipt import Receipt
 from validator.protocol.strict_json import JsonError, decode
+from validator.state import known_from
 
 Progress = Callable[[int], None]
 
@@ -34,9 +34,8 @@ class Reading:
 
     Attributes:
         chain: what the receipts say.
-        standing: what the rounds left of the miners.
+        course: what the rounds left.
         vectors: what was told of weights.
-        words: what is counted of the validator's word.
         counted: what was computed again, for the report.
         rounds: how many ended in which state.
         untold: scores that rest on truths which the file does not show, by kind of task.
@@ -45,9 +44,8 @@ class Reading:
     """
 
     chain: Chain
-    standing: Standing
-    vectors: Vectors
-    words: Words = field(default_factory=Words)
+    course: Course = field(default_factory=Course)
+    vectors: Vectors = field(default_factory=Vectors)
     counted: Counter[str] = field(default_factory=Counter)
     rounds: Counter[str] = field(default_factory=Counter)
     untold: Counter[str] = field(default_factory=Counter)
@@ -58,8 +56,24 @@ class Reading:
     @classmethod
     def begin(cls, hotkey: str | None) -> "Reading":
         """Return what is known before the first line; `hotkey` is whose log it must be, None for anybody's."""
-        standing = Standing()
-        return cls(Chain(hotkey), standing, Vectors(standing.pay, standing))
+        return cls(Chain(hotkey))
+
+    @classmethod
+    def decoded(cls, data: bytes) -> "Reading":
+        """Return what `encoded` gave.
+
+        Raises:
+            msgspec.MsgspecError: it is something else.
+        """
+        return _DECODER.decode(data)
+
+    def encoded(self) -> bytes:
+        """Return it as bytes.
+
+        Raises:
+            OverflowError: a number in the log is larger than any honest one.
+        """
+        return msgspec.msgpack.encode(self)
 
     def saw(self, receipt: Receipt) -> None:
         """Take note of the block that a receipt's round or vector was taken at."""
@@ -74,15 +88,27 @@ class Reading:
 
     def word(self) -> Counter[str]:
         """Return what was said that nobody can compute, by kind."""
-        standing, fates = self.standing, self.vectors.fates
-        flags = {"flags from before the file": standing.flags.before}
-        missing = {
-            "executions without a result": standing.executions.missing,
-            "late qualities without a result": standing.deferred.missing,
+        course, vectors = self.course, self.vectors
+        counted = course.counted
+        others = {
+            "flags from before the file": counted["flags before"],
+            "executions without a result": counted["executed"],
+            "late qualities without a result": counted["deferred"],
+            "rounds open at a vector and frozen behind it": vectors.counted["opened"],
+            "pasts from before the file": counted["pasts"],
+            "vectors of other kinds": vectors.fates.turned,
         }
-        opened = {"rounds open at a vector and frozen behind it": self.vectors.counted["opened"]}
-        others = {"pasts from before the file": standing.pasts, "vectors of other kinds": fates.turned}
-        return self.words.word + standing.pay.around.waiting() + Counter({**flags, **missing, **opened, **others})
+        return course.words.word + vectors.around.waiting() + Counter(others)
+
+
+def _counter(kind: type, counts: Any) -> Any:
+    """Return a Counter from what msgspec made of it."""
+    if get_origin(kind) is not Counter:
+        raise NotImplementedError
+    return Counter(counts)
+
+
+_DECODER: Final = msgspec.msgpack.Decoder(Reading, dec_hook=_counter)
 
 
 class Marks(Protocol):
@@ -164,10 +190,8 @@ def verify_lines(  # noqa: PLR0913 - the lines, what is known, and who looks on
     Raises:
         FaultError: the first thing that does not hold, with its line.
     """
-    chain, standing, vectors = reading.chain, reading.standing, reading.vectors
-    counted, rounds = reading.counted, reading.rounds
+    chain, course, vectors = reading.chain, reading.course, reading.vectors
     given = given or Given()
-    course = Course(standing, reading.words, given)
     while (found := reader.next("receipt", None)) is not None:
         if found.kind != "receipt":
             raise FaultError(
@@ -176,22 +200,17 @@ def verify_lines(  # noqa: PLR0913 - the lines, what is known, and who looks on
         if marks is not None:
             marks.before(found, reading)
         receipt = chain.add(found)
-        standing.whole = standing.pay.whole = standing.flags.whole = standing.whole or receipt.first_round == "0"
-        vectors.add(reader, found, receipt, chain.next_round)
+        if receipt.first_round == "0":
+            course.state = known_from(course.state, 0)
+        course.state = vectors.add(reader, found, receipt, chain.next_round, course.state)
         reading.saw(receipt)
         if receipt.round is not None:
             if reading.first_round is None:
-                reading.first_round = standing.executions.since = standing.deferred.since = receipt.round.index
-                standing.flags.since = reading.first_round
-            checked = check_round(reader, receipt, receipt.round, salts.get(receipt.commitment or ""), course)
-            vectors.end(receipt.round.index, checked.told, receipt.validator_hotkey)
-            rounds[checked.state] += 1
-            counted.update(
-                tasks=checked.tasks, answers=checked.answers, proofs=checked.proofs, pending=int(checked.pending)
-            )
-            counted.update(truths=checked.truths.get(True, 0), truths_untold=checked.truths.get(False, 0))
-            reading.untold.update(checked.untold)
-            if standing.known > MAX_LOG_HOTKEYS:
+                reading.first_round = receipt.round.index
+            checked = check_round(reader, receipt, receipt.round, salts.get(receipt.commitment or ""), course, given)
+            vectors.end(receipt.round, checked.planned, receipt.validator_hotkey)
+            _count(reading, checked)
+            if len(course.state.miners) > MAX_LOG_HOTKEYS:
                 raise FaultError(found.number, "receipt", None, f"more than {MAX_LOG_HOTKEYS} miners in one file")
             reading.last_round = receipt.round.index
         progress(reader.offset)
@@ -199,8 +218,22 @@ def verify_lines(  # noqa: PLR0913 - the lines, what is known, and who looks on
     return _report(reading, given)
 
 
+def _count(reading: Reading, checked: Checked) -> None:
+    reading.rounds[checked.state] += 1
+    reading.counted.update(
+        tasks=checked.tasks,
+        answers=checked.answers,
+        proofs=checked.proofs,
+        pending=int(checked.pending),
+        truths=checked.truths.get(True, 0),
+        truths_untold=checked.truths.get(False, 0),
+    )
+    reading.untold.update(checked.untold)
+
+
 def _report(reading: Reading, given: Given) -> Verified:
-    chain, standing, vectors, counted = reading.chain, reading.standing, reading.vectors, reading.counted
+    chain, vectors, counted = reading.chain, reading.vectors, reading.counted
+    late, words = reading.course.counted, reading.course.words
     if chain.last is None or chain.last_digest is None or chain.first is None or chain.hotkey is None:
         raise FaultError(1, "receipt", None, "the file has no receipt")
     return Verified(
@@ -215,10 +248,10 @@ def _report(reading: Reading, given: Given) -> Verified:
         answers=counted["answers"],
         proofs=counted["proofs"],
         pending=counted["pending"],
-        executions=standing.executions.held,
-        executions_before=standing.executions.before,
-        filled=standing.deferred.held,
-        filled_before=standing.deferred.before,
+        executions=late["executions"],
+        executions_before=late["executions before"],
+        filled=late["filled"],
+        filled_before=late["filled before"],
         vectors=vectors.counted["told"],
         vectors_recomputed=vectors.counted["recomputed"],
         vectors_pending=vectors.waiting,
@@ -230,15 +263,15 @@ def _report(reading: Reading, given: Given) -> Verified:
         confirmed=tuple(found for _, found in sorted(vectors.fates.newest.items())),
         mechanisms=vectors.fates.mechanisms,
         blocks=reading.blocks,
-        versions=_counts(reading.words.versions),
+        versions=_counts(words.versions),
         truths=counted["truths"],
         truths_untold=counted["truths_untold"],
         untold=dict(sorted(reading.untold.items())),
-        dispatches=reading.words.answers,
-        unshown=_counts(reading.words.unshown),
-        whole_unpaid=_counts(reading.words.whole),
+        dispatches=words.answers,
+        unshown=_counts(words.unshown),
+        whole_unpaid=_counts(words.whole),
         issued=(chain.first_issued, chain.last.issued_at),
-        acts=standing.flags.acts,
+        acts=late["acts"],
         word=_counts(reading.word()),
         given=_counts(given.counted),
     )

@@ -1,6 +1,6 @@
 """What a round comes to: groups, members, samples, flags, reputation (SPEC 4 to 12)."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
@@ -8,6 +8,10 @@ from validator.protocol.round.plan import Mode
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.protocol.workflow_score import WorkflowRun, WorkflowScore
+
+TaskEndState = Literal["settled", "void", "skipped"]
+_SETTLED: Final = frozenset({Reason.SETTLED, Reason.VOID_NO_VERDICT})
+_SKIPPED: Final = frozenset({Reason.SKIPPED_NO_CANDIDATES, Reason.SKIPPED_NO_TASKS})
 
 ReputationKind = Literal[
     "consensus_high",
@@ -118,6 +122,13 @@ class GroupOutcome(Document, frozen=True):
     provenance: Literal["curated", "canary", "consensus"] | None
     scored_verdict: str | None
     auditor_agreement: float | None
+
+    @property
+    def task_state(self) -> TaskEndState:
+        """Return the state in which the reason leaves the task."""
+        if self.reason in _SETTLED:
+            return "settled"
+        return "skipped" if self.reason in _SKIPPED else "void"
 
 
 class AgreementSample(Document, frozen=True):

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, case, delete, func, or_, select
+from sqlalchemy import ColumnElement, and_, case, delete, exists, func, or_, select
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS
@@ -169,6 +169,11 @@ class Histories(Repository):
 
 
 def _assigned() -> ColumnElement[bool]:
-    """Whether a dispatch of a round that has ended was an assignment: void tasks' dispatches are void."""
-    d = dispatches.c
-    return or_(d.state.in_(_COUNTED), and_(d.state == "void", d.reason.in_([*map(str, OURS)])))
+    """Whether a dispatch of a round that has ended was an assignment: one of a task that settled.
+
+    All dispatches of a void task are void; of one that settled, some are void alone.
+    """
+    d, others = dispatches.c, dispatches.alias("others")
+    same = and_(others.c.round_id == d.round_id, others.c.task_id == d.task_id)
+    settled = exists().where(same, others.c.state.in_(_COUNTED)).correlate(dispatches)
+    return or_(d.state.in_(_COUNTED), and_(d.state == "void", d.reason.in_([*map(str, OURS)]), settled))

@@ -10,7 +10,7 @@ from validator.protocol.round import GroupOutcome, RoundInput, RoundPlan
 from validator.protocol.round.forms import task_form
 from validator.protocol.skill_types import SkillType
 from validator.store.errors import AlreadySettledError, MismatchError, WrongStateError
-from validator.store.records import TaskRecord, task_state
+from validator.store.records import TaskRecord
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.tables import rounds, tasks
 
@@ -56,7 +56,7 @@ class Tasks(Repository):
         rows: list[tuple[dict[str, Any], dict[str, Any]]] = []
         planned = {task.task_id: task for task in await self.of_round(round_id)}
         for outcome in outcomes:
-            task, state = planned.pop(outcome.task_id, None), task_state(outcome.reason)
+            task, state = planned.pop(outcome.task_id, None), outcome.task_state
             if task is None:
                 raise MismatchError(f"round {round_id} has no task {outcome.task_id}, or the outcome has it twice")
             if outcome.mode != task.mode or (task.state == "void" and state != "void"):

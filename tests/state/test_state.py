@@ -1,0 +1,100 @@
+"""The mechanism's state: a value that a step changes, and that inputs are frozen from (SPEC 8 to 11; SPEC 16, D-23)."""
+
+import msgspec
+from builders import V1
+from group_rounds import worked_example
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from validator.protocol.round import MinerState, RoundInput
+from validator.protocol.skill_types import SkillType
+from validator.state import Change, Ended, State, Window, apply, frozen_miner, known_from, learned, paid
+
+PAIRS = st.frozensets(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from([*SkillType][:3])))
+MECHANISM = (1, 0)
+
+
+def declaring(round_: RoundInput, number: int, pairs: frozenset[tuple[str, SkillType]]) -> RoundInput:
+    miners = tuple(
+        MinerState(hotkey, tuple(name for one, name in sorted(pairs) if one == hotkey), 1, {}, 0, {}, {})
+        for hotkey in sorted({hotkey for hotkey, _ in pairs})
+    )
+    return msgspec.structs.replace(round_, round_id=str(number), miners=miners)
+
+
+@settings(max_examples=50)
+@given(st.lists(PAIRS, max_size=8))
+def test_each_round_keeps_what_was_declared_in_it(rounds: list[frozenset[tuple[str, SkillType]]]) -> None:
+    example, state = worked_example(), known_from(State(), 0)
+    for number, pairs in enumerate(rounds):
+        ended = Ended(declaring(example.frozen, number, pairs), example.plan, "void")
+        state = apply(state, V1.step(state, ended))
+    numbers = state.shared.numbers
+    for pairs, found in zip(rounds, state.shared.rounds, strict=True):
+        declared = {(one, name) for one in "abcdefgh" for name in SkillType if found.declares(numbers.get((one, name)))}
+        assert declared == pairs
+
+
+def test_a_void_round_counts_for_declarations_and_for_nothing_else() -> None:
+    example = worked_example()
+    before = learned(known_from(State(), int(example.frozen.round_id)), example.frozen)
+    void, abandoned = (
+        apply(before, V1.step(before, ended))
+        for ended in (
+            Ended(example.frozen, example.plan, "void"),
+            Ended(example.frozen, example.plan, "abandoned"),
+        )
+    )
+    assert void.miners == abandoned.miners == before.miners
+    assert [one.counted for state in (void, abandoned) for one in state.shared.rounds] == [True, False]
+
+
+def test_what_is_learned_from_an_input_is_what_is_frozen_from_the_state() -> None:
+    frozen = worked_example().frozen
+    state = learned(known_from(State(), int(frozen.round_id)), frozen)
+    assert frozen.miners
+    for miner in frozen.miners:
+        again = frozen_miner(
+            state,
+            miner.hotkey,
+            frozen.index,
+            history_rounds=30,
+            samples=30,
+            skill_types=miner.skill_types,
+            max_concurrent=miner.max_concurrent,
+        )
+        assert (again.reputations, again.agreements, again.flags) == (
+            miner.reputations,
+            miner.agreements,
+            miner.flags,
+        )
+
+
+def test_a_step_changes_no_state_and_the_next_one_has_a_form() -> None:
+    example = worked_example()
+    before = learned(known_from(State(), int(example.frozen.round_id)), example.frozen)
+    encoded = msgspec.msgpack.encode(before)
+    ended = Ended(example.frozen, example.plan, "settled", example.outcome)
+    after = apply(before, V1.step(before, ended))
+    assert msgspec.msgpack.encode(before) == encoded
+    assert after != before
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(after), type=State) == after
+
+
+@given(st.lists(st.floats(0, 1), max_size=230), st.integers(0, 229))
+def test_a_window_keeps_the_newest_entries_and_strikes_only_those(values: list[float], struck: int) -> None:
+    window = Window()
+    for number, value in enumerate(values):
+        window = window.entered(number, "task", value)
+    values[struck : struck + 1] = [0.0] if struck < len(values) else []
+    window = window.struck(struck, "task").struck(struck, "another")
+    assert (window.newest(100).tolist(), window.added) == (values[-100:], len(values))
+    assert window.newest(3).tolist() == values[-3:]
+
+
+def test_the_newest_epochs_of_a_mechanism_are_known() -> None:
+    state = State()
+    for epoch in range(20):
+        state = paid(state, MECHANISM, epoch, str(epoch))
+    assert state.shared.vectors == {MECHANISM: {epoch: str(epoch) for epoch in range(12, 20)}}
+    assert Change(state).delta().shared is state.shared

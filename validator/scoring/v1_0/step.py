@@ -1,0 +1,186 @@
+"""What a settled round leaves behind: the change of the mechanism's state (SPEC 8 to 12; SPEC 16, D-23, D-26, D-30)."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from validator.protocol.round import (
+    AgreementPair,
+    FailedMember,
+    GoalTask,
+    RoundInput,
+    RoundOutcome,
+    RoundPlan,
+    RoundResults,
+    WorkflowSubmission,
+)
+from validator.protocol.round.acts import ClearedFlag
+from validator.protocol.skill_types import SkillType
+from validator.protocol.workflow_plan import WorkflowPlan
+from validator.protocol.workflow_run import RunRecord
+from validator.protocol.workflow_score import WorkflowRun
+from validator.protocol.workflow_task import WorkflowTask
+from validator.scoring.rules import Ruled
+from validator.scoring.values import DeferredRun, ExecutedTask, StruckEntry
+from validator.state import RESULTS, ROLES, ROUNDS, SAMPLES, Change, DeferredAnswer, Delta, Ended, Late, PairKey, State
+from validator.state import ExecutedTask as AwaitedTask
+
+Entry = tuple[str, str, str, float]
+
+
+class Stepping(Ruled, Protocol):
+    """A version, as far as a step needs it."""
+
+    @property
+    def name(self) -> str:
+        """As the outcome carries it."""
+
+    def window_entries(self, frozen: RoundInput, outcome: RoundOutcome) -> Iterator[Entry]:
+        """Yield what enters score windows."""
+
+    def filled_entries(self, frozen: RoundInput) -> Iterator[Entry]:
+        """Yield what enters them late."""
+
+    def struck_entries(self, frozen: RoundInput) -> tuple[StruckEntry, ...]:
+        """Return the entries that become 0."""
+
+    def executed_tasks(self, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> tuple[ExecutedTask, ...]:
+        """Return the tasks that are executed."""
+
+    def deferred_runs(self, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> tuple[DeferredRun, ...]:
+        """Return the runs whose quality is to come."""
+
+    def measure(self, task: WorkflowTask, plan: WorkflowPlan, record: RunRecord, quality: float) -> WorkflowRun:
+        """Return what the formula scores."""
+
+
+def ended_round(
+    version: Stepping, frozen: RoundInput, plan: RoundPlan, results: RoundResults, outcome: RoundOutcome
+) -> Ended:
+    """Return a settled round as a step takes it."""
+    runs = {(one.task_id, one.hotkey): one for one in results.passed if isinstance(one, WorkflowSubmission)}
+    goals = {task.task_id: task.goal for task in frozen.tasks if isinstance(task, GoalTask)}
+    measured = {}
+    for one in version.deferred_runs(frozen, plan, outcome):
+        run = runs[one.task_id, one.hotkey]
+        measured[one.task_id, one.hotkey] = version.measure(goals[one.task_id], run.plan, run.run, 0.0)
+    return Ended(frozen, plan, "settled", outcome, measured)
+
+
+def step(version: Stepping, state: State, ended: Ended) -> Delta:
+    """Return what an ended round changes.
+
+    Args:
+        version: the one that the round was frozen under.
+        state: before the round.
+        ended: the round.
+
+    Raises:
+        UnknownFlagError: an act in the input clears a flag that does not stand.
+    """
+    change = Change(state)
+    change.clear(ended.frozen.acts)
+    change.plan(ended.frozen, ended.plan, counted=ended.state != "abandoned")
+    if ended.outcome is not None:
+        _settle(version, change, ended, ended.outcome)
+    return change.delta()
+
+
+def _settle(version: Stepping, change: Change, ended: Ended, outcome: RoundOutcome) -> None:
+    frozen = ended.frozen
+    types = {task.task_id: task.skill_type for task in frozen.tasks}
+    settled = {group.task_id for group in outcome.groups if group.task_state == "settled"}
+    _standing(change, frozen, outcome)
+    _roles(change, ended, settled)
+    dispatches = [
+        ((one.hotkey, types[one.task_id]), isinstance(one, FailedMember))
+        for one in outcome.members
+        if one.task_id in settled
+    ]
+    _counts(change, frozen.index, dispatches)
+    for hotkey, name, task_id, value in (
+        *version.filled_entries(frozen),
+        *version.window_entries(frozen, outcome),
+    ):
+        key = hotkey, SkillType(name)
+        change.update(key, window=change.pair(key).window.entered(frozen.index, task_id, value))
+    for struck in version.struck_entries(frozen):
+        _strike(change, struck)
+    for result in frozen.executions:
+        key = result.hotkey, result.skill_type
+        one = frozen.index, result.event == "rerun_fail"
+        change.update(key, results=(*change.pair(key).results, one)[-RESULTS:])
+    _late(version, change, ended, outcome)
+
+
+def _standing(change: Change, frozen: RoundInput, outcome: RoundOutcome) -> None:
+    """Take over reputations, agreement samples and flags; those of unknown miners stay unknown (SPEC 9, 10)."""
+    for event in outcome.reputation:
+        if change.miner(event.hotkey).known:
+            change.update((event.hotkey, event.skill_type), reputation=event.after)
+    for sample in outcome.samples:
+        if not sample.counted or sample.with_primaries is None or sample.with_auditors is None:
+            continue
+        if change.miner(sample.hotkey).known:
+            key = sample.hotkey, sample.skill_type
+            pair = AgreementPair(sample.with_primaries, sample.with_auditors)
+            change.update(key, agreements=(*change.pair(key).agreements, pair)[-SAMPLES:])
+    for flag in outcome.flags:
+        change.update((flag.hotkey, flag.skill_type), agreements=())  # D-9
+        change.flag(flag.hotkey, ClearedFlag(flag.skill_type, frozen.round_id))
+
+
+def _roles(change: Change, ended: Ended, settled: set[str]) -> None:
+    """Note who was assigned as what: to a task that settled, those whose dispatch is void alone too (D-26)."""
+    assigned: defaultdict[PairKey, set[str]] = defaultdict(set)
+    for task, group in zip(ended.frozen.tasks, ended.plan.groups, strict=True):
+        if task.task_id in settled:
+            for hotkey, role in group.members:
+                assigned[hotkey, task.skill_type].add(role)
+    for key, roles in assigned.items():
+        if change.miner(key[0]).known:
+            letter = "p" if "primary" in roles else "a"
+            change.update(key, roles=(letter + change.pair(key).roles)[:ROLES])
+
+
+def _counts(change: Change, index: int, dispatches: Sequence[tuple[PairKey, bool]]) -> None:
+    """Count dispatches and failures; who passed is proven (SPEC 8; SPEC 16, D-23)."""
+    sent, failed = Counter(key for key, _ in dispatches), Counter(key for key, fails in dispatches if fails)
+    for key, many in sent.items():
+        pair = change.pair(key)
+        kept = tuple(one for one in pair.counts if one[0] > index - ROUNDS)
+        fields = {"counts": (*kept, (index, many, failed[key]))}
+        if many > failed[key]:
+            earlier = pair.excluded is not None and pair.excluded < index
+            change.update(key, **fields, proven=index, excluded=None if earlier else pair.excluded)
+        else:
+            change.update(key, **fields)
+
+
+def _strike(change: Change, struck: StruckEntry) -> None:
+    """Set a window entry to 0 and count a failure of its round (D-30)."""
+    key, index = (struck.hotkey, struck.skill_type), int(struck.round_id)
+    pair = change.pair(key)
+    counts = tuple((number, sent, failed + (number == index)) for number, sent, failed in pair.counts)
+    change.update(key, counts=counts, window=pair.window.struck(index, struck.task_id))
+
+
+def _late(version: Stepping, change: Change, ended: Ended, outcome: RoundOutcome) -> None:
+    """Take what came off what is to come, and add what this round has executed and judged later (SPEC 12, 15)."""
+    frozen = ended.frozen
+    for key in dict.fromkeys((int(one.round_id), one.task_id) for one in frozen.executions):
+        change.came(*key)
+    for one in frozen.filled:
+        change.came(int(one.round_id), one.task_id, one.hotkey)
+    executed = tuple(
+        AwaitedTask(
+            one.task_id, one.skill_type, one.position, tuple(one.primaries), frozen.tasks[one.position].made_here
+        )
+        for one in version.executed_tasks(frozen, ended.plan, outcome)
+    )
+    deferred = tuple(
+        DeferredAnswer(one.task_id, one.hotkey, one.check_id, version.name, ended.measured[one.task_id, one.hotkey])
+        for one in version.deferred_runs(frozen, ended.plan, outcome)
+    )
+    if executed or deferred:
+        change.await_late(frozen.index, Late(executed, deferred))

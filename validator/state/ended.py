@@ -1,0 +1,206 @@
+"""How a round that ended changes a state, as far as it is the same in every scoring version."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+from msgspec import Struct, structs
+
+from validator.protocol.errors import ValidatorError
+from validator.protocol.reasons import Reason
+from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.round.acts import ClearedFlag, FlagsCleared
+from validator.protocol.workflow_score import WorkflowRun
+from validator.state.late import Late, late_key
+from validator.state.values import (
+    EPOCHS,
+    FROZEN_ROUNDS,
+    LATE_ROUNDS,
+    NO_PAST,
+    Delta,
+    FrozenRound,
+    Mechanism,
+    Miner,
+    Pair,
+    PairKey,
+    Shared,
+    State,
+)
+
+_EXCLUDING: Final = (Reason.LOW_REPUTATION, Reason.FAILURE_RATE)
+
+
+class Ended(Struct, frozen=True):
+    """A frozen round that ended.
+
+    Attributes:
+        frozen: its input, with the acts of the operator.
+        plan: its groups.
+        state: how it ended.
+        outcome: of a settled round; None of the others.
+        measured: (task_id, hotkey) to what is known of a run whose quality is to come.
+    """
+
+    frozen: RoundInput
+    plan: RoundPlan
+    state: Literal["settled", "void", "abandoned"]
+    outcome: RoundOutcome | None = None
+    measured: Mapping[tuple[str, str], WorkflowRun] = {}
+
+
+class UnknownFlagError(ValidatorError):
+    """An act clears a flag that does not stand.
+
+    Args:
+        place: of the flag in the acts, as `[i].flags[j]`.
+    """
+
+    def __init__(self, place: str) -> None:
+        super().__init__(place)
+        self.place = place
+
+
+def apply(state: State, delta: Delta) -> State:
+    """Return the state after a step."""
+    return State({**state.miners, **delta.miners} if delta.miners else state.miners, delta.shared)
+
+
+class Change:
+    """A delta in the making.
+
+    Attributes:
+        shared: what belongs to no miner, as changed so far.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.shared: Shared = state.shared
+        self._state = state
+        self._miners: dict[str, Miner] = {}
+
+    def delta(self) -> Delta:
+        """Return what was changed."""
+        return Delta(self._miners, self.shared)
+
+    def miner(self, hotkey: str) -> Miner:
+        """Return a miner as changed so far."""
+        return self._miners.get(hotkey) or self._state.miner(hotkey)
+
+    def pair(self, key: PairKey) -> Pair:
+        """Return a pair as changed so far."""
+        return self.miner(key[0]).pairs.get(key[1], NO_PAST)
+
+    def update(self, key: PairKey, **fields: Any) -> None:
+        """Change fields of a pair."""
+        miner, name = self.miner(key[0]), key[1]
+        pair = structs.replace(miner.pairs.get(name, NO_PAST), **fields)
+        self._miners[key[0]] = structs.replace(miner, pairs={**miner.pairs, name: pair})
+
+    def clear(self, acts: Sequence[FlagsCleared]) -> None:
+        """Take away the flags that an operator's acts clear.
+
+        Raises:
+            UnknownFlagError: one of them does not stand.
+        """
+        for i, act in enumerate(acts):
+            for j, flag in enumerate(act.flags):
+                miner = self.miner(act.hotkey)
+                if flag in miner.flags:
+                    left = tuple(one for one in miner.flags if one != flag)
+                    self._miners[act.hotkey] = structs.replace(miner, flags=left)
+                elif self._state.covers(int(flag.round_id)) or (miner.known and not miner.earlier):
+                    raise UnknownFlagError(f"[{i}].flags[{j}]")
+                elif miner.known:
+                    self._miners[act.hotkey] = structs.replace(miner, earlier=miner.earlier - 1)
+
+    def flag(self, hotkey: str, flag: ClearedFlag) -> None:
+        """Raise a flag."""
+        miner = self.miner(hotkey)
+        self._miners[hotkey] = structs.replace(miner, flags=(*miner.flags, flag))
+
+    def plan(self, frozen: RoundInput, plan: RoundPlan, *, counted: bool) -> None:
+        """Note who declared what and whom the plan leaves out; that counts from then on, whatever the round comes to.
+
+        Args:
+            frozen: the round's input.
+            plan: its groups.
+            counted: it ended as settled or void: its declarations count (SPEC 16, D-23).
+        """
+        for task, group in zip(frozen.tasks, plan.groups, strict=True):
+            for hotkey, reason in group.excluded.items():
+                if reason in _EXCLUDING:
+                    self.update((hotkey, task.skill_type), excluded=frozen.index)
+        numbers, declared = _declared(self.shared.numbers, frozen)
+        rounds, snapshot = self.shared.rounds, frozen.snapshot
+        if rounds and rounds[-1].declared == declared:
+            declared = rounds[-1].declared  # one object
+        newest = FrozenRound(frozen.index, snapshot.block, frozen.scoring_version, declared, counted)
+        self.shared = structs.replace(
+            self.shared,
+            netuid=snapshot.netuid,
+            block=snapshot.block,
+            block_time=snapshot.block_time,
+            rounds=(*rounds, newest)[-FROZEN_ROUNDS:],
+            numbers=numbers,
+        )
+
+    def came(self, round_id: int, task_id: str, hotkey: str | None = None) -> None:
+        """Take results off what is to come; remember those of rounds that the state does not know.
+
+        Args:
+            round_id: of which round.
+            task_id: of which task.
+            hotkey: whose late quality it is; None: the results of the task's execution.
+        """
+        late, shared = self.shared.late, self.shared
+        left = late.get(round_id, Late()).without(task_id, hotkey)
+        if left is None:
+            unknown = shared.late_unknown | {late_key(round_id, task_id, hotkey)}
+            self.shared = structs.replace(shared, late_unknown=unknown)
+        else:
+            rest = {number: one for number, one in late.items() if number != round_id}
+            self.shared = structs.replace(shared, late=rest | {round_id: left} if left else rest)
+
+    def await_late(self, round_id: int, late: Late) -> None:
+        """Note what is to come of a round; what is to come of the oldest is forgotten where there are too many."""
+        kept, since = {**self.shared.late, round_id: late}, self.shared.late_since
+        for number in sorted(kept)[: max(0, len(kept) - LATE_ROUNDS)]:
+            del kept[number]
+            since = number + 1
+        self.shared = structs.replace(self.shared, late=kept, late_since=since)
+
+
+def _declared(numbers: dict[PairKey, int], frozen: RoundInput) -> tuple[dict[PairKey, int], bytes]:
+    """Return the numbers with those of new pairs, and a bit for each pair that the input declares."""
+    pairs = [(miner.hotkey, name) for miner in frozen.miners for name in miner.skill_types]
+    new = dict.fromkeys(pair for pair in pairs if pair not in numbers)
+    if new:
+        numbers = numbers | {pair: number for number, pair in enumerate(new, len(numbers))}
+    bits = bytearray(len(numbers) // 8 + 1)
+    for pair in pairs:
+        bits[numbers[pair] // 8] |= 1 << numbers[pair] % 8
+    return numbers, bytes(bits).rstrip(b"\0")
+
+
+def known_from(state: State, round_id: int) -> State:
+    """Return the state that knows all rounds from this one on, if it knew none."""
+    shared = state.shared
+    return state if shared.since is not None else State(state.miners, structs.replace(shared, since=round_id))
+
+
+def clouded(state: State, round_id: int) -> State:
+    """Return the state after a round that was abandoned and whose plan nobody can read: who it left out is unknown."""
+    return State(state.miners, structs.replace(state.shared, clouded=round_id))
+
+
+def paid(state: State, mechanism: Mechanism, epoch: int, round_id: str | None) -> State:
+    """Return the state after a vector of an epoch was computed: the next one counts declarations since then (D-23).
+
+    Args:
+        state: before it.
+        mechanism: whose vector.
+        epoch: that it is for.
+        round_id: the newest round that was frozen.
+    """
+    shared = state.shared
+    epochs = {**shared.vectors.get(mechanism, {}), epoch: round_id}
+    kept = {epoch: epochs[epoch] for epoch in sorted(epochs)[-EPOCHS:]}
+    return State(state.miners, structs.replace(shared, vectors={**shared.vectors, mechanism: kept}))

@@ -1,0 +1,87 @@
+"""What a round's input says of its miners: frozen from a state, and learned from where the state does not know it."""
+
+from collections import Counter
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final
+
+from msgspec import structs
+
+from validator.protocol.answer import Role
+from validator.protocol.round import MinerState, RoundInput, TypeHistory
+from validator.protocol.skill_types import SkillType
+from validator.state.values import NO_PAST, ROLES, SAMPLES, Miner, Pair, State
+
+_ROLES: Final = MappingProxyType[str, Role]({"p": "primary", "a": "auditor"})
+_LETTERS: Final = MappingProxyType[Role, str]({"primary": "p", "auditor": "a"})
+
+
+def frozen_miner(  # noqa: PLR0913 - whose past, as of when, how far back, and what it declared
+    state: State,
+    hotkey: str,
+    round_id: int,
+    *,
+    history_rounds: int,
+    samples: int,
+    skill_types: tuple[SkillType, ...],
+    max_concurrent: int,
+) -> MinerState:
+    """Return a miner as the input of a round has it.
+
+    Args:
+        state: before the round; acts in its input are applied.
+        hotkey: whose.
+        round_id: of the round.
+        history_rounds: how many rounds before it dispatches and failures are counted over.
+        samples: how many agreements its version looks at.
+        skill_types: as declared.
+        max_concurrent: as declared.
+    """
+    miner = state.miner(hotkey)
+    pairs = miner.pairs
+    since = round_id - history_rounds
+    return MinerState(
+        hotkey=hotkey,
+        skill_types=skill_types,
+        max_concurrent=max_concurrent,
+        reputations={name: pair.reputation for name, pair in pairs.items() if pair.reputation is not None},
+        flags=len(miner.flags) + miner.earlier,
+        history={
+            name: TypeHistory(_roles(pair.roles), *pair.dispatched(since)) for name, pair in pairs.items() if pair.roles
+        },
+        agreements={name: pair.agreements[-samples:] for name, pair in pairs.items() if pair.agreements},
+    )
+
+
+@lru_cache(maxsize=8_192)  # the same pairs come round after round
+def _roles(letters: str) -> tuple[Role, ...]:
+    return tuple(map(_ROLES.__getitem__, letters))
+
+
+def learned(state: State, frozen: RoundInput) -> State:
+    """Return the state with what a round's input says of miners that were unknown."""
+    told = {one.hotkey: one for one in frozen.miners if not state.miner(one.hotkey).known}
+    if not told:
+        return state
+    acts = Counter(dict.fromkeys(told, 0))
+    for act in frozen.acts:
+        acts[act.hotkey] += len(act.flags)
+    found = {hotkey: _learned(state.miner(hotkey), one, acts[hotkey]) for hotkey, one in told.items()}
+    return structs.replace(state, miners={**state.miners, **found})
+
+
+def _learned(miner: Miner, told: MinerState, cleared: int) -> Miner:
+    pairs = dict(miner.pairs)
+    for name in {*told.reputations, *told.history, *told.agreements}:
+        pairs[name] = _with_past(pairs.get(name, NO_PAST), told, name)
+    return Miner(pairs, (), told.flags + cleared)
+
+
+def _with_past(pair: Pair, told: MinerState, name: SkillType) -> Pair:
+    roles = told.history[name].recent_roles if name in told.history else ()
+    return structs.replace(
+        pair,
+        reputation=told.reputations.get(name),
+        agreements=told.agreements.get(name, ())[-SAMPLES:],
+        roles="".join(map(_LETTERS.__getitem__, roles[:ROLES])),
+    )

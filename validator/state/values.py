@@ -1,0 +1,211 @@
+"""What a state consists of. Values are frozen; what several states have in common is one object."""
+
+from array import array
+from typing import Final
+
+from msgspec import Struct, field
+
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.round import AgreementPair
+from validator.protocol.round.acts import ClearedFlag
+from validator.protocol.skill_types import SkillType
+from validator.state.late import Late
+
+# No version looks further back; a test compares them with the rules of every version.
+ROLES: Final = 100  # rounds of a pair's selection history
+ROUNDS: Final = 30  # whose dispatches and failures count
+SAMPLES: Final = 30  # of a collusion window
+ENTRIES: Final = 100  # of a score window
+RESULTS: Final = 10  # of execution
+FROZEN_ROUNDS: Final = 4_096  # that are known by what was declared in them
+LATE_ROUNDS: Final = 10_000  # of which results may still come
+EPOCHS: Final = 8  # of a mechanism whose vectors are known
+
+PairKey = tuple[str, SkillType]
+Mechanism = tuple[int, int]
+"""(netuid, mechid)."""
+
+
+class Window(Struct, frozen=True, gc=False):
+    """The newest entries of a score window; 16 bytes each, so that departed miners cost little.
+
+    Attributes:
+        values: doubles, oldest first.
+        answers: of each value the answer that it belongs to, as a number of 8 bytes.
+        added: how many entries there ever were.
+    """
+
+    values: bytes = b""
+    answers: bytes = b""
+    added: int = 0
+
+    def newest(self, most: int) -> "array[float]":
+        """Return the newest `most` values, oldest first."""
+        return array("d", self.values)[-most:]
+
+    def entered(self, round_id: int, task_id: str, value: float) -> "Window":
+        """Return the window with one more entry."""
+        values, answers = array("d", (value,)).tobytes(), _answer(round_id, task_id)
+        return Window((self.values + values)[-8 * ENTRIES :], (self.answers + answers)[-8 * ENTRIES :], self.added + 1)
+
+    def struck(self, round_id: int, task_id: str) -> "Window":
+        """Return the window with an answer's entry as 0 (SPEC 16, D-30)."""
+        answers = array("q", self.answers)
+        answer = array("q", _answer(round_id, task_id))[0]
+        if answer not in answers:
+            return self
+        values = array("d", self.values)
+        values[answers.index(answer)] = 0.0
+        return Window(values.tobytes(), self.answers, self.added)
+
+
+def _answer(round_id: int, task_id: str) -> bytes:
+    return bytes.fromhex(sha256_hex(f"{round_id}|{task_id}".encode())[:16])
+
+
+class Pair(Struct, frozen=True):
+    """One miner and one skill type.
+
+    Attributes:
+        reputation: None before the first event.
+        agreements: counted collusion samples since the last flag, oldest first.
+        roles: a letter per round in which it was assigned, newest first: `p` if it was primary for a task, else `a`.
+        counts: round, dispatches and failures in it, oldest first.
+        window: what it is paid for.
+        results: round that counted a result of execution, and whether it was a fail, oldest first.
+        excluded: the newest round whose plan left it out, while no answer of a later round has passed (SPEC 16, D-23).
+        proven: the newest round with an answer that passed.
+    """
+
+    reputation: float | None = None
+    agreements: tuple[AgreementPair, ...] = ()
+    roles: str = ""
+    counts: tuple[tuple[int, int, int], ...] = ()
+    window: Window = Window()
+    results: tuple[tuple[int, bool], ...] = ()
+    excluded: int | None = None
+    proven: int | None = None
+
+    def dispatched(self, since: int) -> tuple[int, int]:
+        """Return dispatches and failures in the rounds from `since` on."""
+        counts = [one for one in self.counts if one[0] >= since]
+        return sum(sent for _, sent, _ in counts), sum(failed for _, _, failed in counts)
+
+
+class Miner(Struct, frozen=True):
+    """One miner.
+
+    Attributes:
+        pairs: by skill type; those without any past are absent.
+        flags: standing ones, raised in rounds that the state knows.
+        earlier: how many stand that older rounds raised.
+        known: False: reputations, samples, roles and earlier flags are unknown.
+    """
+
+    pairs: dict[SkillType, Pair] = {}
+    flags: tuple[ClearedFlag, ...] = ()
+    earlier: int = 0
+    known: bool = True
+
+    @property
+    def has_window(self) -> bool:
+        """Whether anything ever entered a window of it."""
+        return any(pair.window.added for pair in self.pairs.values())
+
+
+class FrozenRound(Struct, frozen=True, gc=False):
+    """A round that was frozen: what a later vector asks of it.
+
+    Attributes:
+        number: its id.
+        block: of its snapshot.
+        version: scoring version.
+        declared: a bit for each pair that was declared, by the numbers in `Shared`.
+        counted: it settled or is void.
+    """
+
+    number: int
+    block: int
+    version: str
+    declared: bytes
+    counted: bool
+
+    def declares(self, number: int | None) -> bool:
+        """Whether the pair of this number was declared."""
+        known = number is not None and number // 8 < len(self.declared)
+        return number is not None and known and bool(self.declared[number // 8] >> number % 8 & 1)
+
+
+class Shared(Struct, frozen=True):
+    """What belongs to no miner.
+
+    Attributes:
+        since: the first round that the state knows; 0: nothing is unknown; None: it knows none yet.
+        clouded: the newest round whose plan is unknown.
+        netuid: of the subnet.
+        block, block_time: of the newest frozen round.
+        rounds: frozen ones, oldest first.
+        numbers: of the pairs that were ever declared; grows only.
+        late: round to what is still to come of it.
+        late_since: what comes of earlier rounds is unknown.
+        late_unknown: what came of those, each once.
+        vectors: epoch to the newest round frozen when its vector was computed (SPEC 16, D-23), of each mechanism.
+    """
+
+    since: int | None = None
+    clouded: int | None = None
+    netuid: int | None = None
+    block: int = 0
+    block_time: int = 0
+    rounds: tuple[FrozenRound, ...] = ()
+    numbers: dict[PairKey, int] = {}
+    late: dict[int, Late] = {}
+    late_since: int | None = None
+    late_unknown: frozenset[tuple[str, ...]] = frozenset()
+    vectors: dict[Mechanism, dict[int, str | None]] = {}
+
+
+class State(Struct, frozen=True):
+    """Everything that decides the next round and the next vector, but what the world adds."""
+
+    miners: dict[str, Miner] = {}
+    shared: Shared = field(default_factory=Shared)
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is unknown for its age."""
+        return self.shared.since == 0
+
+    @property
+    def exact(self) -> bool:
+        """Whether every plan is known, from the first round on."""
+        return self.whole and self.shared.clouded is None
+
+    def miner(self, hotkey: str) -> Miner:
+        """Return a miner; one that the state does not have is new where nothing is unknown, else unknown."""
+        return self.miners.get(hotkey) or (_NEW if self.whole else _UNKNOWN)
+
+    def pair(self, hotkey: str, skill_type: SkillType) -> Pair:
+        """Return a pair, one without a past where there is none."""
+        return self.miner(hotkey).pairs.get(skill_type, NO_PAST)
+
+    def covers(self, since: int) -> bool:
+        """Whether all rounds from `since` on are known."""
+        return self.whole or (self.shared.since is not None and since >= self.shared.since)
+
+    def remembers(self, since: int) -> bool:
+        """Whether the declarations of all rounds from `since` on are known."""
+        rounds = self.shared.rounds
+        return self.covers(since) and (len(rounds) < FROZEN_ROUNDS or rounds[0].number <= since)
+
+
+class Delta(Struct, frozen=True):
+    """What a step changes: these miners, and what belongs to none."""
+
+    miners: dict[str, Miner]
+    shared: Shared
+
+
+NO_PAST: Final = Pair()
+_NEW: Final = Miner()
+_UNKNOWN: Final = Miner(known=False)
