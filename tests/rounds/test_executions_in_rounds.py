@@ -1,5 +1,6 @@
 """Settling queues executions; the next settled round counts all results of a task, once (SPEC 15, 16, D-30)."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -62,9 +63,15 @@ async def test_a_caught_miner_loses_its_entry_and_its_reputation_once(store: Sto
     assert await end_all(world, LIAR.hotkey) == 2
     async with store.read() as tx:
         results, before = await tx.executions.results(), await tx.reputations.all()
+        reports = await tx.executions.reports(results)
     assert len(results) == 6
     later = await one_round(world)
     assert (await frozen_of(store, 1)).executions == results
+    async with store.read() as tx:
+        head = await tx.records.head(1)
+    assert head is not None
+    assert head.reports == reports
+    assert [len(json.loads(one)["results"]) for one in reports] == [3, 3]
     events = [(one.hotkey, one.kind, one.cause) for one in later.reputation[:6]]
     assert events == [(one.hotkey, one.event, one.task_id) for one in results]
     first = next(one for one in later.reputation if one.kind == "rerun_fail")
@@ -214,6 +221,7 @@ async def test_execution_settles_what_a_valid_primary_dissents_from(
         (update(executions).values(hotkeys=("x",)), "executions"),
         (update(execution_results).values(event="rerun_pass"), "input.executions"),
         (update(execution_results).values(struck=None), "input.executions"),
+        (update(executions).values(report=None), "executions.reports"),
     ],
 )
 async def test_what_was_altered_is_found_by_replay(store: Store, statement: Executable, path: str) -> None:

@@ -158,7 +158,10 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     outcome, now = scored.outcome, clock.now()
     await store.lasting(lambda tx: _write_judgements(tx, frozen, scored.results, returned))
     proofs = {proof.note.task_id: proof.packed for proof in scored.proofs}
-    record = await _recorded(store, frozen, RoundEnding(Reason.SETTLED, scored.document, outcome.groups, proofs))
+    async with store.read() as tx:
+        reports = await tx.executions.reports(frozen.executions)
+    end = RoundEnding(Reason.SETTLED, scored.document, outcome.groups, proofs, reports)
+    record = await _recorded(store, frozen, end)
 
     async def write(tx: Transaction) -> None:
         await tx.rounds.settle(frozen.index, "settled", Reason.SETTLED, outcome, now, scored.rows.summary, record)

@@ -77,6 +77,8 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
         plan: canonical bytes of `RoundPlan`; None of a skipped round.
         outcome: canonical bytes of `RoundOutcome`; None where the round was not settled.
         dispatches: in the order of the plan.
+        reports: canonical bytes of what executions showed whose results the round counted, by id (those of code are in
+            the input).
     """
 
     version: Literal[1]
@@ -84,6 +86,7 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
     plan: bytes | None
     outcome: bytes | None
     dispatches: tuple[DispatchFacts, ...]
+    reports: tuple[bytes, ...] = ()
 
     def listed(self) -> dict[tuple[str, str], tuple[str, str, int, str, Reason | None]]:
         """Return (task_id, hotkey) -> what the table of dispatches must say of each."""
@@ -150,12 +153,14 @@ class RoundEnding(NamedTuple):
         document: canonical bytes of its outcome; None where it is not settled.
         groups: of the outcome.
         proofs: packed documents by task.
+        reports: as in `Head`.
     """
 
     reason: Reason
     document: bytes | None = None
     groups: Sequence[GroupOutcome] = ()
     proofs: Mapping[str, bytes] = MappingProxyType({})
+    reports: tuple[bytes, ...] = ()
 
 
 class Record(NamedTuple):
@@ -179,7 +184,7 @@ def recorded(open_round: OpenRound, end: RoundEnding) -> Record:
         tasks |= {task_id: ("void", end.reason) for task_id, (state, _) in tasks.items() if state == "open"}
     tasks |= {group.task_id: (group.task_state, group.reason) for group in end.groups}
     dispatches = tuple(_with_task(one, *tasks[one.task_id]) for one in open_round.dispatches)
-    head = Head(1, _readable(open_round.input), open_round.plan, end.document, dispatches)
+    head = Head(1, _readable(open_round.input), open_round.plan, end.document, dispatches, end.reports)
     groups = (_group(task.task_id, open_round, end.proofs.get(task.task_id)) for task in open_round.tasks)
     return Record(tuple(frames(head, groups)), dispatches)
 

@@ -217,6 +217,10 @@ class _Replay:
         stored = await self._read("executions", self.tx.executions.entered_in(self.round_id))
         if stored is not None:
             self._note(compared("input.executions", entered_rows(stored), result_rows(scored_by, frozen)))
+        head = await self.tx.records.head(self.round_id)
+        reports = await self._read("executions", self.tx.executions.reports(frozen.executions))
+        if head is not None and reports is not None and head.reports != reports:
+            self._note(Difference("executions.reports", "are not those that the round's record has"))
 
     async def _checks(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> None:
         """Hold what the round left to be judged: everything that follows from it, or nothing at all."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, and_, func, select, update
 
+from validator.protocol.canonical import canonical_bytes
 from validator.protocol.execution import AnswerResult, RunReport
 from validator.protocol.reasons import Reason
 from validator.protocol.round import ExecutionResult
@@ -134,6 +135,22 @@ class Executions(WaitingWork[Execution]):
     async def entered_in(self, round_id: int) -> tuple[Execution, ...]:
         """Return those whose results the round counted, by id."""
         return await self._filled(e.entered_in == round_id)
+
+    async def reports(self, results: Sequence[ExecutionResult]) -> tuple[bytes, ...]:
+        """Return what the executions of these results showed, as canonical bytes, by id."""
+        ids = {(int(one.round_id), one.task_id) for one in results}
+        found = await self._filled(e.round_id.in_({round_id for round_id, _ in ids})) if ids else ()
+        return tuple(
+            canonical_bytes(
+                {
+                    "execution_id": one.execution_id,
+                    "report": one.report,
+                    "results": [{"hotkey": r.hotkey, "event": r.event, "report": r.report} for r in one.results],
+                }
+            )
+            for one in found
+            if (one.round_id, one.task_id) in ids
+        )
 
     async def struck(self, since: int) -> Counter[tuple[str, str]]:
         """Return how many answers of rounds from `since` on a settled round struck: failed dispatches (D-30)."""
