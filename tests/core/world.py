@@ -119,8 +119,7 @@ def answer_to(signer: Signer, dispatch: Dispatch) -> Answer:
 class World:
     """Everything around the round service, in memory; `script` decides what miners answer.
 
-    Its source has `few_tasks`: most of what a round costs, it costs for each of its tasks. Rounds are not folded
-    unless asked for: tests look at rows, and alter them.
+    Its source has `few_tasks`: most of what a round costs, it costs for each of its tasks.
     """
 
     def __init__(  # noqa: PLR0913 - what tests vary

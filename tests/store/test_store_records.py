@@ -1,6 +1,7 @@
 """Records of ended rounds: one for each, whatever the end; every reader reads them, nothing changes them."""
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from sqlalchemy import Table, func, select
 from store_examples import HOTKEYS, PYTHON, a_round, an_outcome, answer_all, at, open_round, play_round, settle
 from world import VALIDATOR, World, on_virtual_time, online, prepared
 
+import validator
 from validator.audit.log.export import audit_lines
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
@@ -25,6 +27,8 @@ from validator.store.copying import copy_store
 from validator.store.errors import DamagedError, MismatchError
 from validator.store.record import Head, Items, RoundEnding, frames, head_of, recorded
 from validator.store.tables import dispatches, groups, records, rounds, sssas, workflow_runs
+
+PACKAGE = Path(validator.__file__).parent
 
 
 async def everything(url: str) -> list[Any]:
@@ -210,3 +214,16 @@ async def test_a_document_that_an_answer_names_must_be_there(store: Store) -> No
         found = await tx.rounds.open_rows(0)
     with pytest.raises(DamagedError, match="no document"):
         recorded(found._replace(documents={}), RoundEnding(Reason.VOID_OFFLINE))
+
+
+def test_nothing_but_settling_and_archiving_writes_records() -> None:
+    writes = re.compile(r"(?:insert|update|delete|_insert\w*|_upsert|_update_each)\(records\b")
+    found = {
+        path.relative_to(PACKAGE).as_posix(): writes.findall(path.read_text())
+        for path in PACKAGE.rglob("*.py")
+        if writes.search(path.read_text())
+    }
+    assert found == {
+        "store/repositories/records.py": ["_insert(records"],
+        "store/archiving/removing.py": ["delete(records"],
+    }

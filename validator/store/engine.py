@@ -17,7 +17,6 @@ from validator.store.connect import reading, writing
 from validator.store.errors import StoreAwayError, StoreBusyError, StoreError, StoreLostError
 from validator.store.lasting import Patience
 from validator.store.locks import NoLock, WriterLock, take_turn
-from validator.store.packing import Packing
 from validator.store.place import Place
 from validator.store.repositories.base import PLACES
 from validator.store.schema import unreachable
@@ -36,7 +35,6 @@ class Store:
         engine: connected to tables of this version.
         url: where it is.
         lock: the claim to write, or none.
-        packing: how documents become bytes.
         place: watches the file of a SQLite store that is written.
         archive: the folder with the files of old rounds.
 
@@ -46,12 +44,11 @@ class Store:
 
     tell: Callable[[StoreAwayError], None]
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what opening has made
+    def __init__(
         self,
         engine: AsyncEngine,
         url: StoreUrl,
         lock: WriterLock,
-        packing: Packing,
         place: Place | None = None,
         archive: Path | None = None,
     ) -> None:
@@ -60,7 +57,6 @@ class Store:
         self._reading = reading(engine)
         self._url = url
         self._lock = lock
-        self._packing = packing
         self._place = place
         self._shelf = Shelf(archive)
         self._patience = Patience()
@@ -105,7 +101,7 @@ class Store:
                     raise told(self._url, error) or StoreBusyError(
                         f"{self.location}: {printable(str(error.orig))}"
                     ) from None
-                yield Transaction(connection, self._packing)
+                yield Transaction(connection)
         except DBAPIError as error:
             if (trouble := told(self._url, error)) is None:
                 raise
@@ -171,7 +167,7 @@ class Store:
                 except DBAPIError as error:
                     trouble = told(self._url, error)
                     raise trouble if isinstance(trouble, StoreLostError) else unreachable(self._url, error) from None
-                yield Transaction(connection, self._packing)
+                yield Transaction(connection)
         except DBAPIError as error:
             if reading_only(error) or (trouble := told(self._url, error)) is None:
                 raise

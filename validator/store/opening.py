@@ -13,7 +13,6 @@ from validator.store.connect import make_engine, only_there, use_wal
 from validator.store.engine import Store
 from validator.store.errors import SchemaStateError
 from validator.store.locks import FileLock, NoLock, take_lock
-from validator.store.packing import Packing
 from validator.store.place import Place
 from validator.store.schema import SchemaState, require_place, state_of, unreachable, upgrade_unlocked
 from validator.store.urls import StoreUrl, parse_url
@@ -58,7 +57,7 @@ class Opening:
                 place = Place(url.path) if self.writer and url.path is not None else None
                 if place is not None:
                     only_there(engine, place.require)
-                store = Store(engine, url, lock, Packing(), place, self.archive)
+                store = Store(engine, url, lock, place, self.archive)
                 if place is not None:
                     await store.hold()
                 if isinstance(lock, FileLock):

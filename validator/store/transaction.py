@@ -45,11 +45,10 @@ class Transaction:
 
     Args:
         connection: inside a transaction.
-        packing: how documents become bytes.
     """
 
-    def __init__(self, connection: AsyncConnection, packing: Packing) -> None:
-        packing = Packing()  # what was read last is remembered for a transaction
+    def __init__(self, connection: AsyncConnection) -> None:
+        packing = Packing()  # remembers what was read last
         self.connection = connection
         self.packing = packing
         self.chain = Chains(connection, packing)

@@ -7,13 +7,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.store.archive.file import ArchiveFile, archives_in, open_known, refused
 from validator.store.errors import ArchiveError
-from validator.store.packing import Packing
 from validator.store.transaction import Transaction
 
 
 async def archived_rounds(connection: AsyncConnection) -> int:
     """Return how many rounds are in files alone."""
-    return await Transaction(connection, Packing()).archives.removed_through() + 1
+    return await Transaction(connection).archives.removed_through() + 1
 
 
 async def archive_faults(connection: AsyncConnection, folder: Path | None) -> list[str]:
@@ -23,7 +22,7 @@ async def archive_faults(connection: AsyncConnection, folder: Path | None) -> li
         connection: a read transaction.
         folder: that has the files, each of which is read in whole; None looks at the store's own rows alone.
     """
-    tx = Transaction(connection, Packing())
+    tx = Transaction(connection)
     spans = await tx.archives.spans()
     found = []
     following = 0

@@ -4,7 +4,6 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.store.growth import Files
-from validator.store.packing import Packing
 from validator.store.tables import records
 from validator.store.transaction import Transaction
 
@@ -17,7 +16,7 @@ async def files_of(connection: AsyncConnection) -> Files:
     Args:
         connection: a read transaction.
     """
-    spans = await Transaction(connection, Packing()).archives.spans()
+    spans = await Transaction(connection).archives.spans()
     if spans:
         size = sum(span.bytes for span in spans)
         many = spans[-1].last_round + 1

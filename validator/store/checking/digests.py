@@ -12,7 +12,6 @@ from validator.protocol.canonical import sha256_hex
 from validator.store.checking.check import Check, partitions
 from validator.store.codec import expanded
 from validator.store.errors import DamagedError
-from validator.store.packing import Packing
 from validator.store.tables import (
     bundles,
     declarations,
@@ -63,7 +62,7 @@ async def look_at_digests(connection: AsyncConnection, check: Check) -> None:
 
 async def _of_records(connection: AsyncConnection, check: Check) -> None:
     """Compare the records in the store with what the tables say of their rounds."""
-    tx = Transaction(connection, Packing())
+    tx = Transaction(connection)
     archived = await tx.archives.removed_through()
     r = rounds.c
     ended = select(r.round_id, r.input_sha256, r.outcome_sha256)

@@ -11,7 +11,6 @@ from validator.store.checking.check import Check, partitions
 from validator.store.codec import expanded
 from validator.store.errors import ArchivedError, ArchiveError, DamagedError
 from validator.store.lines import round_lines
-from validator.store.packing import Packing
 from validator.store.tables import receipts, weight_links
 from validator.store.transaction import Transaction
 
@@ -36,7 +35,7 @@ async def look_at_receipts(connection: AsyncConnection, check: Check) -> None:
     statement = select(receipts.c.sequence, receipts.c.round_id, receipts.c.line, receipts.c.sha256, vector)
     statement = statement.select_from(found)
     before: str | None = None
-    tx = Transaction(connection, Packing())
+    tx = Transaction(connection)
     async for rows in partitions(connection, statement.order_by(receipts.c.sequence)):
         for row in rows:
             name = f"receipt {row.sequence}"

@@ -14,7 +14,6 @@ from validator.store.checking.database import look_at_pages, look_at_references,
 from validator.store.checking.digests import look_at_digests
 from validator.store.checking.receipts import look_at_receipts
 from validator.store.errors import DamagedError
-from validator.store.packing import Packing
 from validator.store.transaction import Transaction
 
 
@@ -51,7 +50,7 @@ async def _guarded(name: str, connection: AsyncConnection, look: Callable[[Async
 
 async def _kept(connection: AsyncConnection, check: Check) -> None:
     """Hold what is kept of the past against the rounds that it follows from."""
-    tx = Transaction(connection, Packing())
+    tx = Transaction(connection)
     for table, repository in (("histories", tx.histories), ("agreement_windows", tx.agreements)):
         try:
             kept: Mapping[tuple[str, str], object] = await repository.kept()

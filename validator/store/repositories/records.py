@@ -9,8 +9,9 @@ from sqlalchemy import Select, bindparam, select
 from validator.protocol import typed
 from validator.protocol.round import RoundOutcome, RoundPlan
 from validator.protocol.round.forms import read_outcome
-from validator.store.errors import DamagedError
+from validator.store.errors import ArchivedError, DamagedError
 from validator.store.record import Group, Head, Items, group_of, head_of
+from validator.store.repositories.archives import Archives
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.tables import records, rounds
 
@@ -103,14 +104,19 @@ class Records(Repository):
         if not found and self._places is not None:
             found = await self._places.frames(round_id, part, TOGETHER, self._connection) or []
         if part == 0:
-            if not found and await self._has_ended(round_id):
-                raise DamagedError(f"round {round_id} has ended and has no record")
+            if not found:
+                await self._require_open(round_id)
             recent.read(round_id, found if sum(map(len, found)) <= _KEPT_BYTES else [])
         return found
 
-    async def _has_ended(self, round_id: int) -> bool:
+    async def _require_open(self, round_id: int) -> None:
+        """Refuse a round that has ended: it has a record."""
         state = await self._scalar(select(rounds.c.state).where(rounds.c.round_id == round_id))
-        return state not in (None, "open")
+        if state in (None, "open"):
+            return
+        if round_id <= await Archives(self._connection, self._packing).removed_through():
+            raise ArchivedError(f"the record of round {round_id} is in an archive file, where a change does not look")
+        raise DamagedError(f"round {round_id} has ended and has no record")
 
 
 def _read(round_id: int, which: str, read: Callable[[bytes], T], data: bytes) -> T:

@@ -22,7 +22,7 @@ def _of_queue(*unique: str) -> tuple[SchemaItem, ...]:
         Column("reason", ReasonCode),  # of the end; pending: of the last try
         Column("detail", Message),
         Column("entered_in", BigInteger, ForeignKey("rounds.round_id")),  # the round that counted the result
-        of_task(),  # not to the dispatch, which may be in an archive file
+        of_task(),
         one_of("state", WORK_STATES),
         CheckConstraint("(state IN ('done', 'inconclusive')) = (ended_at IS NOT NULL)", name="ended"),
         UniqueConstraint(*unique),
