@@ -16,19 +16,12 @@ from validator.daemon.exits import Exit
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
-    return example_in(tmp_path_factory.getbasetemp() / "example")
+    return example_in(tmp_path_factory.getbasetemp() / "clean", made_up=False)
 
 
 @pytest.fixture
 def own(example: Example, tmp_path: Path) -> Example:
-    """The example without the conduct that was made up for the listings: it would not replay."""
-    own = copied(example, tmp_path)
-    with closing(sqlite3.connect(own.database)) as connection:
-        connection.execute("UPDATE agreements SET consumed_by = NULL")
-        connection.execute("DELETE FROM flags")
-        connection.commit()
-    assert called("db", "check", "--rebuild", "--config", str(own.config)).returncode == Exit.FINE
-    return own
+    return copied(example, tmp_path)
 
 
 def elsewhere(tmp_path: Path) -> tuple[Path, Path]:

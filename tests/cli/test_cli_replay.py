@@ -16,18 +16,12 @@ GATES = "gates: 60 answers of 60 dispatches judged again\n"
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
-    return example_in(tmp_path_factory.getbasetemp() / "example")
+    return example_in(tmp_path_factory.getbasetemp() / "clean", made_up=False)
 
 
 @pytest.fixture
 def clean(example: Example, tmp_path: Path) -> Example:
-    """The example without the conduct that was made up for the listings."""
-    own = copied(example, tmp_path)
-    with sqlite3.connect(own.database) as connection:
-        connection.execute("UPDATE agreements SET consumed_by = NULL")
-        connection.execute("DELETE FROM flags")
-    connection.close()
-    return own
+    return copied(example, tmp_path)
 
 
 def test_equal_rounds_are_summed_up_and_an_open_one_is_said_to_be_open(clean: Example) -> None:

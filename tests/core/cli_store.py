@@ -120,11 +120,16 @@ def write_config(folder: Path, url: str, more: str = "") -> Path:
 
 
 @cache
-def example_in(folder: Path) -> Example:
-    """The example store, for reading; made once per run of the tests."""
+def example_in(folder: Path, *, made_up: bool = True) -> Example:
+    """The example store, for reading; made once per run of the tests.
+
+    Args:
+        folder: for it.
+        made_up: with a reputation and conduct for the listings, which follow from no round.
+    """
     folder.mkdir()
     database = folder / "example.sqlite"
-    asyncio.run(_build(f"sqlite:///{database}"))
+    asyncio.run(_build(f"sqlite:///{database}", made_up=made_up))
     return Example(write_config(folder, f"sqlite:///{database}"), database)
 
 
@@ -136,14 +141,16 @@ def copied(example: Example, folder: Path) -> Example:
     return Example(write_config(folder, f"sqlite:///{database}"), database)
 
 
-async def _build(url: str) -> None:
+async def _build(url: str, *, made_up: bool) -> None:
     async with open_store(url, create=True) as store:
         world = World(store, script=_script, source=MemorySource(tasks_of_all_types()))
         await on_virtual_time(world, world.service.one_round())
-        await _lower_reputation(store)
+        if made_up:
+            await _lower_reputation(store)
         prepared = await world.preparer.prepare(await world.chain.snapshot())
         assert isinstance(prepared, Prepared)
-        await _add_conduct(store, world)
+        if made_up:
+            await _add_conduct(store, world)
 
 
 def _script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:

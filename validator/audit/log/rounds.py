@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import UNSET
 
+from validator.audit.input_check import input_fault, late_counts
 from validator.audit.log.answers import check_facts
 from validator.audit.log.documents import Answers, Planned, read_answers, read_outcome, read_planned
 from validator.audit.log.faults import FaultError
@@ -14,7 +15,6 @@ from validator.audit.log.given import Given
 from validator.audit.log.lines import Line, LineReader
 from validator.audit.log.proofs import check_proofs
 from validator.audit.log.report import Checked
-from validator.audit.log.standing import input_fault, late_counts
 from validator.audit.log.untold import rest_on_untold, score_told
 from validator.audit.log.words import Words
 from validator.kinds.registry import kind_of

@@ -13,6 +13,7 @@ from typing import Final, Self
 
 from sqlalchemy.exc import DBAPIError
 
+from validator.audit.replay.past import Past
 from validator.audit.replay.report import RoundReplay
 from validator.audit.replay.rounds import replay_round
 from validator.store import Store, Transaction, open_store
@@ -79,6 +80,8 @@ def replay_batch(url: str, ids: Sequence[int], archive: Path | None = None) -> l
 class Replayer:
     """A store that stays open from batch to batch: opening it and preparing the statements takes as long as a round.
 
+    Of rounds that come one after the other, each input is compared with what the rounds before it left.
+
     Args:
         url: of the store.
         archive: the folder with the files of old rounds.
@@ -88,6 +91,7 @@ class Replayer:
     archive: Path | None = None
     _runner: asyncio.Runner = field(init=False, default_factory=asyncio.Runner)
     _store: Store | None = field(init=False, default=None)
+    _past: Past = field(init=False, default_factory=Past)
 
     def __enter__(self) -> Self:
         return self
@@ -113,7 +117,7 @@ class Replayer:
         if self._store is None:
             self._store = await open_store(self.url, archive=self.archive)
         async with self._store.read() as tx:
-            found = [await replay_round(tx, round_id) for round_id in ids]
+            found = [await replay_round(tx, round_id, self._past) for round_id in ids]
         return [replay for replay in found if replay is not None]
 
 

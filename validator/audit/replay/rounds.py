@@ -15,6 +15,7 @@ from validator.audit.replay.entered import entered_rows, execution_rows, result_
 from validator.audit.replay.filled import check_rows, filled_differences, filled_rows
 from validator.audit.replay.filled import entered_rows as filled_entered
 from validator.audit.replay.frozen import input_differences
+from validator.audit.replay.past import Past
 from validator.audit.replay.plain import compared, compared_bytes
 from validator.audit.replay.proofs import Settled, proof_again, proof_difference, proofs_of_nothing, stored_proof
 from validator.audit.replay.report import Bodies, RoundReplay
@@ -34,6 +35,7 @@ from validator.protocol.round.forms import outcome_form, read_input, results_for
 from validator.protocol.signatures import verified_once
 from validator.protocol.text import printable
 from validator.scoring import UnknownScoringVersionError, Version, version
+from validator.state import Ended
 from validator.store import DispatchKey, Transaction
 from validator.store.code_check import queued_checks
 from validator.store.dispatch import Dispatch
@@ -44,24 +46,26 @@ from validator.store.records import RoundRecord
 T = TypeVar("T")
 
 
-async def replay_round(tx: Transaction, round_id: int) -> RoundReplay | None:
+async def replay_round(tx: Transaction, round_id: int, past: Past | None = None) -> RoundReplay | None:
     """Return what a round comes to when it is computed again, None if there is no such round.
 
     Args:
         tx: a read transaction; one consistent view of the round.
         round_id: which one.
+        past: what the rounds before left, as far as they were replayed with it; takes in what this one leaves.
     """
     record = await tx.rounds.record(round_id)
     if record is None:
         return None
     with verified_once():
-        return await _Replay(tx, record).run()
+        return await _Replay(tx, record, past or Past()).run()
 
 
 @dataclass(slots=True)
 class _Replay:
     tx: Transaction
     record: RoundRecord
+    past: Past
     found: list[Difference] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)
     bodies: Bodies = field(default_factory=Bodies)
@@ -76,14 +80,23 @@ class _Replay:
 
     async def run(self) -> RoundReplay:
         settled = self.record.state == "settled"
+        self.past.begin(self.round_id)
         frozen = await self._input()
         version = self._version(frozen) if frozen else None
+        ended: Ended | None = None
         if frozen and version:
+            self._note(self._computed("input", lambda: self.past.difference(version, frozen)))
             plan = await self._plan(version, frozen)
             if settled and plan:
-                await self._scored(version, frozen, plan)
+                ended = await self._scored(version, frozen, plan)
+            elif plan and self.record.state in {"void", "abandoned"}:
+                ended = Ended(frozen, plan, "void" if self.record.state == "void" else "abandoned")
         if not settled:
             await self._rows(no_rows())
+        if ended is not None and version is not None and not self.found:
+            self.past.step(version, ended)
+        elif self.record.state != "skipped":
+            self.past.forget()
         record = self.record
         return RoundReplay(
             round_id=record.round_id,
@@ -139,14 +152,15 @@ class _Replay:
             self._note(None if stored is None else compared(part, stored[part], rows))
         return plan
 
-    async def _scored(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan) -> None:
+    async def _scored(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan) -> Ended | None:
+        """Compare what follows from the round's answers; return what a step takes, None if it cannot be computed."""
         results = await self._results(scored_by, frozen, plan)
         if results is None:
-            return
+            return None
         self.digests["answers"] = digest(results_form(results))
         outcome = self._computed("outcome", lambda: scored_by.score(frozen, plan, results))
         if outcome is None:
-            return
+            return None
         await self._outcome(canonical_bytes(outcome_form(outcome)))
         await self._entered(scored_by, frozen)
         await self._filled(frozen)
@@ -154,6 +168,7 @@ class _Replay:
         await self._executions(scored_by, frozen, plan, outcome)
         await self._proofs((frozen, plan, results, outcome))
         await self._rows(outcome_rows(scored_by, frozen, outcome))
+        return scored_by.ended_round(frozen, plan, results, outcome)
 
     async def _results(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan) -> RoundResults | None:
         """Return what came back, None if some of it is not there any more."""
