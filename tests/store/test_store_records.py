@@ -9,7 +9,7 @@ import pytest
 from planned import planned
 from recorded import flipped, rewrite
 from replays import replayed
-from sqlalchemy import Table, func, select
+from sqlalchemy import Table, func, select, update
 from store_examples import HOTKEYS, PYTHON, a_round, an_outcome, answer_all, at, open_round, play_round, settle
 from world import VALIDATOR, World, on_virtual_time, online, prepared
 
@@ -88,7 +88,7 @@ async def test_whatever_its_end_a_round_has_one_record(store: Store) -> None:
     assert void is not None
     assert (void.input, void.outcome) == (canonical_bytes(input_form(frozen)), None)
     assert [one.reason for one in void.dispatches] == ["deadline_late", *["accepted"] * 4]
-    assert signed == [4]
+    assert signed == [0]  # nothing of a void task counts
     assert skipped == Head(1, None, None, None, ())
     assert abandoned is not None
     assert {one.state for one in abandoned.dispatches} == {"void"}
@@ -207,13 +207,25 @@ def test_a_stream_that_is_cut_or_claims_too_much_is_refused() -> None:
         head_of(b"\x90")
 
 
+async def test_a_round_with_a_document_that_cannot_be_read_can_still_be_void(store: Store) -> None:
+    _, plan = await open_round(store, 0, {PYTHON: HOTKEYS[:1]})
+    await answer_all(store, plan)
+    async with store.begin() as tx:
+        await tx.connection.execute(update(sssas).values(document=b"torn"))
+    with pytest.raises(DamagedError):
+        await settle(store, plan)
+    async with store.begin() as tx:
+        await tx.rounds.settle(0, "void", Reason.VOID_OFFLINE, None, at(60))
+
+
 async def test_a_document_that_an_answer_names_must_be_there(store: Store) -> None:
     _, plan = await open_round(store, 0, {PYTHON: HOTKEYS[:1]})
     await answer_all(store, plan)
     async with store.read() as tx:
         found = await tx.rounds.open_rows(0)
+    outcome = an_outcome(0, plan)
     with pytest.raises(DamagedError, match="no document"):
-        recorded(found._replace(documents={}), RoundEnding(Reason.VOID_OFFLINE))
+        recorded(found._replace(documents={}), RoundEnding(Reason.SETTLED, b"{}", outcome.groups))
 
 
 def test_nothing_but_settling_and_archiving_writes_records() -> None:

@@ -185,7 +185,8 @@ def recorded(open_round: OpenRound, end: RoundEnding) -> Record:
     tasks |= {group.task_id: (group.task_state, group.reason) for group in end.groups}
     dispatches = tuple(_with_task(one, *tasks[one.task_id]) for one in open_round.dispatches)
     head = Head(1, _readable(open_round.input), open_round.plan, end.document, dispatches, end.reports)
-    groups = (_group(task.task_id, open_round, end.proofs.get(task.task_id)) for task in open_round.tasks)
+    ended = open_round._replace(dispatches=dispatches)
+    groups = (_group(task.task_id, ended, end.proofs.get(task.task_id)) for task in open_round.tasks)
     return Record(tuple(frames(head, groups)), dispatches)
 
 
@@ -250,8 +251,13 @@ def _decoded(decoder: "msgspec.msgpack.Decoder[T]", item: bytes) -> T:
 
 
 def _with_task(one: DispatchFacts, state: TaskState, reason: Reason | None) -> DispatchFacts:
-    """Return a dispatch as it ends with its task: with a void one it is void, for the reason that it had."""
-    return msgspec.structs.replace(one, state="void", reason=one.reason or reason) if state == "void" else one
+    """Return a dispatch as it ends with its task: with a void one it is void, for the reason that it had.
+
+    Of a void one no answer counts; what was kept of it may be what cannot be read any more.
+    """
+    if state != "void":
+        return one
+    return msgspec.structs.replace(one, state="void", reason=one.reason or reason, signed_sha256=None, submission=None)
 
 
 def _readable(blob: bytes | None) -> bytes | None:
