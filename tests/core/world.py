@@ -31,6 +31,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.probes import probe_values
 from validator.protocol.round import Axon, RoundInput, RoundOutcome
+from validator.protocol.runtime_image import RuntimeImage, RuntimeImages
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.sssa import (
@@ -194,6 +195,11 @@ class World:
         """Let plans be run on these services."""
         self.dispatcher = replace(self.dispatcher, runners={WORKFLOW.name: PlanRunner(services, self.clock)})
         self.service.dispatcher = self.dispatcher
+
+    def name_image(self, image: RuntimeImage) -> None:
+        """Let new rounds name it."""
+        self.preparer = replace(self.preparer, images=RuntimeImages({image.pinned: 0}))
+        self.service.preparer = self.preparer
 
     def _reply(self, method: str, call: Call) -> ScriptedReply:
         signer = self.signers[call.hotkey]

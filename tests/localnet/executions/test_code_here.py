@@ -42,6 +42,7 @@ async def test_the_local_networks_code_is_judged_in_containers_and_paid(sqlite_u
         assert here.why_not == ""
         assert here.code is not None
         world, _ = local_code_world(store, ("skilled",), (GOAL, HANGING))
+        world.name_image(here.image)
         await one_round(world)
         tasks = (await frozen_of(store, 0)).tasks
         (hangs,) = [task.task_id for task in tasks if isinstance(task, GoalTask) and task.goal == HANGING]
