@@ -37,7 +37,8 @@ async def miners() -> AsyncIterator[Miners]:
 
 
 def lines(site: Site, event: str) -> list[dict[str, Any]]:
-    found = (json.loads(line) for line in site.log.read_text().splitlines() if line.startswith("{"))
+    whole = site.log.read_text().rpartition("\n")[0]  # the last line may be half written
+    found = (json.loads(line) for line in whole.splitlines() if line.startswith("{"))
     return [line for line in found if line["event"] == event]
 
 

@@ -131,8 +131,27 @@ async def test_a_task_all_of_whose_dispatches_are_void_is_void_for_the_first_one
         (task,) = await tx.tasks.of_round(0)
         assert (task.state, task.reason) == ("void", "local_resources")
         assert not await tx.windows.all(V1.rules.pay.window)
-        assert not await tx.histories.before(1, 30)  # a void task enters nothing
+        assert not await tx.histories.before(1, 30)  # a void round enters nothing (D-6)
     assert (await replayed(store)).verdict == "unscored"
+
+
+async def test_a_void_task_of_a_round_that_settles_was_an_assignment_of_all_its_members(
+    store: Store, tmp_path: Path
+) -> None:
+    world = world_of(store, {}, tasks=3)
+    void = tasks_of_all_types()[4].task.skill_type
+    world.script = lambda signer, dispatch: NOW if dispatch.skill_type == void else honest(signer, dispatch)
+    for _ in range(2):
+        await on_virtual_time(world, world.service.one_round())
+    async with store.read() as tx:
+        ends = {str(task.state): task.reason for task in await tx.tasks.of_round(0)}
+        assert ends == {"settled": "settled", "void": "local_resources"}
+        history = await tx.histories.before(2, 30)
+        assert await tx.histories.kept() == await tx.histories.computed()
+    found = {key[0]: (len(of.recent_roles), of.dispatches) for key, of in history.items() if key[1] == void}
+    assert found == {hotkey(number): (2, 0) for number in range(5)}
+    assert (await replayed(store, 1)).verdict == "equal"
+    assert verify_file(await export(store, tmp_path / "log.jsonl")).rounds["settled"] == 2
 
 
 async def test_an_exception_of_ours_voids_its_dispatch_alone(store: Store) -> None:

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from validator.protocol.reasons import OURS
 from validator.protocol.round import (
     AgreementPair,
     FailedMember,
@@ -91,7 +92,8 @@ def _settle(version: Stepping, change: Change, ended: Ended, outcome: RoundOutco
     types = {task.task_id: task.skill_type for task in frozen.tasks}
     settled = {group.task_id for group in outcome.groups if group.task_state == "settled"}
     _standing(change, frozen, outcome)
-    _roles(change, ended, settled)
+    ours = {group.task_id for group in outcome.groups if group.reason in OURS}
+    _roles(change, ended, settled | ours)
     dispatches = [
         ((one.hotkey, types[one.task_id]), isinstance(one, FailedMember))
         for one in outcome.members
@@ -130,11 +132,11 @@ def _standing(change: Change, frozen: RoundInput, outcome: RoundOutcome) -> None
         change.flag(flag.hotkey, ClearedFlag(flag.skill_type, frozen.round_id))
 
 
-def _roles(change: Change, ended: Ended, settled: set[str]) -> None:
-    """Note who was assigned as what: to a task that settled, those whose dispatch is void alone too (D-26)."""
+def _roles(change: Change, ended: Ended, tasks: set[str]) -> None:
+    """Note who was assigned as what: those whose dispatch is void alone, too, and all of a task of such (D-26)."""
     assigned: defaultdict[PairKey, set[str]] = defaultdict(set)
     for task, group in zip(ended.frozen.tasks, ended.plan.groups, strict=True):
-        if task.task_id in settled:
+        if task.task_id in tasks:
             for hotkey, role in group.members:
                 assigned[hotkey, task.skill_type].add(role)
     for key, roles in assigned.items():

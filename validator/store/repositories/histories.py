@@ -15,7 +15,7 @@ from validator.store.records import MAX_ROLES
 from validator.store.repositories.base import Repository, of_hotkeys
 from validator.store.repositories.executions import Executions
 from validator.store.repositories.newest import newest_of_each
-from validator.store.tables import dispatches, exclusions, histories, rounds
+from validator.store.tables import dispatches, exclusions, histories, rounds, tasks
 
 _ROLES: Final[Mapping[str, Role]] = {"p": "primary", "a": "auditor"}
 _COUNTED: Final = ("answered", "failed")
@@ -169,11 +169,14 @@ class Histories(Repository):
 
 
 def _assigned() -> ColumnElement[bool]:
-    """Whether a dispatch of a round that has ended was an assignment: one of a task that settled.
+    """Whether a dispatch of a round that has ended was an assignment.
 
-    All dispatches of a void task are void; of one that settled, some are void alone.
+    One that is void alone was, and so were all of a task that is void because each of them is (SPEC 16, D-26); what is
+    void with its task for another reason, or with its round, was none (D-6).
     """
-    d, others = dispatches.c, dispatches.alias("others")
-    same = and_(others.c.round_id == d.round_id, others.c.task_id == d.task_id)
-    settled = exists().where(same, others.c.state.in_(_COUNTED)).correlate(dispatches)
-    return or_(d.state.in_(_COUNTED), and_(d.state == "void", d.reason.in_([*map(str, OURS)]), settled))
+    d, t, r = dispatches.c, tasks.c, rounds.c
+    settled = exists().where(r.round_id == d.round_id, r.state == "settled").correlate(dispatches)
+    ours = [*map(str, OURS)]
+    task = exists().where(t.round_id == d.round_id, t.task_id == d.task_id).correlate(dispatches)
+    alone = task.where(or_(t.state == "settled", t.reason.in_(ours)))
+    return or_(d.state.in_(_COUNTED), and_(d.state == "void", d.reason.in_(ours), settled, alone))
