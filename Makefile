@@ -26,8 +26,8 @@ $(VENV)/.ready: requirements/setup.txt requirements/dev.txt pyproject.toml local
 demo: setup  ## Run the local network: simulated chain, real miners, HTTP and signatures
 	$(BIN)/validator devnet --config config/demo.toml --rounds $(ROUNDS)
 
-test: setup  ## Run every test but those of make attack and make faults, on SQLite and on a real Postgres, a process per core
-	$(PARALLEL) -m "not attack and not faults"
+test: setup  ## Run every test but those of make attack and make faults, on SQLite and on a real Postgres
+	$(PARALLEL) --one-database -m "not attack and not faults"
 
 attack: setup  ## Every kind of hostility once, what twice the input costs, a cohort that turns, code that cheats its tests, and a few kills -9 at random moments
 	$(PARALLEL) -m attack tests/acceptance tests/cli tests/hostility tests/queue tests/runner tests/settings tests/store tests/weights tests/workers

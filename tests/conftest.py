@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import zlib
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -49,6 +50,7 @@ gc.set_threshold(20_000, 20, 20)
 # A tenth of what tests of stores cost: each opens one, and would write the same SQL again.
 compiled.share()
 
+_BOTH_DATABASES = ("store", "queue")
 _TEMPLATE = "made_once"
 _numbers = itertools.count(1)
 
@@ -56,6 +58,28 @@ _numbers = itertools.count(1)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than cores: a third of the time, tests wait for a disk, a process, a time limit."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--one-database", action="store_true", help="above the store, run each test on one of the two")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out one of two databases where it is asked for: what needs both is tested in the store's own rooms."""
+    if not config.getoption("--one-database"):
+        return
+    left_out = [item for item in items if _is_twin(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not _is_twin(item)]
+
+
+def _is_twin(item: pytest.Item) -> bool:
+    if item.path.parent.name in _BOTH_DATABASES or not isinstance(item, pytest.Function):
+        return False
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    database = params.get("store_url") or params.get("empty_store_url")
+    name = item.nodeid.replace("sqlite", "").replace("postgres", "")
+    return database is not None and database != ("sqlite", "postgres")[zlib.crc32(name.encode()) % 2]
 
 
 def pytest_collection_finish() -> None:

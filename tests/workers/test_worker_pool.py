@@ -348,7 +348,8 @@ async def test_how_long_an_answer_waits_is_known_until_a_worker_has_it() -> None
         assert pool.behind_s == 0
         first = asyncio.create_task(ask(pool, spin))
         await busy(pool, 1)
-        assert pool.behind_s == 0  # what is judged does not wait
+        while pool.behind_s:  # noqa: ASYNC110 - what is judged does not wait; what starts a worker computes, too
+            await asyncio.sleep(0.01)
         second = asyncio.create_task(ask(pool, spin, whose=BOB))
         while pool.behind_s < 0.05:  # noqa: ASYNC110 - it is asked
             await asyncio.sleep(0.01)
