@@ -18,7 +18,7 @@ from soak.report import Report, report
 from soak.running import daemon, network, stopped, verified
 from soak.sample import Sample, look
 from soak.site import INTERVAL_S, KEPT_S, PRUNE_EVERY_S, Site, rules
-from validator.chain.blocks import Blocks
+from validator.chain.ledger import Blocks
 from validator.chain.state import load_state
 from validator.sources import SystemClock
 from validator.store import open_store

@@ -20,8 +20,8 @@ from localnet.check.witness import Witness
 from localnet.goals.written import local_goals
 from localnet.services.local import LocalServices
 from localnet.tracing import RunPolicy, Tracer
+from validator.kinds.workflow.executor import PlanRunner
 from validator.kinds.workflow.http import HttpStepClient
-from validator.kinds.workflow.running import PlanRunner
 from validator.miners.asking import Refused, hear_declaration
 from validator.miners.client import HttpMinerClient, axon_url
 from validator.protocol import typed

@@ -15,7 +15,7 @@ from validator.miners.client import axon_url
 from validator.outgoing.body import Spool
 from validator.outgoing.calls import Call, Reply
 from validator.outgoing.exchange import Exchange
-from validator.outgoing.signing import RequestSigner
+from validator.outgoing.request import RequestSigner
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer

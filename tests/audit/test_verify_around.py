@@ -14,8 +14,7 @@ from world import VALIDATOR
 from validator.audit.log import FaultError, Verified, verify_file
 from validator.audit.log.around import Around
 from validator.audit.log.claims import shares
-from validator.chain.quantize import to_u16
-from validator.chain.row import shares_of
+from validator.chain.weight_rows import shares_of, to_u16
 from validator.protocol.receipt import Receipt, WeightsLink
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.protocol.weights_document import WeightsDocument

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from validator.chain.base import ChainError
-from validator.chain.quantize import U16_MAX, to_u16
+from validator.chain.weight_rows import U16_MAX, to_u16
 
 VECTORS = st.dictionaries(
     st.integers(0, U16_MAX), st.floats(0, allow_nan=False, allow_infinity=False, width=64), max_size=40

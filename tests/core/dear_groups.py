@@ -10,8 +10,7 @@ from builders import make_sssa, make_task
 from group_rounds import NAMES, VALIDATOR, Settled, settled, signer
 
 from validator.kinds.registry import group_proof
-from validator.proofs.document import signed
-from validator.proofs.unsealed import Unsealed
+from validator.proofs.document import Unsealed, signed
 from validator.protocol import limits
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.skill_types import SkillType

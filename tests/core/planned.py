@@ -17,9 +17,9 @@ from world import honest
 
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.judging import Expected
+from validator.kinds.workflow.executor import PlanRunner
 from validator.kinds.workflow.gates import AcceptedPlan
 from validator.kinds.workflow.kind import WORKFLOW
-from validator.kinds.workflow.running import PlanRunner
 from validator.kinds.workflow.supply import Goals
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.code_report import CodeReport

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workflow_builders import make_workflow
 
-from validator.kinds.workflow.quality import judge_output
+from validator.kinds.workflow.executor import judge_output
 from validator.protocol.matching import words
 from validator.protocol.reasons import Reason
 from validator.protocol.workflow_run import StepOutput, check_output

@@ -18,8 +18,8 @@ from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.conditions import Board
 from validator.kinds.assessment.supply import Bundles
+from validator.kinds.workflow.executor import PlanRunner
 from validator.kinds.workflow.kind import WORKFLOW
-from validator.kinds.workflow.running import PlanRunner
 from validator.kinds.workflow.services import StepClient
 from validator.kinds.workflow.supply import Goals
 from validator.miners.calls import Call

@@ -11,7 +11,7 @@ from workflow_world import signed_answer
 
 from validator.kinds.workflow.executor import run_plan
 from validator.kinds.workflow.http import step_url
-from validator.outgoing.resolving import CheckedResolver
+from validator.outgoing.addresses import CheckedResolver
 from validator.protocol.limits import MAX_STEP_BODY
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer

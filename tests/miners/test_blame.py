@@ -7,8 +7,8 @@ import socket
 import pytest
 from aiohttp import ClientConnectorError, ClientOSError, ServerDisconnectedError
 
-from validator.outgoing.blame import Cause, cause_of
 from validator.outgoing.body import SpoolError
+from validator.outgoing.calls import Cause, cause_of
 
 RESOURCES = ("EMFILE", "ENFILE", "ENOMEM", "ENOBUFS", "ENOSPC", "EDQUOT")
 ROUTE = ("ENETUNREACH", "EHOSTUNREACH", "ENETDOWN", "EHOSTDOWN")

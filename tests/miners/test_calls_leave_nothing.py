@@ -9,7 +9,7 @@ from alive import blocks_alive
 from miner_servers import Handler, answering, call_to, content, http_client, ok, raw_server, then_silent
 
 from validator.miners.client import HttpMinerClient
-from validator.outgoing import opening
+from validator.outgoing import wire
 from validator.outgoing.wire import Wire
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
@@ -49,7 +49,7 @@ async def test_a_connection_is_free_when_its_call_is_over(end: str, monkeypatch:
         alive.add(wire := Wire(loop))
         return wire
 
-    monkeypatch.setattr(opening, "Wire", noted)
+    monkeypatch.setattr(wire, "Wire", noted)
     gc.disable()
     try:
         async with raw_server(handler) as axon, http_client() as client:

@@ -23,8 +23,7 @@ from validator.proofs import (
     seal,
     verify_document,
 )
-from validator.proofs.document import is_sealed
-from validator.proofs.unsealed import Unsealed
+from validator.proofs.document import Unsealed, is_sealed
 from validator.protocol.signatures import verify
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -4,7 +4,7 @@ from builders import V1
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.chain.quantize import to_u16
+from validator.chain.weight_rows import to_u16
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.scoring import Share
 from validator.store.standing import Basis, Windows

@@ -8,7 +8,6 @@ from typing import Final
 import bittensor as bt
 
 from validator.chain.base import ChainError, ChainUnreachableError, Commitment, Head, SubnetParameters, WeightsResult
-from validator.chain.committing import commitment_call, commitment_of
 from validator.chain.connection import SDK_ERRORS, Connection, Substrates, open_client
 from validator.chain.probe import diagnosis
 from validator.chain.reads import Reads
@@ -17,6 +16,8 @@ from validator.chain.submission import (
     Execute,
     Limits,
     Submission,
+    commitment_call,
+    commitment_of,
     era_period,
     submission_lifetime,
     weights_call,

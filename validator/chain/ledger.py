@@ -1,11 +1,67 @@
-"""Weights of a simulated subnet: what waits for a block, what is committed, what is in force."""
+"""Blocks, weights and commitments of a simulated subnet."""
 
+import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from validator.chain.base import VERSION_KEY, WeightsResult
-from validator.chain.state import Slot, SubnetRules, WeightRow
+from validator.chain.base import VERSION_KEY, Commitment, Head, WeightsResult
+from validator.chain.state import CommitmentRow, Slot, SubnetRules, WeightRow
+from validator.sources import Clock
+
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+class Blocks:
+    """The blocks of a simulated subnet.
+
+    Args:
+        clock: time.
+        seed: hashes follow from it.
+        genesis: time of block 0, seconds since the Unix epoch.
+        block_time_s: seconds between blocks.
+        tempo: blocks in an epoch, less one.
+
+    Attributes:
+        identity: hex; another one for blocks that began at another time, whatever their seed.
+    """
+
+    def __init__(self, clock: Clock, *, seed: str, genesis: int, block_time_s: float, tempo: int) -> None:
+        self._clock = clock
+        self._seed = seed
+        self._genesis = genesis
+        self._block_us = round(block_time_s * 1_000_000)
+        self._epoch_length = tempo + 1
+        self._newest = 0
+        self.identity = hashlib.sha256(f"{seed}|{genesis}|genesis".encode()).hexdigest()
+
+    def number(self) -> int:
+        """Return the newest block's number; it never falls, even when the clock is set back."""
+        self._newest = max(self._newest, self._elapsed_us() // self._block_us)
+        return self._newest
+
+    def head(self) -> Head:
+        """Return the newest block; epochs are counted from block 0 (D-22)."""
+        number = self.number()
+        epoch = number // self._epoch_length
+        time = self._genesis + number * self._block_us // 1_000_000
+        start = epoch * self._epoch_length
+        return Head(number, self.hash(number), time, epoch, start + self._epoch_length - 1, start)
+
+    def hash(self, number: int) -> str:
+        """Return the hash of any block, hex: sha256 of `seed|number`."""
+        return hashlib.sha256(f"{self._seed}|{number}".encode()).hexdigest()
+
+    async def wait_for(self, number: int) -> None:
+        """Return once block `number` is there."""
+        while self.number() < number:
+            # Whole microseconds, at least one: a rest that rounds to nothing would never let the clock move.
+            await self._clock.sleep(max(1, number * self._block_us - self._elapsed_us()) / 1_000_000)
+
+    def _elapsed_us(self) -> int:
+        return (self._clock.now() - datetime.fromtimestamp(self._genesis, UTC)) // _MICROSECOND
+
 
 MAX_COMMITS: Final = 10  # of one neuron, not revealed
 
@@ -126,3 +182,41 @@ class Ledger:
     def committed(self, mechid: int, uid: int) -> list[int]:
         """Return the blocks of the neuron's commits, ascending."""
         return [row.block for row in self._commits if (row.mechid, row.uid) == (mechid, uid)]
+
+
+_LEAST: Final = 100  # bytes of its space that a commitment takes, however short it is
+
+
+class Commitments:
+    """The newest commitment of each hotkey, and how much of an epoch's space it has taken.
+
+    Args:
+        rows: what there is.
+        rules: the subnet's.
+    """
+
+    def __init__(self, rows: Iterable[CommitmentRow], rules: SubnetRules) -> None:
+        self._rules = rules
+        self._rows = {row.hotkey: row for row in rows}
+
+    @property
+    def rows(self) -> tuple[CommitmentRow, ...]:
+        """All of them, by hotkey."""
+        return tuple(self._rows[hotkey] for hotkey in sorted(self._rows))
+
+    def of(self, hotkey: str) -> Commitment | None:
+        """Return what a hotkey has committed to, None if nothing."""
+        row = self._rows.get(hotkey)
+        return None if row is None else Commitment(row.block, bytes.fromhex(row.content))
+
+    def include(self, hotkey: str, content: bytes, block: int, *, registered: bool) -> WeightsResult:
+        """Take a commitment in `block`, or refuse it with the pallet's name for the reason."""
+        if not registered:
+            return WeightsResult(False, "AccountNotAllowedCommit", None, None)
+        last, length = self._rows.get(hotkey), self._rules.tempo + 1
+        before = last.space if last is not None and last.block // length == block // length else 0
+        space = before + max(_LEAST, len(content))
+        if space > self._rules.commitment_space:
+            return WeightsResult(False, "SpaceLimitExceeded", None, None)
+        self._rows[hotkey] = CommitmentRow(hotkey, block, content.hex(), space)
+        return WeightsResult(True, "", block, f"{block}-9000")

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from validator.chain.base import ChainError
-from validator.chain.quantize import U16_MAX
+from validator.chain.weight_rows import U16_MAX
 from validator.files import why, write_file
 from validator.protocol import typed
 from validator.protocol.round import Axon

@@ -1,4 +1,7 @@
-"""Extrinsics onto a subtensor: signed at most once, and every failure told apart by whether it was signed before."""
+"""Extrinsics onto a subtensor: signed at most once, and every failure told apart by whether it was signed before.
+
+Weights, and commitments: a few bytes that everybody can read.
+"""
 
 import math
 from collections.abc import Callable, Coroutine, Mapping
@@ -6,10 +9,10 @@ from typing import Any, Final, NamedTuple
 
 import bittensor as bt
 
-from validator.chain.base import VERSION_KEY, ChainError, ChainUnreachableError, MissingError, WeightsResult
+from validator.chain.base import VERSION_KEY, ChainError, ChainUnreachableError, Commitment, MissingError, WeightsResult
 from validator.chain.connection import SDK_ERRORS, Connection
-from validator.chain.node import is_missing
-from validator.chain.quantize import to_u16
+from validator.chain.node import Node, is_missing
+from validator.chain.weight_rows import to_u16
 from validator.chain.within import within
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
@@ -221,3 +224,48 @@ def words(error: bt.ChainError) -> str:
     """Return a refusal as `code (Name): text`: the SDK's code, the pallet's name where it has one."""
     name = f" ({error.name})" if error.name else ""
     return f"{error.code.value}{name}: {printable(str(error), 300)}"
+
+
+_RAW: Final = "Raw"
+
+
+def commitment_call(netuid: int, content: bytes, period: int) -> Execute:
+    """Return what submits `content` as one plain field. The fee, if the chain takes one, is the coldkey's.
+
+    Args:
+        netuid: the subnet.
+        content: 1 to 128 bytes.
+        period: era, blocks.
+    """
+
+    async def execute(client: bt.Client, once: OneSignature) -> Any:
+        field = {f"{_RAW}{len(content)}": content}
+        call = bt.calls.Commitments.set_commitment(netuid=netuid, info={"fields": [field]})
+        policy = bt.Policy(max_spend_tao=0, allowed_netuids=[netuid], allow_raw_calls=True)
+        try:
+            return await client.submit_call(call, once, signer="hotkey", policy=policy, period=period)
+        except ValueError as error:
+            if once.used or not is_missing(error):
+                raise
+            raise MissingError("set_commitment: the runtime has no such call") from None
+
+    return execute
+
+
+async def commitment_of(node: Node, netuid: int, hotkey: str) -> Commitment | None:
+    """Return what `hotkey` has committed to on the subnet, None if nothing."""
+    record = await node.query("Commitments", "CommitmentOf", [netuid, hotkey])
+    if not record:
+        return None
+    fields = list((record.get("info") or {}).get("fields") or ())
+    return Commitment(int(record["block"]), _plain(fields))
+
+
+def _plain(fields: list[Any]) -> bytes | None:
+    """Return the bytes of the one plain field; None where there is anything else."""
+    if len(fields) != 1 or not isinstance(fields[0], dict) or len(fields[0]) != 1:
+        return None
+    ((variant, value),) = fields[0].items()
+    if not str(variant).startswith(_RAW) or not isinstance(value, str):
+        return None
+    return bytes.fromhex(value.removeprefix("0x"))

@@ -6,11 +6,7 @@ from pathlib import Path
 import msgspec
 
 from validator.chain.base import ChainError, Commitment, SubnetParameters, WeightsResult
-from validator.chain.blocks import Blocks
-from validator.chain.commitments import Commitments
-from validator.chain.consensus import incentives
-from validator.chain.ledger import Ledger, Pending
-from validator.chain.quantize import to_u16
+from validator.chain.ledger import Blocks, Commitments, Ledger, Pending
 from validator.chain.state import (
     STATE_VERSION,
     Slot,
@@ -22,6 +18,7 @@ from validator.chain.state import (
     load_state,
     save_state,
 )
+from validator.chain.weight_rows import incentives, to_u16
 from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 from validator.protocol.strict_json import SchemaError
 from validator.sources import Clock

@@ -1,5 +1,10 @@
-"""The validator's own hotkey, from a wallet's file or, for local networks, from a derivation uri."""
+"""Hotkey of the validator, from a wallet's file or, for local networks, from a derivation uri.
 
+The password of an encrypted one has a file of its own: it is never in a variable, an argument or a prompt.
+"""
+
+import os
+import stat
 from pathlib import Path
 from typing import Final
 
@@ -11,12 +16,49 @@ from bittensor_core import (
     keyfile_data_is_encrypted,
 )
 
-from validator.chain.password import PasswordFileError, read_password
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.settings.model import WalletSettings
-from validator.settings.reading import from_home, read_at_most
+from validator.settings.reading import from_home, one_line, read_at_most
+
+MAX_PASSWORD_BYTES: Final = 4 * 1024
+# Its owner's alone, or its group may read it: what else a container's user reads a mounted secret by.
+_TOO_OPEN: Final = stat.S_IRWXO | stat.S_IWGRP | stat.S_IXGRP
+
+
+class PasswordFileError(ValidatorError):
+    """The file of the hotkey's password cannot be used."""
+
+
+def read_password(file: Path) -> str:
+    """Return what stands in the file, without the line break behind it.
+
+    Raises:
+        PasswordFileError: it is not there, no plain file, open to others, empty or no one line of UTF-8. The text
+            names the file and never shows any of it.
+    """
+    place = printable(str(file))
+    try:
+        file = from_home(file)
+        # A pipe without a writer must not hold up the start.
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+            found = os.fstat(stream.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise PasswordFileError(f"{place}: not a plain file")
+            if found.st_mode & _TOO_OPEN:
+                mode = stat.S_IMODE(found.st_mode)
+                raise PasswordFileError(f"{place}: mode {mode:o} lets others at it; chmod 400 {place}")
+            data = stream.read(MAX_PASSWORD_BYTES + 1)
+    except OSError as error:
+        raise PasswordFileError(f"{place}: {error.strerror or error}; see wallet.password_file") from None
+    if len(data) > MAX_PASSWORD_BYTES:
+        raise PasswordFileError(f"{place}: larger than {MAX_PASSWORD_BYTES} bytes")
+    try:
+        return one_line(data)
+    except ValueError as error:
+        raise PasswordFileError(f"{place}: {error}") from None
+
 
 MAX_BYTES: Final = 64 * 1024
 

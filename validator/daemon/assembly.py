@@ -21,9 +21,9 @@ from validator.daemon.waiting import executes, waiting_work
 from validator.daemon.watching import GateWatch, RoundWatch
 from validator.daemon.world import World
 from validator.kinds.assessment.supply import Bundles
+from validator.kinds.workflow.executor import PlanRunner
 from validator.kinds.workflow.http import HttpStepClient
 from validator.kinds.workflow.kind import WORKFLOW
-from validator.kinds.workflow.running import PlanRunner
 from validator.kinds.workflow.supply import Goals
 from validator.miners.client import HttpMinerClient
 from validator.miners.directory import CapabilityDirectory

@@ -26,7 +26,7 @@ from validator.workers.pool import WorkerPool
 
 PRELOAD: Final = (
     *sorted({kind.judge.__module__ for kind in KINDS.values()}),
-    "validator.kinds.workflow.answers",
+    "validator.kinds.workflow.step",
     "validator.protocol.capabilities",
     "validator.executions.comparing",
     "validator.tasks.accepting",

@@ -4,8 +4,7 @@ import asyncio
 from typing import Final
 
 from validator.chain.clockwatch import MOST_OFF_S, ClockWatch
-from validator.chain.probe import Node, block_time
-from validator.chain.rpc import NoNodeError, Rpc
+from validator.chain.probe import Node, NoNodeError, Rpc, block_time
 from validator.conditions import CONDITIONS
 from validator.doctor.endpoints import nodes
 from validator.doctor.finding import Check, Finding, NotLookedAtError, fault, note, ok, warning

@@ -4,7 +4,7 @@ import asyncio
 from typing import Final
 
 from validator.chain.base import ChainError
-from validator.chain.rpc import NoNodeError, Rpc
+from validator.chain.probe import NoNodeError, Rpc
 from validator.doctor.endpoints import nodes
 from validator.doctor.finding import Check, Finding, NotLookedAtError, fault, note, ok, unknown
 from validator.doctor.site import LIMITS, Site

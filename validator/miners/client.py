@@ -14,7 +14,7 @@ from validator.miners.calls import Call, MinerClient, Reply, Sent
 from validator.outgoing.addresses import AddressRefusedError, axon_address
 from validator.outgoing.body import Body, Spool
 from validator.outgoing.exchange import Exchange
-from validator.outgoing.signing import RequestSigner
+from validator.outgoing.request import RequestSigner
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer

@@ -1,12 +1,16 @@
-"""Which announced addresses the validator connects to: anybody can announce anything on chain.
+"""Addresses that the validator connects to: announced on chain, or looked up for the host name of a service.
 
 An axon is a stranger's wish that we open a connection. Without a guard it could point at the validator's own
 database, a cloud's metadata service or a neighbour on the private network. The tables are our own, so that every
 supported Python refuses the same addresses; a test holds them against the standard library's.
 """
 
+import socket
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
+
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.resolver import ThreadedResolver
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.round import Axon
@@ -99,3 +103,38 @@ def _allowed(address: IPv4Address | IPv6Address, *, allow_private: bool) -> bool
     if any(address in network for network in _PRIVATE_V6):
         return allow_private
     return address in _UNICAST_V6 and not any(address in network for network in _REFUSED_V6)
+
+
+class CheckedResolver(AbstractResolver):
+    """Answers with what `axon_address` lets through, so that no name leads into the validator's own network.
+
+    Args:
+        allow_private: let loopback and private addresses through (the local network).
+    """
+
+    def __init__(self, *, allow_private: bool) -> None:
+        self._allow_private = allow_private
+        self._system = ThreadedResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """Return the addresses of `host` that may be called.
+
+        Raises:
+            OSError: there is none.
+        """
+        found = [entry for entry in await self._system.resolve(host, port, family) if self._allowed(entry)]
+        if not found:
+            raise OSError("no address of the name may be called")
+        return found
+
+    async def close(self) -> None:
+        """Hold nothing."""
+
+    def _allowed(self, entry: ResolveResult) -> bool:
+        try:
+            axon_address(Axon(entry["host"], max(1, entry["port"]), False), allow_private=self._allow_private)
+        except AddressRefusedError:
+            return False
+        return True

@@ -11,13 +11,10 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.streams import StreamReader
 from yarl import URL
 
-from validator.outgoing.blame import cause_of
 from validator.outgoing.body import Spool
-from validator.outgoing.calls import Call, Reply, Sent
-from validator.outgoing.opening import open_wire
-from validator.outgoing.request import head_of
-from validator.outgoing.signing import EMPTY_SHA256, RequestSigner
-from validator.outgoing.wire import Wire
+from validator.outgoing.calls import Call, Reply, Sent, cause_of
+from validator.outgoing.request import EMPTY_SHA256, RequestSigner, head_of
+from validator.outgoing.wire import Wire, open_wire
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable

@@ -1,10 +1,12 @@
-"""A consensus proof as a document that anyone can check: digest, signature, verification (SPEC 14).
+"""Consensus proof as a document that anyone can check: digest, signature, verification (SPEC 14).
 
 The document is `to_dict` with `digest` and `signature`. Its file is its RFC 8785 bytes and a line
 break, so that no byte of it can change unnoticed.
 """
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
@@ -13,9 +15,8 @@ from validator.proofs.consensus import PROOF_VERSION
 from validator.proofs.differences import first_difference
 from validator.proofs.holding import Doubt, divided_evidence, doubts
 from validator.proofs.proof import DERIVED, ConsensusProof
-from validator.proofs.unsealed import Unsealed
 from validator.protocol import typed
-from validator.protocol.canonical import NotCanonicalError, canonical_bytes
+from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
 from validator.protocol.canonical import digest as digest_of
 from validator.protocol.json_shape import has_more_values
 from validator.protocol.limits import MAX_JSON_VALUES, MIB
@@ -24,6 +25,54 @@ from validator.protocol.signatures import verify_document as is_signed_by
 from validator.protocol.sssa import Document, Signature
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.text import printable
+
+
+@dataclass(frozen=True, slots=True)
+class Unsealed:
+    """A proof without its signature.
+
+    Attributes:
+        content: `to_dict` of the proof.
+        written: the RFC 8785 bytes of every field of it.
+        digest: hex sha256 over all of them, what the validator signs.
+    """
+
+    content: Mapping[str, Any]
+    written: Mapping[str, bytes]
+    digest: str
+
+    @classmethod
+    def of(cls, proof: ConsensusProof) -> Self:
+        """Return what is sealed of a proof.
+
+        Raises:
+            NotCanonicalError: the proof holds what JSON cannot carry.
+        """
+        content = proof.to_dict()
+        written = {name: canonical_bytes(value) for name, value in content.items()}
+        return cls(content, written, sha256_hex(_object(written)))
+
+    @property
+    def checksum(self) -> str:
+        """The proof's."""
+        return str(self.content["checksum"])
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The content with its digest, and `signature` null."""
+        return {**self.content, "digest": self.digest, "signature": None}
+
+    def under(self, signature: Signature) -> bytes:
+        """Return the RFC 8785 bytes of the document with a signature, without the file's line break."""
+        return _object(
+            {**self.written, "digest": canonical_bytes(self.digest), "signature": canonical_bytes(signature)}
+        )
+
+
+def _object(fields: Mapping[str, bytes]) -> bytes:
+    """Return an object of these fields, whose names are plain ASCII words."""
+    return b"{%b}" % b",".join(b'"%b":%b' % (name.encode(), fields[name]) for name in sorted(fields))
+
 
 MAX_DOCUMENT: Final = 64 * MIB
 _SEALED: Final = ("digest", "signature")

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from validator.kinds.registry import group_proof
-from validator.proofs.document import signed
-from validator.proofs.unsealed import Unsealed
+from validator.proofs.document import Unsealed, signed
 from validator.protocol.receipt import ProofNote, line_digest, wrapped
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
 from validator.protocol.signatures import Signer

@@ -10,7 +10,7 @@ import stamina
 import structlog
 from yarl import URL
 
-from validator.outgoing.signing import EMPTY_SHA256, RequestSigner
+from validator.outgoing.request import EMPTY_SHA256, RequestSigner
 from validator.protocol import limits
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType

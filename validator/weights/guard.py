@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, NamedTuple
 
-from validator.chain.quantize import U16_MAX
+from validator.chain.weight_rows import U16_MAX
 from validator.protocol.reasons import Reason
 from validator.store.records import WeightMark, WeightsRecord
 from validator.weights.sight import Sight, Slot

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
-from validator.chain.quantize import to_u16
+from validator.chain.weight_rows import to_u16
 from validator.chain.within import within
 from validator.conditions import Board
 from validator.protocol.round import MetagraphSnapshot

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from validator.chain.row import left_over, shares_of
+from validator.chain.weight_rows import left_over, shares_of
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.scoring import Share, Version, WeightPlan

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from validator.chain.base import Chain, Head
-from validator.chain.quantize import to_u16
+from validator.chain.weight_rows import to_u16
 from validator.protocol.reasons import Reason
 from validator.scoring import Share
 from validator.settings import Settings

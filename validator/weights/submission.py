@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 import structlog
 
 from validator.chain.base import Chain, ChainError, ChainUnreachableError
-from validator.chain.quantize import to_u16
+from validator.chain.weight_rows import to_u16
 from validator.chain.within import within
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from validator.chain.quantize import to_u16
+from validator.chain.weight_rows import to_u16
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import FateLink, FateState, WeightsLink, line, line_digest
 from validator.protocol.round import MetagraphSnapshot

@@ -20,10 +20,9 @@ from localnet.library import WINDOWS
 from localnet.services.catalogue import BY_NAME, SERVICES, Service, ServiceAddress
 from localnet.services.code import FUNCTIONS
 from localnet.services.server import StepService
-from validator.kinds.workflow.executor import run_plan
+from validator.kinds.workflow.executor import judge_output, run_plan
 from validator.kinds.workflow.explain.worth import OutputQuality, explain_output
 from validator.kinds.workflow.http import HttpStepClient
-from validator.kinds.workflow.quality import judge_output
 from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
 from validator.protocol.round import WorkflowSubmission

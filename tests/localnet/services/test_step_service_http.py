@@ -14,9 +14,9 @@ from bittensor import http_auth
 from localnet.services.faults import Fault, fault_of
 from localnet.services.local import LocalServices
 from localnet.services.server import StepService
-from validator.kinds.workflow.answers import judge_answer
 from validator.kinds.workflow.http import HttpStepClient
 from validator.kinds.workflow.services import StepReply
+from validator.kinds.workflow.step import judge_answer
 from validator.protocol.limits import MAX_STEP_TEXT, MIB
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer

@@ -8,8 +8,7 @@ from validator.audit.log.lines import Line, LineReader
 from validator.kinds.registry import group_proof
 from validator.proofs import ProofError
 from validator.proofs.differences import first_difference
-from validator.proofs.document import TouchedError, Verified, is_sealed, sealed_proof
-from validator.proofs.unsealed import Unsealed
+from validator.proofs.document import TouchedError, Unsealed, Verified, is_sealed, sealed_proof
 from validator.protocol.receipt import ProofNote, RoundEnd
 from validator.protocol.round import RoundOutcome
 from validator.protocol.strict_json import decode_plain

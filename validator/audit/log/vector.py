@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from validator.audit.log.claims import ASSESSMENTS, WORKFLOW, Claim, Window, paid_types, shares, windows_of
 from validator.audit.log.faults import FaultError
-from validator.chain.quantize import to_u16
-from validator.chain.row import shares_of
+from validator.chain.weight_rows import shares_of, to_u16
 from validator.protocol.reasons import Reason
 from validator.protocol.weights_document import WeightedMiner
 

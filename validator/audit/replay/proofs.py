@@ -7,8 +7,7 @@ from validator.audit.replay.compare import Difference
 from validator.audit.replay.plain import compared
 from validator.kinds.registry import group_proof
 from validator.proofs import ProofError
-from validator.proofs.document import is_sealed, require_signer
-from validator.proofs.unsealed import Unsealed
+from validator.proofs.document import Unsealed, is_sealed, require_signer
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.store.errors import DamagedError

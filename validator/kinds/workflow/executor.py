@@ -1,19 +1,29 @@
-"""Running a plan: every step as soon as what it waits for is there, the whole bounded in money and time (SPEC 12)."""
+"""Run of an accepted plan (SPEC 12).
+
+Every step starts as soon as its inputs exist; money and time bound the whole. The output is judged by the reference.
+"""
 
 import asyncio
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import structlog
 
 from validator.chain.within import within
-from validator.kinds.workflow.budget import Budget
+from validator.kinds.judging import Expected
+from validator.kinds.workflow.gates import AcceptedPlan
 from validator.kinds.workflow.services import StepClient
-from validator.kinds.workflow.step import Step, Surroundings
+from validator.kinds.workflow.step import Budget, Step, Surroundings
 from validator.protocol.canonical import digest
 from validator.protocol.plan_rules import ancestors
 from validator.protocol.reasons import Reason
+from validator.protocol.round import GoalTask, WorkflowSubmission
 from validator.protocol.workflow_plan import PlanNode, WorkflowPlan
-from validator.protocol.workflow_run import RunRecord
+from validator.protocol.workflow_run import RunRecord, StepOutput, run_id_of
 from validator.protocol.workflow_task import Tool, WorkflowTask
-from validator.scoring import Version
+from validator.scoring import Version, version
 from validator.sources import Clock
+from validator.telemetry import Event
 from validator.workers.interface import Here, Workers
 
 
@@ -92,3 +102,89 @@ def _tool(task: WorkflowTask, node: PlanNode) -> Tool:
     if tool is None:
         raise ValueError(f"the plan is not valid for the task: step {node.id}")
     return tool
+
+
+class Quality(NamedTuple):
+    """A quality in [0, 1]; None when it is deferred, `reason` then says so."""
+
+    value: float | None
+    reason: Reason
+
+
+def judge_output(version: Version, task: WorkflowTask, output: StepOutput | None) -> Quality:
+    """Return how good the result of a run is; 0 without a result, deferred where only running it can tell.
+
+    Args:
+        version: the round's.
+        task: its type picks the rule, its reference the measure.
+        output: see `result_of`.
+    """
+    value = version.read_quality(task, output)
+    return Quality(value, Reason.QUALITY_DEFERRED if value is None else Reason.QUALITY_JUDGED)
+
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRunner:
+    """Runs plans.
+
+    Args:
+        services: how their steps are called.
+        clock: all times are its.
+        workers: where services' answers are judged.
+    """
+
+    services: StepClient
+    clock: Clock
+    workers: Workers = field(default_factory=Here)
+
+    async def run(
+        self, round_id: str, expected: Expected[GoalTask], accepted: AcceptedPlan, seconds: float
+    ) -> WorkflowSubmission:
+        """Run a plan; return what came of it. See `Runner`.
+
+        Raises:
+            ExceptionGroup: an error of the validator, whatever miner and services do.
+        """
+        task, plan = expected.task.goal, accepted.plan
+        scored_by = version(expected.scoring_version)
+        run_id = run_id_of(expected.task.task_id, expected.hotkey)
+        run = await run_plan(
+            scored_by,
+            task,
+            plan,
+            self.services,
+            self.clock,
+            run_id=run_id,
+            plan_sha256=accepted.sha256,
+            workers=self.workers,
+        )
+        quality = judge_output(scored_by, task, scored_by.result_of(plan, run))
+        measured = scored_by.measure(task, plan, run, 0.0)
+        (_log.debug if measured.steps_completed == measured.total_steps else _log.info)(
+            Event.WORKFLOW_RAN,
+            round_id=round_id,
+            task_id=expected.task.task_id,
+            hotkey=expected.hotkey,
+            run_id=run_id,
+            reason=quality.reason,
+            quality=quality.value,
+            steps=measured.total_steps,
+            completed=measured.steps_completed,
+            cost_tao=measured.actual_tao,
+            seconds=round(run.seconds, 3),
+            timeouts=measured.timeouts,
+            hard_failures=measured.hard_failures,
+        )
+        return WorkflowSubmission(
+            task_id=expected.task.task_id,
+            hotkey=expected.hotkey,
+            role=expected.role,
+            seconds=seconds,
+            plan=plan,
+            plan_sha256=accepted.sha256,
+            run=run,
+            quality=quality.value,
+        )

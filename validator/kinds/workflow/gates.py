@@ -1,12 +1,12 @@
-"""From a plan's bytes to a plan that may be run: gates 1 to 3 (SPEC 5, 12)."""
+"""Gates 1 to 3 of a plan, from its bytes to one that may be run, and the facts of it once it ran (SPEC 5, 12)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
-from validator.kinds.judging import PARSE_REASONS, Expected, Judged, reject_answer
+from validator.kinds.judging import PARSE_REASONS, Expected, Judged, Key, reject_answer
 from validator.protocol.answer import Role
 from validator.protocol.canonical import digest
 from validator.protocol.plan_rules import PlanError
@@ -15,7 +15,7 @@ from validator.protocol.round import GoalTask, Judgement, WorkflowSubmission
 from validator.protocol.strict_json import JsonError
 from validator.protocol.text import printable
 from validator.protocol.workflow_plan import WorkflowPlan, parse_plan, plan_validity
-from validator.scoring import version
+from validator.scoring import Fault, Version, version
 
 GATES_OF_PLANS: Final = (1, 2, 3)
 
@@ -67,3 +67,27 @@ def judge_plan(expected: Expected[GoalTask], body: bytes, seconds: float) -> Acc
     if fault is not None:
         return reject_answer(expected, fault[0], seconds, printable(fault[1]))
     return AcceptedPlan(plan, digest(plan))
+
+
+def facts(_version: Version, judged: Mapping[Key, Judged]) -> tuple[WorkflowSubmission, ...]:
+    """Return the plans that were run: nothing of one depends on another."""
+    return tuple(one.result for one in judged.values() if isinstance(one.result, WorkflowSubmission))
+
+
+def fault(version: Version, task: GoalTask, answer: WorkflowSubmission) -> Fault | None:
+    """Return what does not hold of a stored plan and its run, None where all of it fits."""
+    return version.submission_fault(task, answer)
+
+
+def needs_truth(version: Version, task: GoalTask, answer: WorkflowSubmission) -> bool:
+    """Whether the run's quality was read with the reference: that of code is found by running it, or not yet known."""
+    return version.rests_on_reference(task.goal, version.result_of(answer.plan, answer.run))
+
+
+def misstated(
+    _version: Version, expected: Expected[GoalTask], answer: WorkflowSubmission, _witnesses: int
+) -> Fault | None:
+    """Return what the gates cannot have let pass; the run is held against its plan by `fault`."""
+    if answer.seconds > expected.task.windows.of(answer.role).deadline:
+        return Fault("seconds", "is later than the deadline, which gate 1 does not let pass")
+    return None

@@ -10,12 +10,11 @@ from typing import Final
 from yarl import URL
 
 from validator.kinds.workflow.services import StepReply
-from validator.outgoing.addresses import AddressRefusedError, axon_address
+from validator.outgoing.addresses import AddressRefusedError, CheckedResolver, axon_address
 from validator.outgoing.body import Spool
 from validator.outgoing.calls import Call, Reply
 from validator.outgoing.exchange import Exchange
-from validator.outgoing.resolving import CheckedResolver
-from validator.outgoing.signing import RequestSigner
+from validator.outgoing.request import RequestSigner
 from validator.protocol.limits import MAX_STEP_BODY
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon

@@ -4,10 +4,9 @@ from typing import Final
 
 from validator.kinds.interface import Kind
 from validator.kinds.workflow.explain.page import explain_workflow
-from validator.kinds.workflow.facts import facts, fault, misstated, needs_truth
-from validator.kinds.workflow.gates import applying_gates, judge_plan
+from validator.kinds.workflow.gates import applying_gates, facts, fault, judge_plan, misstated, needs_truth
 from validator.kinds.workflow.proof import prove
-from validator.kinds.workflow.requests import requests
+from validator.kinds.workflow.supply import requests
 from validator.protocol.round import GoalTask, WorkflowSubmission
 from validator.protocol.skill_types import SkillType
 

@@ -1,25 +1,168 @@
-"""One step of a run: its attempts, one after the other (SPEC 12)."""
+"""Run of one step: params from earlier outputs, attempts, budget, and the service's answer (SPEC 12)."""
 
-from collections.abc import Mapping
+import asyncio
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from validator.chain.within import within
-from validator.kinds.workflow.answers import Judged, judge_answer
-from validator.kinds.workflow.budget import Budget
-from validator.kinds.workflow.references import UnresolvedError, resolve
 from validator.kinds.workflow.services import StepClient, StepReply
+from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
+from validator.protocol.errors import ValidatorError
+from validator.protocol.limits import MAX_RESOLVED_PARAMS
+from validator.protocol.plan_rules import REFERENCE
 from validator.protocol.reasons import Reason
+from validator.protocol.signatures import verify_document
+from validator.protocol.strict_json import JsonError
 from validator.protocol.text import printable
 from validator.protocol.workflow_plan import PlanNode
-from validator.protocol.workflow_run import Attempt, StepOutput, StepRecord, StepRequest
+from validator.protocol.workflow_run import Attempt, StepAnswer, StepOutput, StepRecord, StepRequest, parse_step_answer
 from validator.protocol.workflow_task import Tool
-from validator.scoring import Version
+from validator.scoring import Version, version
 from validator.sources import Clock
 from validator.workers.interface import TooCostlyError, Whose, Workers
+
+
+class Budget:
+    """Reservations and charges, whose sum never exceeds the ceiling.
+
+    Args:
+        ceiling: in TAO.
+        total: how amounts are added up: exactly, or in whole rao. A part never has a larger one than the whole.
+    """
+
+    def __init__(self, ceiling: float, total: Callable[[Iterable[float]], float] = math.fsum) -> None:
+        self.ceiling = ceiling
+        self._total = total
+        self._reserved: list[float] = []
+        self._charged: list[float] = []
+        self._settled = asyncio.Event()
+
+    async def admit(self, most: float) -> bool:
+        """Reserve `most` for one attempt; wait while it would fit once others have settled for less than reserved.
+
+        Returns:
+            Whether it was reserved; False when it does not fit beside what was charged already.
+        """
+        while self._total((*self._charged, *self._reserved, most)) > self.ceiling:
+            if self._total((*self._charged, most)) > self.ceiling:
+                return False
+            await self._settled.wait()
+        self._reserved.append(most)
+        return True
+
+    def settle(self, most: float, charge: float) -> None:
+        """Turn a reservation into its charge, at most as large."""
+        if charge > most:
+            raise ValueError(f"a charge of {charge} on a reservation of {most}")
+        self._reserved.remove(most)
+        self._charged.append(charge)
+        self._settled.set()
+        self._settled = asyncio.Event()
+
+
+class UnresolvedError(ValidatorError):
+    """A reference has no value, or the values are too large."""
+
+
+def resolve(params: dict[str, Any], outputs: Mapping[str, StepOutput]) -> dict[str, Any]:
+    """Return `params` with every `${node.output.path}` replaced.
+
+    A string that is one reference becomes the value itself; within a longer string a text is put in as it is and
+    anything else as canonical JSON.
+
+    Raises:
+        UnresolvedError: no value there (null counts as none), or more than 256 KiB altogether.
+    """
+    resolved: dict[str, Any] = _Resolver(outputs).resolved(params)
+    return resolved
+
+
+class _Resolver:
+    def __init__(self, outputs: Mapping[str, StepOutput]) -> None:
+        self._plain = {node: msgspec.to_builtins(output) for node, output in outputs.items()}
+        self._left = MAX_RESOLVED_PARAMS
+
+    def resolved(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._filled(value)
+        if isinstance(value, dict):
+            return {key: self.resolved(item) for key, item in value.items()}
+        return [self.resolved(item) for item in value] if isinstance(value, list) else value
+
+    def _filled(self, text: str) -> Any:
+        whole = REFERENCE.fullmatch(text)
+        if whole is not None:
+            value = self._value(whole[1], whole[2])
+            self._written(value)
+            return value
+        return REFERENCE.sub(lambda match: self._written(self._value(match[1], match[2])), text)
+
+    def _value(self, node: str, path: str) -> Any:
+        value: Any = self._plain[node]
+        for key in path.split("."):
+            if isinstance(value, dict) and key in value:
+                value = value[key]
+            elif isinstance(value, list) and key.isdecimal() and key.isascii() and int(key) < len(value):
+                value = value[int(key)]
+            else:
+                raise UnresolvedError(f"`{node}.output.{path}` does not exist")
+        if value is None:
+            raise UnresolvedError(f"`{node}.output.{path}` is null")
+        return value
+
+    def _written(self, value: Any) -> str:
+        written = value if isinstance(value, str) else canonical_bytes(value).decode()
+        self._left -= len(written.encode())
+        if self._left < 0:
+            raise UnresolvedError(f"more than {MAX_RESOLVED_PARAMS} bytes of outputs")
+        return written
+
+
+class Judged(NamedTuple):
+    """What was made of a body.
+
+    Attributes:
+        outcome: a `step_` reason.
+        answer: where one is signed for this request.
+        detail: a line about a failure, not yet harmless.
+        output_sha256: of the answer's output.
+    """
+
+    outcome: Reason
+    answer: StepAnswer | None
+    detail: str
+    output_sha256: str | None = None
+
+
+def judge_answer(body: bytes, request: bytes, hotkey: str, most: float, scoring_version: str) -> Judged:
+    """Return whether `body` answers `request`. Takes up to 50 ms for the largest answers.
+
+    Args:
+        body: what the service sent.
+        request: the body that it was sent.
+        hotkey: of the service, as the task names it.
+        most: TAO that were admitted for this attempt.
+        scoring_version: of the round.
+    """
+    try:
+        answer = parse_step_answer(body)
+    except JsonError as error:
+        return Judged(Reason.STEP_SCHEMA, None, str(error))
+    if answer.request_sha256 != sha256_hex(request):
+        return Judged(Reason.STEP_OTHER_REQUEST, None, "at `request_sha256`")
+    if not verify_document(answer, hotkey):
+        return Judged(Reason.STEP_SIGNATURE, None, "at `signature`")
+    output_sha256 = digest(answer.output)
+    if version(scoring_version).tao(answer.cost_tao) > most:
+        said = f"{answer.cost_tao:g} TAO, admitted were {most:g}"
+        return Judged(Reason.STEP_OVERCHARGED, answer, said, output_sha256)
+    return Judged(Reason.STEP_SUCCEEDED, answer, "", output_sha256)
+
 
 _CUT_OFF: Final = Judged(Reason.STEP_RUN_ENDED, None, "")
 

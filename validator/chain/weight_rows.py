@@ -1,8 +1,57 @@
-"""What a subnet makes of its validators' rows: the stake-weighted median clips each, as Yuma consensus does. Pure."""
+"""Rows of weights: from a vector to what is sent and stored (SPEC 11, D-11), and what a subnet pays by them. Pure."""
 
 from collections.abc import Mapping, Sequence
-from math import fsum
+from math import fsum, isfinite
 from typing import Final
+
+from validator.chain.base import ChainError
+
+U16_MAX: Final = 65_535
+
+
+def to_u16(weights: Mapping[int, float]) -> dict[int, int]:
+    """Return uid to u16: scaled so that the largest is 65,535, rounded half to even, zeros dropped, by uid.
+
+    Raises:
+        ChainError: a weight that is negative or not finite, or a uid outside u16.
+    """
+    for uid, weight in weights.items():
+        if not 0 <= uid <= U16_MAX:
+            raise ChainError(f"uid {uid} is not from 0 to {U16_MAX}")
+        if not (isfinite(weight) and weight >= 0):
+            raise ChainError(f"the weight of uid {uid} is {weight}, not a finite number from 0")
+    top = max(weights.values(), default=0)
+    if top == 0:
+        return {}
+    scaled = {uid: round(weights[uid] / top * U16_MAX) for uid in sorted(weights)}
+    return {uid: value for uid, value in scaled.items() if value}
+
+
+# Below this, what the sum of the weights misses of 1 is rounding and nobody's share.
+_ROUNDING: Final = 1e-9
+
+
+def left_over(unallocated: float) -> bool:
+    """Whether what no miner takes is a share, and not rounding."""
+    return unallocated > _ROUNDING
+
+
+def shares_of(
+    weights: Mapping[str, float], unallocated: float, uids: Mapping[str, int], owner: int | None
+) -> dict[int, float]:
+    """Return uid to weight; hotkeys without a uid are dropped.
+
+    Args:
+        weights: hotkey to weight.
+        unallocated: goes to the owner (D-11).
+        uids: hotkey to uid.
+        owner: the owner's uid; None: what is left over is dropped.
+    """
+    sent = {uids[hotkey]: weight for hotkey, weight in weights.items() if hotkey in uids}
+    if owner is not None and left_over(unallocated):
+        sent[owner] = sent.get(owner, 0.0) + unallocated
+    return sent
+
 
 KAPPA: Final = 32_767 / 65_535
 """Share of stake that must stand behind a weight: subtensor's default, a hair under one half."""
