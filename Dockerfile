@@ -53,14 +53,15 @@ RUN pip --python /opt/build/bin/python wheel --no-deps --no-build-isolation --wh
 
 FROM code AS localnet-code
 ARG SOURCE_DATE_EPOCH
-COPY requirements/localnet.txt /build/requirements/
-RUN pip --python /opt/validator/bin/python install --no-compile --require-hashes -r /build/requirements/localnet.txt \
+COPY requirements/miner.txt /build/requirements/
+RUN pip --python /opt/validator/bin/python install --no-compile --require-hashes -r /build/requirements/miner.txt \
     && find /opt/validator/bin -mindepth 1 ! -name 'python*' ! -name validator -delete \
     && (python -m compileall -qq --invalidation-mode unchecked-hash /opt/validator/lib || true)
 COPY runner/ /build/runner/
+COPY miner/ /build/miner/
 COPY localnet/ /build/localnet/
 RUN pip --python /opt/build/bin/python wheel --no-deps --no-build-isolation --wheel-dir /build/dist-localnet /build/runner \
-       /build/localnet \
+       /build/miner /build/localnet \
     && pip --python /opt/validator/bin/python install --no-compile --no-deps --root /code /build/dist-localnet/*.whl \
     && (python -m compileall -qq -s /code -p / --invalidation-mode unchecked-hash /code || true) \
     && cp -a /code/. / \

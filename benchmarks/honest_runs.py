@@ -25,8 +25,8 @@ from code_kit import serving_runtime_image
 from engine_kit import running_registry, sandbox_at
 from tracer.places import Folder
 
-from localnet.bundles.written import written_bundles
-from localnet.tracing import pack_traces, trace_as
+from miner.bundles.written import written_bundles
+from miner.tracing import pack_traces, trace_as
 from validator.executions.sandbox.containers import ContainerSandbox
 from validator.executions.sandbox.job import Ended, Evidence, SandboxJob, SandboxLimits
 from validator.protocol.archives import pack

@@ -1,4 +1,4 @@
-"""The local network: simulated chain, reference miners and planners, step services, written bundles, and the demo.
+"""The local network: a simulated chain, a crowd of miners and planners, and the demo.
 
-It is a distribution of its own beside the validator, whose code it runs; the validator imports nothing of it.
+A distribution next to the miner and the validator, whose code it runs; neither imports anything of it.
 """

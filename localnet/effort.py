@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from localnet.miner.analyses import Spent
+from miner.analyses import Spent
 from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
 

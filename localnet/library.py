@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from localnet.bundles.written import WrittenBundle, written_bundles
-from localnet.miner.analyses import Analyser
+from miner.analyses import Analyser
+from miner.bundles.written import WrittenBundle, written_bundles
 from validator.protocol.bundles import read_bundle
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows

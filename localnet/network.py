@@ -12,7 +12,6 @@ from localnet.effort import Marked, effort_of
 from localnet.executions.here import Executions, local_executions
 from localnet.executions.patience import PatientSource, all_run_again
 from localnet.library import LONG_WINDOWS, WINDOWS, build_library
-from localnet.miner.analyses import AnalysisPool
 from localnet.own.ledger import Ledger
 from localnet.own.meeting import Guest, meet
 from localnet.own.miners_file import MinersFile
@@ -29,11 +28,12 @@ from localnet.roster import (
     own_tasks_roster,
 )
 from localnet.rows import payout
-from localnet.services.catalogue import Service, ServiceAddress
-from localnet.services.local import LocalServices
 from localnet.stock import LibraryStock, OwnStock, Stock
-from localnet.tracing import RunPolicy, Tracer
 from localnet.validators import Director, Seat, Watcher, clear, run_to_the_end, seated, seats
+from miner.analyses import AnalysisPool
+from miner.services.catalogue import Service, ServiceAddress
+from miner.services.local import LocalServices
+from miner.tracing import RunPolicy, Tracer
 from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet

@@ -3,15 +3,15 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from localnet.miner.analyses import Analyser
-from localnet.miner.behaviours import behaviour_of
-from localnet.miner.kit import Kit
-from localnet.miner.server import LocalMiner
-from localnet.pace import PACE_S, Paced
+from localnet.behaviours import behaviour_of
 from localnet.planner.server import LocalPlanner
 from localnet.planner.skills import HABITS
 from localnet.roster import Resident
-from localnet.tracing import Tracer
+from miner.analyses import Analyser
+from miner.kit import Kit
+from miner.pace import PACE_S, Paced
+from miner.server import LocalMiner
+from miner.tracing import Tracer
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer

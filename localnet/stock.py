@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from localnet.executions.here import Executions
-from localnet.goals.written import local_goals
 from localnet.library import WINDOWS, Library, analyse_plain
-from localnet.miner.analyses import Analyser, AnalysisPool
 from localnet.own.pace import TimedAnalyses
 from localnet.own.tasks import OwnSource, OwnTasks, analysed
-from localnet.pace import PACE_S
-from localnet.services.catalogue import Service, ServiceAddress
+from miner.analyses import Analyser, AnalysisPool
+from miner.goals.written import local_goals
+from miner.pace import PACE_S
+from miner.services.catalogue import Service, ServiceAddress
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.task import Windows
 from validator.protocol.workflow_task import WorkflowTask

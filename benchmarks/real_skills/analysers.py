@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from localnet.analysis.analyse import analyse
-from localnet.analysis.python_parse import quiet
-from localnet.miner.careless import NOTHING, careless
-from localnet.miner.honest import with_gaps
+from miner.analysis.analyse import analyse
+from miner.analysis.python_parse import quiet
+from miner.careless import NOTHING, careless
+from miner.honest import with_gaps
 from real_skills.measured import Analyser, Files
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import msgspec
 
-from localnet.goals.written import local_goals
 from localnet.library import WINDOWS, analyse_plain, build_library
-from localnet.miner.analyses import AnalysisPool
 from localnet.population import Population
 from localnet.roster import demo_roster
-from localnet.services.local import LocalServices
-from localnet.tracing import RunPolicy, Tracer
+from miner.analyses import AnalysisPool
+from miner.goals.written import local_goals
+from miner.services.local import LocalServices
+from miner.tracing import RunPolicy, Tracer
 from soak.site import SEED, Site, rules
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.signatures import Signer

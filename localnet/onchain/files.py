@@ -6,9 +6,9 @@ from typing import Final
 
 import bittensor as bt
 
-from localnet.bundles.written import written_bundles
 from localnet.library import WINDOWS
 from localnet.onchain.options import UpOptions, before_end
+from miner.bundles.written import written_bundles
 from validator.chain.wallet import load_signer
 from validator.files import write_file
 from validator.protocol.errors import ValidatorError

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
-from localnet.alone import AnnouncementError, ListeningError, address_to_announce, appear
-from localnet.miner.analyses import AnalysisPool
-from localnet.miner.behaviours import behaviour_of
-from localnet.miner.kit import Kit
-from localnet.miner.server import LocalMiner
-from localnet.pace import Paced
-from localnet.roster import Resident
-from localnet.tracing import RunPolicy, Tracer
+from miner.analyses import AnalysisPool
+from miner.honest import Thorough
+from miner.kit import Kit
+from miner.pace import Paced
+from miner.server import LocalMiner
+from miner.standalone import AnnouncementError, ListeningError, address_to_announce, appear
+from miner.tracing import RunPolicy, Tracer
 from validator.daemon.chains import real_chain
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
@@ -46,7 +45,7 @@ async def serve_miners(  # noqa: PLR0913, PLR0917 - who serves whom, where, and 
     analyses, tracer = AnalysisPool(), Tracer(RunPolicy(own))
     stack.push_async_callback(analyses.close)
     for signer in miners:
-        behaviour = Paced(behaviour_of(Resident("miner", "thorough"), "localnet"))
+        behaviour = Paced(Thorough())
         miner = LocalMiner(Kit(signer, analyses, tracer), behaviour, frozenset({validator}), clock)
         stack.push_async_callback(miner.close)
         try:

@@ -6,10 +6,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from localnet.check.advice import advice_of
-from localnet.check.target import TargetError, axon_of
 from localnet.own.miners_file import Elsewhere, MinersFileError
 from localnet.roster import OWN, Resident
+from miner.check.advice import advice_of
+from miner.check.target import TargetError, axon_of
 from validator.miners.asking import DEADLINE_S, PATH, Declaration, Refused, hear_declaration
 from validator.miners.client import Call, HttpMinerClient
 from validator.protocol import limits, typed

@@ -6,8 +6,8 @@ from typing import Final, Protocol
 
 from msgspec.structs import replace
 
-from localnet.analysis.result import Analysis
-from localnet.miner.analyses import Analyser, Files
+from miner.analyses import Analyser, Files
+from miner.analysis.result import Analysis
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.protocol.workflow_task import WorkflowTask

@@ -9,8 +9,8 @@ from typing import Final
 
 import structlog
 
-from localnet.miner.analyses import Analyser
 from localnet.own.pace import Pace
+from miner.analyses import Analyser
 from validator.protocol.bundles import read_bundle
 from validator.protocol.errors import ValidatorError
 from validator.protocol.skill_types import SkillType

@@ -5,10 +5,10 @@ from typing import Final
 
 from aiohttp import web
 
-from localnet.miner.declaration import declare
 from localnet.planner.reading import UnreadableGoalError, read_goal
 from localnet.planner.skills import Habits, plan_steps
-from localnet.serving import LocalServer, answer, refusal
+from miner.declaration import declare
+from miner.serving import LocalServer, answer, refusal
 from validator.protocol.capabilities import DEFAULT_MAX_CONCURRENT
 from validator.protocol.limits import MAX_TASK_BODY
 from validator.protocol.round import Axon

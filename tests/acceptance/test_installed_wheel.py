@@ -68,14 +68,27 @@ async def test_it_runs_dry(installed: Path, tmp_path: Path) -> None:
     assert (tmp_path / "chain.json").exists()
 
 
-@pytest.mark.parametrize("command", [["devnet"], ["devnet", "--help"], ["miner", "run", "--port", "0"], ["miner"]])
-def test_commands_of_the_local_network_give_one_line_of_advice(
-    command: list[str], installed: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("command", "name", "folder"),
+    [
+        ("devnet", "devnet", "localnet"),
+        ("devnet --help", "devnet", "localnet"),
+        ("localnet up", "localnet", "localnet"),
+        ("miner run --port 0", "miner", "miner"),
+        ("miner", "miner", "miner"),
+        ("tasks draft bundle.tar.gz", "tasks draft", "miner"),
+        ("tasks goals goals", "tasks goals", "miner"),
+    ],
+)
+def test_commands_of_other_distributions_give_one_line_of_advice(
+    command: str, name: str, folder: str, installed: Path, tmp_path: Path
 ) -> None:
-    done = run(installed, tmp_path, "validator", *command)
+    done = run(installed, tmp_path, "validator", *command.split())
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"The local network is not installed: `validator {command[0]}` comes with sssa-localnet")
+    assert line.startswith(
+        f"The command belongs to a distribution that is not installed: `validator {name}` comes with sssa-{folder}: "
+    )
 
 
 def test_help_lists_them_all_the_same(installed: Path, tmp_path: Path) -> None:
@@ -88,10 +101,12 @@ def test_help_lists_them_all_the_same(installed: Path, tmp_path: Path) -> None:
 def test_the_local_networks_wheel_brings_its_commands(installed: Path, tmp_path: Path) -> None:
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
-    install(python, "--require-hashes", "-r", str(ROOT / "requirements" / "localnet.txt"))
-    install(python, "--no-deps", *(str(wheel_of(ROOT / part, tmp_path)) for part in (".", "runner", "localnet")))
+    install(python, "--require-hashes", "-r", str(ROOT / "requirements" / "miner.txt"))
+    install(
+        python, "--no-deps", *(str(wheel_of(ROOT / part, tmp_path)) for part in (".", "runner", "miner", "localnet"))
+    )
     done = run(python.parent, tmp_path, "validator", "miner", "run", "--port", "0", "--config", "missing.toml")
     assert done.returncode == 2
     assert "missing.toml" in done.stderr
-    code = "from localnet.bundles.written import written_bundles; print(len(written_bundles()))"
+    code = "from miner.bundles.written import written_bundles; print(len(written_bundles()))"
     assert run(python.parent, tmp_path, "python", "-c", code).stdout == "18\n"

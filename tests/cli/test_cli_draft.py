@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from cli_store import answered, called, validator
 
-from localnet.bundles.written import written_bundles
+from miner.bundles.written import written_bundles
 from validator.protocol.archives import pack
 from validator.protocol.limits import MAX_BUNDLE_COMPRESSED
 from validator.protocol.skill_types import SkillType

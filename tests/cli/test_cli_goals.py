@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from cli_store import answered, called
 
-from localnet.goals.written import named_goals
-from localnet.services.catalogue import SERVICES, ServiceAddress
+from miner.goals.written import named_goals
+from miner.services.catalogue import SERVICES, ServiceAddress
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_task import task_sha256
 from validator.tasks.check import check_tasks

@@ -62,11 +62,12 @@ def test_the_tree_lists_a_command_as_the_command_itself_would(path: tuple[str, .
         assert listed.get_short_help_str(width) == loaded(listed).get_short_help_str(width)
 
 
-def test_the_local_network_joins() -> None:
-    listed = [*TREE.commands.values(), *TASKS.commands.values()]
-    joined = {command.entry for command in listed if isinstance(command, Lazy) and command.place is None}
-    entries = {entry.name for entry in entry_points(group=JOINED)}
-    assert joined == entries == {"devnet", "localnet", "miner", "tasks.draft", "tasks.goals"}
+def test_the_miner_and_the_local_network_join() -> None:
+    listed: list[Any] = [*TREE.commands.values(), *TASKS.commands.values()]
+    joined = {(one.entry, f"sssa-{one.place}") for one in listed if isinstance(one, Lazy) and ":" not in one.place}
+    entries = {(entry.name, entry.dist.name) for entry in entry_points(group=JOINED) if entry.dist}
+    assert joined == entries
+    assert {name for name, _ in joined} == {"devnet", "localnet", "miner", "tasks.draft", "tasks.goals"}
 
 
 def test_an_unknown_command_is_bad_usage() -> None:

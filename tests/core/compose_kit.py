@@ -22,7 +22,7 @@ from package_files import ROOT
 BASE: Final = "python:3.12-slim"
 _STAND_IN: Final = "sssa-test/base"
 _CONTEXT: Final = ("Dockerfile", ".dockerignore", "pyproject.toml", "README.md", "LICENSE", "requirements")
-_TREES: Final = ("migrations", "validator", "localnet", "runner")
+_TREES: Final = ("migrations", "validator", "miner", "localnet", "runner")
 _USER: Final = 10001
 
 

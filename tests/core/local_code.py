@@ -7,11 +7,11 @@ from workflow_builders import SERVICE
 from workflow_world import signed_answer
 from world import World
 
-from localnet.goals.written import named_goals
 from localnet.library import WINDOWS
 from localnet.planner.server import LocalPlanner
 from localnet.planner.skills import HABITS
-from localnet.services.catalogue import BY_NAME, SERVICES, ServiceAddress
+from miner.goals.written import named_goals
+from miner.services.catalogue import BY_NAME, SERVICES, ServiceAddress
 from validator.kinds.workflow.services import StepReply
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.signatures import Signer

@@ -110,6 +110,6 @@ def prepare(folder: Path, store: Path, settings: str) -> None:
     (folder / "backup").mkdir()
     (folder / "osv").mkdir()
     (folder / "osv" / "one.json").write_text('{"id": "PYSEC-2018-28", "affected": []}')
-    skill = ROOT / "localnet" / "bundles" / "declarative-invoice-helper"
+    skill = ROOT / "miner" / "bundles" / "declarative-invoice-helper"
     shutil.copytree(skill / "bundle", folder / "my-skill")
     shutil.copy(skill / "truth.json", folder / "truth.json")

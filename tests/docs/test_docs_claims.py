@@ -31,7 +31,9 @@ CLAIMS = {
     "what an operator may set; never a scoring constant": (
         "settings/test_settings_example.py::test_no_scoring_constant_can_be_set"
     ),
-    "the validator never imports it": "The local network uses the validator, never the other way",
+    "The validator imports neither the miner nor the local network": (
+        "The local network uses the miner, both use the validator, never the other way"
+    ),
     "sends again only once that one can no longer arrive": (
         "weights/test_weights_guard.py::test_a_submission_that_can_no_longer_arrive_is_sent_again_in_the_same_epoch"
     ),

@@ -2,7 +2,7 @@
 
 from doc_pages import DOCS, table
 
-from localnet.check.advice import ADVICE
+from miner.check.advice import ADVICE
 
 PROTOCOL = DOCS / "miner-protocol.md"
 

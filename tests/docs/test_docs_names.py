@@ -25,7 +25,9 @@ def written() -> list[Path]:
 
 def source_text() -> str:
     return "\n".join(
-        path.read_text() for folder in (SOURCE, ROOT / "localnet") for path in sorted(folder.rglob("*.py"))
+        path.read_text()
+        for folder in (SOURCE, ROOT / "miner", ROOT / "localnet")
+        for path in sorted(folder.rglob("*.py"))
     )
 
 

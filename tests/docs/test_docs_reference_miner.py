@@ -4,10 +4,10 @@ from typing import get_args
 
 from doc_pages import DOCS, prose, table
 
-from localnet.analysis import bounds
-from localnet.analysis.result import UNREAD_RISK
-from localnet.analysis.script.rules import RULES
-from localnet.analysis.unread import LANGUAGES
+from miner.analysis import bounds
+from miner.analysis.result import UNREAD_RISK
+from miner.analysis.script.rules import RULES
+from miner.analysis.unread import LANGUAGES
 from validator.protocol.risk import BLOCK_FROM, REVIEW_FROM, WEIGHT_AND_CAP
 from validator.protocol.sssa import Category
 from validator.protocol.vocabulary import ACTIONS, CAPABILITIES, CATEGORIES, POWERFUL, RESOURCES

@@ -43,7 +43,7 @@ LEFT = (
     Left(
         r"docs/tutorial-miner\.md",
         r"(validator miner|python) .*",
-        "a miner that serves; tests/localnet/miner/test_miner_tutorial.py follows the page",
+        "a miner that serves; tests/miner/test_miner_tutorial.py follows the page",
     ),
     Left(r".*", r"docker.*", "a container engine; `make engine-test` runs images, tests/packaging reads the files"),
     Left(r".*", r"systemctl .*", "a host with systemd"),

@@ -8,7 +8,7 @@ sys.path.append(str(FOLDER.parent / "localnet" / "planner"))
 
 from goals_written.files import files  # noqa: E402 - it lies beside the tests
 
-from localnet.goals import written  # noqa: E402
+from miner.goals import written  # noqa: E402
 
 folder = Path(written.__file__).parent / str(written.BENCHMARK)
 new = files()

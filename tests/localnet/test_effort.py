@@ -3,7 +3,7 @@ from io import StringIO
 from rich.console import Console
 
 from localnet.effort import BundleEffort, effort_of, print_effort
-from localnet.miner.analyses import Spent
+from miner.analyses import Spent
 from validator.protocol.skill_types import SkillType
 
 SERVER = SkillType.MCP_SERVER

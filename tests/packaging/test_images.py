@@ -75,8 +75,8 @@ def test_a_plain_build_makes_the_operators_image() -> None:
 def test_the_operators_image_takes_nothing_of_the_local_network() -> None:
     paths = brought("validator")
     assert {"validator/", "migrations/", "requirements/scale.txt"} <= paths
-    assert not [path for path in paths if "localnet" in path or "dev" in path]
-    assert "localnet/" in brought("localnet")
+    assert not [path for path in paths if re.search("localnet|miner|dev", path)]
+    assert {"localnet/", "miner/"} <= brought("localnet")
 
 
 def test_the_operators_image_has_no_pip_and_nothing_that_builds() -> None:

@@ -29,5 +29,5 @@ def test_it_runs_as_nobody_and_imports_nothing_of_the_validator() -> None:
     assert "USER 65534:65534" in DOCKERFILE
     sources = [file.read_text() for file in (ROOT / "runner").rglob("*.py")]
     assert len(sources) > 5
-    forbidden = r"^\s*(from|import) (validator|localnet|msgspec)"
+    forbidden = r"^\s*(from|import) (validator|miner|localnet|msgspec)"
     assert not [text for text in sources if re.search(forbidden, text, re.MULTILINE)]

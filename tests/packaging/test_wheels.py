@@ -1,4 +1,4 @@
-"""What the three distributions hold: the operator's nothing of the local network."""
+"""What the four distributions hold: the operator's nothing of the local network."""
 
 import tomllib
 import zipfile
@@ -11,7 +11,7 @@ from package_files import ROOT, files_in, names_in, wheel_of
 
 import validator
 
-PROJECTS = {"validator": "", "localnet": "localnet", "runner": "runner"}
+PROJECTS = {"validator": "", "miner": "miner", "localnet": "localnet", "runner": "runner"}
 
 
 @pytest.fixture(scope="module")
@@ -33,16 +33,19 @@ def test_the_validators_wheel_holds_its_package_and_the_migrations_and_nothing_e
     assert "validator/migrations/versions/r0001_tables.py" in expected
 
 
-def test_the_local_networks_wheel_holds_its_package_with_the_bundles(wheels: dict[str, Path]) -> None:
-    names = names_in(wheels["localnet"])
-    assert names == files_in(ROOT / "localnet") - {"localnet/pyproject.toml"}
-    assert len([name for name in names if name.endswith("/truth.json")]) >= 18
+@pytest.mark.parametrize("project", ["miner", "localnet"])
+def test_the_miners_and_the_local_networks_wheels_hold_their_packages(wheels: dict[str, Path], project: str) -> None:
+    assert names_in(wheels[project]) == files_in(ROOT / project) - {f"{project}/pyproject.toml"}
 
 
-def test_the_validator_needs_nothing_that_only_the_local_network_uses(wheels: dict[str, Path]) -> None:
+def test_the_miners_wheel_brings_the_written_bundles(wheels: dict[str, Path]) -> None:
+    assert len([name for name in names_in(wheels["miner"]) if name.endswith("/truth.json")]) >= 18
+
+
+def test_the_validator_needs_nothing_that_only_the_miner_and_the_local_network_use(wheels: dict[str, Path]) -> None:
     needed = " ".join(metadata_of(wheels["validator"])["Requires-Dist"])
     assert "aiohttp" in needed
-    for name in ("bandit", "tree-sitter", "sssa-localnet"):
+    for name in ("bandit", "tree-sitter", "sssa-miner", "sssa-localnet"):
         assert name not in needed
 
 
@@ -55,12 +58,21 @@ def test_the_runners_wheel_holds_the_programs_of_the_image_and_needs_nothing(whe
 def test_all_distributions_have_one_version(wheels: dict[str, Path]) -> None:
     found = {name: metadata_of(wheel) for name, wheel in wheels.items()}
     assert {tuple(each["Version"]) for each in found.values()} == {(validator.__version__,)}
-    for name in ("validator", "runner"):
-        assert f"sssa-{name}=={validator.__version__}" in found["localnet"]["Requires-Dist"]
+    asked = {
+        name: {line for line in found[name]["Requires-Dist"] if line.startswith("sssa-")}
+        for name in PROJECTS
+        if name != "runner"
+    }
+    ours = {name: f"sssa-{name}=={validator.__version__}" for name in PROJECTS}
+    assert asked == {
+        "validator": set(),
+        "miner": {ours["validator"], ours["runner"]},
+        "localnet": {ours["validator"], ours["runner"], ours["miner"]},
+    }
 
 
 def test_what_the_distributions_ask_for_is_what_is_locked() -> None:
-    for project, listed in (("", "runtime"), ("localnet", "localnet")):
+    for project, listed in (("", "runtime"), ("miner", "miner")):
         described = tomllib.loads((ROOT / project / "pyproject.toml").read_text())["project"]["dependencies"]
         lines = (ROOT / "requirements" / f"{listed}.in").read_text().splitlines()
         assert {line for line in described if not line.startswith("sssa-")} == {
@@ -75,12 +87,12 @@ def test_an_extra_asks_for_what_is_locked(extra: str) -> None:
     assert described == [line for line in lines if not line.startswith(("#", "-"))]
 
 
-def test_the_local_network_and_workers_run_on_the_same_packages_as_the_validator() -> None:
+def test_the_miner_and_workers_run_on_the_same_packages_as_the_validator() -> None:
     def pins(name: str) -> set[str]:
         lines = (ROOT / "requirements" / f"{name}.txt").read_text().splitlines()
         return {line.split(" ")[0] for line in lines if "==" in line and not line.startswith((" ", "#"))}
 
     assert len(pins("runtime")) > 30
-    assert pins("runtime") <= pins("localnet")
+    assert pins("runtime") <= pins("miner")
     assert pins("runtime") < pins("scale")
     assert pins("runtime") < pins("analysis")

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tree_sitter import Language, Parser
 
-from localnet.bundles.written import written_bundles
+from miner.bundles.written import written_bundles
 from validator.planting.draws import Draws
 from validator.planting.shape import Files, Plant, Shape
 from validator.planting.shapes.code import CODE_SHAPES

@@ -16,7 +16,7 @@ from classifier import accuracy
 from form_features import features
 from task_builders import make_task, write_task
 
-from localnet.bundles.written import written_bundles
+from miner.bundles.written import written_bundles
 from validator.kinds.assessment.supply import pack_task
 from validator.kinds.interface import PackedTask
 from validator.planting.draws import Draws

@@ -13,11 +13,11 @@ from typer.core import TyperCommand, TyperGroup
 from validator.protocol.errors import ValidatorError
 
 JOINED: Final = "validator.commands"  # entry points; each is a function or a typer.Typer
-DISTRIBUTION: Final = "sssa-localnet"
+_NEEDED: Final = {"miner": "runner/ and miner/", "localnet": "runner/, miner/ and localnet/"}
 
 
 class NotInstalledError(ValidatorError):
-    """The local network is not installed."""
+    """The command belongs to a distribution that is not installed."""
 
 
 class Lazy(TyperCommand):
@@ -26,11 +26,11 @@ class Lazy(TyperCommand):
     Args:
         name: what calls it.
         text: its help, as far as a list of commands shows it.
-        place: `module:function`; without one it belongs to another distribution, which joins by entry point.
+        place: `module:function`, or the folder of the distribution whose entry point it is: `miner`.
         entry: the entry point's name, `tasks.draft` for a command of a group; None if that is the command's own.
     """
 
-    def __init__(self, name: str, text: str, place: str | None = None, *, entry: str | None = None) -> None:
+    def __init__(self, name: str, text: str, place: str, *, entry: str | None = None) -> None:
         super().__init__(name, help=text, rich_markup_mode=None)
         self.place = place
         self.entry = entry or name
@@ -41,7 +41,7 @@ class Lazy(TyperCommand):
         Raises:
             NotInstalledError: with advice.
         """
-        return _command(str(self.name), _joined(self.entry) if self.place is None else _found(self.place))
+        return _command(str(self.name), _found(self.place) if ":" in self.place else _joined(self.entry, self.place))
 
 
 class Group(TyperGroup):
@@ -116,15 +116,15 @@ def _found(place: str) -> Any:
         return getattr(import_module(module), function)
 
 
-def _joined(name: str) -> Any:
+def _joined(name: str, folder: str) -> Any:
     from importlib.metadata import entry_points  # noqa: PLC0415 - takes longer than to list all commands
 
     for entry in entry_points(group=JOINED, name=name):
         with _uncollected():
             return entry.load()
     raise NotInstalledError(
-        f"`validator {name.replace('.', ' ')}` comes with {DISTRIBUTION}: run `make setup` in a clone, or install "
-        "requirements/localnet.txt and localnet/ beside the validator"
+        f"`validator {name.replace('.', ' ')}` comes with sssa-{folder}: run `make setup` in a clone, or install the "
+        f"distributions of {_NEEDED[folder]} next to the validator, with the packages of requirements/miner.txt"
     )
 
 

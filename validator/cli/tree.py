@@ -130,6 +130,7 @@ TASKS: Final = Group(
         Lazy(
             "draft",
             "Draft the truth of a packed task: what can be read, and TODO where a person decides.",
+            "miner",
             entry="tasks.draft",
         ),
         Lazy(
@@ -140,6 +141,7 @@ TASKS: Final = Group(
         Lazy(
             "goals",
             "Write the benchmark's goals as workflow.json for services of your own.",
+            "miner",
             entry="tasks.goals",
         ),
         Lazy("check", "Check tasks: one line per problem.", "validator.cli.tasks:check"),
@@ -348,10 +350,12 @@ TREE: Final = Group(
         GROUPS,
         DB,
         Lazy(
-            "devnet", "Run simulated chain, local miners and the real validator together; then print what came of it."
+            "devnet",
+            "Run simulated chain, local miners and the real validator together; then print what came of it.",
+            "localnet",
         ),
-        Lazy("localnet", "Whole local networks on a node of the chain."),
-        Lazy("miner", "Reference miners for local networks; a template, a check."),
+        Lazy("localnet", "Whole local networks on a node of the chain.", "localnet"),
+        Lazy("miner", "Reference miners for local networks; a template, a check.", "miner"),
     ],
     _options(),
 )

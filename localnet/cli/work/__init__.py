@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from validator.cli.lazy import when_named
 
 if TYPE_CHECKING:
-    from localnet.cli.work import devnet, localnet, miner, miner_check, miner_new, task_draft, task_goals
+    from localnet.cli.work import devnet, localnet
 else:
     __getattr__ = when_named(__name__)
 
-__all__ = ["devnet", "localnet", "miner", "miner_check", "miner_new", "task_draft", "task_goals"]
+__all__ = ["devnet", "localnet"]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from package_files import ROOT
 
-from localnet.bundles.written import written_bundles
 from localnet.images.runtime import ENTRYPOINT, FOLDER, PACKAGES, PROGRAMS, program_files, runtime_image
 from localnet.images.tree import File
-from localnet.tracing import pack_traces, trace_as
+from miner.bundles.written import written_bundles
+from miner.tracing import pack_traces, trace_as
 from validator.executions.sandbox.contract import TRACER, environment
 from validator.executions.sandbox.job import SandboxJob
 from validator.protocol.archives import pack

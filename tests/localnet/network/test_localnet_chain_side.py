@@ -11,7 +11,6 @@ from aiohttp.test_utils import TestServer
 from dev_chain import ALICE, DevChain, SudoTold
 from page_commands import validator
 
-from localnet.alone import AnnouncementError
 from localnet.onchain.alice import Alice, CallRefusedError, NoSuchCallError
 from localnet.onchain.files import OtherFolderError
 from localnet.onchain.miners import require_announceable
@@ -19,6 +18,7 @@ from localnet.onchain.network import _chain_side
 from localnet.onchain.options import UpOptions
 from localnet.onchain.safety import look_at
 from localnet.onchain.subnet import set_all, subnet_knobs
+from miner.standalone import AnnouncementError
 from validator.chain.base import ChainUnreachableError, NoSubnetError
 from validator.daemon.exits import Exit
 from validator.protocol.signatures import Signer

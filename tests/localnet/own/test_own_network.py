@@ -20,17 +20,17 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from cli_store import called, environment
 
-from localnet.goals.written import local_goals
 from localnet.library import WINDOWS
-from localnet.miner.analyses import AnalysisPool
-from localnet.miner.careless import Lazy
-from localnet.miner.declaration import declare
-from localnet.miner.kit import Kit
-from localnet.miner.server import LocalMiner
 from localnet.own.meeting import meet
 from localnet.own.miners_file import MinersFileError, parse_miners
-from localnet.services.catalogue import SERVICES, ServiceAddress
-from localnet.tracing import RunPolicy, Tracer
+from miner.analyses import AnalysisPool
+from miner.careless import Lazy
+from miner.declaration import declare
+from miner.goals.written import local_goals
+from miner.kit import Kit
+from miner.server import LocalMiner
+from miner.services.catalogue import SERVICES, ServiceAddress
+from miner.tracing import RunPolicy, Tracer
 from validator.daemon.exits import Exit
 from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import pack

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from localnet.analysis.result import Analysis
-from localnet.goals.written import local_goals
 from localnet.library import WINDOWS
-from localnet.miner.careless import NOTHING
-from localnet.miner.requests import open_dispatch
 from localnet.own.pace import Pace, TimedAnalyses
-from localnet.services.catalogue import SERVICES, ServiceAddress
+from miner.analysis.result import Analysis
+from miner.careless import NOTHING
+from miner.goals.written import local_goals
+from miner.requests import open_dispatch
+from miner.services.catalogue import SERVICES, ServiceAddress
 from validator.kinds.assessment.requests import dispatch_bodies
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex

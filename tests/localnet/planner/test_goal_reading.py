@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from localnet.goals.written import local_goals, named_goals
 from localnet.library import WINDOWS
 from localnet.planner.reading import Step, UnreadableGoalError, read_goal
 from localnet.planner.server import LocalPlanner
 from localnet.planner.skills import HABITS, plan_steps
-from localnet.services.catalogue import ACTIONS, BY_NAME, SERVICES, ServiceAddress
+from miner.goals.written import local_goals, named_goals
+from miner.services.catalogue import ACTIONS, BY_NAME, SERVICES, ServiceAddress
 from validator.protocol.plan_rules import PlanError, ancestors, check_plan
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer

@@ -14,12 +14,12 @@ from goals_kit import PLANNER, plan_of, run_here
 from goals_written.files import files
 from local_code import ADDRESSES as NOWHERE
 
-from localnet.goals import written
-from localnet.goals.written import BENCHMARK, local_goals, named_goals
 from localnet.library import WINDOWS
-from localnet.services.catalogue import BY_NAME, SERVICES, Service, ServiceAddress
-from localnet.services.code import FUNCTIONS
-from localnet.services.server import StepService
+from miner.goals import written
+from miner.goals.written import BENCHMARK, local_goals, named_goals
+from miner.services.catalogue import BY_NAME, SERVICES, Service, ServiceAddress
+from miner.services.code import FUNCTIONS
+from miner.services.server import StepService
 from validator.kinds.workflow.executor import judge_output, run_plan
 from validator.kinds.workflow.explain.worth import OutputQuality, explain_output
 from validator.kinds.workflow.http import HttpStepClient

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tracer.places import Folder
 from tracer.records import empty_records, is_record, merge
 
-from localnet.tracing import pack_traces, trace_hashes
+from miner.tracing import pack_traces, trace_hashes
 from validator.protocol.probes import probe_values
 from validator.protocol.skill_types import SkillType
 from validator.protocol.traces import read_traces

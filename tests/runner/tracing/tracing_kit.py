@@ -8,7 +8,7 @@ from pathlib import Path
 from tracer.records import Probes
 from tracer.run import Traced, trace
 
-from localnet.tracing import Records, pack_traces
+from miner.tracing import Records, pack_traces
 from validator.protocol.probes import probe_values
 from validator.protocol.skill_types import SkillType
 from validator.protocol.traces import Traces, read_traces

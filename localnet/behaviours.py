@@ -1,0 +1,27 @@
+"""Behaviours of the crowd: those of the reference miner, and those that only a whole network can show."""
+
+from typing import Final
+
+from localnet.invented_traces import Copying, Inventing, Pretending, Sleeping
+from localnet.roster import Resident
+from localnet.shared_answers import Cohort
+from miner.behaviours import BEHAVIOURS, Behaviour
+
+_SIMPLE: Final[dict[str, type[Behaviour]]] = {
+    **BEHAVIOURS,
+    "dead": BEHAVIOURS["thorough"],  # it stops listening before its first dispatch: LocalMiner's `dies_after`
+    "inventing": Inventing,
+    "pretending": Pretending,
+    "sleeping": Sleeping,
+    "copying": Copying,
+}
+
+
+def behaviour_of(resident: Resident, seed: str) -> Behaviour:
+    """Return how the resident behaves.
+
+    Args:
+        resident: who it is.
+        seed: the network's; the cohort's secret follows from it.
+    """
+    return Cohort(f"{seed}|cohort", resident.turns) if resident.kind == "cohort" else _SIMPLE[resident.kind]()

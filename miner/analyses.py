@@ -1,0 +1,173 @@
+"""Static analyses in processes of their own, each made once and shared by all local miners."""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from typing import Final, NamedTuple, Protocol
+
+from miner.analysis.result import Analysis
+from validator.protocol.skill_types import SkillType
+
+Files = Mapping[str, bytes]
+AnalyseFunction = Callable[[Files, SkillType, str | None], Analysis]
+
+_KEPT: Final = 1_024
+NICENESS: Final = 5  # what is timed must not wait for what is not
+
+
+class Analyser(Protocol):
+    """Concludes what a bundle is."""
+
+    async def analyse(self, sha256: str, files: Files, skill_type: SkillType, marker: str | None) -> Analysis:
+        """Return the analysis of the bundle `files` whose compressed bytes have this sha256.
+
+        Args:
+            sha256: hex.
+            files: its files by path.
+            skill_type: what it was dispatched as.
+            marker: the dispatch's canary marker, None without one.
+        """
+
+
+class _Key(NamedTuple):
+    sha256: str
+    skill_type: SkillType
+    marker: str | None
+
+
+class Spent(NamedTuple):
+    """What one analysis cost.
+
+    Attributes:
+        sha256: of the bundle's compressed bytes, hex.
+        skill_type: what it was dispatched as.
+        seconds: of processor time; waiting for a processor is no part of it.
+    """
+
+    sha256: str
+    skill_type: SkillType
+    seconds: float
+
+
+def analyse_bundle(files: Files, skill_type: SkillType, marker: str | None) -> Analysis:
+    """Return the reference analysis; loads it first, which the caller's process never needs."""
+    from miner.analysis.analyse import analyse  # noqa: PLC0415 - loads bandit: in the workers only
+
+    return analyse(files, skill_type, canary_marker=marker)
+
+
+class AnalysisPool:
+    """Analyses in worker processes: one analysis per (bundle, type, marker), however many miners ask for it.
+
+    Args:
+        workers: processes; they start with the first analysis.
+        function: what a worker runs; must be importable by name.
+
+    Attributes:
+        spent: what each of the newest analyses cost, in the order in which they ended.
+    """
+
+    def __init__(self, workers: int = 2, function: AnalyseFunction = analyse_bundle) -> None:
+        self._workers = workers
+        self._function = function
+        self._pool = self._new_pool()
+        self._tasks: OrderedDict[_Key, asyncio.Task[tuple[Analysis, float]]] = OrderedDict()
+        self.spent: deque[Spent] = deque(maxlen=_KEPT)
+
+    async def analyse(self, sha256: str, files: Files, skill_type: SkillType, marker: str | None) -> Analysis:
+        """Return the analysis, made now, made before, or being made for someone else.
+
+        Raises:
+            BrokenProcessPool: the workers died twice over this bundle.
+        """
+        key = _Key(sha256, skill_type, marker)
+        task = self._tasks.get(key)
+        if task is None:
+            task = self._tasks[key] = asyncio.ensure_future(self._measured(key, dict(files)))
+            task.add_done_callback(lambda done: self._forget_failure(key, done))
+            if len(self._tasks) > _KEPT:
+                self._forget_oldest()
+        self._tasks.move_to_end(key)
+        analysis, _ = await asyncio.shield(task)  # whoever stops waiting must not stop it for the others
+        return analysis
+
+    def seconds(self, sha256: str, skill_type: SkillType, marker: str | None) -> float:
+        """Return what the analysis cost, of processor time; 0 where none is kept, or it has not ended."""
+        task = self._tasks.get(_Key(sha256, skill_type, marker))
+        ended = task is not None and task.done() and not task.cancelled() and task.exception() is None
+        return task.result()[1] if task is not None and ended else 0.0
+
+    async def close(self) -> None:
+        """Stop the workers; analyses that are not finished are dropped."""
+        waiting = [task for task in self._tasks.values() if not task.done()]
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        self._tasks.clear()
+        await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)
+
+    async def _measured(self, key: _Key, files: dict[str, bytes]) -> tuple[Analysis, float]:
+        made = await self._run(partial(_timed, self._function, files, key.skill_type, key.marker))
+        self.spent.append(Spent(key.sha256, key.skill_type, made[1]))
+        return made
+
+    async def _run(self, work: Callable[[], tuple[Analysis, float]]) -> tuple[Analysis, float]:
+        loop = asyncio.get_running_loop()
+        pool = self._pool
+        try:
+            return await loop.run_in_executor(pool, work)
+        except BrokenProcessPool:
+            if self._pool is pool:
+                self._pool = self._new_pool()
+                pool.shutdown(wait=False)
+            return await loop.run_in_executor(self._pool, work)
+
+    def _new_pool(self) -> ProcessPoolExecutor:
+        # A fork would copy this process's threads' locks and its keys; a spawned one starts empty.
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self._workers, mp_context=context, initializer=_prepare_worker)
+
+    def _forget_failure(self, key: _Key, task: "asyncio.Task[tuple[Analysis, float]]") -> None:
+        if (task.cancelled() or task.exception() is not None) and self._tasks.get(key) is task:
+            del self._tasks[key]
+
+    def _forget_oldest(self) -> None:
+        oldest = next((key for key, task in self._tasks.items() if task.done()), None)
+        if oldest is not None:
+            del self._tasks[oldest]
+
+
+def _timed(
+    function: AnalyseFunction, files: Files, skill_type: SkillType, marker: str | None
+) -> tuple[Analysis, float]:
+    """Return what the function returns, and the seconds of processor time that it took."""
+    began = time.process_time()
+    analysis = function(files, skill_type, marker)
+    return analysis, time.process_time() - began
+
+
+def give_way() -> None:
+    """Make this process as nice as a worker is, once: what is as nice already is not pushed back any further."""
+    os.setpriority(os.PRIO_PROCESS, 0, max(os.getpriority(os.PRIO_PROCESS, 0), NICENESS))
+
+
+def _prepare_worker() -> None:
+    """Leave Ctrl-C to the main process, end with it however it ends, and take a back seat."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    give_way()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

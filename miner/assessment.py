@@ -1,0 +1,111 @@
+"""One dispatch at one miner: its analysis, its own run, its signed answer (SPEC 2, 13)."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import msgspec
+
+from miner.analysis.result import Analysis
+from miner.declaration import sandbox_manifest
+from miner.kit import Kit
+from miner.requests import OpenedDispatch
+from miner.tracing import Records, pack_traces, trace_hashes
+from validator.protocol.answer import Answer, Dispatch
+from validator.protocol.probes import canary_marker
+from validator.protocol.skill_types import is_runtime
+from validator.protocol.sssa import Analysis as Conclusion
+from validator.protocol.sssa import Evidence, Policy, Signature, Skill, Sssa
+from validator.sources import Clock
+
+Response = bytes | AsyncIterator[bytes]
+"""A response body, whole or piece by piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What a behaviour has to go on.
+
+    Attributes:
+        dispatch: the request.
+        files: the bundle's files by path.
+        kit: the miner's key and tools.
+        clock: for behaviours that wait.
+        received: `clock.monotonic()` when the request had arrived.
+    """
+
+    dispatch: Dispatch
+    files: dict[str, bytes]
+    kit: Kit
+    clock: Clock
+    received: float
+
+    @classmethod
+    def of(cls, opened: OpenedDispatch, kit: Kit, clock: Clock, received: float) -> "Assessment":
+        """Return the assessment of an opened dispatch."""
+        return cls(opened.dispatch, opened.files, kit, clock, received)
+
+    @property
+    def runtime_primary(self) -> bool:
+        """Whether the bundle has to be run and traced."""
+        return self.dispatch.role == "primary" and is_runtime(self.dispatch.skill_type)
+
+    async def analysis(self) -> Analysis:
+        """Return the reference analysis of the bundle, shared between local miners."""
+        dispatch = self.dispatch
+        marker = canary_marker(dispatch.nonce) if dispatch.canary_spec else None
+        return await self.kit.analyses.analyse(dispatch.bundle_sha256.lower(), self.files, dispatch.skill_type, marker)
+
+    async def traces(self, *, run: bool) -> Records:
+        """Return the traces of this miner's own run; `run` False performs the probes only."""
+        return await self.kit.tracer.trace_dispatch(self.dispatch, self.files, run=run)
+
+    async def answer(self, analysis: Analysis, *, run: bool = True, claims: Records | None = None) -> Answer:
+        """Return a signed answer that says what `analysis` says, with traces where the role asks for them.
+
+        Args:
+            analysis: what to attest.
+            run: False to perform the probes only instead of running the bundle.
+            claims: traces to send instead of those of a run.
+
+        Raises:
+            TracingError: the bundle could not be traced.
+        """
+        if not self.runtime_primary:
+            return await asyncio.to_thread(self._build, analysis, None)
+        records = await self.traces(run=run) if claims is None else claims
+        return await asyncio.to_thread(self._build, analysis, records)
+
+    def _build(self, analysis: Analysis, records: Records | None) -> Answer:
+        dispatch = self.dispatch
+        sssa = Sssa(
+            schema_version="1.0",
+            skill=Skill(dispatch.skill_type, dispatch.bundle_sha256, dispatch.nonce),
+            analysis=Conclusion(
+                verdict=analysis.verdict,
+                risk_score=analysis.risk_score,
+                findings=analysis.findings,
+                capabilities=analysis.capabilities,
+                dependencies=analysis.dependencies,
+            ),
+            evidence=Evidence(
+                trace_hashes=trace_hashes(records) if records is not None else {},
+                manifest_sha256=analysis.manifest_sha256,
+                sandbox_manifest=(
+                    sandbox_manifest(dispatch.runtime_image)
+                    if records is not None and dispatch.runtime_image is not None
+                    else None
+                ),
+                llm_evidence=None,
+            ),
+            policy=Policy(analysis.rules),
+            signature=Signature(self.kit.signer.hotkey, "sr25519", ""),
+        )
+        packed = base64.b64encode(pack_traces(records)).decode("ascii") if records is not None else None
+        return Answer(self.kit.signer.sign_document(sssa), dispatch.probe_spec, packed)
+
+
+def encode(answer: Answer) -> bytes:
+    """Return the response body."""
+    return msgspec.json.encode(answer)

@@ -1,0 +1,189 @@
+"""From one dispatch to what a validator would make of it: its gates, its scoring, and advice (SPEC 5 to 7, 12)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from miner.check.advice import advice_of
+from miner.check.report import Fault, Outcome, PlanPart, PlanWorth
+from miner.check.signed import mistake_in
+from miner.check.target import Target
+from miner.check.trials import Trial
+from miner.check.witness import Witness
+from validator.kinds.assessment.explain.quality import Quality, explain_quality
+from validator.kinds.assessment.judge import Witnessed
+from validator.kinds.assessment.semantics import with_semantics
+from validator.kinds.explained.gates import way_through
+from validator.kinds.interface import Runner
+from validator.kinds.judging import Expected, Judged, reject
+from validator.kinds.registry import kind_of
+from validator.miners.calls import Call, MinerClient, Reply
+from validator.protocol.reasons import Reason
+from validator.protocol.round import AssessmentTask, GoalTask, RoundTask, Submission, WorkflowSubmission
+from validator.protocol.runtime_image import RuntimeImage
+from validator.scoring import Standard, Version
+from validator.workers.interface import TooCostlyError, Whose, Workers
+
+_SETTLED_EPOCH: Final = 1_000_000  # long after any bootstrap
+_PASSED: Final = (Reason.ACCEPTED, Reason.WORKFLOW_DEFERRED)
+_CHECKS: Final = {
+    "canary": ("canary_spec.file", "report the marker as canary_match at the file of canary_spec and its last line"),
+    "evidence_resolves": ("sssa.analysis.findings[].evidence_ref", "point every finding to lines that the file has"),
+}
+
+
+class Score(NamedTuple):
+    """What an answer that passed is worth."""
+
+    subset: float | None = None
+    quality: Quality | None = None
+    plan: PlanWorth | None = None
+    score: float | None = None
+    entry: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Sends trials to one miner and judges what comes.
+
+    Args:
+        client: how it is called.
+        caller: the hotkey that signs, for advice.
+        workers: where answers are judged: they are a stranger's.
+        runners: by the kind's name, what runs plans.
+        witness: runs skills of ours, for gate 7.
+        version: what is scored by.
+    """
+
+    client: MinerClient
+    caller: str
+    workers: Workers
+    runners: Mapping[str, Runner]
+    witness: Witness
+    version: Version
+
+    async def ask(self, target: Target, image: RuntimeImage, trial: Trial) -> Outcome:
+        """Send one trial; return what a validator would make of the answer.
+
+        Args:
+            target: the miner.
+            image: that the dispatch names.
+            trial: the dispatch.
+        """
+        request, task = trial.request, trial.task
+        expected: Expected[Any] = Expected(task, target.hotkey, trial.role, image, self.version.name)
+        call = Call(
+            target.hotkey,
+            target.axon,
+            request.path,
+            request.body,
+            trial.deadline_s,
+            request.limit,
+            request.sha256,
+            request.tail,
+        )
+        reply = await self.client.post(call)
+        judged = await self._judged(expected, reply, trial.round_id)
+        score = await self._score(trial, judged)
+        window = task.windows.of(trial.role)
+        return Outcome(
+            trial=trial.name,
+            part=trial.part,
+            skill_type=task.skill_type,
+            role=trial.role,
+            t_min_s=window.t_min,
+            deadline_s=window.deadline,
+            seconds=reply.seconds,
+            status=reply.status,
+            reason=judged.reason,
+            gates=way_through(judged.reason, kind_of(task).gates(task, trial.role)),
+            semantic_subset=score.subset,
+            quality=score.quality,
+            plan=score.plan,
+            score=score.score,
+            entry=score.entry,
+            faults=self._faults(task, judged, reply, score),
+        )
+
+    async def _judged(self, expected: Expected[RoundTask], reply: Reply, round_id: str) -> Judged:
+        """Send what came through the gates of its kind; a plan that passed is run."""
+        if reply.reason is not None or reply.body is None or reply.seconds is None:
+            return reject(expected, reply.reason or Reason.DEADLINE_TRANSPORT, reply.seconds, reply.detail)
+        kind, seconds = kind_of(expected.task), reply.seconds
+        with reply.body as body:
+            try:
+                judged = await self.workers.run(
+                    Whose(expected.hotkey, expected.task.task_id),
+                    lambda: partial(kind.judge, expected, body.read(), seconds),
+                )
+            except TooCostlyError as error:
+                return reject(expected, Reason.PARSE_TOO_COSTLY, seconds, error.detail)
+            if isinstance(judged, Judged):
+                mistake = await mistake_in(body.read, judged.reason, expected.hotkey, self.workers)
+                return replace(judged, detail=mistake) if mistake else judged
+        ran = await self.runners[kind.name].run(round_id, expected, judged, seconds)
+        return Judged(ran, ran.reason(expected.task.windows))
+
+    async def _score(self, trial: Trial, judged: Judged) -> Score:
+        task = trial.task
+        if isinstance(judged.result, Submission) and isinstance(task, AssessmentTask):
+            return self._assessed(task, judged.result, await self._signatures(trial, judged))
+        if isinstance(judged.result, WorkflowSubmission) and isinstance(task, GoalTask):
+            return self._planned(task, judged.result)
+        return Score()
+
+    async def _signatures(self, trial: Trial, judged: Judged) -> Mapping[tuple[str, str], Any]:
+        """Return traces as gate 7 compares them: the answer's, and two of ours, which are then the majority."""
+        if not isinstance(judged, Witnessed) or trial.skill is None:
+            return {}
+        seen = await self.witness.signatures(trial.task, trial.skill)
+        if seen is None:
+            return {}
+        task_id = trial.task.task_id
+        return {
+            (task_id, judged.result.hotkey): judged.signatures,
+            (task_id, "witness 1"): seen,
+            (task_id, "witness 2"): seen,
+        }
+
+    def _assessed(self, task: AssessmentTask, answer: Submission, signatures: Mapping[tuple[str, str], Any]) -> Score:
+        if task.truth is None or task.provenance == "none":
+            return Score()
+        (answer,) = with_semantics(self.version, [answer], signatures)
+        standard = Standard(task.truth, task.provenance)
+        facts = self.version.answer_facts(answer, 1.0, standard, task, _SETTLED_EPOCH)
+        emission = self.version.emission(facts)
+        quality = explain_quality(self.version, facts, emission)
+        return Score(answer.semantic_subset, quality, None, emission.quality, emission.emission)
+
+    def _planned(self, task: GoalTask, ran: WorkflowSubmission) -> Score:
+        measured = self.version.measure(task.goal, ran.plan, ran.run, ran.quality or 0.0)
+        score = self.version.score_workflow(measured)
+        parts = tuple(PlanPart(*part) for part in self.version.worth_parts(score))
+        worth = PlanWorth(ran.quality, measured.steps_completed, measured.total_steps, parts)
+        known = None if ran.quality is None else score.score
+        return Score(plan=worth, score=known, entry=known)
+
+    def _faults(self, task: RoundTask, judged: Judged, reply: Reply, score: Score) -> tuple[Fault, ...]:
+        """Return what a validator would hold against the answer; nothing of what only makes it worth less."""
+        if judged.reason not in _PASSED:
+            return (self._rejected(judged, reply),)
+        if score.plan is not None and not score.plan.steps_completed:
+            return (Fault("nothing_done", None, "No step of the plan succeeded.", "", "nodes", "section 10"),)
+        parts = () if score.quality is None else score.quality.epsilon_parts
+        return tuple(
+            Fault(part.name, None, "The answer's evidence does not hold.", _where(task, part.why), *_CHECKS[part.name])
+            for part in parts
+            if part.name in _CHECKS and not part.held
+        )
+
+    def _rejected(self, judged: Judged, reply: Reply) -> Fault:
+        reason = judged.reason
+        advice = advice_of(reason, reply.status, self.caller)
+        return Fault(str(reason), reason.gate or None, reason.meaning, judged.detail, advice.field, advice.todo)
+
+
+def _where(task: RoundTask, why: str) -> str:
+    marked = task.canary if isinstance(task, AssessmentTask) else None
+    return why if marked is None else f"{why} ({marked.file})"

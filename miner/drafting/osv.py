@@ -1,0 +1,189 @@
+"""Advisories in the form of OSV, as osv.dev exports them: a zip or a folder of JSON files for each ecosystem."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Final, NamedTuple, cast
+
+from msgspec import Struct
+from packaging.utils import canonicalize_name
+
+from miner.drafting.packages import Pinned
+from miner.drafting.versions import Ecosystem, Kind, in_range
+from validator.protocol.sssa import Severity
+from validator.protocol.strict_json import JsonError, decode
+from validator.protocol.text import printable
+
+MAX_ADVISORY: Final = 4 * 1024 * 1024  # bytes of one
+_AFFECTED: Final = b'"affected"'
+_NAME: Final = re.compile(rb'"name"\s{0,64}:\s{0,64}"((?:[^"\\]|\\.){1,300})"')
+_CVE: Final = re.compile(r"CVE-[0-9]{4}-[0-9]{4,}", re.ASCII)
+_GHSA: Final = re.compile(r"GHSA(-[0-9a-z]{4}){3}", re.ASCII)
+_SEVERITIES: Final[dict[str, Severity]] = {
+    "LOW": "low",
+    "MODERATE": "medium",
+    "MEDIUM": "medium",
+    "HIGH": "high",
+    "CRITICAL": "critical",
+}
+
+
+class Advisory(NamedTuple):
+    """What is known of a package's version.
+
+    Attributes:
+        id: a CVE's where there is one, else GitHub's, else that of the database.
+        severity: as the database grades it; None if it does not.
+        summary: one harmless line, may be empty.
+    """
+
+    id: str
+    severity: Severity | None
+    summary: str
+
+    @property
+    def nameable(self) -> bool:
+        """Whether an attestation can name it (SPEC 2)."""
+        return bool(_CVE.fullmatch(self.id) or _GHSA.fullmatch(self.id))
+
+
+class Advisories(NamedTuple):
+    """What an export says of the packages that were asked for.
+
+    Attributes:
+        of: those of each package, by id.
+        read: how many documents were looked at.
+        unread: how many could not be read, or are no advisories of packages.
+    """
+
+    of: dict[Pinned, tuple[Advisory, ...]]
+    read: int
+    unread: int
+
+
+class _Package(Struct):
+    ecosystem: str
+    name: str
+
+
+class _Event(Struct):
+    introduced: str | None = None
+    fixed: str | None = None
+    last_affected: str | None = None
+
+
+class _Range(Struct):
+    type: str
+    events: list[_Event]
+
+
+class _Affected(Struct):
+    package: _Package | None = None
+    ranges: list[_Range] | None = None
+    versions: list[str] | None = None
+
+
+class _Graded(Struct):
+    severity: str | None = None
+
+
+class _Osv(Struct):
+    id: str
+    aliases: list[str] | None = None
+    summary: str | None = None
+    withdrawn: str | None = None
+    affected: list[_Affected] | None = None
+    database_specific: _Graded | None = None
+
+
+def advisories_for(
+    documents: Iterable[bytes | None], pinned: Collection[Pinned], watcher: Callable[[int], None]
+) -> Advisories:
+    """Return what the documents say of the packages.
+
+    Args:
+        documents: JSON, each at most `MAX_ADVISORY` bytes; None for one that could not be read.
+        pinned: what is asked for.
+        watcher: is told how many documents were read, after each thousand.
+    """
+    by_name: defaultdict[tuple[str, str], list[Pinned]] = defaultdict(list)
+    for one in pinned:
+        by_name[one.ecosystem, _normal(one.ecosystem, one.package)].append(one)
+    names = {name for _, name in by_name}
+    found: defaultdict[Pinned, dict[str, Advisory]] = defaultdict(dict)
+    read = unread = 0
+    for document in documents:
+        read += 1
+        if read % 1_000 == 0:
+            watcher(read)
+        if document is None or _AFFECTED not in document:
+            unread += 1
+        elif not names.isdisjoint(_names_in(document)):
+            osv = _parsed(document)
+            unread += osv is None
+            for one, advisory in _matches(osv, by_name) if osv else ():
+                known = found[one].get(advisory.id)
+                found[one][advisory.id] = _merged(known, advisory) if known else advisory
+    return Advisories({one: tuple(found[one][key] for key in sorted(found[one])) for one in found}, read, unread)
+
+
+def _names_in(document: bytes) -> set[str]:
+    """Return the names in the document, in both ecosystems' forms: most advisories are told by them to be of others."""
+    names = {name.decode("utf-8", "replace") for name in _NAME.findall(document)}
+    return names | {canonicalize_name(name) for name in names}
+
+
+def _parsed(document: bytes) -> _Osv | None:
+    try:
+        return decode(document, _Osv, limit=MAX_ADVISORY)
+    except JsonError:
+        return None
+
+
+def _matches(osv: _Osv, by_name: dict[tuple[str, str], list[Pinned]]) -> Iterator[tuple[Pinned, Advisory]]:
+    if osv.withdrawn is not None:
+        return
+    advisory = _advisory(osv)
+    for entry in osv.affected or ():
+        package = entry.package
+        if package is None or package.ecosystem not in ("PyPI", "npm"):
+            continue
+        ecosystem = cast("Ecosystem", package.ecosystem)
+        for one in by_name.get((ecosystem, _normal(ecosystem, package.name)), ()):
+            if _affects(entry, one):
+                yield one, advisory
+
+
+def _affects(entry: _Affected, one: Pinned) -> bool:
+    if one.version in (entry.versions or ()):
+        return True
+    ranges = [each for each in entry.ranges or () if each.type in ("SEMVER", "ECOSYSTEM")]
+    return any(in_range(one.ecosystem, one.version, _events(each)) for each in ranges)
+
+
+def _events(one: _Range) -> Iterator[tuple[Kind, str]]:
+    for event in one.events:
+        kinds: tuple[tuple[Kind, str | None], ...] = (
+            ("introduced", event.introduced),
+            ("fixed", event.fixed),
+            ("last_affected", event.last_affected),
+        )
+        yield from ((kind, at) for kind, at in kinds if at is not None)
+
+
+def _advisory(osv: _Osv) -> Advisory:
+    ids = sorted({osv.id, *(osv.aliases or ())})
+    of_cve = (one for one in ids if _CVE.fullmatch(one))
+    of_github = (one for one in ids if _GHSA.fullmatch(one))
+    name = next(of_cve, None) or next(of_github, None) or osv.id
+    graded = osv.database_specific.severity if osv.database_specific else None
+    return Advisory(printable(name, 64), _SEVERITIES.get((graded or "").upper()), printable(osv.summary or "", 200))
+
+
+def _merged(one: Advisory, other: Advisory) -> Advisory:
+    """Return what two databases say of the same hole."""
+    return Advisory(one.id, one.severity or other.severity, one.summary or other.summary)
+
+
+def _normal(ecosystem: Ecosystem, name: str) -> str:
+    return canonicalize_name(name) if ecosystem == "PyPI" else name

@@ -1,0 +1,58 @@
+"""What the local step services offer, at what price and speed."""
+
+from collections.abc import Callable
+from typing import Final, Literal, NamedTuple
+
+from miner.services import code, retrieval, text, transform
+from miner.services.params import Params
+from validator.protocol.workflow_run import StepOutput
+
+Service = Literal["text", "code", "retrieval", "transform"]
+SERVICES: Final[tuple[Service, ...]] = ("text", "code", "retrieval", "transform")
+
+
+class ServiceAddress(NamedTuple):
+    """Where a step service is called and who signs its answers."""
+
+    url: str
+    hotkey: str
+
+
+class Action(NamedTuple):
+    """One thing that a service does.
+
+    Attributes:
+        service, name: what it is called in a task's tools.
+        cost_tao: what it charges.
+        seconds: how long it takes.
+        perform: params to output; raises ParamsError.
+    """
+
+    service: Service
+    name: str
+    cost_tao: float
+    seconds: float
+    perform: Callable[[Params], StepOutput]
+
+
+ACTIONS: Final = (
+    Action("text", "summarise", 0.003, 0.15, text.summarise),
+    Action("text", "summarise_premium", 0.009, 0.10, text.summarise),
+    Action("text", "keywords", 0.002, 0.10, text.keywords),
+    Action("text", "join", 0.001, 0.05, text.join),
+    Action("text", "report", 0.002, 0.10, text.report),
+    Action("code", "write", 0.006, 0.25, code.write),
+    Action("code", "tidy", 0.001, 0.05, code.tidy),
+    Action("retrieval", "search", 0.002, 0.20, retrieval.search),
+    Action("retrieval", "search_premium", 0.008, 0.10, retrieval.search),
+    Action("transform", "parse_table", 0.001, 0.10, transform.parse_table),
+    Action("transform", "keep", 0.001, 0.05, transform.keep),
+    Action("transform", "keep_above", 0.001, 0.05, transform.keep_above),
+    Action("transform", "largest", 0.002, 0.10, transform.largest),
+    Action("transform", "column", 0.001, 0.05, transform.column),
+    Action("transform", "name", 0.001, 0.05, transform.name),
+    Action("transform", "count", 0.001, 0.05, transform.count),
+    Action("transform", "total", 0.001, 0.05, transform.total),
+    Action("transform", "average", 0.002, 0.05, transform.average),
+)
+BY_NAME: Final = {(action.service, action.name): action for action in ACTIONS}

@@ -1,0 +1,86 @@
+"""One step service's HTTP server: `POST /v1/steps`, asked and answered with signatures (SPEC 12)."""
+
+import asyncio
+from collections.abc import Container
+from typing import Final
+
+from aiohttp import web
+
+from miner.services.catalogue import BY_NAME, Action, Service
+from miner.services.faults import fault_of
+from miner.services.params import ParamsError
+from miner.serving import LocalServer, answer, refusal
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.limits import MAX_PLAN_DEPTH, MIB
+from validator.protocol.signatures import Signer
+from validator.protocol.sssa import Signature
+from validator.protocol.strict_json import JsonError, decode
+from validator.protocol.workflow_run import StepAnswer, StepRequest, check_output
+from validator.sources import Clock
+
+_READ_S: Final = 10.0
+_HANG_S: Final = 60.0
+
+
+class StepService:
+    """Serves the actions of one service on a loopback port of its own.
+
+    Args:
+        service: which one.
+        signer: its own hotkey.
+        callers: the hotkeys it works for.
+        clock: for freshness, and for the time that work takes.
+        seed: its faults follow from it; None for a service without any.
+    """
+
+    def __init__(
+        self, service: Service, signer: Signer, callers: Container[str], clock: Clock, seed: str | None = None
+    ) -> None:
+        self.hotkey = signer.hotkey
+        self._service = service
+        self._signer = signer
+        self._clock = clock
+        self._seed = seed
+        routes = [web.post("/v1/steps", self._steps)]
+        self._server = LocalServer(self.hotkey, callers, clock, routes, max_body=MIB, read_s=_READ_S)
+
+    async def start(self) -> str:
+        """Listen on a free loopback port and return the url that a task names."""
+        host, port = await self._server.start()
+        return f"http://{host}:{port}"
+
+    async def close(self) -> None:
+        """Stop listening; open requests are cut off after half a second."""
+        await self._server.close()
+
+    async def _steps(self, request: web.Request) -> web.StreamResponse:
+        body = await self._server.body(request)
+        try:
+            step = decode(body, StepRequest, limit=MIB, depth=2 * MAX_PLAN_DEPTH)
+            action = self._action(step)
+        except (JsonError, ParamsError) as error:
+            return refusal(400, str(error))
+        fault = "none" if self._seed is None else fault_of(self._seed, step)
+        if fault == "breaks" and request.transport is not None:
+            request.transport.abort()
+        if fault in {"breaks", "fails"}:
+            return refusal(503, "out of order")
+        await self._clock.sleep(_HANG_S if fault == "hangs" else action.seconds)
+        try:
+            return answer(await asyncio.to_thread(self._work, action, step, body))
+        except (JsonError, ParamsError) as error:
+            return refusal(422, str(error))
+
+    def _action(self, step: StepRequest) -> Action:
+        action = BY_NAME.get((self._service, step.action))
+        if step.service != self._service or action is None:
+            raise ParamsError(f"the {self._service} service has no such action - at `action`")
+        if action.cost_tao > step.max_cost_tao:
+            raise ParamsError(f"this costs {action.cost_tao:g} TAO - at `max_cost_tao`")
+        return action
+
+    def _work(self, action: Action, step: StepRequest, request: bytes) -> StepAnswer:
+        output = action.perform(step.params)
+        check_output(output)
+        unsigned = Signature(self.hotkey, "sr25519", "")
+        return self._signer.sign_document(StepAnswer(sha256_hex(request), output, action.cost_tao, unsigned))

@@ -1,0 +1,204 @@
+"""One reference miner on a chain of its own choosing: for local networks on a real node."""
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final, Protocol
+
+import structlog
+
+from miner.analyses import AnalysisPool
+from miner.behaviours import BEHAVIOURS, Conduct
+from miner.kit import Kit
+from miner.pace import Paced
+from miner.server import LocalMiner
+from miner.serving import HOST
+from miner.tracing import RunPolicy, Tracer
+from validator.chain.base import ChainError, NotRegisteredError
+from validator.daemon.chains import real_chain
+from validator.daemon.stop import Stop
+from validator.protocol.errors import ValidatorError
+from validator.protocol.round import Axon, MetagraphSnapshot
+from validator.protocol.signatures import Signer
+from validator.protocol.text import printable
+from validator.settings import Settings
+from validator.sources import Clock
+from validator.telemetry import Event
+
+if TYPE_CHECKING:
+    from validator.chain.bittensor import BittensorChain
+
+_REFRESH_S: Final = 60.0
+_log = structlog.get_logger()
+
+
+class ListeningError(ValidatorError, OSError):
+    """The miner cannot listen."""
+
+
+class AnnouncementError(ValidatorError):
+    """The miner cannot announce itself."""
+
+
+class MinerChain(Protocol):
+    """What a miner needs of a chain."""
+
+    async def snapshot(self) -> MetagraphSnapshot:
+        """Return the subnet."""
+
+    async def announce_axon(self, ip: str, port: int) -> None:
+        """Announce where this hotkey listens."""
+
+
+@dataclass(frozen=True, slots=True)
+class MinerOptions:
+    """How one miner runs.
+
+    Attributes:
+        behaviour: what it makes of dispatches.
+        host, port: where it listens; port 0 takes a free one.
+        announced: address and port to put on chain, None to announce nothing; port 0 stands for the one listened on.
+        validators: hotkeys that are answered; none: those that hold a validator permit, looked up every minute.
+    """
+
+    behaviour: Conduct = "thorough"
+    host: str = HOST
+    port: int = 0
+    announced: Axon | None = None
+    validators: tuple[str, ...] = ()
+
+
+class PermitHolders:
+    """The hotkeys that a miner answers: named ones, or whoever holds a permit by the newest look at the chain."""
+
+    def __init__(self, named: Iterable[str]) -> None:
+        self._hotkeys = frozenset(named)
+        self.named = bool(self._hotkeys)
+
+    def __contains__(self, hotkey: object) -> bool:
+        return hotkey in self._hotkeys
+
+    def look(self, snapshot: MetagraphSnapshot) -> None:
+        """Take the permit holders of a snapshot, unless hotkeys were named."""
+        if not self.named:
+            self._hotkeys = frozenset(n.hotkey for n in snapshot.neurons if n.validator_permit)
+
+
+def address_to_announce(ip: str | None, port: int | None) -> Axon:
+    """Return what `--external-ip` and `--external-port` say; port 0 stands for the port that is listened on.
+
+    Raises:
+        AnnouncementError: no address, or one that the chain takes from nobody.
+    """
+    if ip is None:
+        raise AnnouncementError("--announce needs --external-ip, the address at which validators reach this machine")
+    try:
+        address = ip_address(ip)
+    except ValueError:
+        raise AnnouncementError(f"--external-ip {printable(ip, 80)} is no IPv4 or IPv6 address") from None
+    if address.is_loopback or address.is_unspecified or address.is_multicast:
+        raise AnnouncementError(f"--external-ip {address}: the chain takes none of this kind; use the machine's own")
+    return Axon(str(address), port or 0)
+
+
+def chain_for(settings: Settings, signer: Signer, clock: Clock, options: MinerOptions) -> "BittensorChain | None":
+    """Return the real chain, None where the miner needs none.
+
+    Raises:
+        AnnouncementError: it needs one, and the settings name a simulated chain, which lives in another process.
+    """
+    if options.validators and options.announced is None:
+        return None
+    if settings.chain.kind != "bittensor":
+        raise AnnouncementError('chain.kind must be "bittensor"; without a chain, name --validator and do not announce')
+    return real_chain(settings, signer, clock)
+
+
+async def run_miner(
+    signer: Signer, clock: Clock, options: MinerOptions, stop: Stop, chain: MinerChain | None = None
+) -> None:
+    """Serve until told to stop.
+
+    Bundles that arrive are analysed and never executed: the probes alone are performed.
+
+    Args:
+        signer: the miner's hotkey.
+        clock: time.
+        options: how.
+        stop: what tells it.
+        chain: where it announces itself and looks up who holds a permit; None needs named validators and announces
+            nothing.
+
+    Raises:
+        ListeningError: it cannot start.
+        ChainError: no look at the chain at the start, no slot on the subnet, or the announcement was refused.
+    """
+    holders = PermitHolders(options.validators)
+    async with AsyncExitStack() as stack:
+        analyses = AnalysisPool()
+        stack.push_async_callback(analyses.close)
+        kit = Kit(signer, analyses, Tracer(RunPolicy()))
+        behaviour = Paced(BEHAVIOURS[options.behaviour](), pace_s=0.0)
+        miner = LocalMiner(kit, behaviour, holders, clock)
+        stack.push_async_callback(miner.close)
+        axon = await _listen(miner, options)
+        _log.info(Event.MINER_STARTED, hotkey=signer.hotkey, host=axon.ip, port=axon.port, behaviour=options.behaviour)
+        if chain is None:
+            await stop.asked.wait()
+            return
+        holders.look(await appear(chain, signer.hotkey, _announced(options, axon)))
+        async with asyncio.TaskGroup() as group:
+            watch = group.create_task(_follow(chain, clock, holders))
+            await stop.asked.wait()
+            watch.cancel()
+
+
+async def _listen(miner: LocalMiner, options: MinerOptions) -> Axon:
+    try:
+        return await miner.start(options.host, options.port)
+    except OSError as error:
+        raise ListeningError(f"{printable(options.host)} port {options.port}: {error.strerror or error}") from None
+
+
+def _announced(options: MinerOptions, axon: Axon) -> Axon | None:
+    if options.announced is None:
+        return None
+    return Axon(options.announced.ip, options.announced.port or axon.port)
+
+
+async def appear(chain: MinerChain, hotkey: str, axon: Axon | None) -> MetagraphSnapshot:
+    """Look at the chain once and announce the axon, unless it stands there already: the chain limits how often.
+
+    Raises:
+        NotRegisteredError: the hotkey has no slot.
+        ChainError: the chain cannot be read, or refused the announcement.
+    """
+    snapshot = await chain.snapshot()
+    if axon is None:
+        return snapshot
+    me = snapshot.by_hotkey(hotkey)
+    if me is None:
+        raise NotRegisteredError(f"{hotkey} on netuid {snapshot.netuid}; register it before it announces itself")
+    if me.axon is None or (me.axon.ip, me.axon.port) != (axon.ip, axon.port):
+        await chain.announce_axon(axon.ip, axon.port)
+    _log.info(Event.MINER_ANNOUNCED, netuid=snapshot.netuid, uid=me.uid, ip=axon.ip, port=axon.port)
+    return snapshot
+
+
+async def _follow(chain: MinerChain, clock: Clock, holders: PermitHolders) -> None:
+    lost: float | None = None
+    while True:
+        await clock.sleep(_REFRESH_S)
+        try:
+            snapshot = await chain.snapshot()
+        except ChainError as error:
+            if lost is None:
+                lost = clock.monotonic()
+                _log.warning(Event.CHAIN_UNREACHABLE, reason=str(error))
+            continue
+        holders.look(snapshot)
+        if lost is not None:
+            _log.info(Event.CHAIN_BACK, block=snapshot.block, seconds=round(clock.monotonic() - lost, 3))
+            lost = None

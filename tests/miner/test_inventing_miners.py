@@ -1,0 +1,67 @@
+"""Traces that were made up: they pass every gate, and a run of the bundle shows them up."""
+
+import pytest
+from miner_kit import Job, bench, job
+from test_honest_miners import BUNDLES
+from tracer.records import trace_files
+
+from localnet.invented_traces import Inventing, Pretending
+from miner.honest import Thorough
+from miner.tracing import RunPolicy, trace_as
+from validator.executions.comparing import Compared, ExecutedBundle, compare_task
+from validator.protocol.bundles import read_bundle
+from validator.protocol.probes import probe_values
+from validator.protocol.reasons import Reason
+from validator.protocol.skill_types import is_runtime
+
+RUN = [name for name, bundle in BUNDLES.items() if is_runtime(bundle.skill_type)]
+
+
+def asked_of(name: str) -> Job:
+    return job(BUNDLES[name].files, BUNDLES[name].skill_type, truth=BUNDLES[name].truth)
+
+
+async def compared(asked: Job, body: bytes) -> Compared:
+    """How the answer compares with what the image's tracer leaves."""
+    task, probes = asked.task, probe_values(asked.task.nonce)
+    files = read_bundle(asked.bundle)
+    runs = [trace_files(await trace_as(one, task.skill_type, probes, timeout_s=20)) for one in (files, files, {})]
+    executed = ExecutedBundle("1.1.0", task.skill_type, task.nonce, None, made_here=True)
+    return compare_task(executed, runs, [("m", body)])
+
+
+@pytest.mark.parametrize("name", RUN)
+async def test_invented_traces_pass_the_gates_and_no_run_bears_them_out(name: str) -> None:
+    asked = asked_of(name)
+    async with bench(Pretending(), policy=RunPolicy()) as miner:
+        found = await miner.ask(asked)
+    assert found.judged.reason == Reason.ACCEPTED
+    verdict = await compared(asked, found.body)
+    assert verdict.inconclusive or [one.event for one in verdict.results] == ["rerun_fail"]
+
+
+@pytest.mark.parametrize("name", RUN[::4])
+async def test_what_a_thorough_miner_traces_is_borne_out(name: str) -> None:
+    asked = asked_of(name)
+    async with bench(Thorough()) as miner:
+        found = await miner.ask(asked)
+    verdict = await compared(asked, found.body)
+    assert verdict.inconclusive or [one.event for one in verdict.results] == ["rerun_pass"]
+
+
+async def test_one_reports_everything_and_the_other_what_it_happens_to_see() -> None:
+    asked, said = asked_of("python-backup-sync"), []
+    for behaviour in (Thorough(), Pretending(), Inventing()):
+        async with bench(behaviour) as miner:
+            found = await miner.ask(asked)
+        assert found.judged.reason == Reason.ACCEPTED
+        said.append(found.answer.sssa.analysis)
+    thorough, pretending, inventing = said
+    assert pretending == thorough
+    assert len(inventing.findings) < len(thorough.findings)
+
+
+async def test_auditors_have_nothing_to_invent() -> None:
+    async with bench(Pretending()) as miner:
+        found = await miner.ask(asked_of("python-backup-sync"), "auditor")
+    assert (found.judged.reason, found.answer.trace_bundle) == (Reason.ACCEPTED, None)
