@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import pytest
 from audit_file import export, with_document
-from code_world import Wrong, three_rounds, wrong_inputs
-from world import VALIDATOR
+from code_world import Wrong, code_world, three_rounds, wrong_inputs
+from world import VALIDATOR, one_round
 
 from validator.audit.log import FaultError, verify_file
 from validator.rounds.receipts import close_epoch
-from validator.store import open_store
+from validator.store import Store, open_store
 
 
 class Log(NamedTuple):
@@ -32,6 +32,12 @@ async def _make(folder: Path) -> Log:
         assert await close_epoch(store, VALIDATOR, world.clock)
         whole, later = [(await export(store, folder / "log.jsonl", since)).read_bytes() for since in (None, 1)]
         return Log(whole, later, wrong)
+
+
+async def test_code_that_was_judged_at_settlement_is_counted(store: Store, tmp_path: Path) -> None:
+    await one_round(code_world(store, code=""))  # without code there is nothing to run: it is worth 0 at once
+    word = verify_file(await export(store, tmp_path / "log.jsonl")).word
+    assert (word["code qualities"], word["runs"]) == (3, 3)
 
 
 def test_late_qualities_verify_from_the_file_alone(log: Log, tmp_path: Path) -> None:

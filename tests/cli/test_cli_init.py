@@ -122,6 +122,7 @@ def test_nothing_is_overwritten_and_nothing_half_done(there: str, tmp_path: Path
     [
         (("--netuid", "70000"), "validator.netuid: got 70000; allowed is a whole number from 0 to 65535"),
         (("--netuid", "1", "--network", "http://x"), "chain.endpoints: got a value that is not shown"),
+        (("--netuid", "1", "--network", "tset"), "networks archive, devnet, finney, local, test"),
         (("--netuid", "1", "--wallet", "../x"), "wallet.name: got"),
         (("--netuid", "1", "--database", "mysql://v:hunter2@db/v"), "store.url: got a value that is not shown"),
         ((), "standard input is no terminal; say --netuid"),

@@ -34,15 +34,27 @@ port = 1
 """
 LONG_RUNNING = {
     ("devnet",),
-    ("run",),
-    ("worker",),
     ("miner", "run"),
     ("tasks", "serve"),
     ("localnet", "up"),
     ("planner", "run"),
 }
-# What a command cannot do without; files that are not there are as good as others where settings are read first.
-ARGUMENTS = {"folder": "out", "target": "postgresql://127.0.0.1:1/other"}
+# What a command cannot do without, and what makes it read the settings; `1` is a file.
+ARGUMENTS = {
+    "folder": "out",
+    "target": "postgresql://127.0.0.1:1/other",
+    "url": "http://127.0.0.1:1",
+    "--hotkey": ME.hotkey,
+}
+FURTHER = {
+    ("audit", "verify"): ("--chain",),
+    ("proof", "build"): ("--sign",),
+    ("replay",): ("1",),
+    ("tasks", "retire"): ("1" * 32,),
+}
+DEBATE = """{"debate_version": "1.0", "debate_id": "1", "task": "1", "final_claim": "1", "consensus_reached": true,
+"proposals": [{"agent": "a", "content": "b"}]}"""
+SWEPT = 24  # passwords
 
 
 def password(number: int) -> str:
@@ -66,24 +78,27 @@ def with_option(name: str) -> Iterator[tuple[str, ...]]:
             if one.required and one.param_type_name == "argument":
                 given.append(ARGUMENTS.get(one.name, "1"))
             elif one.required:
-                given += [one.opts[-1], "1"]
+                given += [one.opts[-1], ARGUMENTS.get(one.opts[-1], "1")]
         yield (*words, *given)
 
 
 READING = sorted(with_option("--config"))
 
 
+@pytest.mark.parametrize("many", [1, pytest.param(SWEPT, marks=pytest.mark.attack)])
 @pytest.mark.parametrize("words", READING, ids=" ".join)
-def test_no_command_shows_a_piece_of_the_databases_password(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_no_command_shows_a_piece_of_the_databases_password(words: tuple[str, ...], many: int, tmp_path: Path) -> None:
     (tmp_path / "my.toml").write_text(SETTINGS)
-    numbers = [READING.index(words) % 24] if words[0] != "doctor" else range(24)
-    for number in numbers:
-        secret = password(number)
-        for written in (secret, quote(secret, safe="")):
+    (tmp_path / "1").write_text(DEBATE)
+    further = next((more for named, more in FURTHER.items() if words[: len(named)] == named), ())
+    for number in range(READING.index(words), READING.index(words) + many):
+        secret = password(number % SWEPT)
+        forms = (secret, quote(secret, safe=""))
+        for written in forms:
             url = f"postgresql://validator:{written}@127.0.0.1:1/v"
-            done = called(*words, "--config", "my.toml", cwd=tmp_path, VALIDATOR_STORE__URL=url)
+            done = called(*words, *further, "--config", "my.toml", cwd=tmp_path, VALIDATOR_STORE__URL=url)
             said = done.stdout + done.stderr
-            forms = (secret, quote(secret, safe=""))
+            assert set(written).isdisjoint(":/?#[]@") or "store.url" in said, said  # it reads the setting
             shown = {
                 form[i : i + PIECE]
                 for form in forms

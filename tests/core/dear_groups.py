@@ -79,6 +79,7 @@ ESCAPES: Final[Mapping[str, str]] = {
     "an escaped mark": "%cc%81%cc%96",
     "broken escapes": "%e2%82",
     "escapes that are none": "%%2",
+    "broken escapes and marks": "%2\u0344",
     "letters that grow": "\u0130",
     "escaped letters that grow": "%c4%b0",
     "dashes": "-_.",

@@ -95,11 +95,20 @@ class NodeServer:
             "state_call": self._call,
             "state_getKeysPaged": self._keys,
             "state_getMetadata": lambda _=None: "0x" + self._metadata().hex(),
-            "state_getRuntimeVersion": lambda _=None: {"specVersion": 1, "transactionVersion": 1, "specName": "json"},
+            "state_getRuntimeVersion": lambda _=None: {
+                "specVersion": 1,
+                "transactionVersion": 1,
+                "specName": "node-subtensor",
+            },
+            "state_getStorage": lambda *_: (
+                "0x" + int(self.node.clock.now().timestamp() * 1000).to_bytes(8, "little").hex()
+            ),
             "state_getStorageAt": lambda key, block=None: self._stored(key, block),
             "state_queryStorageAt": lambda keys, block=None: [
                 {"block": block, "changes": [(key, self._stored(key, block)) for key in keys]}
             ],
+            "system_chain": lambda: "Bittensor",
+            "system_health": lambda: {"isSyncing": False, "peers": 3},
         }
 
     async def __aenter__(self) -> Self:

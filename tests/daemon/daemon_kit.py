@@ -76,9 +76,13 @@ class Running:
     async def health(self) -> Any:
         return (await self.readyz())[1]
 
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where its health endpoint listens."""
+        return next(service for service in self.daemon.beside if isinstance(service, HealthService)).address
+
     async def readyz(self) -> tuple[int, Any]:
-        service = next(service for service in self.daemon.beside if isinstance(service, HealthService))
-        host, port = service.address
+        host, port = self.address
         async with aiohttp.ClientSession() as session, session.get(f"http://{host}:{port}/readyz") as response:
             return response.status, await response.json()
 

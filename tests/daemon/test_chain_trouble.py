@@ -11,10 +11,11 @@ from typing import Final, NamedTuple
 
 import msgspec
 import pytest
-from daemon_kit import Running, over_the_sdk
+from daemon_kit import Running, over_the_sdk, settings_for
 from subtensor_node import Node
 
 from validator.chain.subnet import SimulatedSubnet
+from validator.status.overview import Observer, Overview
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "operators" / "three-in-the-morning.md"
 BACK: Final = 30  # blocks
@@ -69,8 +70,8 @@ def numberless(text: str) -> str:
     return re.sub(r"\d[\d.,]*", "#", text)
 
 
-async def said(daemon: Running, row: Row, since: float) -> float:
-    """Let time pass until log, readyz and metrics have it; return after how many seconds."""
+async def said(daemon: Running, row: Row, since: float, store_url: str) -> float:
+    """Let time pass until log, readyz, status and metrics have it; return after how many seconds."""
     await daemon.until(lambda: any(row.condition == line["condition"] for line in daemon.events("condition_raised")))
     seconds = daemon.clock.monotonic() - since
     line = daemon.events("condition_raised")[-1]
@@ -79,8 +80,21 @@ async def said(daemon: Running, row: Row, since: float) -> float:
     code, report = await daemon.readyz()
     assert (code, report["status"]) == (row.code, row.status)
     assert row.condition in [each["name"] for each in report["conditions"]]
+    shown = (await status_of(daemon, store_url)).running
+    assert (shown.answers, row.status in shown.status) == (True, True)
+    assert any(row.condition in one for one in shown.conditions)
     assert f'validator_condition{{condition="{row.condition}"}} 1.0'.encode() in daemon.metrics.render()
     return seconds
+
+
+async def status_of(daemon: Running, store_url: str) -> Overview:
+    settings = settings_for(store_url)
+    health = settings.health.model_copy(update={"port": daemon.address[1]})
+    observer = Observer(settings.model_copy(update={"health": health}), with_chain=False)
+    try:
+        return await observer.look()
+    finally:
+        await observer.close()
 
 
 @pytest.mark.parametrize("does", CASES)
@@ -90,7 +104,7 @@ async def test_the_page_says_what_is_said_of_a_node_and_how_soon(sqlite_url: str
         await daemon.until_block(BACK + 12)
         own, before, began = node.subnet, len(daemon.log), daemon.clock.monotonic()
         CASES[does](node)
-        seconds = await said(daemon, row, began)
+        seconds = await said(daemon, row, began, sqlite_url)
         assert seconds <= row.seconds <= 60
         await daemon.until(lambda: daemon.clock.monotonic() >= began + 100)
         trouble = daemon.log[before:]

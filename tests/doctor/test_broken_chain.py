@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 from doctor_kit import QUICK, FakeNode, Place, findings, listening, node, site
+from served_world import ServedWorld
+from subtensor_node import NEWER
 
 from validator.doctor import Diagnosis, Finding
 
@@ -174,6 +176,23 @@ async def test_a_node_whose_subnet_cannot_be_read(tmp_path: Path, monkeypatch: p
     assert (fault.about, fault.status) == ("subnet", "fault")
     assert fault.seen.startswith("the node answers, but the subnet cannot be read")
     assert (unknown.about, unknown.status) == ("miners", "unknown")
+
+
+async def test_a_runtime_that_takes_no_commitments_where_the_subnet_wants_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    place = Place.made(tmp_path)
+    world = await ServedWorld.open("", {"reveal_epochs": 1})
+    try:
+        world.node.lacks = NEWER
+        place.on(world.proxy.url)
+        (finding,) = told(await place.examined("subnet"), "warning")
+    finally:
+        await world.close()
+    assert finding.about == "commit reveal"
+    assert "no weights could be sent now" in finding.seen
+    assert "present runtime" in finding.advice
 
 
 def unregistered(place: Place) -> None:
