@@ -12,8 +12,8 @@ from sqlalchemy.exc import DBAPIError
 
 from validator.files import why
 from validator.protocol.text import printable
-from validator.store.connect import BUSY_MS
 from validator.store.errors import RestoreError, StoreError
+from validator.store.handles import BUSY_MS
 
 _HEADER: Final = 100  # bytes
 _SQLITE: Final = b"SQLite format 3\0"

@@ -15,9 +15,9 @@ from sqlalchemy.pool import NullPool
 
 from validator.protocol.text import printable
 from validator.store.errors import StoreDamagedError, StoreUnreachableError
+from validator.store.handles import BUSY_MS, Handles
 from validator.store.urls import StoreUrl
 
-BUSY_MS: Final = 10_000  # longest wait for another program's write transaction
 CONNECT_S: Final = 10
 GUEST_IDLE_MS: Final = 5_000  # half of what the validator's write transactions wait for another's
 _WAL_RETRY_S: Final = 0.02
@@ -34,6 +34,7 @@ def make_engine(
     foreign_keys: bool = True,
     pooled: bool = True,
     connections: int | None = None,
+    handles: Handles | None = None,
 ) -> AsyncEngine:
     """Return an engine; nothing is connected yet.
 
@@ -43,7 +44,9 @@ def make_engine(
         pooled: False for a few connections that are closed at once.
         connections: of one of many processes on a Postgres database: at most so many, and a transaction of one that
             stands still is ended before it holds up the validator's.
+        handles: hold its connections; None for handles that nobody drops.
     """
+    handles = handles or Handles()
     options: dict[str, Any] = {"hide_parameters": True}
     if pooled:
         options["pool_use_lifo"] = True  # a connection keeps pages and statements: the fewer are used, the less is kept
@@ -55,19 +58,22 @@ def make_engine(
             given = url.url.query.get("options", "")
             arguments["options"] = f"{given} -c idle_in_transaction_session_timeout={GUEST_IDLE_MS}".strip()
             options |= {"pool_size": connections, "max_overflow": 0}
-        return create_async_engine(url.url, connect_args=arguments, pool_pre_ping=pooled, **options)
+        engine = create_async_engine(url.url, connect_args=arguments, pool_pre_ping=pooled, **options)
+        handles.hold(engine)
+        return engine
     # aiosqlite writes every statement's parameters to its debug log: salts and bodies do not belong there.
     logging.getLogger("aiosqlite").setLevel(logging.INFO)
     from validator.store.threaded import connect  # noqa: PLC0415 - on Postgres nobody has a use for it
 
     sqlite_arguments: dict[str, Any] = {
         "isolation_level": None,
-        "timeout": BUSY_MS / 1000,
+        "timeout": handles.busy_ms / 1000,
         "factory": _SqliteConnection,
-        "async_creator_fn": connect,
+        "async_creator_fn": handles.creator or connect,
     }
     engine = create_async_engine(url.url, connect_args=sqlite_arguments, **options)
-    _prepare_sqlite(engine.sync_engine, foreign_keys=foreign_keys)
+    handles.hold(engine)
+    _prepare_sqlite(engine.sync_engine, handles.busy_ms, foreign_keys=foreign_keys)
     return engine
 
 
@@ -150,13 +156,13 @@ class _SqliteConnection(sqlite3.Connection):
             super().close()
 
 
-def _prepare_sqlite(engine: Engine, *, foreign_keys: bool) -> None:
+def _prepare_sqlite(engine: Engine, busy_ms: int, *, foreign_keys: bool) -> None:
     """Set the pragmas of every new connection and begin transactions ourselves (SQLAlchemy's recipe for pysqlite)."""
 
     @event.listens_for(engine, "connect")
     def set_pragmas(connection: Any, record: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
         cursor = connection.cursor()
-        cursor.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        cursor.execute(f"PRAGMA busy_timeout = {busy_ms}")
         cursor.execute("PRAGMA synchronous = FULL")
         cursor.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")
         cursor.execute("PRAGMA trusted_schema = OFF")

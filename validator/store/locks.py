@@ -14,8 +14,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from validator.protocol.text import printable
-from validator.store.connect import BUSY_MS, LOCK_CLASS, LOCK_WRITE, LOCK_WRITER, make_engine
+from validator.store.connect import LOCK_CLASS, LOCK_WRITE, LOCK_WRITER, make_engine
 from validator.store.errors import StoreDamagedError, StoreLockedError, StoreLockLostError
+from validator.store.handles import BUSY_MS, Handles
 from validator.store.urls import StoreUrl
 
 # Where SQLite locks a file that it reads: https://www.sqlite.org/lockingv3.html and its os_unix.c.
@@ -57,6 +58,7 @@ class FileLock:
 
     def __init__(self, path: Path) -> None:
         lock_path = path.with_name(path.name + ".lock")
+        self._dropped = False
         self._file = os.open(lock_path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -95,7 +97,13 @@ class FileLock:
 
     async def release(self) -> None:
         """Unlock."""
-        os.close(self._file)
+        self.drop()
+
+    def drop(self) -> None:
+        """Unlock; done once, however often it is asked for."""
+        if not self._dropped:
+            self._dropped = True
+            os.close(self._file)
 
 
 @dataclass(slots=True)
@@ -152,18 +160,19 @@ class AdvisoryLock:
     transaction looks whether that session still holds it, and takes it again if nobody else has it.
     """
 
-    def __init__(self, url: StoreUrl, held: _Held) -> None:
+    def __init__(self, url: StoreUrl, held: _Held, handles: Handles) -> None:
         self._url = url
         self._held = held
+        self._handles = handles
 
     @classmethod
-    async def acquire(cls, url: StoreUrl) -> "AdvisoryLock":
+    async def acquire(cls, url: StoreUrl, handles: Handles) -> "AdvisoryLock":
         """Take the lock.
 
         Raises:
             StoreLockedError: another session holds it.
         """
-        return cls(url, await _take(url))
+        return cls(url, await _take(url, handles), handles)
 
     async def check(self, connection: AsyncConnection) -> None:
         """Ask the database whether our session still holds the lock; take it again where that session has ended."""
@@ -185,7 +194,7 @@ class AdvisoryLock:
             return
         await self._held.forget()
         try:
-            self._held = await _take(self._url)
+            self._held = await _take(self._url, self._handles)
         except StoreLockedError as error:
             raise StoreLockLostError(f"the database ended the session that held the lock; {error.detail}") from None
 
@@ -194,9 +203,9 @@ class AdvisoryLock:
         await self._held.release()
 
 
-async def _take(url: StoreUrl) -> _Held:
+async def _take(url: StoreUrl, handles: Handles) -> _Held:
     async with AsyncExitStack() as stack:
-        engine = make_engine(url, pooled=False)
+        engine = make_engine(url, pooled=False, handles=handles)
         stack.push_async_callback(engine.dispose)
         connection = await engine.execution_options(isolation_level="AUTOCOMMIT").connect()
         stack.push_async_callback(connection.close)
@@ -224,13 +233,22 @@ async def _unlock(connection: AsyncConnection, purpose: int) -> None:
         )
 
 
-async def take_lock(url: StoreUrl) -> WriterLock:
+async def take_lock(url: StoreUrl, handles: Handles | None = None) -> WriterLock:
     """Become the store's writer.
+
+    Args:
+        url: of the store.
+        handles: hold the claim; None for handles that nobody drops.
 
     Raises:
         StoreLockedError: someone else is.
     """
-    return await AdvisoryLock.acquire(url) if url.path is None else FileLock(url.path)
+    handles = handles or Handles()
+    if url.path is None:
+        return await AdvisoryLock.acquire(url, handles)
+    lock = FileLock(url.path)
+    handles.claim(lock)
+    return lock
 
 
 async def take_turn(connection: AsyncConnection) -> None:

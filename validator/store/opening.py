@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from validator.store.connect import make_engine, only_there, use_wal
 from validator.store.engine import Store
 from validator.store.errors import SchemaStateError
+from validator.store.handles import Handles
 from validator.store.locks import FileLock, NoLock, take_lock
 from validator.store.place import Place
 from validator.store.schema import SchemaState, require_place, state_of, unreachable, upgrade_unlocked
@@ -27,6 +28,7 @@ class Opening:
     create: bool
     connections: int | None
     archive: Path | None
+    handles: Handles | None
     _store: Store | None = field(init=False, default=None)
 
     def __await__(self) -> Generator[object, None, Store]:
@@ -46,13 +48,13 @@ class Opening:
         url = parse_url(self.url)
         require_place(url)
         try:
-            lock = await take_lock(url) if self.writer else NoLock()
+            lock = await take_lock(url, self.handles) if self.writer else NoLock()
             async with AsyncExitStack() as stack:
                 stack.push_async_callback(lock.release)
                 await self._settle_schema(url)
                 if self.writer:
                     await use_wal(url)
-                engine = make_engine(url, connections=self.connections)
+                engine = make_engine(url, connections=self.connections, handles=self.handles)
                 stack.push_async_callback(engine.dispose)
                 place = Place(url.path) if self.writer and url.path is not None else None
                 if place is not None:
@@ -68,9 +70,9 @@ class Opening:
             raise unreachable(url, error) from None
 
     async def _settle_schema(self, url: StoreUrl) -> None:
-        state = await state_of(url)
+        state = await state_of(url, self.handles)
         if state == "empty" and self.create:
-            await upgrade_unlocked(url)
+            await upgrade_unlocked(url, handles=self.handles)
         elif state != "current":
             there = url.path is None or url.path.exists()
             raise SchemaStateError(f"{url.shown} {_ADVICE[state] if there else _NOT_THERE}")
@@ -86,13 +88,14 @@ _ADVICE: dict[SchemaState, str] = {
 }
 
 
-def open_store(
+def open_store(  # noqa: PLR0913 - what may be said of one, each with its default
     url: str,
     *,
     writer: bool = False,
     create: bool = False,
     connections: int | None = None,
     archive: Path | None = None,
+    handles: Handles | None = None,
 ) -> Opening:
     """Return an opening: `async with` it, or `await` it and close the store yourself.
 
@@ -103,6 +106,7 @@ def open_store(
         create: make the tables of an empty database.
         connections: Postgres only; of one of many processes: at most so many.
         archive: the folder with the files of old rounds (`store.archive`); None: who asks for one is told where it is.
+        handles: hold its connections and its claim to write; None for handles that nobody drops.
 
     Raises:
         StoreUrlError: not such a url.
@@ -110,4 +114,4 @@ def open_store(
         StoreLockedError: `writer` was asked for and another process is it.
         SchemaStateError: the tables are missing, behind or ahead; the message says what to do.
     """
-    return Opening(url, writer, create, connections, archive)
+    return Opening(url, writer, create, connections, archive, handles)

@@ -22,6 +22,7 @@ from validator.store.errors import (
     StoreNoWriteError,
     StoreUnreachableError,
 )
+from validator.store.handles import Handles
 from validator.store.locks import take_lock, take_turn
 from validator.store.urls import StoreUrl, parse_url
 
@@ -82,11 +83,11 @@ async def schema_state(url: str) -> SchemaState:
         raise unreachable(parsed, error) from None
 
 
-async def state_of(url: StoreUrl) -> SchemaState:
+async def state_of(url: StoreUrl, handles: Handles | None = None) -> SchemaState:
     """Return the state; a SQLite file that is not there is empty, and is not made."""
     if url.path is not None and not url.path.exists():
         return "empty"
-    engine = make_engine(url, pooled=False)
+    engine = make_engine(url, pooled=False, handles=handles)
     try:
         async with reading(engine).begin() as connection:
             return await connection.run_sync(_state)
@@ -94,12 +95,12 @@ async def state_of(url: StoreUrl) -> SchemaState:
         await engine.dispose()
 
 
-async def upgrade_unlocked(url: StoreUrl, told: Told = _unsaid) -> SchemaState:
+async def upgrade_unlocked(url: StoreUrl, told: Told = _unsaid, handles: Handles | None = None) -> SchemaState:
     """Do what `upgrade` does; the caller holds the writer lock or accepts that nobody does."""
-    await state_of(url)  # a database of others is refused before anything of it is changed
+    await state_of(url, handles)  # a database of others is refused before anything of it is changed
     create_file(url)
     await use_wal(url)
-    engine = make_engine(url, foreign_keys=False, pooled=False)
+    engine = make_engine(url, foreign_keys=False, pooled=False, handles=handles)
     try:
         return await _upgrade(engine, told)
     finally:
