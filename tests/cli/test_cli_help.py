@@ -3,16 +3,16 @@
 import re
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 import pytest
+import typer
 from cli_commands import commands
 from cli_store import called
 
 from validator import __version__
-from validator.cli.lazy import JOINED, Lazy, loaded
-from validator.cli.reference import pages
-from validator.cli.tree import TASKS, TREE
+from validator.cli.dispatch import INDEX, JOINED, NotInstalledError, start
+from validator.cli.reference import index_text, pages
+from validator.cli.tree import TREE, index
 from validator.protocol.reasons import Reason
 from validator.settings import reference
 from validator.telemetry import Event
@@ -53,21 +53,36 @@ def test_listing_commands_have_json_and_settings() -> None:
         assert "--config FILE" in text
 
 
+def test_the_index_is_what_the_declarations_say() -> None:
+    assert INDEX.read_text(encoding="utf-8") == index_text(), "run: make reference"
+    assert set(index()) == {"", *map(" ".join, EVERY)}
+
+
 @pytest.mark.parametrize("path", EVERY, ids=" ".join)
-def test_the_tree_lists_a_command_as_the_command_itself_would(path: tuple[str, ...]) -> None:
-    listed: Any = TREE
+def test_help_from_the_index_is_the_help_of_the_command_itself(path: tuple[str, ...]) -> None:
+    command, context = TREE, typer.Context(TREE, info_name="validator")
     for name in path:
-        listed = loaded(listed).commands[name]
-    for width in (20, 45, 64, 200):
-        assert listed.get_short_help_str(width) == loaded(listed).get_short_help_str(width)
+        command = command.commands[name]
+        context = typer.Context(command, info_name=name, parent=context)
+    assert called(*path, "--help").stdout == f"{command.get_help(context)}\n"
 
 
 def test_the_miner_and_the_local_network_join() -> None:
-    listed: list[Any] = [*TREE.commands.values(), *TASKS.commands.values()]
-    joined = {(one.entry, f"sssa-{one.place}") for one in listed if isinstance(one, Lazy) and ":" not in one.place}
-    entries = {(entry.name, entry.dist.name) for entry in entry_points(group=JOINED) if entry.dist}
-    assert joined == entries
+    joined = {(node["entry"], node["distribution"]) for node in index().values() if "entry" in node}
+    assert joined == {(entry.name, entry.dist.name) for entry in entry_points(group=JOINED) if entry.dist}
     assert {name for name, _ in joined} == {"devnet", "localnet", "miner", "tasks.draft", "tasks.goals"}
+
+
+@pytest.mark.parametrize(
+    ("words", "distribution"),
+    [(("devnet",), "sssa-localnet"), (("miner", "check", "--help"), "sssa-miner"), (("tasks", "draft"), "sssa-miner")],
+)
+def test_a_command_of_a_distribution_that_is_missing_says_so(
+    words: tuple[str, ...], distribution: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
+    with pytest.raises(NotInstalledError, match=f"comes with {distribution}: .* distributions of runner/"):
+        start(words)
 
 
 def test_an_unknown_command_is_bad_usage() -> None:

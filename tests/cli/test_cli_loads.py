@@ -8,11 +8,10 @@ from cli_commands import commands, ran_alone
 from cli_store import write_config
 from old_rounds import log_of
 
-from validator.cli import work
 from validator.cli.tree import TREE
 
 EVERY = list(commands())
-# What it takes a command long to import; Typer itself brings pydantic.
+# Slow to import; Typer needs pydantic where it reads options.
 HEAVY = {
     "aiodocker",
     "aiohttp",
@@ -28,6 +27,7 @@ HEAVY = {
     "prometheus_client",
     "psycopg",
     "pyarrow",
+    "pydantic",
     "rapidfuzz",
     "re2",
     "rich",
@@ -37,7 +37,7 @@ HEAVY = {
     "tree_sitter",
     "validator.settings",
 }
-LISTENING = {("run",), ("worker",)}  # for signals, before anything that is slow to import
+OWN = {"validator.cli.dispatch", "validator.cli.errors"}
 
 
 @pytest.mark.parametrize("first", TREE.commands)
@@ -47,20 +47,8 @@ def test_no_help_loads_what_its_command_works_with(first: str) -> None:
     assert [words[:-1] for words in helped] == those
     for (*command, _), ran in helped.items():
         assert (ran.code, ran.output.split(" [")[0]) == (0, " ".join(["Usage: validator", *command]))
-        of_work = {name for name in ran.modules if ".cli.work." in name}
-        heavy = HEAVY - {"asyncio"} if tuple(command) in LISTENING else HEAVY
-        assert (command, heavy & ran.modules, of_work) == (command, set(), set())
-
-
-def test_a_list_of_commands_does_not_even_load_what_reads_options() -> None:
-    (ran,) = ran_alone([["--help"]]).values()
-    assert "pydantic" not in ran.modules
-
-
-def test_work_is_found_by_name_alone() -> None:
-    assert work.rounds.__name__ == "validator.cli.work.rounds"
-    with pytest.raises(AttributeError, match=r"validator\.cli\.work has no module dance"):
-        _ = work.dance  # type: ignore[attr-defined]
+        own = {name for name in ran.modules if name.startswith(("validator.cli.", "localnet."))}
+        assert (command, HEAVY & ran.modules, own) == (command, set(), OWN)
 
 
 @pytest.mark.parametrize("command", ["rounds list", "miners list", "flags list", "executions list", "db state"])

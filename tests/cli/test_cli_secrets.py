@@ -15,7 +15,6 @@ from served_world import ServedWorld
 from subtensor_node import NEWER
 from wallet_files import write_hotkey
 
-from validator.cli.lazy import loaded
 from validator.cli.tree import TREE
 from validator.redaction import PIECE
 from validator.store import upgrade
@@ -65,9 +64,9 @@ def password(number: int) -> str:
 def with_option(name: str) -> Iterator[tuple[str, ...]]:
     """Every command that has the option, with words for what it requires."""
     for words in commands():
-        command = loaded(TREE)
+        command = TREE
         for word in words:
-            command = loaded(command.commands[word])
+            command = command.commands[word]
         if hasattr(command, "commands") or words in LONG_RUNNING:
             continue
         options = {option for one in command.params for option in one.opts}

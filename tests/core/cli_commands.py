@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from cli_store import environment
 
-from validator.cli.lazy import loaded
 from validator.cli.tree import TREE
 
 _LOOK = """
@@ -28,7 +27,7 @@ for words in json.load(sys.stdin):
 
 
 class Ran(NamedTuple):
-    """A command that ended in a process that had loaded nothing but the tree: exit code, output, modules."""
+    """A command that ended in a process that had loaded nothing but `main`: exit code, output, modules."""
 
     code: int
     output: str
@@ -37,15 +36,14 @@ class Ran(NamedTuple):
 
 def commands(group: Any = TREE, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """The words of every command and group below a group."""
-    for name, listed in group.commands.items():
-        command = loaded(listed)
+    for name, command in group.commands.items():
         yield (*path, name)
         if hasattr(command, "commands"):
             yield from commands(command, (*path, name))
 
 
 def ran_alone(calls: Sequence[Sequence[str]]) -> dict[tuple[str, ...], Ran]:
-    """Run commands, each in a fork of one process that has loaded nothing but the tree."""
+    """Run commands, each in a fork of one process that has loaded nothing but `main`."""
     done = subprocess.run(
         [sys.executable, "-c", _LOOK],
         input=json.dumps(calls),

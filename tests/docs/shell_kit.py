@@ -13,7 +13,6 @@ from doc_pages import DOCS, ROOT, pages
 from old_rounds import MINERS, put
 from sqlalchemy import insert
 
-from validator.cli.lazy import loaded
 from validator.cli.reference import pages as made
 from validator.cli.tree import TREE
 from validator.store import open_store
@@ -79,7 +78,6 @@ def parse(words: tuple[str, ...]) -> None:
             return
         name, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
         assert command is not None, name
-        command = loaded(command)
 
 
 def prepared_store(played: Path, folder: Path) -> Path:

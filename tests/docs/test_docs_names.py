@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from doc_pages import DOCS, ROOT, SOURCE, SPEC, code, fenced, pages, prose
 
-from validator.cli.lazy import loaded
 from validator.cli.reference import pages as made
 from validator.cli.tree import TREE
 from validator.protocol.reasons import Reason
@@ -75,8 +74,8 @@ def commands() -> set[str]:
 
     def walk(command: Any, name: str) -> Iterator[str]:
         yield name
-        for inner, listed in getattr(command, "commands", {}).items():
-            yield from walk(loaded(listed), f"{name} {inner}")
+        for inner, below in getattr(command, "commands", {}).items():
+            yield from walk(below, f"{name} {inner}")
 
     return set(walk(TREE, ""))
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from world import World, on_virtual_time, prepared, tasks_of_all_types
 
-from validator.cli.lazy import _uncollected
+from validator.cli.dispatch import without_collection
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.receipt import answers_line
 from validator.protocol.round.forms import results_form
@@ -43,7 +43,7 @@ async def test_garbage_is_not_searched_for_while_a_round_is_scored(
     assert gc.isenabled()
     gc.disable()
     try:
-        with settle._no_collection(), _uncollected():
+        with settle._no_collection(), without_collection():
             assert not gc.isenabled()
         assert not gc.isenabled()  # what was off before stays off
     finally:

@@ -1,22 +1,22 @@
-"""The `validator` command. `tree.py` names every command; one file per group has its options, one in `work/` does it.
+"""The `validator` command: one file per group of commands, which holds their options, their calls and what they print.
 
-A command's module is imported when the command is entered, that of its work when the options are read.
+`tree.py` has all of them; `dispatch.py` imports only the file of the command that runs.
 """
 
 import io
 import sys
 
+from validator.cli.dispatch import start
 from validator.cli.errors import complain
-from validator.cli.tree import TREE
 from validator.protocol.errors import ValidatorError
 
 
 def main() -> None:
-    """Run the command line; what a command could not do is told in one place."""
+    """Run the command line; errors of all commands are shown here."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        TREE()
+        sys.exit(start(sys.argv[1:]))
     except (ValidatorError, OSError) as error:
         sys.exit(complain(error))

@@ -13,8 +13,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, Final
 
-from validator.cli.lazy import loaded
-from validator.cli.tree import TREE
+from validator.cli.dispatch import INDEX
+from validator.cli.tree import index
 from validator.conditions import CONDITIONS
 from validator.daemon.exits import Exit
 from validator.doctor.catalogue import CHECKS as DOCTOR
@@ -47,10 +47,17 @@ def pages() -> dict[str, str]:
 
 
 def write(folder: Path) -> None:
-    """Write the pages into `folder`, made where missing."""
+    """Write the pages into `folder`, made where missing, and the index of commands."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (folder / name).write_text(text, encoding="utf-8")
+    INDEX.write_text(index_text(), encoding="utf-8")
+
+
+def index_text() -> str:
+    """Return the index of commands, as `dispatch.py` reads it."""
+    lines = [f"{json.dumps(path)}: {json.dumps(node)}" for path, node in index().items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _page(title: str, blocks: Iterator[str]) -> str:
@@ -205,22 +212,15 @@ def _commands() -> Iterator[str]:
         "`--json` prints one document on one line: keys in snake_case, numbers in full, times as",
         "`YYYY-MM-DDTHH:MM:SSZ`.",
     )
-    with TREE.make_context("validator", [next(iter(TREE.commands))], resilient_parsing=True) as context:
-        yield from _walk(TREE, context, "validator", "##")
-
-
-def _walk(group: Any, context: Any, path: str, level: str) -> Iterator[str]:
-    for name, listed in group.commands.items():
-        command = loaded(listed)
-        here = f"{path} {name}"
-        yield f"{level} {here}"
-        yield command.help
-        if getattr(command, "commands", None):
-            yield from _walk(command, context, here, f"{level}#")
+    for path, command in index().items():
+        if not path:
             continue
-        usage = " ".join([here, *command.collect_usage_pieces(context)])
-        yield f"```\n{usage}\n```"
-        records = [record for record in (param.get_help_record(context) for param in command.params) if record]
+        yield f"##{'#' * path.count(' ')} validator {path}"
+        yield command["help"]
+        if "place" not in command:
+            continue
+        yield f"```\nvalidator {path} {command['usage']}\n```"
+        records = [record for rows in command["parameters"].values() for record in rows if record[0] != "--help"]
         if records:
             yield _table(
                 ["argument or option", "meaning"], [[f"`{left}`", " ".join(right.split())] for left, right in records]
