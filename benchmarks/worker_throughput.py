@@ -24,12 +24,12 @@ from world import one_round  # noqa: E402
 
 from validator.sources import SystemClock  # noqa: E402
 from validator.store import Store, open_store, upgrade  # noqa: E402
-from validator.store.tables import executions  # noqa: E402
+from validator.store.tables import waiting_work  # noqa: E402
 from validator.telemetry import configure_logging  # noqa: E402
 
 JOBS: Final = 60
 IMAGE_S: Final = 1.0
-_FRESH: Final = {"state": "pending", "attempts": 0, "event": None, "reason": None, "report": None, "ended_at": None}
+_FRESH: Final = {"state": "pending", "attempts": 0, "reason": None, "result": None, "ended_at": None}
 
 
 async def main() -> None:
@@ -97,10 +97,10 @@ async def _all_done(store: Store) -> float:
 
 async def _again(store: Store) -> None:
     async with store.begin() as tx:
-        ended = executions.c.state == "done"
-        pending = executions.c.state == "pending"
+        ended = waiting_work.c.state == "done"
+        pending = waiting_work.c.state == "pending"
         due = {"due_at": SystemClock().now()}
-        await tx.connection.execute(update(executions).where(ended | pending).values(_FRESH | due))
+        await tx.connection.execute(update(waiting_work).where(ended | pending).values(_FRESH | due))
 
 
 async def _drained(store: Store) -> None:

@@ -40,10 +40,9 @@ def upgrade() -> None:
     _tasks()
     _window_entries()
     _agreements()
-    _code_checks()
     _dispatches()
     _groups()
-    _executions()
+    _waiting_work()
     _weight_links()
     _answers()
     _weight_submissions()
@@ -423,46 +422,6 @@ def _agreements() -> None:
     op.create_index(op.f("ix_agreements_round_id"), "agreements", ["round_id"])
 
 
-def _code_checks() -> None:
-    op.create_table(
-        "code_checks",
-        sa.Column("check_id", sa.Text(), nullable=False),
-        sa.Column("round_id", sa.BigInteger(), nullable=False),
-        sa.Column("task_id", sa.Text(), nullable=False),
-        sa.Column("hotkey", sa.Text(), nullable=False),
-        sa.Column("report", sa.Text(), nullable=True),
-        sa.Column("score", sa.Double(), nullable=True),
-        sa.Column("state", sa.Text(), nullable=False),
-        sa.Column("attempts", sa.Integer(), nullable=False),
-        sa.Column("queued_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("due_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("started_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("reason", sa.Text(), nullable=True),
-        sa.Column("detail", sa.Text(), nullable=True),
-        sa.Column("entered_in", sa.BigInteger(), nullable=True),
-        sa.CheckConstraint("(state = 'done') = (report IS NOT NULL)", name=op.f("ck_code_checks_done")),
-        sa.CheckConstraint(
-            "(state IN ('done', 'inconclusive')) = (ended_at IS NOT NULL)", name=op.f("ck_code_checks_ended")
-        ),
-        sa.CheckConstraint(
-            "state IN ('pending', 'running', 'done', 'inconclusive')", name=op.f("ck_code_checks_state")
-        ),
-        sa.CheckConstraint("(report IS NULL) = (score IS NULL)", name=op.f("ck_code_checks_scored")),
-        sa.ForeignKeyConstraint(["entered_in"], ["rounds.round_id"], name=op.f("fk_code_checks_entered_in_rounds")),
-        sa.ForeignKeyConstraint(
-            ["round_id", "task_id"],
-            ["tasks.round_id", "tasks.task_id"],
-            name=op.f("fk_code_checks_round_id_task_id_tasks"),
-        ),
-        sa.PrimaryKeyConstraint("check_id", name=op.f("pk_code_checks")),
-        sa.UniqueConstraint("round_id", "task_id", "hotkey", name=op.f("uq_code_checks_round_id_task_id_hotkey")),
-    )
-    op.create_index(op.f("ix_code_checks_entered_in"), "code_checks", ["entered_in"])
-    op.create_index(op.f("ix_code_checks_hotkey_started_at"), "code_checks", ["hotkey", "started_at"])
-    op.create_index(op.f("ix_code_checks_state_due_at"), "code_checks", ["state", "due_at"])
-
-
 def _dispatches() -> None:
     op.create_table(
         "dispatches",
@@ -527,16 +486,16 @@ def _groups() -> None:
     )
 
 
-def _executions() -> None:
+def _waiting_work() -> None:
     op.create_table(
-        "executions",
-        sa.Column("execution_id", sa.Text(), nullable=False),
+        "waiting_work",
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("work_id", sa.Text(), nullable=False),
         sa.Column("round_id", sa.BigInteger(), nullable=False),
         sa.Column("task_id", sa.Text(), nullable=False),
         sa.Column("skill_type", sa.Text(), nullable=False),
         sa.Column("place", sa.Integer(), nullable=False),
         sa.Column("hotkeys", sa.Text(), nullable=False),
-        sa.Column("report", sa.Text(), nullable=True),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("queued_at", sa.DateTime(timezone=True), nullable=False),
@@ -545,42 +504,31 @@ def _executions() -> None:
         sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("reason", sa.Text(), nullable=True),
         sa.Column("detail", sa.Text(), nullable=True),
+        sa.Column("result", sa.Text(), nullable=True),
         sa.Column("entered_in", sa.BigInteger(), nullable=True),
+        sa.CheckConstraint("state <> 'done' OR result IS NOT NULL", name=op.f("ck_waiting_work_done")),
         sa.CheckConstraint(
-            "(state IN ('done', 'inconclusive')) = (ended_at IS NOT NULL)", name=op.f("ck_executions_ended")
+            "(state IN ('done', 'inconclusive')) = (ended_at IS NOT NULL)", name=op.f("ck_waiting_work_ended")
         ),
-        sa.CheckConstraint("state IN ('pending', 'running', 'done', 'inconclusive')", name=op.f("ck_executions_state")),
-        sa.ForeignKeyConstraint(["entered_in"], ["rounds.round_id"], name=op.f("fk_executions_entered_in_rounds")),
+        sa.CheckConstraint("entered_in IS NULL OR state = 'done'", name=op.f("ck_waiting_work_entered")),
+        sa.CheckConstraint("kind IN ('executions', 'code')", name=op.f("ck_waiting_work_kind")),
+        sa.CheckConstraint(
+            "state IN ('pending', 'running', 'done', 'inconclusive')", name=op.f("ck_waiting_work_state")
+        ),
+        sa.ForeignKeyConstraint(["entered_in"], ["rounds.round_id"], name=op.f("fk_waiting_work_entered_in_rounds")),
         sa.ForeignKeyConstraint(
             ["round_id", "task_id"],
             ["tasks.round_id", "tasks.task_id"],
-            name=op.f("fk_executions_round_id_task_id_tasks"),
+            name=op.f("fk_waiting_work_round_id_task_id_tasks"),
         ),
-        sa.PrimaryKeyConstraint("execution_id", name=op.f("pk_executions")),
-        sa.UniqueConstraint("round_id", "task_id", name=op.f("uq_executions_round_id_task_id")),
-    )
-    op.create_index(op.f("ix_executions_entered_in"), "executions", ["entered_in"])
-    op.create_index(op.f("ix_executions_state_due_at"), "executions", ["state", "due_at"])
-    op.create_table(
-        "execution_results",
-        sa.Column("execution_id", sa.Text(), nullable=False),
-        sa.Column("rank", sa.Integer(), nullable=False),
-        sa.Column("round_id", sa.BigInteger(), nullable=False),
-        sa.Column("task_id", sa.Text(), nullable=False),
-        sa.Column("hotkey", sa.Text(), nullable=False),
-        sa.Column("skill_type", sa.Text(), nullable=False),
-        sa.Column("event", sa.Text(), nullable=False),
-        sa.Column("report", sa.Text(), nullable=False),
-        sa.Column("struck", sa.Double(), nullable=True),
-        sa.CheckConstraint("event IN ('rerun_pass', 'rerun_fail')", name=op.f("ck_execution_results_event")),
-        sa.ForeignKeyConstraint(
-            ["execution_id"],
-            ["executions.execution_id"],
-            name=op.f("fk_execution_results_execution_id_executions"),
+        sa.PrimaryKeyConstraint("kind", "work_id", name=op.f("pk_waiting_work")),
+        sa.UniqueConstraint(
+            "kind", "round_id", "task_id", "hotkeys", name=op.f("uq_waiting_work_kind_round_id_task_id_hotkeys")
         ),
-        sa.PrimaryKeyConstraint("execution_id", "rank", name=op.f("pk_execution_results")),
-        sa.UniqueConstraint("round_id", "task_id", "hotkey", name=op.f("uq_execution_results_round_id_task_id_hotkey")),
     )
+    op.create_index(op.f("ix_waiting_work_entered_in"), "waiting_work", ["entered_in"])
+    op.create_index(op.f("ix_waiting_work_kind_hotkeys_started_at"), "waiting_work", ["kind", "hotkeys", "started_at"])
+    op.create_index(op.f("ix_waiting_work_kind_state_due_at"), "waiting_work", ["kind", "state", "due_at"])
 
 
 def _weight_links() -> None:

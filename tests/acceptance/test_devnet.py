@@ -107,7 +107,8 @@ def test_the_demo_keeps_its_promises(demo: tuple[dict[str, Any], str]) -> None:
     assert worth["confused"] == [0, 0]
     assert {reason for miner in planners["confused"] for reason in miner["reasons"]} == {"parse_plan"}
     with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as store:
-        (waiting,) = store.execute("SELECT count(*) FROM code_checks WHERE state = 'pending'").fetchone()
+        pending = "SELECT count(*) FROM waiting_work WHERE kind = 'code' AND state = 'pending'"
+        (waiting,) = store.execute(pending).fetchone()
     assert sum(miner["reasons"].get("workflow_deferred", 0) for miner in miners) == waiting
     assert result["plans"] > 40
     proven = 28 * result["planners_weight"]  # a seventh of a quarter for each planner with twenty runs (D-24)

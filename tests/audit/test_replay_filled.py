@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from code_world import checks_of, three_rounds, wrong_inputs
+from code_world import WHOLE, checks_of, three_rounds, wrong_inputs
 from recorded import headed
 from replays import Tamper, executed, replayed, replayed_after
 from sqlalchemy import delete, update
@@ -11,9 +11,10 @@ from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.code_report import CodeReport
 from validator.protocol.strict_json import decode_plain
 from validator.store import Store, Transaction
-from validator.store.tables import code_checks, rounds, window_entries
+from validator.store.tables import rounds, waiting_work, window_entries
+from validator.store.waiting import Judged
 
-C = code_checks.c
+C = waiting_work.c
 OF_0 = C.round_id == 0
 
 
@@ -49,15 +50,20 @@ async def test_every_wrong_filling_is_named(store: Store) -> None:
 async def test_rows_that_were_changed_are_named(store: Store) -> None:
     await three_rounds(store)
     mine = (await checks_of(store))[0]
+    other = Judged(CodeReport(2, 4, 3), mine.score or 0.0)
     tamperings: dict[str, tuple[Any, int, str]] = {
-        "score": (update(code_checks).where(OF_0).values(score=0.125), 1, "input.filled"),
-        "report": (update(code_checks).where(OF_0).values(report=CodeReport(2, 4, 3)), 1, "input.filled"),
-        "entered elsewhere": (update(code_checks).where(OF_0).values(entered_in=2), 2, "input.filled"),
-        "not entered": (update(code_checks).where(OF_0).values(entered_in=None), 1, "input.filled"),
-        "no entry": (delete(window_entries).where(window_entries.c.task_id == mine.key.task_id), 1, "window_entries"),
+        "score": (update(waiting_work).where(OF_0).values(result=Judged(WHOLE, 0.125)), 1, "input.filled"),
+        "report": (
+            update(waiting_work).where(OF_0).values(result=other),
+            1,
+            "input.filled",
+        ),
+        "entered elsewhere": (update(waiting_work).where(OF_0).values(entered_in=2), 2, "input.filled"),
+        "not entered": (update(waiting_work).where(OF_0).values(entered_in=None), 1, "input.filled"),
+        "no entry": (delete(window_entries).where(window_entries.c.task_id == mine.task_id), 1, "window_entries"),
         "entry": (update(window_entries).where(window_entries.c.round_id == 1).values(value=0.5), 1, "window_entries"),
-        "another id": (update(code_checks).where(OF_0).values(check_id=C.check_id + "x"), 0, "code_checks"),
-        "one less": (delete(code_checks).where(C.check_id == mine.check_id), 0, "code_checks"),
+        "another id": (update(waiting_work).where(OF_0).values(work_id=C.work_id + "x"), 0, "code_checks"),
+        "one less": (delete(waiting_work).where(C.work_id == mine.work_id), 0, "code_checks"),
     }
     missed = {}
     for name, (statement, number, expected) in tamperings.items():

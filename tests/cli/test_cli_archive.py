@@ -85,9 +85,9 @@ def test_rounds_are_archived_and_every_command_reads_them(config: Path, tmp_path
         now = called(*command, *where)
         assert (now.returncode, now.stdout, now.stderr) == (was.returncode, was.stdout, was.stderr), command
     with closing(sqlite3.connect(tmp_path / "own.sqlite")) as connection:
-        (done_check,) = connection.execute("SELECT min(check_id) FROM code_checks").fetchone()
+        (done_check,) = connection.execute("SELECT min(work_id) FROM waiting_work WHERE kind = 'code'").fetchone()
         connection.execute(
-            "UPDATE code_checks SET state = 'inconclusive', report = NULL, score = NULL WHERE check_id = ?",
+            "UPDATE waiting_work SET state = 'inconclusive', result = NULL, entered_in = NULL WHERE work_id = ?",
             (done_check,),
         )
         connection.commit()

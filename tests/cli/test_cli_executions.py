@@ -17,7 +17,7 @@ from validator.protocol.execution import (
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
 from validator.store import open_store
-from validator.store.execution import QueuedExecution
+from validator.store.waiting import Executed, QueuedWork
 
 NOW = datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
 PYTHON = SkillType.EXECUTABLE_PYTHON
@@ -43,7 +43,7 @@ async def _add(url: str) -> tuple[str, str]:
         hotkeys = tuple(dict.fromkeys(one.key.hotkey for one in dispatches if one.key.task_id == tasks[0].task_id))[:2]
         await tx.executions.queue(
             [
-                QueuedExecution(execution_id, 0, task.task_id, PYTHON, place, hotkeys)
+                QueuedWork(execution_id, 0, task.task_id, PYTHON, place, hotkeys)
                 for place, (execution_id, task) in enumerate(zip(IDS, tasks, strict=True))
             ],
             NOW,
@@ -54,10 +54,12 @@ async def _add(url: str) -> tuple[str, str]:
             assert one is not None
             taken.append(one)
         caught, fine = AnswerResult(hotkeys[0], "rerun_fail", CAUGHT), AnswerResult(hotkeys[1], "rerun_pass", FINE)
-        assert await tx.executions.done(taken[0], RUNS, (caught, fine), NOW, "said\x1b[31m so")
-        assert await tx.executions.inconclusive(taken[1], Reason.EXECUTION_VARIES, RUNS, NOW)
-        assert await tx.executions.give_up(taken[2], Reason.SANDBOX_IMAGE, NOW, "no route")
-        assert await tx.executions.again(taken[3], Reason.SANDBOX_NO_ENGINE, NOW + timedelta(days=400))
+        assert await tx.executions.end(
+            taken[0], "done", Reason.EXECUTION_COMPARED, NOW, "said\x1b[31m so", Executed(RUNS, (caught, fine))
+        )
+        assert await tx.executions.end(taken[1], "inconclusive", Reason.EXECUTION_VARIES, NOW, "", Executed(RUNS))
+        assert await tx.executions.end(taken[2], "inconclusive", Reason.SANDBOX_IMAGE, NOW, "no route")
+        assert await tx.executions.postpone(taken[3], Reason.SANDBOX_NO_ENGINE, NOW + timedelta(days=400))
         return hotkeys[0], hotkeys[1]
 
 

@@ -16,6 +16,7 @@ from validator.executions.sandbox.code import CodeSandbox
 from validator.executions.watch import SandboxWatch
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.code_report import CodeReport
+from validator.protocol.reasons import Reason
 from validator.protocol.round import WorkflowSubmission
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
@@ -24,7 +25,7 @@ from validator.protocol.workflow_task import WorkflowTask
 from validator.queue.embedded import AT_ONCE, EmbeddedWorker
 from validator.scoring import Schedule, version
 from validator.store import Store
-from validator.store.code_check import CodeCheck
+from validator.store.waiting import CodeCheck, Judged
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
 
@@ -61,11 +62,11 @@ async def checks_of(store: Store, round_id: int = 0) -> tuple[CodeCheck, ...]:
 
 async def worth(store: Store, check: CodeCheck, report: CodeReport) -> float:
     """S of the run with the report, from the formula's parts."""
-    frozen = await frozen_of(store, check.key.round_id)
+    frozen = await frozen_of(store, check.round_id)
     scores = version(frozen.scoring_version)
     async with store.read() as tx:
-        results = await tx.submissions.results(check.key.round_id)
-    (ran,) = [one for one in results.answers(check.key.task_id, WorkflowSubmission) if one.hotkey == check.key.hotkey]
+        results = await tx.submissions.results(check.round_id)
+    (ran,) = [one for one in results.answers(check.task_id, WorkflowSubmission) if one.hotkey == check.hotkey]
     quality = scores.code_quality(report.passed, report.total, report.findings)
     return scores.score_workflow(scores.measure(TASK, ran.plan, ran.run, quality)).score
 
@@ -77,11 +78,13 @@ async def judge_all(world: World, report_of: Callable[[str], CodeReport] = lambd
         async with world.store.begin() as tx:
             taken = await tx.code_checks.take(world.clock.now())
         if taken is None:
-            return sorted(ended, key=lambda one: one.check_id)
-        report = report_of(taken.key.hotkey)
+            return sorted(ended, key=lambda one: one.work_id)
+        report = report_of(taken.hotkey)
         score = await worth(world.store, taken, report)
         async with world.store.begin() as tx:
-            assert await tx.code_checks.done(taken, report, score, world.clock.now())
+            assert await tx.code_checks.end(
+                taken, "done", Reason.QUALITY_JUDGED, world.clock.now(), "", Judged(report, score)
+            )
         ended.append(taken)
 
 
@@ -182,7 +185,7 @@ async def wrong_inputs(store: Store) -> dict[str, Wrong]:
         ),
         "of the same round": Wrong(
             1,
-            lambda d: _first(d).update(round_id="1", task_id=same_round.key.task_id, check_id=same_round.check_id),
+            lambda d: _first(d).update(round_id="1", task_id=same_round.task_id, check_id=same_round.work_id),
             "filled[0].round_id",
             "not of a round before this one",
             "which is not before this one",

@@ -29,7 +29,7 @@ from validator.protocol.task import Task
 from validator.protocol.traces import read_traces
 from validator.scoring import Schedule
 from validator.store import Store
-from validator.store.execution import Execution
+from validator.store.waiting import Executed, Execution
 from validator.tasks.memory import MemorySource
 from validator.tasks.source import SourcedTask
 
@@ -135,7 +135,9 @@ async def end_all(world: World, fails: str | None = None) -> int:
         while (taken := await tx.executions.take(world.clock.now())) is not None:
             events: list[ExecutionEvent] = ["rerun_fail" if one == fails else "rerun_pass" for one in taken.hotkeys]
             results = [AnswerResult(one, event, REPORT) for one, event in zip(taken.hotkeys, events, strict=True)]
-            assert await tx.executions.done(taken, RUNS, results, world.clock.now())
+            assert await tx.executions.end(
+                taken, "done", Reason.EXECUTION_COMPARED, world.clock.now(), "", Executed(RUNS, tuple(results))
+            )
             failed += events.count("rerun_fail")
     return failed
 
@@ -143,7 +145,7 @@ async def end_all(world: World, fails: str | None = None) -> int:
 async def give_up_all(world: World) -> None:
     async with world.store.begin() as tx:
         while (taken := await tx.executions.take(world.clock.now())) is not None:
-            assert await tx.executions.give_up(taken, Reason.EXECUTION_ENDED, world.clock.now())
+            assert await tx.executions.end(taken, "inconclusive", Reason.EXECUTION_ENDED, world.clock.now())
 
 
 async def until(world: World, holds: Callable[[tuple[Execution, ...]], bool]) -> tuple[Execution, ...]:

@@ -33,7 +33,7 @@ from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import version
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store, Transaction
-from validator.store.code_check import CodeCheck
+from validator.store.waiting import CodeCheck, Judged
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
 from validator.tasks.order import Order
@@ -113,30 +113,30 @@ async def judged(store: Store) -> ExplainedWorld:
     now = world.clock.now()
     async with store.begin() as tx:
         while (taken := await tx.code_checks.take(now)) is not None:
-            if taken.key.hotkey == HOTKEYS[GOOD]:
+            if taken.hotkey == HOTKEYS[GOOD]:
                 await _judge(tx, taken, CodeReport(3, 4, 2), now)
-            elif taken.key.hotkey == HOTKEYS[SHAKY]:
-                await tx.code_checks.again(
+            elif taken.hotkey == HOTKEYS[SHAKY]:
+                await tx.code_checks.postpone(
                     taken, Reason.SANDBOX_NO_ENGINE, now + timedelta(hours=1), "no socket\x1b[31m"
                 )
-            elif taken.key.hotkey == HOTKEYS[SLOW]:
-                await tx.code_checks.give_up(taken, Reason.SANDBOX_TESTS, now, "no test")
+            elif taken.hotkey == HOTKEYS[SLOW]:
+                await tx.code_checks.end(taken, "inconclusive", Reason.SANDBOX_TESTS, now, "no test")
     await world.play()
     return world
 
 
 async def _judge(tx: Transaction, check: CodeCheck, report: CodeReport, now: datetime) -> None:
-    stored = await tx.rounds.get(check.key.round_id)
+    stored = await tx.rounds.get(check.round_id)
     assert stored is not None
     assert stored.input is not None
     scores = version(stored.input.scoring_version)
     (ran,) = [
         one
-        for one in (await tx.submissions.results(check.key.round_id)).answers(check.key.task_id, WorkflowSubmission)
-        if one.hotkey == check.key.hotkey
+        for one in (await tx.submissions.results(check.round_id)).answers(check.task_id, WorkflowSubmission)
+        if one.hotkey == check.hotkey
     ]
     outcome = scores.fill_run(scores.measure(CODE, ran.plan, ran.run, 0.0), report)
-    assert await tx.code_checks.done(check, report, outcome.score.score, now)
+    assert await tx.code_checks.end(check, "done", Reason.QUALITY_JUDGED, now, "", Judged(report, outcome.score.score))
 
 
 def plan(signer: Signer, dispatch: WorkflowDispatch) -> ScriptedReply:

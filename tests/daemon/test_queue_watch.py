@@ -69,7 +69,7 @@ async def test_what_is_over_is_no_longer_the_oldest(store: Store) -> None:
     watch = watch_of(world)
     async with store.begin() as tx:
         while (taken := await tx.executions.take(world.clock.now())) is not None:
-            await tx.executions.give_up(taken, Reason.BUG_CRASH, world.clock.now())
+            await tx.executions.end(taken, "inconclusive", Reason.BUG_CRASH, world.clock.now())
     await watch.look()
     check = watch.health.report().checks["executions"]
     assert (check["inconclusive"], check["oldest_s"]) == (2, None)
@@ -87,8 +87,8 @@ async def test_more_than_a_third_of_a_day_late_is_a_condition(store: Store) -> N
             await on_virtual_time(world, world.service.one_round())
             async with store.begin() as tx:
                 while (taken := await tx.executions.take(world.clock.now())) is not None:
-                    reason = Reason.EXECUTION_LATE if late > 2 * round_id + taken.place else Reason.EXECUTION_FEW
-                    await tx.executions.give_up(taken, reason, world.clock.now())
+                    reason = Reason.EXECUTION_LATE if late > 2 * round_id + taken.queued.place else Reason.EXECUTION_FEW
+                    await tx.executions.end(taken, "inconclusive", reason, world.clock.now())
         await watch.look()
         return watch.health.board.stands("executions_late")
 

@@ -21,7 +21,7 @@ from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
 from validator.queue.work import pause_after
 from validator.store import Store
-from validator.store.code_check import CodeCheck
+from validator.store.waiting import CodeCheck, Judged
 from validator.tasks.goals import MemoryGoals
 
 
@@ -47,7 +47,7 @@ async def test_a_plans_code_is_judged_by_its_tasks_tests_and_paid_in_the_next_ro
     ] * 3
     assert [one.score for one in found] == [await worth(store, one, WHOLE) for one in found]
     await one_round(world)
-    assert await entries(store, 1) == [(one.key.hotkey, one.key.task_id, one.score) for one in found]
+    assert await entries(store, 1) == [(one.hotkey, one.task_id, one.score) for one in found]
     assert (await replayed(store, 1)).verdict == "equal"
 
 
@@ -118,7 +118,7 @@ async def test_an_error_of_ours_is_given_up_at_last_and_can_be_tried_anew(store:
     assert sum(line["event"] == "code_postponed" for line in lines) == MOST_TRIES - 1
     assert any(line["event"] == "code_failed" for line in lines)
     async with store.begin() as tx:
-        assert await tx.code_checks.reopen(found.check_id, world.clock.now())
+        assert await tx.code_checks.retry(found.work_id, world.clock.now())
     async with working(world, ScriptedCodeSandbox(lambda _: ScriptedCheck(WHOLE), world.clock)):
         (found,) = await until(world, ended)
     assert found.report == WHOLE
@@ -167,6 +167,6 @@ async def test_a_validator_without_a_sandbox_names_what_it_cannot_judge(store: S
     assert board.stands("code_off")  # plans wait
     async with store.begin() as tx:
         while (taken := await tx.code_checks.take(world.clock.now())) is not None:
-            await tx.code_checks.done(taken, WHOLE, 0.5, world.clock.now())
+            await tx.code_checks.end(taken, "done", Reason.QUALITY_JUDGED, world.clock.now(), "", Judged(WHOLE, 0.5))
     await nothing.look()
     assert not board.stands("code_off")

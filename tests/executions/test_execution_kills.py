@@ -32,7 +32,7 @@ from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
 from validator.store import Store, open_store
-from validator.store.execution import Execution
+from validator.store.waiting import Execution
 
 pytestmark = pytest.mark.engine
 
@@ -158,7 +158,7 @@ async def due_now(store: Store) -> None:
     """What the kills postponed is due at once, as `validator executions retry` has it."""
     async with store.begin() as tx:
         for one in await tx.executions.listing(10_000, "pending"):
-            await tx.executions.hasten(one.execution_id, datetime.now(UTC))
+            await tx.executions.retry(one.work_id, datetime.now(UTC))
 
 
 async def all_ended(site: Site, store: Store) -> None:

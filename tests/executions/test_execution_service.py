@@ -45,7 +45,7 @@ from validator.queue.embedded import AT_ONCE, EmbeddedWorker
 from validator.rounds.receipts import close_epoch
 from validator.store import Store, open_store
 from validator.store.errors import StoreAwayError
-from validator.store.execution import Execution
+from validator.store.waiting import Execution
 from validator.workers.interface import Here, TooCostlyError, Workers, WorkersError
 
 
@@ -311,13 +311,13 @@ async def test_a_body_that_retention_took_makes_it_impossible(store: Store) -> N
         for _ in range(2):
             taken = await tx.executions.take(world.clock.now())
             assert taken is not None
-            assert await tx.executions.give_up(taken, Reason.EXECUTION_LATE, world.clock.now())
+            assert await tx.executions.end(taken, "inconclusive", Reason.EXECUTION_LATE, world.clock.now())
     await world.clock.advance(1.0)
     async with store.begin() as tx:
         pruned = await tx.retention.prune(answers_before=world.clock.now(), bundles_before=world.clock.now())
         assert pruned.answers == 6
         for one in await tx.executions.of_round(0):
-            assert await tx.executions.reopen(one.execution_id, world.clock.now())
+            assert await tx.executions.retry(one.work_id, world.clock.now())
     async with working(world, ScriptedSandbox(image, world.clock)):
         found = await until(world, ended)
     assert {(one.state, one.reason) for one in found} == {("inconclusive", Reason.EXECUTION_LOST)}

@@ -12,7 +12,7 @@ import pytest
 from execution_world import RUNS, ended, plain_world, until
 from execution_world import image as runs_bundle
 from queue_kit import eventually
-from sqlalchemy import delete, update
+from sqlalchemy import update
 from world import World, one_round
 
 from validator.executions.sandbox.job import Evidence, SandboxFailure, SandboxJob
@@ -25,9 +25,8 @@ from validator.queue.tries import Tries
 from validator.queue.work import Finished
 from validator.queue.worker import QueueWorker
 from validator.store import Store, open_store
-from validator.store.execution import Execution
-from validator.store.records import Upcoming
-from validator.store.tables import execution_results, executions
+from validator.store.tables import waiting_work
+from validator.store.waiting import Executed, Execution, Upcoming
 from validator.workers.interface import Here
 
 STALLED_S = 30.0
@@ -76,7 +75,7 @@ async def taken(parts: Parts) -> list[Execution]:
     found = []
     for row in await rows(parts):
         async with parts.store.begin() as tx:
-            begun = await tx.executions.claim(row.execution_id, row.attempts + 1, parts.world.clock.now())
+            begun = await tx.executions.claim(row.work_id, row.attempts + 1, parts.world.clock.now())
         assert begun is not None
         found.append(begun)
     return found
@@ -118,7 +117,7 @@ async def test_what_is_due_has_one_job_however_often_the_validator_looks(parts: 
     for _ in range(3):
         await parts.sweep.look()
     found = list(await parts.jobs.app.job_manager.list_jobs_async())
-    assert sorted(str(job.task_kwargs["work_id"]) for job in found) == [row.execution_id for row in await rows(parts)]
+    assert sorted(str(job.task_kwargs["work_id"]) for job in found) == [row.work_id for row in await rows(parts)]
     assert [row.state for row in await rows(parts)] == ["pending"] * 2
 
 
@@ -126,7 +125,7 @@ async def test_what_is_not_due_has_no_job_until_it_is(parts: Parts) -> None:
     for row in await taken(parts):
         async with parts.store.begin() as tx:
             due = parts.world.clock.now() + timedelta(seconds=60)
-            assert await tx.executions.again(row, Reason.SANDBOX_IMAGE, due)
+            assert await tx.executions.postpone(row, Reason.SANDBOX_IMAGE, due)
     await parts.sweep.look()
     assert (await parts.jobs.held("executions")).waiting == frozenset()
     await parts.world.clock.advance(60)
@@ -222,12 +221,12 @@ async def test_a_try_that_was_taken_from_its_worker_writes_nothing(parts: Parts)
     tries = Tries(parts.store, parts.world.clock)
     for row in lost:
         async with parts.store.begin() as tx:
-            assert await tx.executions.again(row, Reason.BUG_CRASH, parts.world.clock.now())
+            assert await tx.executions.postpone(row, Reason.BUG_CRASH, parts.world.clock.now())
     begun = await taken(parts)
     for row in lost:
 
         async def write(tx: object, at: object, detail: str, row: Execution = row) -> bool:
-            return await tx.executions.done(row, RUNS, (), at, detail)  # type: ignore[attr-defined,no-any-return]
+            return await tx.executions.end(row, "done", Reason.EXECUTION_COMPARED, at, detail, Executed(RUNS, ()))  # type: ignore[attr-defined,no-any-return]
 
         await tries._enter(WaitingExecutions(), row, Finished(write, "done", Reason.EXECUTION_COMPARED))  # type: ignore[arg-type]
         await tries.hand_back(WaitingExecutions(), row)
@@ -238,21 +237,21 @@ async def test_a_try_from_before_a_reopening_ends_nothing_of_after(parts: Parts)
     (old, _) = await taken(parts)
     now = parts.world.clock.now()
     async with parts.store.begin() as tx:
-        await tx.executions.give_up(old, Reason.SANDBOX_IMAGE, now)
-        assert await tx.executions.reopen(old.execution_id, now)
-        begun = await tx.executions.claim(old.execution_id, 1, now + timedelta(seconds=1))
+        await tx.executions.end(old, "inconclusive", Reason.SANDBOX_IMAGE, now)
+        assert await tx.executions.retry(old.work_id, now)
+        begun = await tx.executions.claim(old.work_id, 1, now + timedelta(seconds=1))
         assert begun is not None
         assert begun.attempts == old.attempts
-        assert not await tx.executions.done(old, RUNS, (), now)
+        assert not await tx.executions.end(old, "done", Reason.EXECUTION_COMPARED, now, "", Executed(RUNS, ()))
 
 
 async def test_a_job_of_a_try_that_was_made_begins_no_later_one(parts: Parts) -> None:
     (old, _) = await taken(parts)
     now = parts.world.clock.now()
     async with parts.store.begin() as tx:
-        assert await tx.executions.again(old, Reason.SANDBOX_IMAGE, now + timedelta(hours=1))
-        assert await tx.executions.claim(old.execution_id, old.attempts, now) is None
-        assert await tx.executions.claim(old.execution_id, old.attempts + 1, now) is not None
+        assert await tx.executions.postpone(old, Reason.SANDBOX_IMAGE, now + timedelta(hours=1))
+        assert await tx.executions.claim(old.work_id, old.attempts, now) is None
+        assert await tx.executions.claim(old.work_id, old.attempts + 1, now) is not None
 
 
 async def test_a_worker_that_must_stop_at_once_hands_back_what_it_has(parts: Parts, postgres_url: str) -> None:
@@ -289,9 +288,8 @@ async def test_a_worker_that_was_taken_for_lost_begins_anew(parts: Parts, postgr
         execute(postgres_url, "DELETE FROM procrastinate_workers")
         await eventually(parts.is_served)
         async with parts.store.begin() as tx:
-            await tx.connection.execute(delete(execution_results))
-            again = {"state": "pending", "attempts": 0, "ended_at": None}
-            await tx.connection.execute(update(executions).values(again))
+            again = {"state": "pending", "attempts": 0, "ended_at": None, "result": None}
+            await tx.connection.execute(update(waiting_work).values(again))
         await parts.sweep.look()
         assert {row.state for row in await until(parts.world, ended)} == {"done"}
 

@@ -24,7 +24,7 @@ from world import World, one_round
 from validator.protocol.code_report import CodeReport
 from validator.protocol.task import Windows
 from validator.store import Store, open_store
-from validator.store.tables import executions
+from validator.store.tables import waiting_work
 
 JOBS = int(os.environ.get("WORKER_JOBS", "60"))
 LIVES = 4
@@ -43,7 +43,7 @@ async def waiting(store: Store, rounds: int) -> World:
         await one_round(world)
     async with store.begin() as tx:
         for one in await tx.executions.listing(2 * rounds, "inconclusive"):
-            assert await tx.executions.reopen(one.execution_id, world.clock.now())
+            assert await tx.executions.retry(one.work_id, world.clock.now())
     return world
 
 
@@ -116,7 +116,7 @@ async def test_whichever_workers_are_killed_every_execution_ends_once(
 
     async def over() -> bool:
         async with store.begin() as tx:  # nobody waits the minutes of a pause here
-            pending = update(executions).where(executions.c.state == "pending")
+            pending = update(waiting_work).where(waiting_work.c.state == "pending")
             await tx.connection.execute(pending.values(due_at=world.clock.now()))
             return not await tx.executions.unended()
 

@@ -34,7 +34,7 @@ async def test_what_a_round_could_not_judge_waits_and_enters_nothing(store: Stor
     world = code_world(store)
     outcome = await one_round(world)
     waiting = await checks_of(store)
-    assert [(one.key.task_id, one.key.hotkey) for one in waiting] == [(m.task_id, m.hotkey) for m in outcome.members]
+    assert [(one.task_id, one.hotkey) for one in waiting] == [(m.task_id, m.hotkey) for m in outcome.members]
     assert {(one.state, one.attempts, one.report, one.score, one.entered_in) for one in waiting} == {
         ("pending", 0, None, None, None)
     }
@@ -57,11 +57,10 @@ async def test_code_that_is_none_is_worth_nothing_at_once(store: Store) -> None:
 async def test_the_next_round_enters_what_the_code_is_worth_once(store: Store, tmp_path: Path, scoring: str) -> None:
     world = code_world(store, scoring)
     await one_round(world)
-    best = (await checks_of(store))[0].key.hotkey
+    best = (await checks_of(store))[0].hotkey
     ended = await judge_all(world, lambda hotkey: WHOLE if hotkey == best else HALF)
     expected = [
-        (one.key.hotkey, one.key.task_id, await worth(store, one, WHOLE if one.key.hotkey == best else HALF))
-        for one in ended
+        (one.hotkey, one.task_id, await worth(store, one, WHOLE if one.hotkey == best else HALF)) for one in ended
     ]
     assert len({value for _, _, value in expected}) == 2
     await one_round(world)
@@ -111,10 +110,10 @@ async def test_late_entries_stand_before_the_rounds_own(store: Store) -> None:
         windows = await tx.windows.all(100)
         ends = [await tx.windows.end_of(round_id) for round_id in range(2)]
         added = [await tx.windows.of_round(round_id) for round_id in range(2)]
-        mine = await tx.windows.newest(ended[0].key.hotkey, "workflow", 10)
-        as_it_was = await tx.windows.newest(ended[0].key.hotkey, "workflow", 10, ends[0])
-        later = await tx.windows.added_after(ended[0].key.hotkey, "workflow", ends[0])
-    (code,) = {one.key.task_id for one in ended}
+        mine = await tx.windows.newest(ended[0].hotkey, "workflow", 10)
+        as_it_was = await tx.windows.newest(ended[0].hotkey, "workflow", 10, ends[0])
+        later = await tx.windows.added_after(ended[0].hotkey, "workflow", ends[0])
+    (code,) = {one.task_id for one in ended}
     rag = [
         next(task.task_id for task in of_round if task.task_id in {e.task_id for e in entered} - {code})
         for of_round, entered in zip(tasks, added, strict=True)
@@ -135,7 +134,7 @@ async def test_a_void_round_enters_nothing_and_the_next_one_does(store: Store) -
         patch.setattr(type(world.service), "_reachable", offline)
         end = await on_virtual_time(world, world.service.one_round())
     assert (end.outcome, end.reason) == (None, Reason.VOID_OFFLINE)
-    assert [one.check_id for one in (await frozen_of(store, 1)).filled] == [one.check_id for one in ended]
+    assert [one.check_id for one in (await frozen_of(store, 1)).filled] == [one.work_id for one in ended]
     assert await entries(store, 1) == []
     world.planner = planner
     await one_round(world)
@@ -157,7 +156,7 @@ async def test_a_crash_before_the_results_are_entered_enters_them_once(store: St
     await resume_rounds(store, world.clock, VALIDATOR, world.gates, online)
     assert await entries(store, 1) == []
     await one_round(world)
-    assert [hotkey for hotkey, _, _ in await entries(store, 2)] == [one.key.hotkey for one in ended]
+    assert [hotkey for hotkey, _, _ in await entries(store, 2)] == [one.hotkey for one in ended]
     await all_equal(store, 3)
 
 
@@ -175,7 +174,7 @@ async def test_a_round_takes_in_so_many_and_the_next_one_the_others(
     monkeypatch.setattr("validator.rounds.prepare.MAX_FILLED", 2)
     world = code_world(store)
     await one_round(world)
-    ended = [one.check_id for one in await judge_all(world)]
+    ended = [one.work_id for one in await judge_all(world)]
     await one_round(world)
     await one_round(world)
     taken = [[one.check_id for one in (await frozen_of(store, number)).filled] for number in (1, 2)]

@@ -1,27 +1,31 @@
 """Settling queues executions; the next settled round counts all results of a task, once (SPEC 15, 16, D-30)."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from audit_file import export
 from execution_world import LIAR, PYTHON, end_all, executions_of, give_up_all, inventing, ran, world_of
 from replays import replayed, replayed_after
-from sqlalchemy import Executable, update
+from sqlalchemy import update
 from world import VALIDATOR, Script, World, frozen_of, garbage, on_virtual_time, one_round, online, prepared
 
 from validator.audit.log import verify_file
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.draws import draw
+from validator.protocol.execution import RunReport
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.strict_json import decode_plain
 from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
-from validator.store import Store
+from validator.store import Store, Transaction
 from validator.store.standing import basis_now
-from validator.store.tables import execution_results, executions
+from validator.store.tables import waiting_work
+from validator.store.waiting import Executed
 
 
 async def all_equal(store: Store, rounds: int) -> None:
@@ -38,13 +42,15 @@ async def test_runtime_tasks_with_a_valid_primary_wait_in_the_order_of_the_draws
     assert [one.task_id for one in waiting] == [task.task_id for task in frozen.tasks]
     assert all(len(one.hotkeys) == 2 and LIAR.hotkey not in one.hotkeys for one in waiting)
     smallest = {
-        one.place: min(draw(bytes.fromhex(frozen.seed), "rerun", "0", one.task_id, hotkey) for hotkey in one.hotkeys)
+        one.queued.place: min(
+            draw(bytes.fromhex(frozen.seed), "rerun", "0", one.task_id, hotkey) for hotkey in one.hotkeys
+        )
         for one in waiting
     }
     assert smallest[0] < smallest[1]
     async with store.begin() as tx:
         taken = [await tx.executions.take(world.clock.now()) for _ in range(3)]
-    assert [one.place if one else None for one in taken] == [0, 1, None]
+    assert [one.queued.place if one else None for one in taken] == [0, 1, None]
     await all_equal(store, 1)
 
 
@@ -114,8 +120,8 @@ async def test_what_has_not_begun_when_the_next_round_settles_is_inconclusive(st
         running = await tx.executions.take(world.clock.now())
     assert running is not None
     await one_round(world)
-    states = {one.execution_id: (one.state, one.reason) for one in await executions_of(store)}
-    assert states.pop(running.execution_id) == ("running", None)  # it had begun, and may end
+    states = {one.work_id: (one.state, one.reason) for one in await executions_of(store)}
+    assert states.pop(running.work_id) == ("running", None)  # it had begun, and may end
     assert list(states.values()) == [("inconclusive", Reason.EXECUTION_LATE)]
     assert {one.state for one in await executions_of(store, 1)} == {"pending"}
 
@@ -215,23 +221,35 @@ async def test_execution_settles_what_a_valid_primary_dissents_from(
     await all_equal(store, 1)
 
 
+def changed(**fields: Any) -> Callable[[Executed], Executed]:
+    """What an execution came to, with something else in every result."""
+    return lambda result: Executed(result.report, tuple(one._replace(**fields) for one in result.results))
+
+
 @pytest.mark.parametrize(
-    ("statement", "path"),
+    ("change", "path"),
     [
-        (update(executions).values(hotkeys=("x",)), "executions"),
-        (update(execution_results).values(event="rerun_pass"), "input.executions"),
-        (update(execution_results).values(struck=None), "input.executions"),
-        (update(executions).values(report=None), "executions.reports"),
+        (changed(hotkey="x"), "input.executions"),
+        (changed(event="rerun_pass"), "input.executions"),
+        (changed(struck=None), "input.executions"),
+        (lambda result: Executed(RunReport({}, "/tmp/other"), result.results), "executions.reports"),
+        (None, "executions"),
     ],
 )
-async def test_what_was_altered_is_found_by_replay(store: Store, statement: Executable, path: str) -> None:
+async def test_what_was_altered_is_found_by_replay(
+    store: Store, change: Callable[[Executed], Executed] | None, path: str
+) -> None:
     world = world_of(store)
     await one_round(world)
     await end_all(world, LIAR.hotkey)
     await one_round(world)
-    found = [
-        one.path
-        for round_id in range(2)
-        for one in (await replayed_after(store, lambda tx: tx.connection.execute(statement), round_id)).differences
-    ]
+
+    async def tamper(tx: Transaction) -> None:
+        for one in await tx.executions.of_round(0):
+            assert isinstance(one.result, Executed)
+            values = {"hotkeys": ("x",)} if change is None else {"result": change(one.result)}
+            mine = waiting_work.c.work_id == one.work_id
+            await tx.connection.execute(update(waiting_work).where(mine).values(values))
+
+    found = [one.path for round_id in range(2) for one in (await replayed_after(store, tamper, round_id)).differences]
     assert any(one.startswith(path) for one in found), found

@@ -21,11 +21,10 @@ from validator.store.copying import copy_store
 from validator.store.errors import ArchivedError, ArchiveError
 from validator.store.records import ScoreRecord
 from validator.store.tables import (
-    code_checks,
-    executions,
     records,
     rounds,
     salts,
+    waiting_work,
 )
 
 
@@ -175,13 +174,13 @@ async def test_what_something_still_needs_stays(url: str) -> None:
         for change, held in (
             (update(rounds).where(rounds.c.round_id == 5).values(state="open"), "round 5 is open"),
             (
-                update(code_checks).where(code_checks.c.round_id == 4).values(entered_in=None),
+                update(waiting_work).where(waiting_work.c.round_id == 4).values(entered_in=None),
                 "round 4 has a code check that is not over, or not counted yet",
             ),
             (
-                update(code_checks)
-                .where(code_checks.c.round_id == 2)
-                .values(state="pending", ended_at=None, report=None, score=None, entered_in=None),
+                update(waiting_work)
+                .where(waiting_work.c.round_id == 2)
+                .values(state="pending", ended_at=None, result=None, entered_in=None),
                 "round 2 has a code check that is not over, or not counted yet",
             ),
         ):
@@ -191,15 +190,17 @@ async def test_what_something_still_needs_stays(url: str) -> None:
         async with store.begin() as tx:
             await tx.connection.execute(update(salts).where(salts.c.epoch.is_not(None)).values(revealed_in=None))
             assert (await last(tx))[1] == "round 0 is of an epoch whose salt is secret"
-            assert (await tx.connection.execute(select(executions))).all() == []
+            assert (
+                await tx.connection.execute(select(waiting_work).where(waiting_work.c.kind == "executions"))
+            ).all() == []
 
 
 async def test_a_round_that_is_needed_again_meanwhile_stays(url: str, log: bytes, folder: Path) -> None:
     with pytest.raises(KilledError):
         await archived(url, folder, advance=killer(3))
-    check = update(code_checks).where(code_checks.c.round_id == 2)
+    check = update(waiting_work).where(waiting_work.c.round_id == 2)
     async with opened(url) as store, store.begin() as tx:
-        await tx.connection.execute(check.values(state="pending", ended_at=None, report=None, score=None))
+        await tx.connection.execute(check.values(state="pending", ended_at=None, result=None, entered_in=None))
     with pytest.raises(ArchiveError, match="goes to round 2, which may not go yet; move it away"):
         await archived(url, folder)
     assert await log_of(url, folder) == log
@@ -215,7 +216,7 @@ async def test_a_round_that_is_needed_again_while_others_are_removed_stays(url: 
         if steps == 3 * 2 + 1:  # of three rounds all are written and held, one is removed
             with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
                 connection.execute(
-                    "UPDATE code_checks SET state = 'pending', ended_at = NULL, report = NULL, score = NULL,"
+                    "UPDATE waiting_work SET state = 'pending', ended_at = NULL, result = NULL,"
                     " entered_in = NULL WHERE round_id = 2"
                 )
                 connection.commit()

@@ -10,6 +10,7 @@ from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
 from validator.store import Store
 from validator.store.errors import MismatchError
+from validator.store.waiting import Judged
 
 
 async def test_a_check_ends_once_and_comes_back_as_it_went_in(store: Store) -> None:
@@ -20,10 +21,12 @@ async def test_a_check_ends_once_and_comes_back_as_it_went_in(store: Store) -> N
         taken = await tx.code_checks.take(now)
         assert taken is not None
         assert (taken.state, taken.attempts, taken.started_at) == ("running", 1, now)
-        assert await tx.code_checks.done(taken, CodeReport(3, 4, 2), 0.1 + 0.2, now, "a\nb")
-        assert not await tx.code_checks.done(taken, WHOLE, 1.0, now)
-        assert not await tx.code_checks.give_up(taken, Reason.BUG_INTERNAL, now)
-        ended = await tx.code_checks.get(taken.check_id)
+        assert await tx.code_checks.end(
+            taken, "done", Reason.QUALITY_JUDGED, now, "a\nb", Judged(CodeReport(3, 4, 2), 0.1 + 0.2)
+        )
+        assert not await tx.code_checks.end(taken, "done", Reason.QUALITY_JUDGED, now, "", Judged(WHOLE, 1.0))
+        assert not await tx.code_checks.end(taken, "inconclusive", Reason.BUG_INTERNAL, now)
+        ended = await tx.code_checks.get(taken.work_id)
         assert ended is not None
         assert (ended.state, ended.reason, ended.detail) == ("done", "quality_judged", "a\\u000ab")
         assert (ended.report, ended.score, ended.entered_in) == (CodeReport(3, 4, 2), 0.1 + 0.2, None)
@@ -53,4 +56,4 @@ async def test_an_answer_is_queued_once(store: Store) -> None:
     (one, *_) = await checks_of(store)
     with pytest.raises(IntegrityError):
         async with store.begin() as tx:
-            await tx.code_checks.queue([one.queued._replace(check_id="another")], one.queued_at)
+            await tx.code_checks.queue([one.queued._replace(work_id="another")], one.queued_at)

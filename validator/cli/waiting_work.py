@@ -38,8 +38,7 @@ class _OfRound(_Tried, Protocol):
 
 
 class _Queue(Protocol):
-    async def hasten(self, work_id: str, at: datetime) -> bool: ...
-    async def reopen(self, work_id: str, at: datetime) -> bool: ...
+    async def retry(self, work_id: str, at: datetime) -> bool: ...
 
 
 def print_counts(counts: Mapping[str, int], none: str) -> None:
@@ -75,7 +74,6 @@ async def try_now(tx: Transaction, queue: _Queue, name: str, work_id: str, found
         return f"no {name} has this id: {work_id}"
     if found.round_id <= await tx.archives.removed_through():
         return f"round {found.round_id} is archived: nothing of it is run again"
-    now = datetime.now(UTC)
-    if await queue.hasten(work_id, now) or await queue.reopen(work_id, now):
+    if await queue.retry(work_id, datetime.now(UTC)):
         return None
     return f"{work_id} is {found.state}: only what waits or ended inconclusive can be tried again"

@@ -17,9 +17,9 @@ from validator.queue.work import Finished, Impossible, Outcome, Postponed, Words
 from validator.scoring import Version, version
 from validator.sources import Clock
 from validator.store import Store, Transaction
-from validator.store.code_check import CodeCheck
 from validator.store.errors import DamagedError
-from validator.store.repositories.code_checks import CodeChecks
+from validator.store.repositories.waiting import CodeChecks
+from validator.store.waiting import CodeCheck, Judged
 from validator.telemetry import Event
 
 MOST_TRIES: Final = 12  # that end in an error of this program
@@ -55,11 +55,11 @@ class WaitingCode:
     def named(self, taken: CodeCheck) -> Mapping[str, str]:
         """Return what every line about the check names it by."""
         return {
-            "check_id": taken.check_id,
-            "round_id": str(taken.key.round_id),
-            "task_id": taken.key.task_id,
+            "check_id": taken.work_id,
+            "round_id": str(taken.round_id),
+            "task_id": taken.task_id,
             "skill_type": str(SkillType.WORKFLOW),
-            "hotkey": taken.key.hotkey,
+            "hotkey": taken.hotkey,
         }
 
 
@@ -98,7 +98,7 @@ def _done(check: CodeCheck, needs: _Needs, report: CodeReport, seconds: float) -
     score = needs.version.fill_run(needs.measured, report).score.score
 
     async def write(tx: Transaction, at: datetime, detail: str) -> bool:
-        return await tx.code_checks.done(check, report, score, at, detail)
+        return await tx.code_checks.end(check, "done", Reason.QUALITY_JUDGED, at, detail, Judged(report, score))
 
     told = f"{report.passed} of {report.total} tests passed, {report.findings} findings of the linter"
     return Finished(write, "judged", Reason.QUALITY_JUDGED, told, seconds)
@@ -106,17 +106,16 @@ def _done(check: CodeCheck, needs: _Needs, report: CodeReport, seconds: float) -
 
 async def _needs(tx: Transaction, check: CodeCheck) -> _Needs | None:
     """Return what the try needs, None where some of it is gone or cannot be read."""
-    key = check.key
-    stored = await tx.rounds.get(key.round_id)
+    stored = await tx.rounds.get(check.round_id)
     if stored is None or stored.input is None:
         return None
     try:
-        results = await tx.submissions.results(key.round_id, [key.task_id])
+        results = await tx.submissions.results(check.round_id, [check.task_id])
     except DamagedError:
         return None
-    task = next((one for one in stored.input.tasks if one.task_id == key.task_id), None)
-    answers = results.answers(key.task_id, WorkflowSubmission)
-    answer = next((one for one in answers if one.hotkey == key.hotkey), None)
+    task = next((one for one in stored.input.tasks if one.task_id == check.task_id), None)
+    answers = results.answers(check.task_id, WorkflowSubmission)
+    answer = next((one for one in answers if one.hotkey == check.hotkey), None)
     if not isinstance(task, GoalTask) or answer is None:
         return None
     scored_by = version(stored.input.scoring_version)

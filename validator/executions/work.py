@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, Literal, NamedTuple
 
 from msgspec import UNSET
 
@@ -19,8 +19,8 @@ from validator.protocol.traces import TracesError
 from validator.queue.work import Finished, Impossible, Outcome, Postponed, Words
 from validator.store import Store, Transaction
 from validator.store.dispatch import DispatchKey
-from validator.store.execution import Execution
-from validator.store.repositories.executions import Executions
+from validator.store.repositories.waiting import Executions
+from validator.store.waiting import Executed, Execution
 from validator.telemetry import Event
 from validator.workers.interface import TooCostlyError, Whose, Workers, WorkersError
 
@@ -57,7 +57,7 @@ class WaitingExecutions:
     def named(self, taken: Execution) -> Mapping[str, str]:
         """Return what every line about the execution names it by."""
         return {
-            "execution_id": taken.execution_id,
+            "execution_id": taken.work_id,
             "round_id": str(taken.round_id),
             "task_id": taken.task_id,
             "skill_type": str(taken.skill_type),
@@ -114,14 +114,13 @@ class ExecutionWork(WaitingExecutions):
 
 def _ended(taken: Execution, compared: Compared, seconds: float) -> Finished:
     reason = compared.inconclusive
+    outcome: Literal["done", "inconclusive"] = "done" if reason is None else "inconclusive"
 
     async def write(tx: Transaction, at: datetime, detail: str) -> bool:
-        if reason is not None:
-            return await tx.executions.inconclusive(taken, reason, compared.report, at, detail)
-        return await tx.executions.done(taken, compared.report, compared.results, at, detail)
+        result = Executed(compared.report, () if reason is not None else compared.results)
+        return await tx.executions.end(taken, outcome, reason or Reason.EXECUTION_COMPARED, at, detail, result)
 
     told = "; ".join(f"{one.hotkey} {one.event}{_faults(one.report.faults)}" for one in compared.results)
-    outcome = "inconclusive" if reason is not None else "done"
     return Finished(write, outcome, reason or Reason.EXECUTION_COMPARED, told, seconds)
 
 

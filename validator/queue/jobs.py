@@ -13,8 +13,8 @@ from psycopg_pool import PoolTimeout
 from validator.protocol.text import printable
 from validator.queue.errors import QueueAwayError
 from validator.queue.place import Place, make_tables, place_of, require_tables
-from validator.store.records import Upcoming
 from validator.store.urls import parse_url
+from validator.store.waiting import Upcoming
 
 STALLED_S: Final = 30.0
 """A worker that has not been heard of for so long is taken for lost."""

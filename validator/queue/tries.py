@@ -8,10 +8,11 @@ import structlog
 
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
-from validator.queue.work import Finished, Impossible, Kind, Outcome, Postponed, T, Work, pause_after
+from validator.queue.work import Finished, Impossible, Kind, Outcome, Postponed, Work, pause_after
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
+from validator.store.waiting import W
 from validator.telemetry import Event
 
 _DETAIL: Final = 500
@@ -26,7 +27,7 @@ class Tries:
     store: Store
     clock: Clock
 
-    async def make(self, work: Work[T], taken: T) -> None:
+    async def make(self, work: Work[W], taken: W) -> None:
         """Do it once; an error is written down as ours before it is raised.
 
         Raises:
@@ -48,14 +49,14 @@ class Tries:
         for taken in left:
             await self.postpone(work, taken, Postponed(Reason.BUG_CRASH))
 
-    async def postpone(self, work: Kind[T], taken: T, why: Postponed) -> None:
+    async def postpone(self, work: Kind[W], taken: W, why: Postponed) -> None:
         """Try again later, or give it up if that was the last try."""
         if work.gives_up(taken, why.reason):
             await self._give_up(work, taken, why.reason, why.detail)
             return
         pause = pause_after(taken.attempts)
         due, shown = self.clock.now() + timedelta(seconds=pause), printable(why.detail, _DETAIL)
-        if await self.store.lasting(lambda tx: work.queue(tx).again(taken, why.reason, due, shown)):
+        if await self.store.lasting(lambda tx: work.queue(tx).postpone(taken, why.reason, due, shown)):
             _log.info(
                 work.words.postponed,
                 **work.named(taken),
@@ -65,7 +66,7 @@ class Tries:
                 seconds=pause,
             )
 
-    async def hand_back(self, work: Kind[T], taken: T, *, patience_s: float | None = _PATIENCE_S) -> None:
+    async def hand_back(self, work: Kind[W], taken: W, *, patience_s: float | None = _PATIENCE_S) -> None:
         """Put it back as if the try had not begun: whoever made it cannot go on.
 
         Raises:
@@ -75,7 +76,7 @@ class Tries:
         if await self.store.lasting(lambda tx: work.queue(tx).hand_back(taken, now), patience_s=patience_s):
             _log.info(Event.WORK_HANDED_BACK, **work.named(taken), attempts=taken.attempts)
 
-    async def _enter(self, work: Work[T], taken: T, outcome: Outcome) -> None:
+    async def _enter(self, work: Work[W], taken: W, outcome: Outcome) -> None:
         match outcome:
             case Finished():
                 now, shown = self.clock.now(), printable(outcome.detail.strip(), _DETAIL)
@@ -86,14 +87,14 @@ class Tries:
             case Impossible(reason, detail):
                 await self._give_up(work, taken, reason, detail)
 
-    async def _give_up(self, work: Kind[T], taken: T, reason: Reason, detail: str) -> None:
+    async def _give_up(self, work: Kind[W], taken: W, reason: Reason, detail: str) -> None:
         now, shown = self.clock.now(), printable(detail, _DETAIL)
-        if await self.store.lasting(lambda tx: work.queue(tx).give_up(taken, reason, now, shown)):
+        if await self.store.lasting(lambda tx: work.queue(tx).end(taken, "inconclusive", reason, now, shown)):
             _tell(work, taken, "inconclusive", reason, shown, None)
 
 
 def _tell(  # noqa: PLR0913, PLR0917 - what a canonical line has
-    work: Kind[T], taken: T, outcome: str, reason: Reason, detail: str, seconds: float | None
+    work: Kind[W], taken: W, outcome: str, reason: Reason, detail: str, seconds: float | None
 ) -> None:
     """Write its canonical line."""
     _log.info(

@@ -1,62 +1,17 @@
 """A kind of waiting work: the table it waits in, what one try of it does, and what becomes of it."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol
 
 from validator.protocol.reasons import Reason
 from validator.store import Transaction
-from validator.store.records import Upcoming
+from validator.store.repositories.waiting import WorkQueue
+from validator.store.waiting import W
 from validator.telemetry import Event
 
 _FIRST_PAUSE_S: Final = 60.0
 _LONGEST_PAUSE_S: Final = 3600.0
-
-
-class Taken(Protocol):
-    """One piece of work whose try has begun."""
-
-    @property
-    def work_id(self) -> str:
-        """Its id among those of its kind."""
-
-    @property
-    def attempts(self) -> int:
-        """Tries that were begun, this one included."""
-
-
-T = TypeVar("T", bound=Taken)
-
-
-class Queue(Protocol[T]):
-    """The table that it waits in: pending -> running -> ended, or pending again.
-
-    A try that is no longer the running one changes nothing.
-    """
-
-    async def take(self, now: datetime) -> T | None:
-        """Begin a try of what is due and next; None if nothing is."""
-
-    async def claim(self, work_id: str, attempt: int, now: datetime) -> T | None:
-        """Begin this try of this one; None if it does not wait for that try."""
-
-    async def upcoming(self, now: datetime, limit: int) -> Sequence[Upcoming]:
-        """Return what is due, fair between miners, and at most so much of it."""
-
-    async def next_due(self) -> datetime | None:
-        """Return when the next one that is pending is due; None where none is pending."""
-
-    async def running(self) -> Sequence[T]:
-        """Return those that are running."""
-
-    async def again(self, taken: T, reason: Reason, due_at: datetime, detail: str = "") -> bool:
-        """Put it back until `due_at`; False if it is no longer the running one."""
-
-    async def hand_back(self, taken: T, at: datetime) -> bool:
-        """Put it back as if the try had not begun; False if it is no longer the running one."""
-
-    async def give_up(self, taken: T, reason: Reason, at: datetime, detail: str = "") -> bool:
-        """End it without a result; False if it is no longer the running one."""
 
 
 class Finished(NamedTuple):
@@ -101,7 +56,7 @@ class Words(NamedTuple):
     failed: Event
 
 
-class Kind(Protocol[T]):
+class Kind(Protocol[W]):
     """A kind of waiting work, for those who do none of it.
 
     Attributes:
@@ -117,20 +72,20 @@ class Kind(Protocol[T]):
     def words(self) -> Words:
         """See above."""
 
-    def queue(self, tx: Transaction) -> Queue[T]:
+    def queue(self, tx: Transaction) -> WorkQueue[W]:
         """Return its table."""
 
-    def gives_up(self, taken: T, reason: Reason) -> bool:
+    def gives_up(self, taken: W, reason: Reason) -> bool:
         """Whether a try that failed for this reason of ours was the last."""
 
-    def named(self, taken: T) -> Mapping[str, str]:
+    def named(self, taken: W) -> Mapping[str, str]:
         """Return what every line of the log about it names it by."""
 
 
-class Work(Kind[T], Protocol[T]):
+class Work(Kind[W], Protocol[W]):
     """A kind of waiting work, with what doing it takes."""
 
-    async def attempt(self, taken: T) -> Outcome:
+    async def attempt(self, taken: W) -> Outcome:
         """Do the work once. Writes nothing; what it raises is a fault of ours, and postpones it."""
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -41,13 +41,12 @@ from validator.rounds.receipts import write_receipt
 from validator.scoring import FindingKeys, Version, version
 from validator.sources import Clock
 from validator.store import Store, Transaction
-from validator.store.code_check import QueuedCheck, queued_checks
 from validator.store.dispatch import DispatchKey, JudgedAnswer
-from validator.store.execution import QueuedExecution, queued_executions
 from validator.store.outcome_rows import OutcomeRows, rows_of
 from validator.store.record import Record, RoundEnding, recorded
 from validator.store.records import EndState
 from validator.store.signed import PackedProof
+from validator.store.waiting import QueuedWork, queued_checks, queued_executions
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +117,8 @@ class Scored(NamedTuple):
     outcome: RoundOutcome
     document: bytes
     rows: OutcomeRows
-    queued: tuple[QueuedExecution, ...]
-    checks: Sequence[QueuedCheck]
+    executions: tuple[QueuedWork, ...]
+    checks: tuple[QueuedWork, ...]
     proofs: tuple[PackedProof, ...]
     lines: RoundLines
 
@@ -168,7 +167,7 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
         await _write_rows(tx, frozen.index, scored.rows, scored_by.rules.reputation.start, now)
         await tx.executions.enter(frozen.index, frozen.executions, scored_by.struck_entries(frozen))
         await tx.executions.expire(frozen.index, now)
-        await tx.executions.queue(scored.queued, now)
+        await tx.executions.queue(scored.executions, now)
         await tx.code_checks.enter(frozen.index, frozen.filled)
         await tx.code_checks.queue(scored.checks, now)
         await write_receipt(tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, scored.lines))
@@ -242,7 +241,7 @@ def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
     results = msgspec.structs.replace(round_results(scored_by, frozen, plan, returned), raw=raw)
     keys = FindingKeys()
     outcome = scored_by.score(frozen, plan, results, keys)
-    queued = queued_executions(scored_by, frozen, plan, outcome)
+    executions = queued_executions(scored_by, frozen, plan, outcome)
     proofs = tuple(sealed_proofs(signer, frozen, plan, results, outcome, keys))
     lines = msgspec.structs.replace(
         planned_lines(frozen, plan),
@@ -252,7 +251,7 @@ def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
     )
     checks = queued_checks(scored_by, frozen, plan, outcome)
     document = canonical_bytes(outcome_form(outcome))
-    return Scored(results, outcome, document, rows_of(scored_by, frozen, outcome), queued, checks, proofs, lines)
+    return Scored(results, outcome, document, rows_of(scored_by, frozen, outcome), executions, checks, proofs, lines)
 
 
 async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundResults, returned: Returned) -> None:

@@ -274,17 +274,3 @@ class Pruned(NamedTuple):
 
     answers: int
     bundles: int
-
-
-class Upcoming(NamedTuple):
-    """Waiting work that is due.
-
-    Attributes:
-        work_id: which.
-        attempt: the number of the try that it waits for, from 1.
-        turn: how many of the same miner come before it, from 0.
-    """
-
-    work_id: str
-    attempt: int
-    turn: int

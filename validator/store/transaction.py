@@ -10,12 +10,10 @@ from validator.store.repositories.arrivals import Arrivals
 from validator.store.repositories.bundles import Bundles
 from validator.store.repositories.capabilities import CapabilityDocuments
 from validator.store.repositories.chains import Chains
-from validator.store.repositories.code_checks import CodeChecks
 from validator.store.repositories.declarations import Declarations
 from validator.store.repositories.dispatches import Dispatches
 from validator.store.repositories.drains import Drains
 from validator.store.repositories.exclusions import Exclusions
-from validator.store.repositories.executions import Executions
 from validator.store.repositories.flags import Flags
 from validator.store.repositories.given_tasks import GivenTasks
 from validator.store.repositories.groups import Groups
@@ -34,6 +32,7 @@ from validator.store.repositories.stalls import Stalls
 from validator.store.repositories.submissions import Submissions
 from validator.store.repositories.tasks import Tasks
 from validator.store.repositories.vectors import WeightVectors
+from validator.store.repositories.waiting import CodeChecks, Executions
 from validator.store.repositories.weight_guard import WeightGuard
 from validator.store.repositories.weight_links import WeightLinks
 from validator.store.repositories.weights import WeightSubmissions

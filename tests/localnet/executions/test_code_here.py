@@ -18,7 +18,7 @@ from validator.protocol.workflow_task import Reference
 from validator.settings import load_settings
 from validator.sources import SystemClock
 from validator.store import open_store
-from validator.store.code_check import CodeCheck
+from validator.store.waiting import CodeCheck
 
 pytestmark = pytest.mark.engine
 CONFIG = Path(__file__).parents[3] / "config" / "demo.toml"
@@ -51,14 +51,14 @@ async def test_the_local_networks_code_is_judged_in_containers_and_paid(sqlite_u
             """Let virtual time pass beside the containers until these are judged."""
             until = clock.monotonic() + 200
             while clock.monotonic() < until:
-                found = {one.key.task_id: one for one in await checks_of(store)}
+                found = {one.task_id: one for one in await checks_of(store)}
                 if all(found[task_id].state == "done" for task_id in task_ids):
                     return found
                 await world.clock.advance(5.0)
                 await asyncio.sleep(0.05)
             raise AssertionError(await checks_of(store))
 
-        waiting = {one.key.task_id for one in await checks_of(store)}
+        waiting = {one.task_id for one in await checks_of(store)}
         async with working(world, here.code):
             found = await until_judged(waiting - {hangs})
             assert found[hangs].state == "running"  # and rounds go on beside it

@@ -6,8 +6,10 @@ from execution_world import RUNS, plain_world
 from world import World, on_virtual_time, tasks_of_all_types
 
 from localnet.executions.patience import PatientSource, all_run_again
+from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
 from validator.store import Store
+from validator.store.waiting import Executed
 from validator.tasks.memory import MemorySource
 
 PYTHON = SkillType.EXECUTABLE_PYTHON
@@ -31,7 +33,9 @@ async def test_it_is_over_when_the_last_one_has_ended(store: Store) -> None:
         await world.clock.advance(1.0)
         assert not waiting.done()
         async with store.begin() as tx:
-            assert await tx.executions.done(taken, RUNS, (), world.clock.now())
+            assert await tx.executions.end(
+                taken, "done", Reason.EXECUTION_COMPARED, world.clock.now(), "", Executed(RUNS, ())
+            )
     await on_virtual_time(world, asyncio.wait_for(waiting, None))
 
 

@@ -181,7 +181,7 @@ async def _tasks(  # noqa: PLR0913, PLR0917 - a settled round, and whom it is to
             members=[member for member in outcome.members if member.task_id == task_id],
             dispatches=[dispatch for dispatch in dispatches if dispatch.key.task_id == task_id],
             results=results,
-            checks=[check for check in checks if check.key.task_id == task_id],
+            checks=[check for check in checks if check.task_id == task_id],
         )
         explained = kind_of(one.task).explain(frozen, facts, hotkey)
         found += [explained] if explained else []

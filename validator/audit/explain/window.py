@@ -72,7 +72,7 @@ class WeightEffect(Document, frozen=True):
 async def explain_windows(tx: Transaction, version: Version, round_id: int, hotkey: str) -> tuple[TypeWindow, ...]:
     """Return the windows to which the round added entries of the miner, in the order of SPEC 1."""
     end = await tx.windows.end_of(round_id)
-    late = {one.key.task_id: one.key.round_id for one in await tx.code_checks.entered_in(round_id)}
+    late = {one.task_id: one.round_id for one in await tx.code_checks.entered_in(round_id)}
     added = {entry.skill_type for entry in await tx.windows.of_round(round_id) if entry.hotkey == hotkey}
     found = []
     for skill_type in WINDOW_TYPES:

@@ -8,13 +8,13 @@ import msgspec
 from validator.audit.replay.derived import Rows
 from validator.protocol.round import RoundInput
 from validator.scoring import Version
-from validator.store.execution import Execution, QueuedExecution
 from validator.store.records import WindowEntry
+from validator.store.waiting import Execution, QueuedWork
 
 
-def execution_rows(queued: Iterable[QueuedExecution]) -> Rows:
-    """Return what settling a round wanted to have executed, by id."""
-    return {one.execution_id: msgspec.to_builtins(one._asdict()) for one in queued}
+def queued_rows(queued: Iterable[QueuedWork]) -> Rows:
+    """Return what settling a round left to be done, by id."""
+    return {one.work_id: msgspec.to_builtins(one._asdict()) for one in queued}
 
 
 def result_rows(version: Version, frozen: RoundInput) -> Rows:

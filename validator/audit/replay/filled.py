@@ -12,14 +12,9 @@ from validator.protocol.round import FilledQuality, GoalTask, RoundInput, Workfl
 from validator.protocol.text import printable
 from validator.scoring import Version, version
 from validator.store import Transaction
-from validator.store.code_check import CodeCheck, QueuedCheck
 from validator.store.errors import ArchivedError, ArchiveError
 from validator.store.records import StoredRound
-
-
-def check_rows(queued: Iterable[QueuedCheck]) -> Rows:
-    """Return what settling a round left to be judged, by check id."""
-    return {one.check_id: msgspec.to_builtins(one._asdict()) for one in queued}
+from validator.store.waiting import CodeCheck
 
 
 def filled_rows(frozen: RoundInput) -> Rows:
@@ -30,11 +25,11 @@ def filled_rows(frozen: RoundInput) -> Rows:
 def entered_rows(checks: Iterable[CodeCheck]) -> Rows:
     """Return the same from the table."""
     return {
-        one.check_id: {
-            "check_id": one.check_id,
-            "round_id": str(one.key.round_id),
-            "task_id": one.key.task_id,
-            "hotkey": one.key.hotkey,
+        one.work_id: {
+            "check_id": one.work_id,
+            "round_id": str(one.round_id),
+            "task_id": one.task_id,
+            "hotkey": one.hotkey,
             "report": msgspec.to_builtins(one.report),
             "score": one.score,
         }

@@ -11,9 +11,9 @@ from validator.audit.replay.again import judge_again
 from validator.audit.replay.answers import answer_differences
 from validator.audit.replay.compare import Difference
 from validator.audit.replay.derived import no_rows, outcome_rows, plan_rows
-from validator.audit.replay.entered import entered_rows, execution_rows, result_rows
-from validator.audit.replay.filled import check_rows, filled_differences, filled_rows
+from validator.audit.replay.entered import entered_rows, queued_rows, result_rows
 from validator.audit.replay.filled import entered_rows as filled_entered
+from validator.audit.replay.filled import filled_differences, filled_rows
 from validator.audit.replay.frozen import input_differences
 from validator.audit.replay.past import Past
 from validator.audit.replay.plain import compared, compared_bytes
@@ -37,11 +37,10 @@ from validator.protocol.text import printable
 from validator.scoring import UnknownScoringVersionError, Version, version
 from validator.state import Ended
 from validator.store import DispatchKey, Transaction
-from validator.store.code_check import queued_checks
 from validator.store.dispatch import Dispatch
 from validator.store.errors import ArchivedError, ArchiveError, DamagedError
-from validator.store.execution import queued_executions
 from validator.store.records import RoundRecord
+from validator.store.waiting import queued_checks, queued_executions
 
 T = TypeVar("T")
 
@@ -224,8 +223,7 @@ class _Replay:
         stored = await self._read("executions", self._rows_of.executions())
         again = self._computed("executions", lambda: queued_executions(scored_by, frozen, plan, outcome))
         if stored is not None and again is not None:
-            rows = execution_rows(one.queued for one in stored)
-            self._note(compared("executions", rows, execution_rows(again)))
+            self._note(compared("executions", queued_rows(one.queued for one in stored), queued_rows(again)))
 
     async def _entered(self, scored_by: Version, frozen: RoundInput) -> None:
         """Hold the results that the round counted, and the entries that they took, against its input."""
@@ -242,7 +240,7 @@ class _Replay:
         stored = await self._read("code_checks", self.tx.code_checks.of_round(self.round_id))
         again = self._computed("code_checks", lambda: queued_checks(scored_by, frozen, plan, outcome))
         if stored and again is not None:
-            self._note(compared("code_checks", check_rows(one.queued for one in stored), check_rows(again)))
+            self._note(compared("code_checks", queued_rows(one.queued for one in stored), queued_rows(again)))
 
     async def _filled(self, frozen: RoundInput) -> None:
         """Hold the late qualities that the round entered against its input, and those against the answers' rounds."""

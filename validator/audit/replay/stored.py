@@ -9,9 +9,9 @@ from validator.protocol.round import Judgement
 from validator.store import Transaction
 from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
-from validator.store.execution import Execution
 from validator.store.outcome_rows import TaskEnd
 from validator.store.records import RoundRecord, TaskRecord
+from validator.store.waiting import Execution
 
 Answers = tuple[tuple[Dispatch, Judgement | DamagedError | None], ...]
 _TASK_COLUMNS = (

@@ -8,7 +8,7 @@ from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.sssa import Document
 from validator.protocol.work_states import WorkState
 from validator.store import Transaction
-from validator.store.code_check import CodeCheck
+from validator.store.waiting import CodeCheck
 
 
 class CheckView(Document, frozen=True):
@@ -63,10 +63,10 @@ async def check_of(tx: Transaction, check_id: str) -> CheckView | None:
 
 def _view(check: CodeCheck) -> CheckView:
     return CheckView(
-        check_id=check.check_id,
-        round_id=check.key.round_id,
-        task_id=check.key.task_id,
-        hotkey=check.key.hotkey,
+        check_id=check.work_id,
+        round_id=check.round_id,
+        task_id=check.task_id,
+        hotkey=check.hotkey,
         state=check.state,
         attempts=check.attempts,
         queued_at=check.queued_at,

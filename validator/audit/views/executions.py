@@ -9,7 +9,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.protocol.work_states import WorkState
 from validator.store import Transaction
-from validator.store.execution import Execution
+from validator.store.waiting import Execution
 
 
 class ResultView(Document, frozen=True):
@@ -87,7 +87,7 @@ async def executions_of_miner(tx: Transaction, round_id: int, hotkey: str) -> tu
 def execution_view(execution: Execution, hotkey: str | None = None) -> ExecutionView:
     """Return one execution as shown, with all results or with those of one miner alone."""
     return ExecutionView(
-        execution_id=execution.execution_id,
+        execution_id=execution.work_id,
         round_id=execution.round_id,
         task_id=execution.task_id,
         skill_type=execution.skill_type,

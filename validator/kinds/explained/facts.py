@@ -5,9 +5,9 @@ from typing import Generic, NamedTuple, TypeVar
 
 from validator.protocol.round import GroupOutcome, MemberOutcome, RoundInput, RoundResults, RoundTask
 from validator.scoring import PlannedTask, Version
-from validator.store.code_check import CodeCheck
 from validator.store.dispatch import Dispatch
 from validator.store.records import TaskState
+from validator.store.waiting import CodeCheck
 
 T = TypeVar("T", bound=RoundTask)
 

@@ -8,11 +8,14 @@ from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.scoring import VERSIONS
-from validator.store.tables import code_checks, executions, rounds, salts
+from validator.store.tables import rounds, salts, waiting_work
 from validator.store.transaction import Transaction
+from validator.store.waiting import CODE, EXECUTIONS
 
 # The failures that selection counts are of so many rounds, and the newest frozen one tells the store's version.
 KEPT_ROUNDS: Final = max(version.rules.groups.history_rounds for version in VERSIONS.values()) + 1
+
+_NAMES: Final = {EXECUTIONS: "an execution", CODE: "a code check"}
 
 
 class Choice(NamedTuple):
@@ -62,21 +65,14 @@ async def choose(tx: Transaction, before: datetime, keep: int = KEPT_ROUNDS) -> 
     return Choice(first, round_id - 1, f"round {round_id} {why}")
 
 
-async def waiting(connection: AsyncConnection, first: int, last: int | None = None) -> dict[str, int | None]:
+async def waiting(connection: AsyncConnection, first: int, last: int | None = None) -> dict[str, int]:
     """Return the oldest of these rounds with an execution, and with a code check, that is not over."""
-    found: dict[str, int | None] = {}
-    for name, table, done in (
-        ("has an execution", executions, executions.c.state == "done"),
-        ("has a code check", code_checks, code_checks.c.state == "done"),
-    ):
-        c = table.c
-        unended = c.state.in_(("pending", "running"))
-        uncounted = and_(done, c.entered_in.is_(None))
-        its = c.round_id >= first if last is None else c.round_id.between(first, last)
-        found[f"{name} that is not over, or not counted yet"] = await _first(
-            connection, c.round_id, and_(its, or_(unended, uncounted))
-        )
-    return found
+    c = waiting_work.c
+    its = c.round_id >= first if last is None else c.round_id.between(first, last)
+    uncounted = and_(c.state == "done", c.entered_in.is_(None))
+    oldest = select(c.kind, func.min(c.round_id)).where(its, or_(c.state.in_(("pending", "running")), uncounted))
+    found = await connection.execute(oldest.group_by(c.kind))
+    return {f"has {_NAMES[kind]} that is not over, or not counted yet": int(round_id) for kind, round_id in found}
 
 
 async def _first(connection: AsyncConnection, column: ColumnElement[int], where: ColumnElement[bool]) -> int | None:

@@ -13,8 +13,8 @@ from validator.protocol.round import TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.store.records import MAX_ROLES
 from validator.store.repositories.base import Repository, of_hotkeys
-from validator.store.repositories.executions import Executions
 from validator.store.repositories.newest import newest_of_each
+from validator.store.repositories.waiting import Executions
 from validator.store.tables import dispatches, exclusions, histories, rounds, tasks
 
 _ROLES: Final[Mapping[str, Role]] = {"p": "primary", "a": "auditor"}

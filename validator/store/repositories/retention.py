@@ -7,11 +7,12 @@ from sqlalchemy import delete, func, or_, select, tuple_
 
 from validator.store.records import Pruned
 from validator.store.repositories.base import Repository
-from validator.store.tables import answers, bundles, executions, rounds, tasks
+from validator.store.tables import answers, bundles, rounds, tasks, waiting_work
+from validator.store.waiting import EXECUTIONS
 
 MOST: Final = 32 * 1024 * 1024  # bytes of bodies in a transaction: SQLite may write over all that it removes
-_UNENDED: Final = executions.c.state.in_(("pending", "running"))
-_EXECUTED: Final = select(executions.c.round_id, executions.c.task_id).where(_UNENDED)
+_W: Final = waiting_work.c
+_EXECUTED: Final = select(_W.round_id, _W.task_id).where(_W.kind == EXECUTIONS, _W.state.in_(("pending", "running")))
 
 
 class Retention(Repository):

@@ -10,7 +10,6 @@ from validator.store.tables.base import metadata
 from validator.store.tables.chain import store_chain
 from validator.store.tables.conduct import agreements, flags, reputations
 from validator.store.tables.drains import drains
-from validator.store.tables.executions import code_checks, execution_results, executions
 from validator.store.tables.kept import agreement_windows, histories
 from validator.store.tables.log import receipts, records, weight_links
 from validator.store.tables.rounds import (
@@ -26,6 +25,7 @@ from validator.store.tables.rounds import (
     tasks,
 )
 from validator.store.tables.standing import declarations, exclusions, weight_vectors
+from validator.store.tables.waiting import waiting_work
 from validator.store.tables.weights import weight_locks, weight_marks, weight_submissions, window_entries
 
 __all__ = [
@@ -35,13 +35,10 @@ __all__ = [
     "archives",
     "bundles",
     "capabilities",
-    "code_checks",
     "declarations",
     "dispatches",
     "drains",
     "exclusions",
-    "execution_results",
-    "executions",
     "flags",
     "given_tasks",
     "groups",
@@ -58,6 +55,7 @@ __all__ = [
     "stalls",
     "store_chain",
     "tasks",
+    "waiting_work",
     "weight_links",
     "weight_locks",
     "weight_marks",

@@ -10,7 +10,7 @@ from validator.protocol.sssa import Document
 from validator.protocol.work_states import WorkState
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import Version
-from validator.store.code_check import CodeCheck
+from validator.store.waiting import CodeCheck
 
 
 class JudgedLater(Document, frozen=True):
@@ -52,7 +52,7 @@ def explain_later(
         measured = version.measure(task, submission.plan, submission.run, 0.0)
         found = version.fill_run(measured, check.report)
     return JudgedLater(
-        check_id=check.check_id,
+        check_id=check.work_id,
         state=check.state,
         attempts=check.attempts,
         due_at=check.due_at,

@@ -97,7 +97,7 @@ def explain_workflow(frozen: RoundInput, facts: TaskFacts[GoalTask], hotkey: str
     ran = (s for s in facts.results.answers(task.task_id, WorkflowSubmission) if s.hotkey == hotkey)
     submission, scored = next(ran, None), facts.member(hotkey)
     outcome = scored.workflow if isinstance(scored, RanMember) else None
-    check = next((one for one in facts.checks if one.key.hotkey == hotkey), None)
+    check = next((one for one in facts.checks if one.hotkey == hotkey), None)
     return WorkflowExplanation(
         task_id=task.task_id,
         position=facts.position,
