@@ -17,7 +17,7 @@ from miner.server import LocalMiner
 from miner.serving import HOST
 from miner.tracing import RunPolicy, Tracer
 from validator.chain.base import ChainError, NotRegisteredError
-from validator.daemon.chains import real_chain
+from validator.chain.opening import real_chain
 from validator.daemon.stop import Stop
 from validator.protocol.errors import ValidatorError
 from validator.protocol.round import Axon, MetagraphSnapshot

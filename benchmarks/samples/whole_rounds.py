@@ -19,7 +19,7 @@ from validator.daemon.assembly import assembled
 from validator.daemon.world import World, judging_workers
 from validator.protocol.round import Axon
 from validator.protocol.task import Windows
-from validator.rounds.line import round_line
+from validator.rounds.facts import round_line
 from validator.settings import Settings
 from validator.sources import SeededRandom, SystemClock
 from validator.tasks.goals import MemoryGoals
@@ -45,7 +45,7 @@ async def whole_rounds(url: str, rounds: int, delay_s: float) -> WholeRounds:
             await daemon.rounds.one_round()
             async with lags() as late:
                 ends = [await daemon.rounds.one_round() for _ in range(rounds)]
-    lines = [round_line(end, None, None) for end in ends]
+    lines = [round_line(end, None, None, ()) for end in ends]
     for line in lines:
         if line["dispatches"] != {"accepted": 12 * 5}:
             raise RuntimeError(f"not every answer was accepted: {line}")

@@ -10,7 +10,7 @@ from miner.pace import Paced
 from miner.server import LocalMiner
 from miner.standalone import AnnouncementError, ListeningError, address_to_announce, appear
 from miner.tracing import RunPolicy, Tracer
-from validator.daemon.chains import real_chain
+from validator.chain.opening import real_chain
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable

@@ -21,12 +21,12 @@ from localnet.onchain.subnet import (
     stake,
     subnet_knobs,
 )
+from validator.chain.opening import real_chain
 from validator.daemon.assembly import assembled
-from validator.daemon.chains import real_chain
 from validator.daemon.daemon import Daemon
-from validator.daemon.preconditions import check_start
 from validator.daemon.stop import Stop
 from validator.daemon.world import World, build_world
+from validator.health.preconditions import check_start
 from validator.protocol.errors import ValidatorError
 from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared

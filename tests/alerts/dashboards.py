@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from package_files import ROOT
 
-from validator.conditions import CONDITIONS
+from validator.health.catalogue import CONDITIONS
 
 GRAFANA: Final = ROOT / "config" / "grafana"
 FOLDER: Final = GRAFANA / "dashboards"

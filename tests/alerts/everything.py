@@ -1,5 +1,6 @@
 """A registry that shows every series that the validator can show."""
 
+from validator.health.board import Board
 from validator.protocol.reasons import Reason
 from validator.protocol.remedies import UNPAID
 from validator.sources import SystemClock
@@ -9,6 +10,7 @@ from validator.telemetry import Event, Metrics
 def everything() -> Metrics:
     """Metrics that have seen every event and every figure."""
     metrics = Metrics(SystemClock(), "1")
+    Board(SystemClock(), metrics.condition)
     for event in Event:
         for reason in Reason:
             fields = {"reason": str(reason), "seconds": 1.0, "flags": [], "dispatches": {"accepted": 1}, "block": 1}

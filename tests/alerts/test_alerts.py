@@ -12,7 +12,7 @@ from everything import everything
 from package_files import ROOT
 from promtool import FOLDER, hold_rules_to, promtool, rules
 
-from validator.conditions import CONDITIONS
+from validator.health.catalogue import CONDITIONS
 from validator.protocol.reasons import Reason
 from validator.sources import SystemClock
 from validator.telemetry import Metrics

@@ -11,12 +11,12 @@ from aiohttp import web
 from prometheus_server import prometheus, until
 from promtool import need
 
-from validator.conditions import Board
+from validator.health.board import Board
+from validator.health.report import HealthState
 from validator.settings import HealthSettings
 from validator.sources import SystemClock
 from validator.telemetry import Metrics
-from validator.web.health import HealthService
-from validator.web.state import HealthState
+from validator.web.endpoint import HealthService
 
 TOKEN = "0123456789abcdef"
 

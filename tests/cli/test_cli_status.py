@@ -16,17 +16,25 @@ from cli_store import EVIL, EVIL_SHOWN, PROGRAM, Example, called, environment, e
 from validator.chain.base import Head
 from validator.cli.ages import size, span
 from validator.cli.status_text import screen
+from validator.health.client import HealthAnswer
+from validator.health.status import (
+    Disk,
+    Miners,
+    OnChain,
+    OnChainWeights,
+    Overview,
+    Running,
+    Stored,
+    _standing,
+    disk_of,
+    stored,
+)
 from validator.protocol.round import Neuron
 from validator.settings import Settings
-from validator.status import OnChain, OnChainWeights, Overview, Running, Stored
-from validator.status.disk import Disk, disk_of
-from validator.status.overview import _standing
-from validator.status.stored import Miners, stored
 from validator.store import Store
 from validator.store.records import WeightsRecord
 from validator.store.repositories.weights import PlannedWeights
 from validator.store.signed import LogHead
-from validator.web.asking import HealthAnswer
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 ME = Neuron("5Me", 3, 1000.0, True, None)

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from validator.conditions import Board
 from validator.executions.code_work import WaitingCode
 from validator.executions.work import WaitingExecutions
+from validator.health.board import Board
 from validator.queue.jobs import open_jobs
 from validator.queue.sweep import Sweep
 from validator.sources import SystemClock

@@ -17,9 +17,9 @@ import psutil
 import pytest
 from daemon_process import Site
 
+from validator.health.client import HealthAnswer, ask_health
 from validator.settings import HealthSettings
 from validator.store import Store
-from validator.web.asking import HealthAnswer, ask_health
 
 # What a daemon logs in a round where nothing is wrong.
 NORMAL = {

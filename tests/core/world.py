@@ -16,7 +16,7 @@ from workflow_world import ScriptedServices
 from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
-from validator.conditions import Board
+from validator.health.board import Board
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.workflow.executor import PlanRunner
 from validator.kinds.workflow.kind import WORKFLOW

@@ -32,7 +32,7 @@ from validator.store.records import WeightsRecord, WindowEntry
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
 from validator.telemetry import Metrics
-from validator.web.health import HealthService
+from validator.web.endpoint import HealthService
 from validator.workers.interface import Here
 
 BLOCK_S = 12.0

@@ -15,7 +15,7 @@ from daemon_kit import Running, over_the_sdk, settings_for
 from subtensor_node import Node
 
 from validator.chain.subnet import SimulatedSubnet
-from validator.status.overview import Observer, Overview
+from validator.health.status import Observer, Overview
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "operators" / "three-in-the-morning.md"
 BACK: Final = 30  # blocks

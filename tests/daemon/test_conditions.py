@@ -3,7 +3,7 @@
 import pytest
 from daemon_kit import running
 
-from validator.conditions.board import LASTING_S
+from validator.health.board import LASTING_S
 
 
 async def test_without_a_miner_that_declares_it_is_degraded_after_ten_minutes_and_says_so_once(sqlite_url: str) -> None:

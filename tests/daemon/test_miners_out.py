@@ -10,7 +10,7 @@ from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer
 from validator.tasks.memory import MemorySource
-from validator.web.health import HealthService
+from validator.web.endpoint import HealthService
 
 OWNER = "Owner"
 BROKEN = ScriptedReply(b"", status=500, seconds=0.5)

@@ -19,7 +19,7 @@ from validator.chain.base import (
 from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
-from validator.daemon.preconditions import START_S, check_start, preconditions
+from validator.health.preconditions import START_S, check_start, preconditions
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.settings import ChainSettings, SecretUrl, Settings, ValidatorSettings

@@ -5,10 +5,10 @@ from execution_world import plain_world
 from world import World, on_virtual_time
 
 from validator.daemon.queue_watch import QueueWatch
+from validator.health.report import HealthState
 from validator.protocol.reasons import Reason
 from validator.store import Store
 from validator.telemetry import Metrics
-from validator.web.state import HealthState
 
 
 async def world_with_executions(store: Store) -> World:

@@ -11,12 +11,12 @@ from replays import replayed
 from workflow_builders import make_workflow
 from world import World, frozen_of, one_round
 
-from validator.conditions import Board
 from validator.daemon.unjudged import UnjudgedWatch
 from validator.executions.code_work import MOST_TRIES
 from validator.executions.sandbox.code import CodeJob
 from validator.executions.sandbox.job import SandboxFailure
 from validator.executions.sandbox.scripted_code import CodeScript, ScriptedCheck, ScriptedCodeSandbox
+from validator.health.board import Board
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
 from validator.queue.work import pause_after

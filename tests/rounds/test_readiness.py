@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from builders import V1
 
-from validator.conditions import Board
+from validator.health.board import Board
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 from validator.rounds.readiness import (

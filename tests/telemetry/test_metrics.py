@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from validator.conditions import CONDITIONS, Board
+from validator.health.board import Board
+from validator.health.catalogue import CONDITIONS
 from validator.protocol.reasons import Reason
 from validator.sources import VirtualClock
 from validator.telemetry.events import Event
@@ -123,6 +124,7 @@ def test_the_text_form_is_valid_and_its_labels_are_bounded(metrics: Metrics) -> 
             }
             metrics.observe(event, fields)
     metrics.declare({"declarative": 2})
+    Board(VirtualClock(), metrics.condition)
     families = list(text_string_to_metric_families(metrics.render().decode()))
     series = [sample for family in families for sample in family.samples]
     assert {label for sample in series for label in sample.labels} == {

@@ -12,14 +12,14 @@ import pytest
 from alive import blocks_alive
 from forked import ran
 
-from validator.conditions import CONDITIONS, Board
+from validator.health.board import Board
+from validator.health.catalogue import CONDITIONS
+from validator.health.client import HealthAddressError, HealthAnswer, ask_health
+from validator.health.report import CHAIN_LIMIT_S, CHECKS, HealthState
 from validator.settings import HealthSettings
 from validator.sources import SystemClock, VirtualClock
 from validator.telemetry import CONTENT_TYPE, Metrics
-from validator.web.asking import HealthAddressError, HealthAnswer, ask_health
-from validator.web.checks import CHECKS
-from validator.web.health import HealthEndpointError, HealthService
-from validator.web.state import CHAIN_LIMIT_S, HealthState
+from validator.web.endpoint import HealthEndpointError, HealthService
 
 ANY_PORT = HealthSettings(port=0)
 

@@ -6,8 +6,9 @@ import os
 import aiohttp
 from test_health_endpoint import new_state
 
+from validator.health.preconditions import ENDPOINT_BOUNDS
 from validator.settings import HealthSettings
-from validator.web.health import BOUNDS, HealthService
+from validator.web.endpoint import HealthService
 
 MANY = 100
 
@@ -25,8 +26,8 @@ async def test_idle_connections_keep_nobody_out_and_take_few_descriptors() -> No
     held = [await asyncio.open_connection(host, port) for _ in range(MANY)]
     async with aiohttp.ClientSession() as session, session.get(f"http://{host}:{port}/readyz") as response:
         assert response.status == 200
-    assert descriptors() - before - MANY <= BOUNDS.descriptors
-    assert sum(not reader.at_eof() for reader, _ in held) < BOUNDS.connections
+    assert descriptors() - before - MANY <= ENDPOINT_BOUNDS.descriptors
+    assert sum(not reader.at_eof() for reader, _ in held) < ENDPOINT_BOUNDS.connections
     for _, writer in held:
         writer.close()
     running.cancel()

@@ -9,7 +9,7 @@ import pytest
 import structlog
 from world import VALIDATOR, World, honest, on_virtual_time, prepared
 
-from validator.conditions import Board
+from validator.health.board import Board
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 from validator.audit.log import Verified
 from validator.chain.base import Chain
+from validator.chain.opening import reading_chain
 from validator.cli.anchored import Anchored, ask_anchor
 from validator.cli.audit_rows import HeldRow, held_rows
-from validator.daemon.chains import reading_chain
 from validator.settings import Settings
 from validator.sources import SystemClock
 from validator.unless import run_whole

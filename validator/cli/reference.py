@@ -15,16 +15,16 @@ from typing import Any, Final
 
 from validator.cli.dispatch import INDEX
 from validator.cli.tree import index
-from validator.conditions import CONDITIONS
 from validator.daemon.exits import Exit
-from validator.doctor.catalogue import CHECKS as DOCTOR
+from validator.health.catalogue import CONDITIONS
+from validator.health.doctor.catalogue import CHECKS as DOCTOR
+from validator.health.report import CHECKS as READY
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.scoring import CURRENT, version
 from validator.settings import KeyReference, Settings, reference
 from validator.sources import SystemClock
 from validator.telemetry import Event, Metrics
 from validator.telemetry.catalogue import SUBJECTS
-from validator.web.checks import CHECKS as READY
 
 FOLDER: Final = Path("docs/reference")
 _WIDTH: Final = 120

@@ -8,9 +8,9 @@ from validator.chain.base import SLOW_S
 from validator.cli.ages import size, span
 from validator.cli.output import cell
 from validator.cli.tables import Column, table_lines
+from validator.health.status import Disk, OnChain, OnChainWeights, Overview, Stored
 from validator.protocol.text import printable
 from validator.protocol.times import format_time, parse_time
-from validator.status import Disk, OnChain, OnChainWeights, Overview, Stored
 from validator.store.records import RoundRecord, WeightsRecord
 from validator.store.signed import LogHead
 

@@ -9,17 +9,18 @@ import structlog
 
 from validator import __version__
 from validator.chain.clockwatch import ClockWatch
-from validator.conditions import Board
 from validator.daemon.daemon import Daemon, Service
 from validator.daemon.drain import Drains
 from validator.daemon.figures import FigureWatch
 from validator.daemon.nearby import chain_is_here
-from validator.daemon.ready import checks, folders_of
 from validator.daemon.store_watch import StoreWatch
 from validator.daemon.upkeep import BudgetService, HeadWatch, LoopWatch, RetentionService
 from validator.daemon.waiting import executes, waiting_work
 from validator.daemon.watching import GateWatch, RoundWatch
 from validator.daemon.world import World
+from validator.health.board import Board, advice_on
+from validator.health.preconditions import folders_of, round_checks
+from validator.health.report import HealthState
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.workflow.executor import PlanRunner
 from validator.kinds.workflow.http import HttpStepClient
@@ -27,23 +28,21 @@ from validator.kinds.workflow.kind import WORKFLOW
 from validator.kinds.workflow.supply import Goals
 from validator.miners.client import HttpMinerClient
 from validator.miners.directory import CapabilityDirectory
-from validator.protocol.runtime_image import RuntimeImages
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.heartbeat import Heartbeat
 from validator.rounds.listening import RoundListener
-from validator.rounds.prepare import Preparer
+from validator.rounds.prepare import Preparer, runtime_images_of, schedule_of
 from validator.rounds.reach import network_away
 from validator.rounds.readiness import Readiness, clock_fault
 from validator.rounds.service import RoundService
 from validator.rounds.standing import Standing
-from validator.scoring import DEFAULT, Schedule
+from validator.scoring import Schedule
 from validator.settings import Settings
 from validator.store import Store, open_store
 from validator.store.known import require_known_version
 from validator.telemetry import Metrics
-from validator.web.health import HealthService
-from validator.web.state import HealthState
+from validator.web.endpoint import HealthService
 from validator.weights.anchoring import AnchorService
 from validator.weights.lock import WeightsLock, stop_file_of
 from validator.weights.pay_watch import PayWatch
@@ -91,31 +90,11 @@ async def assembled(
         pay = PayWatch(store, world.clock, board, world.signer.hotkey, compared, health.saw)
         watch = RoundWatch(health, board, metrics, pay)
         standing = Standing(world.signer.hotkey, settings.rounds.without_permit, watch.standing)
-        ready = Readiness(checks(settings, schedule, clock_watch), board, health.waits)
+        ready = Readiness(round_checks(settings, schedule, clock_watch), board, health.waits)
         rounds = _round_service(settings, schedule, world, store, dispatcher, standing, ready, watch, listeners)
         waiting = await waiting_work(settings, world, store, metrics, health, stack)
         beside = _beside(settings, world, store, metrics, health, heart, clock_watch, waiting, pay)
         yield Daemon(settings, store, metrics, board, health, rounds, beside, Drains(store, world.clock, drained))
-
-
-def schedule_of(settings: Settings) -> Schedule:
-    """Return which version new rounds are frozen under.
-
-    Raises:
-        ScheduleError: the program cannot follow what the settings say.
-    """
-    starts = settings.scoring.schedule
-    return DEFAULT if starts is None else Schedule(starts)
-
-
-def runtime_images_of(settings: Settings) -> RuntimeImages:
-    """Return which image runs the bundles of new rounds.
-
-    Raises:
-        ScheduleError: the table is out of order.
-    """
-    starts = settings.scoring.runtime_images
-    return RuntimeImages() if starts is None else RuntimeImages(starts)
 
 
 def _dispatcher(  # noqa: PLR0913 - the parts of which it is made
@@ -171,6 +150,7 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
         standing=standing,
         readiness=ready,
         board=watch.board,
+        advice=advice_on,
         unpaid=watch.metrics.unpaid_windows,
         listeners=(watch, *listeners),
     )

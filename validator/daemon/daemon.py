@@ -7,9 +7,10 @@ from typing import Protocol
 
 import structlog
 
-from validator.conditions import Board
 from validator.daemon.drain import Drains
 from validator.daemon.stop import Stop
+from validator.health.board import Board
+from validator.health.report import HealthState
 from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
 from validator.rounds.service import RoundService
@@ -18,7 +19,6 @@ from validator.store import Store
 from validator.store.errors import StoreDamagedError, StoreLostError
 from validator.telemetry import Event, Metrics
 from validator.unless import unless_set
-from validator.web.state import HealthState
 
 _log = structlog.get_logger()
 

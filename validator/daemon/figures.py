@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from validator.health.report import HealthState
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import DamagedError, StoreAwayError
 from validator.store.forecast import KEPT_ROUNDS
 from validator.store.signed import LogHead
 from validator.telemetry import Metrics
-from validator.web.state import HealthState
 
 _EVERY_S: Final = 15.0
 _MIB: Final = 1024 * 1024

@@ -10,12 +10,13 @@ import structlog
 
 from validator import __version__
 from validator.daemon.allocator import settle_allocator, settle_collector
-from validator.daemon.assembly import assembled, schedule_of
+from validator.daemon.assembly import assembled
 from validator.daemon.exits import Exit
-from validator.daemon.preconditions import check_start
 from validator.daemon.signals import Signals, StoppedAtStartError
 from validator.daemon.world import World, build_world
+from validator.health.preconditions import check_start
 from validator.protocol.errors import ValidatorError
+from validator.rounds.prepare import schedule_of
 from validator.settings import Settings
 from validator.sources import SystemClock
 from validator.telemetry import Event, Metrics, configure_logging

@@ -12,14 +12,14 @@ from typing import Final
 import structlog
 
 from validator import __version__
-from validator.conditions import Board
 from validator.daemon.exits import Exit
+from validator.health.board import Board
+from validator.health.report import HealthState
 from validator.settings import Settings, SettingsError, load_settings
 from validator.sources import Clock, SystemClock
 from validator.telemetry import Event, Metrics, configure_logging
 from validator.unless import ended
-from validator.web.health import HealthEndpointError, HealthService
-from validator.web.state import HealthState
+from validator.web.endpoint import HealthEndpointError, HealthService
 
 LINE_EVERY_S: Final = 3600.0
 _LOOK_S: Final = 60.0

@@ -1,7 +1,7 @@
 """`validator weights plan`: the chain that the settings describe, looked at once."""
 
+from validator.chain.opening import chain_of
 from validator.chain.wallet import load_signer
-from validator.daemon.chains import chain_of
 from validator.settings import Settings
 from validator.sources import SystemClock
 from validator.store import Transaction

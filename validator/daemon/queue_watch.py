@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from validator.health.report import HealthState, QueueSeen
 from validator.protocol.work_states import WORK_STATES
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError
 from validator.telemetry import Metrics
-from validator.web.state import HealthState, QueueSeen
 
 _EVERY_S: Final = 10.0
 _DAY: Final = timedelta(days=1)

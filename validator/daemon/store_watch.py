@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from validator.conditions import Board
+from validator.health.board import Board
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreBusyError, StoreDamagedError, StoreNoWriteError

@@ -4,7 +4,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import Final
 
-from validator.conditions import Board
+from validator.health.board import Board
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError

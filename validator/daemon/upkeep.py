@@ -10,6 +10,7 @@ import structlog
 
 from validator.chain.base import BehindError, Chain, ChainError, NoSubnetError, OtherChainError
 from validator.chain.clockwatch import ClockWatch
+from validator.health.report import HealthState
 from validator.kinds.assessment.dearest import dearest_cost
 from validator.protocol.text import printable
 from validator.sources import Clock
@@ -17,7 +18,6 @@ from validator.store import Store
 from validator.store.errors import StoreAwayError
 from validator.store.pruning import prune
 from validator.telemetry import Event, Metrics
-from validator.web.state import HealthState
 from validator.workers.interface import TooCostlyError, Whose, Workers, WorkersError
 
 _PRUNE_EVERY_S: Final = 3600.0

@@ -11,13 +11,13 @@ from validator.daemon.world import World
 from validator.executions.code_work import CodeWork, WaitingCode
 from validator.executions.watch import SandboxWatch
 from validator.executions.work import ExecutionWork, WaitingExecutions
+from validator.health.report import HealthState
 from validator.queue.embedded import AT_ONCE, EmbeddedWorker
 from validator.queue.opening import open_queue
 from validator.queue.work import Work
 from validator.settings import Settings
 from validator.store import Store
 from validator.telemetry import Metrics
-from validator.web.state import HealthState
 
 
 def executes(settings: Settings, world: World) -> bool:

@@ -4,14 +4,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
-from validator.conditions import Board, Declared
+from validator.health.board import Board
+from validator.health.report import HealthState
+from validator.miners.directory import Declared
 from validator.protocol.reasons import Reason
-from validator.rounds.line import seen_of
+from validator.rounds.facts import facts_of
 from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.sources import Clock
 from validator.telemetry import Metrics
-from validator.web.state import HealthState
 from validator.weights.pay_watch import PayWatch
 from validator.workers.interface import Workers
 
@@ -80,7 +81,7 @@ class RoundWatch:
         """Note its end."""
         prepared, self._prepared = self._prepared, None
         self.health.round_ended(end.round_id)
-        seen = seen_of(end, prepared, self._declared)
+        seen = facts_of(end, prepared, self._declared)
         self._without = 0 if seen.dispatches else self._without + 1
         self.health.saw("dispatches", last_round=seen.dispatches, rounds_without=self._without)
         if seen.dispatches:

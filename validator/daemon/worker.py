@@ -18,7 +18,6 @@ import structlog
 from validator import __version__
 from validator.audit.replay.elsewhere import KIND as REPLAY
 from validator.audit.replay.elsewhere import ReplayErrand
-from validator.conditions import Board
 from validator.daemon.allocator import settle_allocator
 from validator.daemon.exits import Exit
 from validator.daemon.signals import Signals, StoppedAtStartError
@@ -32,6 +31,7 @@ from validator.executions.sandbox.job import Sandbox
 from validator.executions.sandbox.opening import open_sandbox
 from validator.executions.watch import SandboxWatch
 from validator.executions.work import ExecutionWork, WaitingExecutions
+from validator.health.board import Board
 from validator.queue.errors import QueueSettingsError
 from validator.queue.opening import open_queue
 from validator.queue.results import Results

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from validator.chain.base import Chain
+from validator.chain.opening import chain_of
 from validator.chain.wallet import load_signer
-from validator.daemon.chains import chain_of
 from validator.executions.sandbox.code import CodeSandbox
 from validator.executions.sandbox.code_containers import ContainerCodeSandbox
 from validator.executions.sandbox.job import Sandbox

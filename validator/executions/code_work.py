@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Final, NamedTuple
 
-from validator.conditions import Board
 from validator.executions.sandbox.code import CodeJob, CodeSandbox
 from validator.executions.sandbox.job import SandboxFailure
 from validator.protocol.code_report import CodeReport
@@ -21,6 +20,7 @@ from validator.store.errors import DamagedError
 from validator.store.repositories.waiting import CodeChecks
 from validator.store.waiting import CodeCheck, Judged
 from validator.telemetry import Event
+from validator.telemetry.reports import Reports
 
 MOST_TRIES: Final = 12  # that end in an error of this program
 
@@ -75,7 +75,7 @@ class CodeWork(WaitingCode):
     store: Store
     sandbox: CodeSandbox
     clock: Clock
-    board: Board
+    board: Reports
 
     async def attempt(self, taken: CodeCheck) -> Outcome:
         """Run the task's tests against the plan's code once."""

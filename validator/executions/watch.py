@@ -5,12 +5,13 @@ from typing import Final
 
 import structlog
 
-from validator.conditions import Board, Once, place_of
 from validator.executions.sandbox.code import CodeSandbox
 from validator.executions.sandbox.job import Evidence, Sandbox, SandboxFailure
 from validator.protocol.reasons import Reason
 from validator.sources import Clock
 from validator.telemetry import Event
+from validator.telemetry.repetition import Once, place_of
+from validator.telemetry.reports import Reports
 
 _AGAIN_S: Final = 30.0
 _CONDITIONS: Final = {
@@ -23,7 +24,7 @@ _CONDITIONS: Final = {
 _log = structlog.get_logger()
 
 
-def note_engine(board: Board, found: Evidence | SandboxFailure) -> None:
+def note_engine(board: Reports, found: Evidence | SandboxFailure) -> None:
     """Raise the condition that the result of a run shows of the engine, and clear the others."""
     shown = _CONDITIONS.get(found.reason) if isinstance(found, SandboxFailure) else None
     for condition in sorted(set(_CONDITIONS.values())):
@@ -45,7 +46,7 @@ class SandboxWatch:
 
     sandbox: Sandbox | CodeSandbox
     clock: Clock
-    board: Board
+    board: Reports
     condition: str = "sandbox_away"
     _said: Once = field(init=False)
 

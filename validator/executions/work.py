@@ -8,7 +8,6 @@ from typing import ClassVar, Final, Literal, NamedTuple
 
 from msgspec import UNSET
 
-from validator.conditions import Board
 from validator.executions.comparing import Compared, ExecutedBundle, compare_task
 from validator.executions.sandbox.job import Ended, Evidence, Sandbox, SandboxFailure, SandboxJob
 from validator.executions.watch import note_engine
@@ -22,6 +21,7 @@ from validator.store.dispatch import DispatchKey
 from validator.store.repositories.waiting import Executions
 from validator.store.waiting import Executed, Execution
 from validator.telemetry import Event
+from validator.telemetry.reports import Reports
 from validator.workers.interface import TooCostlyError, Whose, Workers, WorkersError
 
 MOST_TRIES: Final = 12
@@ -76,7 +76,7 @@ class ExecutionWork(WaitingExecutions):
     store: Store
     sandbox: Sandbox
     workers: Workers
-    board: Board
+    board: Reports
 
     async def attempt(self, taken: Execution) -> Outcome:
         """Run the bundle, the bundle again, and nothing; compare every valid primary."""

@@ -6,9 +6,9 @@ from typing import Any, Final
 import structlog
 from aiohttp.http_exceptions import HttpProcessingError
 
-from validator.conditions import Once, place_of
 from validator.protocol.text import printable
 from validator.sources import Clock
+from validator.telemetry.repetition import Once, place_of
 
 _WORDS: Final = 200
 _log = structlog.get_logger()

@@ -16,9 +16,9 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from aiohttp.web_protocol import RequestHandler
 
-from validator.conditions import Once, place_of
 from validator.incoming.faults import Faults
 from validator.sources import Clock, SystemClock
+from validator.telemetry.repetition import Once, place_of
 from validator.unless import ended
 
 _BACKLOG: Final = 128  # these wait in the kernel and take no descriptor

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 import msgspec
 import structlog
 
-from validator.conditions import Declared
 from validator.miners.asking import Declaration, ask_declaration
 from validator.miners.calls import MinerClient
 from validator.protocol import typed
@@ -37,6 +36,23 @@ class Refreshed(NamedTuple):
     asked: int
     valid: int
     refused: int
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What the miners' declarations came to when they were last asked.
+
+    Attributes:
+        asked: miners that were asked.
+        valid: declarations that count.
+        refused: why the others do not, and how many for each.
+        clock: how many of those are what a clock that is off makes of good ones.
+    """
+
+    asked: int
+    valid: int
+    refused: Mapping[str, int] = field(default_factory=dict)
+    clock: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import structlog
 
-from validator.conditions import Once, place_of
 from validator.protocol.reasons import Reason
 from validator.queue.tries import Tries
 from validator.queue.work import Work
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
+from validator.telemetry.repetition import Once, place_of
 
 AT_ONCE: Final = 2
 _LOOK_S: Final = 5.0

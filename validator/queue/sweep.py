@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import structlog
 
-from validator.conditions import Board, Once, place_of
 from validator.protocol.reasons import Reason
 from validator.queue.errors import QueueAwayError
 from validator.queue.jobs import STALLED_S, Held, JobQueue, LiveWorker
@@ -20,6 +19,8 @@ from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
 from validator.telemetry import Event
+from validator.telemetry.repetition import Once, place_of
+from validator.telemetry.reports import Reports
 
 _EVERY_S: Final = 5.0
 _AHEAD: Final = 1_000
@@ -43,7 +44,7 @@ class Sweep:
     clock: Clock
     jobs: JobQueue
     kinds: Sequence[Kind[Any]]
-    board: Board
+    board: Reports
     stalled_s: float = STALLED_S
     every_s: float = _EVERY_S
     _tries: Tries = field(init=False)

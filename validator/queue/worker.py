@@ -10,7 +10,6 @@ from typing import Any, Final, Protocol
 import structlog
 from procrastinate.worker import Worker
 
-from validator.conditions import Once, place_of
 from validator.protocol.reasons import Reason
 from validator.queue.errors import QueueAwayError
 from validator.queue.jobs import STALLED_S, JobQueue, LiveWorker
@@ -21,6 +20,7 @@ from validator.store import PATIENCE_S, Store
 from validator.store.errors import StoreAwayError
 from validator.store.unbroken import unbroken
 from validator.telemetry import Event
+from validator.telemetry.repetition import Once, place_of
 from validator.unless import ended, unless_set
 
 GRACE_S: Final = 180.0

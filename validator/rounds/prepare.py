@@ -32,6 +32,7 @@ from validator.rounds.order import EpochOrder
 from validator.rounds.receipts import is_over, write_receipt
 from validator.rounds.salts import epoch_salt, salt_to_use
 from validator.scoring import DEFAULT, Rules, Schedule, version
+from validator.settings import Settings
 from validator.sources import Clock, RandomBytes
 from validator.store import PATIENCE_S, Store, Transaction
 from validator.store.receipting import open_log
@@ -232,3 +233,23 @@ def _miner_state(
         history={t: history[hotkey, t] for t in SkillType if (hotkey, t) in history},
         agreements={t: agreements[hotkey, t] for t in SkillType if (hotkey, t) in agreements},
     )
+
+
+def schedule_of(settings: Settings) -> Schedule:
+    """Return which version new rounds are frozen under.
+
+    Raises:
+        ScheduleError: the program cannot follow what the settings say.
+    """
+    starts = settings.scoring.schedule
+    return DEFAULT if starts is None else Schedule(starts)
+
+
+def runtime_images_of(settings: Settings) -> RuntimeImages:
+    """Return which image runs the bundles of new rounds.
+
+    Raises:
+        ScheduleError: the table is out of order.
+    """
+    starts = settings.scoring.runtime_images
+    return RuntimeImages() if starts is None else RuntimeImages(starts)

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from validator.chain.clockwatch import ClockWatch
-from validator.conditions import Board
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_BODY, MAX_BODY_RUNTIME_PRIMARY
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.scoring import Rules
+from validator.telemetry.reports import Reports
 
 _EACH: Final = 2  # descriptors of an open request: its connection, and the file that a large answer waits in
 _BESIDE: Final = 24  # descriptors that workers, store, chain and task source may open meanwhile
@@ -51,7 +51,7 @@ class Readiness:
         waits: called whenever rounds have to wait.
     """
 
-    def __init__(self, checks: Sequence[Check], board: Board, waits: Callable[[], None]) -> None:
+    def __init__(self, checks: Sequence[Check], board: Reports, waits: Callable[[], None]) -> None:
         self._checks = checks
         self._board = board
         self._waits = waits

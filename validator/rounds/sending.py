@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import structlog
 
-from validator.conditions.seen import PASSED
 from validator.kinds.interface import Request
 from validator.kinds.judging import Expected
 from validator.kinds.registry import kind_of
@@ -12,6 +11,7 @@ from validator.miners.calls import Call, Reply
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundTask
+from validator.rounds.facts import PASSED
 from validator.rounds.prepare import Prepared
 from validator.store.dispatch import DispatchKey
 from validator.telemetry import Event

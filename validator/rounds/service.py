@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 import structlog
 
 from validator.chain.base import Chain, ChainError
-from validator.conditions import Board, Once, Outage, place_of
 from validator.miners.directory import CapabilityDirectory
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, RoundOutcome
 from validator.protocol.signatures import Signer
 from validator.rounds.dispatch import Dispatcher
+from validator.rounds.facts import RoundFacts, facts_of, round_line
 from validator.rounds.gatekeeper import Gatekeeper
-from validator.rounds.line import round_line
 from validator.rounds.listening import EndedRound, RoundListener
 from validator.rounds.prepare import Prepared, Preparer, Skipped
 from validator.rounds.readiness import Missing, Readiness, RoundsWaitError
@@ -27,6 +26,8 @@ from validator.store.errors import StoreAwayError, StoreLostError
 from validator.store.unbroken import unbroken
 from validator.tasks.source import TaskSource
 from validator.telemetry import Event
+from validator.telemetry.repetition import Once, Outage, place_of
+from validator.telemetry.reports import Reports
 from validator.unless import unless_set
 
 _RETRY_S = 5.0
@@ -47,6 +48,7 @@ class RoundService:
         standing: looks at every snapshot before a round begins on it.
         readiness: asked before a round starts.
         board: told when rounds fail.
+        advice: returns what to say of a round that is odd.
         unpaid: tells how many windows the newest vectors do not pay; None before the first.
         listeners: told when rounds start and end.
 
@@ -67,7 +69,8 @@ class RoundService:
     refresh_s: float
     standing: Standing
     readiness: Readiness
-    board: Board
+    board: Reports
+    advice: Callable[[RoundFacts], Sequence[str]] = lambda _: ()
     unpaid: Callable[[], int | None] = lambda: None
     listeners: Sequence[RoundListener] = ()
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -228,7 +231,7 @@ class RoundService:
 
     def _end(self, end: EndedRound, prepared: Prepared | None) -> EndedRound:
         """Write the round's canonical line and tell the listener."""
-        fields = round_line(end, prepared, self.unpaid())
+        fields = round_line(end, prepared, self.unpaid(), self.advice(facts_of(end, prepared)))
         if end.outcome:
             _log.info(Event.ROUND_SETTLED, **fields)
         else:

@@ -13,9 +13,9 @@ from validator.settings.urls import NETWORKS, SecretUrl, check_endpoint, check_s
 
 ROOMS = (
     "chain",
-    "conditions",
     "daemon",
     "executions",
+    "health",
     "incoming",
     "kinds",
     "miners",

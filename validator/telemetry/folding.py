@@ -8,9 +8,9 @@ from typing import Final
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
-from validator.conditions import Once, place_of
 from validator.sources import Clock
 from validator.telemetry.events import Event
+from validator.telemetry.repetition import Once, place_of
 
 MOST: Final = 4_096  # different things that are remembered; past that the one not seen for longest is news again
 _TEMPLATE: Final = 200

@@ -10,7 +10,6 @@ from typing import Any, Final, get_args
 from prometheus_client import ProcessCollector, disable_created_metrics
 from prometheus_client.exposition import generate_latest
 
-from validator.conditions import CONDITIONS
 from validator.protocol.reasons import OURS, Reason
 from validator.protocol.remedies import UNPAID
 from validator.protocol.skill_types import SkillType
@@ -250,8 +249,6 @@ class Metrics:
             self.weights.labels(reason)
         for kind in ("answers", "bundles"):
             self.pruned.labels(kind)
-        for name in CONDITIONS:
-            self.conditions.labels(name)
 
 
 def _reason(fields: Mapping[str, Any]) -> Reason:

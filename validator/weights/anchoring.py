@@ -19,7 +19,6 @@ from validator.chain.base import (
     WeightsResult,
 )
 from validator.chain.within import within
-from validator.conditions import Once
 from validator.protocol.anchor import Anchor, anchor_of
 from validator.protocol.text import printable
 from validator.settings import WeightsSettings
@@ -27,6 +26,7 @@ from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import DamagedError, StoreAwayError, StoreLostError
 from validator.telemetry import Event, Metrics
+from validator.telemetry.repetition import Once
 from validator.weights.lock import WeightsLock, WeightsLockedError
 from validator.weights.timing import due_block
 

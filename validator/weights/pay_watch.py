@@ -10,13 +10,13 @@ from typing import Any, Final, NamedTuple
 
 from validator.chain.weight_rows import to_u16
 from validator.chain.within import within
-from validator.conditions import Board
 from validator.protocol.round import MetagraphSnapshot
 from validator.scoring import CURRENT, Share, version
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError
 from validator.store.repositories.histories import RecentAnswers
+from validator.telemetry.reports import Reports
 from validator.weights.plan import Vector, owner_of
 
 LEAST_PAID: Final = 7
@@ -89,7 +89,7 @@ class PayWatch:
 
     store: Store
     clock: Clock
-    board: Board
+    board: Reports
     hotkey: str
     away: Callable[[], Coroutine[Any, Any, bool]] | None = None
     saw: Callable[..., None] = lambda _check, **_facts: None

@@ -8,7 +8,6 @@ import structlog
 
 from validator.chain.base import BehindError, Chain, ChainError, Head
 from validator.chain.within import within
-from validator.conditions import Board
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.signatures import Signer
@@ -20,6 +19,7 @@ from validator.store.computed import VectorRecord
 from validator.store.errors import StoreAwayError, StoreLostError
 from validator.store.standing import Basis, basis_of
 from validator.telemetry import Event, Metrics
+from validator.telemetry.reports import Reports
 from validator.weights.lock import WeightsLock, WeightsLockedError
 from validator.weights.pay_watch import PayWatch
 from validator.weights.plan import Vector, plan_vector
@@ -73,7 +73,7 @@ class WeightService:
         clock_fault: Callable[[], str | None] = lambda: None,
         signing: asyncio.Lock | None = None,
         metrics: Metrics | None = None,
-        board: Board | None = None,
+        board: Reports | None = None,
         pay: PayWatch | None = None,
     ) -> None:
         self._store = store

@@ -5,13 +5,14 @@ from typing import Final
 
 import structlog
 
-from validator.conditions import Board, Once, Outage, place_of
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.text import printable
 from validator.sources import Clock
 from validator.store.errors import StoreAwayError
 from validator.telemetry import Event
+from validator.telemetry.repetition import Once, Outage, place_of
+from validator.telemetry.reports import Reports
 from validator.weights.submission import Fate
 
 _QUIET_S: Final = 60.0
@@ -27,7 +28,7 @@ class Trouble:
         identity: netuid and mechid, for every line.
     """
 
-    def __init__(self, clock: Clock, board: Board | None, identity: Mapping[str, int]) -> None:
+    def __init__(self, clock: Clock, board: Reports | None, identity: Mapping[str, int]) -> None:
         self._clock = clock
         self._board = board
         self._identity = identity

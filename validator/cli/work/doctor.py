@@ -10,7 +10,8 @@ from validator.cli.configured import log_to_standard_error
 from validator.cli.output import NONE, print_json, print_line
 from validator.cli.tables import Column, print_table
 from validator.daemon.exits import Exit
-from validator.doctor import Diagnosis, Finding, Status, diagnose
+from validator.daemon.world import judging_workers
+from validator.health.doctor import Diagnosis, Finding, Status, diagnose
 
 _ADVISED: Final = ("fault", "warning", "note")
 _WORDS: Final[dict[Status, tuple[str, str]]] = {
@@ -32,7 +33,7 @@ def examine(config: Path | None, only: Sequence[str], *, as_json: bool) -> Exit:
     """
     log_to_standard_error()
     with asyncio.Runner() as runner:
-        found = runner.run(diagnose(config, os.environ, only))
+        found = runner.run(diagnose(config, os.environ, judging_workers, only))
         if as_json:
             print_json(_document(found))
         else:

@@ -7,7 +7,7 @@ import typer
 from validator.cli.configured import settings_of
 from validator.cli.errors import EXIT_NO
 from validator.cli.output import print_json, print_line
-from validator.web.asking import ask_health
+from validator.health.client import ask_health
 
 
 def health(config: Path | None, timeout: float, *, strict: bool, as_json: bool) -> None:

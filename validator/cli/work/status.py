@@ -15,8 +15,8 @@ from validator.cli.configured import settings_of
 from validator.cli.output import print_json, print_line
 from validator.cli.status_text import screen
 from validator.daemon.exits import Exit
+from validator.health.status import Observer, OnChain, Overview, Stored
 from validator.protocol.errors import ValidatorError
-from validator.status import Observer, OnChain, Overview, Stored
 from validator.unless import run_whole
 
 

@@ -1,0 +1,207 @@
+"""Set-ups with one fault each, table-driven: `validator doctor` names fault and fix. Settings, wallet, tasks."""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from doctor_kit import ME, QUICK, Place, findings
+from task_builders import make_task, make_truth, write_task
+from wallet_files import ENCRYPTED, write_hotkey
+
+from validator.daemon.world import judging_workers
+from validator.health.doctor import diagnose
+
+Break = Callable[[Place], None]
+
+
+def typo(place: Place) -> None:
+    place.settings["rounds"] = {"intervall_s": 5}
+
+
+def no_netuid(place: Place) -> None:
+    place.settings["validator"] = {}
+
+
+def one_underscore(place: Place) -> None:
+    place.environ["VALIDATOR_STORE_URL"] = "sqlite:////tmp/x.sqlite"
+
+
+def no_section(place: Place) -> None:
+    place.environ["VALIDATOR_NETUID"] = "3"
+
+
+def stranger(place: Place) -> None:
+    place.environ["VALIDATOR_STORE_URI"] = "x"
+
+
+def password_in_the_open(place: Place) -> None:
+    place.settings["store"]["url"] = "postgresql://v:hunter2@127.0.0.1:1/v"
+    place.write().chmod(0o644)
+
+
+def token_in_the_open(place: Place) -> None:
+    place.settings["health"]["token"] = "hunter2hunter2hunter2"
+    place.write().chmod(0o644)
+
+
+def no_home(place: Place) -> None:
+    place.settings["wallet"]["path"] = "~nobody-of-this-name/wallets"
+
+
+def unknown_version(place: Place) -> None:
+    place.settings["scoring"] = {"schedule": {}}
+    place.environ["VALIDATOR_SCORING__SCHEDULE"] = '{"9.9.9": 0}'
+    del place.settings["scoring"]
+
+
+def key_file(place: Place) -> Path:
+    return place.folder / "wallets" / "default" / "hotkeys" / "default"
+
+
+def other_hotkey(place: Place) -> None:
+    write_hotkey(place.folder / "wallets", ME, hotkey="second")
+    key_file(place).unlink()
+
+
+def no_wallets(place: Place) -> None:
+    place.settings["wallet"]["path"] = f"{place.folder}/nowhere"
+
+
+def encrypted(place: Place) -> None:
+    key_file(place).write_bytes(ENCRYPTED.read_bytes())
+
+
+def open_password(place: Place) -> None:
+    encrypted(place)
+    password = place.folder / "password"
+    password.write_text("hunter2")
+    password.chmod(0o644)
+    place.settings["wallet"]["password_file"] = str(password)
+
+
+def needless_password(place: Place) -> None:
+    place.settings["wallet"]["password_file"] = f"{place.folder}/password"
+
+
+def damaged(place: Place) -> None:
+    key_file(place).write_text("{}")
+
+
+def for_everybody(place: Place) -> None:
+    key_file(place).chmod(0o644)
+
+
+def no_folder(place: Place) -> None:
+    (place.folder / "tasks").rmdir()
+
+
+def broken_task(place: Place) -> None:
+    (place.folder / "tasks" / "bad").mkdir()
+    (place.folder / "tasks" / "bad" / "task.json").write_text("{")
+
+
+def no_bases(place: Place) -> None:
+    place.settings["tasks"]["bases"] = f"{place.folder}/bases"
+
+
+def bad_base(place: Place) -> None:
+    no_bases(place)
+    write_task(place.folder / "bases" / "good", make_task())
+    write_task(place.folder / "bases" / "bad", make_task(truth=make_truth(verdict="BLOCK")))
+
+
+def nothing(_: Place) -> None:
+    """As it was made: a folder without tasks."""
+
+
+@pytest.mark.parametrize(
+    ("broken", "check", "status", "seen", "advice"),
+    [
+        (typo, "settings", "fault", "did you mean `interval_s`?", "config/validator.toml shows every key"),
+        (no_netuid, "settings", "fault", "validator.netuid: is required", "validator init"),
+        (one_underscore, "settings", "fault", "did you mean VALIDATOR_STORE__URL?", "correct it"),
+        (no_section, "settings", "fault", "did you mean VALIDATOR_VALIDATOR__NETUID?", "correct it"),
+        (stranger, "settings", "warning", "VALIDATOR_STORE_URI sets nothing", "unset it"),
+        (password_in_the_open, "settings", "warning", "holds the database's password", "chmod 600"),
+        (token_in_the_open, "settings", "warning", "holds the health port's token", "VALIDATOR_HEALTH__TOKEN_FILE"),
+        (no_home, "wallet", "fault", "no home folder is known for ~nobody-of-this-name", "set wallet.path"),
+        (unknown_version, "settings", "fault", "9.9.9", "install the one that does"),
+        (other_hotkey, "wallet", "fault", "no such file", "set wallet.hotkey; in {folder}/wallets/default/hotkeys"),
+        (no_wallets, "wallet", "fault", "no such file", "set wallet.path; no wallet is in {folder}/nowhere"),
+        (encrypted, "wallet", "fault", "encrypted", "let wallet.password_file name a file of mode 400"),
+        (open_password, "wallet", "fault", "cannot be unlocked", "a file of this user, mode 400"),
+        (needless_password, "wallet", "fault", "not encrypted", "or remove wallet.password_file"),
+        (damaged, "wallet", "fault", "damaged or no keyfile", "put the hotkey's file there again"),
+        (for_everybody, "wallet", "warning", "mode 644: other users may use", "chmod 600 {folder}/wallets"),
+        (no_folder, "tasks", "fault", "tasks.directory: `tasks` cannot be listed", "set tasks.directory"),
+        (
+            broken_task,
+            "tasks",
+            "warning",
+            "1 broken in {folder}/tasks, the first: bad: ",
+            "validator tasks check {folder}",
+        ),
+        (nothing, "tasks", "warning", "none in {folder}/tasks; rounds have canaries alone", "validator tasks pack"),
+        (nothing, "bases", "note", "canaries are made of built-in bundles", "set tasks.bases"),
+        (no_bases, "bases", "fault", "tasks.bases: `bases` cannot be listed", "set tasks.bases"),
+        (
+            bad_base,
+            "bases",
+            "warning",
+            "1 in {folder}/bases cannot be used, the first: `bad` is no benign task",
+            "take it",
+        ),
+        (
+            bad_base,
+            "bases",
+            "warning",
+            "none of the types rag_knowledge, executable_python",
+            "put a benign task of each",
+        ),
+        (bad_base, "bases", "ok", "1 declarative in {folder}/bases", ""),
+    ],
+    ids=lambda value: getattr(value, "__name__", None) or None,
+)
+async def test_each_fault_is_named_with_its_fix(  # noqa: PLR0913, PLR0917 - the columns of the table
+    broken: Break, check: str, status: str, seen: str, advice: str, tmp_path: Path
+) -> None:
+    place = Place.made(tmp_path)
+    broken(place)
+    found = findings(await place.examined(check))
+    told = [one for one in found if one.status == status and seen.format(folder=tmp_path) in one.seen]
+    assert len(told) == 1, found
+    assert advice.format(folder=tmp_path) in told[0].advice
+    assert "hunter2" not in str(found)
+    assert [one for one in found if one.status == "fault"] == (told if status == "fault" else [])
+
+
+async def test_the_alternatives_to_a_missing_hotkey_are_named(tmp_path: Path) -> None:
+    place = Place.made(tmp_path)
+    other_hotkey(place)
+    (fault,) = findings(await place.examined("wallet"))
+    assert fault.advice.endswith("there is: second")
+
+
+async def test_a_hotkey_that_cannot_be_read_in_time_holds_up_nothing(tmp_path: Path) -> None:
+    place = Place.made(tmp_path)
+    key_file(place).unlink()
+    os.mkfifo(key_file(place))
+    try:
+        examined = await place.examined("wallet", "settings", limits=QUICK._replace(wallet=0.2, whole=0.5))
+    finally:
+        for _ in range(2):  # what still reads it goes on
+            with suppress(OSError):  # nobody does any more
+                os.close(os.open(key_file(place), os.O_WRONLY | os.O_NONBLOCK))
+    (fault,) = [one for one in findings(examined) if one.status == "fault"]
+    assert (fault.about, fault.seen) == ("wallet", "no end within 0.5 s")
+    assert "the hotkey must be a plain file" in fault.advice
+    assert examined.cut_off
+
+
+async def test_no_settings_at_all_lead_to_init(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = findings(await diagnose(None, {}, judging_workers))
+    assert [(one.about, one.status) for one in found] == [("settings", "fault"), ("all else", "unknown")]
+    assert "`validator init` makes one" in found[0].seen

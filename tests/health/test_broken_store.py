@@ -1,0 +1,217 @@
+"""The database: who answers instead of it, its tables, its history, the lock of weights; nothing is left behind."""
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psycopg
+import pytest
+from doctor_kit import FakeNode, Place, findings, listening, node
+
+from validator.health.doctor import Diagnosis, Finding
+from validator.health.doctor.filesystem import far_away
+from validator.protocol.reasons import Reason
+from validator.store import open_store
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+TABLES = "database", "history", "weights"
+
+
+def told(found: Diagnosis, status: str) -> list[Finding]:
+    return [one for one in findings(found) if one.status == status]
+
+
+async def test_a_good_store_is_fine_and_left_as_it_is(tmp_path: Path, store_url: str) -> None:
+    place = Place.made(tmp_path)
+    place.settings["store"]["url"] = store_url
+    before = _files(tmp_path)
+    found = await place.examined("database")
+    assert {one.status for one in findings(found)} == {"ok"}, findings(found)
+    assert "takes one, taken back again" in findings(found)[-1].seen
+    after = _files(tmp_path)
+    assert {name: size for name, size in after.items() if "validator.toml" not in name} == before
+
+
+def _files(folder: Path) -> Mapping[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+async def test_a_database_that_is_not_made_yet_stays_so(tmp_path: Path, empty_store_url: str) -> None:
+    place = Place.made(tmp_path)
+    place.settings["store"]["url"] = empty_store_url
+    found = await place.examined(*TABLES)
+    assert told(found, "fault") == told(found, "warning") == []
+    assert [one.seen for one in told(found, "note")] == ["none yet"]
+    again = await place.examined("database")
+    assert [one.seen for one in told(again, "note")] == ["none yet"]
+    assert not (tmp_path / "store.sqlite").exists()
+
+
+async def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    place = Place.made(tmp_path)
+    place.settings["store"]["url"] = f"sqlite:///{tmp_path}/nowhere/validator.sqlite"
+    (fault,) = told(await place.examined("database"), "fault")
+    assert "does not exist; make it" in fault.seen
+
+
+@pytest.mark.parametrize("content", ["text", "foreign"])
+async def test_a_file_that_is_no_store(content: str, tmp_path: Path) -> None:
+    place = Place.made(tmp_path)
+    file = tmp_path / "validator.sqlite"
+    if content == "text":
+        file.write_text("no database at all, but long enough to be read as one " * 40)
+    else:
+        with sqlite3.connect(file) as connection:
+            connection.execute("CREATE TABLE theirs (n)")
+        connection.close()
+    (fault,) = told(await place.examined("database"), "fault")
+    assert ("not a database" if content == "text" else "tables that are not ours (theirs)") in fault.seen
+    assert "set store.url to a file of the validator's" in fault.advice
+
+
+async def test_tables_of_a_newer_version(tmp_path: Path, sqlite_url: str) -> None:
+    place = Place.made(tmp_path)
+    place.settings["store"]["url"] = sqlite_url
+    with sqlite3.connect(tmp_path / "store.sqlite") as connection:
+        connection.execute("UPDATE schema_version SET version_num = 'r9999'")
+    connection.close()
+    found = await place.examined("database", "history")
+    (fault,) = told(found, "fault")
+    assert "newer" in fault.seen
+    assert "install the version that made" in fault.advice
+    assert [one.about for one in told(found, "unknown")] == ["history"]
+
+
+async def test_postgres_that_is_not_there(tmp_path: Path) -> None:
+    place = Place.made(tmp_path)
+    async with listening(None) as port:
+        pass
+    place.settings["store"]["url"] = f"postgresql://validator:hunter2@127.0.0.1:{port}/validator"
+    (fault,) = told(await place.examined("database"), "fault")
+    assert "Connection refused" in fault.seen
+    assert fault.advice.startswith("start the server, or correct host and port in store.url")
+    assert "hunter2" not in str(fault)
+
+
+async def test_a_database_that_the_server_does_not_have(tmp_path: Path, postgres_server: str) -> None:
+    place = Place.made(tmp_path)
+    place.settings["store"]["url"] = postgres_server.format(database="nobodys")
+    (fault,) = told(await place.examined("database"), "fault")
+    assert 'database "nobodys" does not exist' in fault.seen
+    assert "createdb --encoding=UTF8" in fault.advice
+
+
+async def test_a_database_of_another_encoding(tmp_path: Path, postgres_server: str) -> None:
+    place, name = Place.made(tmp_path), f"ascii_{os.getpid()}"
+    place.settings["store"]["url"] = postgres_server.format(database=name)
+    with psycopg.connect(postgres_server.format(database="postgres"), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
+        try:
+            (fault,) = told(await place.examined("database"), "fault")
+        finally:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    assert fault.seen == "the database is SQL_ASCII, not UTF8"
+    assert "ENCODING 'UTF8' TEMPLATE template0" in fault.advice
+
+
+async def test_a_database_that_takes_no_write(tmp_path: Path, postgres_url: str) -> None:
+    place = Place.made(tmp_path)
+    place.settings["store"]["url"] = postgres_url
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        name = connection.info.dbname
+        connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    (fault,) = told(await place.examined("database"), "fault")
+    assert fault.about == "database write"
+    assert "read-only transaction" in fault.seen
+    assert "let its user write" in fault.advice
+
+
+async def _round_at(url: str, block: int, block_hash: str) -> None:
+    async with open_store(url) as store, store.begin() as tx:
+        await tx.rounds.skip(0, epoch=1, block=block, block_hash=block_hash, reason=Reason.SKIPPED_NO_TASKS, at=NOW)
+
+
+@pytest.mark.parametrize(
+    ("block", "block_hash", "status", "seen"),
+    [
+        (900, f"{900:064x}", "ok", "block 900 of round 0 is on it"),
+        (900, "ab" * 32, "fault", "round 0 is pinned to block 900 abababababab…, the chain has 0x0000000000… there"),
+        (5_000, f"{5_000:064x}", "fault", "pinned to block 5000, which the chain does not have"),
+    ],
+    ids=["same", "other", "ahead"],
+)
+async def test_a_store_of_another_chain(  # noqa: PLR0913, PLR0917 - the columns of the table
+    block: int, block_hash: str, status: str, seen: str, tmp_path: Path, sqlite_url: str
+) -> None:
+    await _round_at(sqlite_url, block, block_hash)
+    place = Place.made(tmp_path)
+    place.settings["store"]["url"] = sqlite_url
+    async with node(FakeNode(height=1_000)) as url:
+        place.on(url)
+        found = findings(await place.examined("history"))
+    (finding,) = [one for one in found if one.about == "chain of the store"]
+    assert finding.status == status
+    assert seen in finding.seen
+    assert status == "ok" or "begin a new store" in finding.advice
+
+
+@pytest.mark.parametrize(("genesis", "netuid", "of"), [("33" * 32, 1, "genesis 3333"), ("11" * 32, 2, "of netuid 2")])
+async def test_a_store_that_knows_another_chain(
+    genesis: str, netuid: int, of: str, tmp_path: Path, store_url: str
+) -> None:
+    await _round_at(store_url, 900, f"{900:064x}")  # a block that both chains have
+    async with open_store(store_url) as store, store.begin() as tx:
+        await tx.chain.adopt(genesis, netuid, NOW)
+    place = Place.made(tmp_path)
+    place.settings["store"]["url"] = store_url
+    async with node() as url:
+        place.on(url)
+        (fault,) = told(await place.examined("history"), "fault")
+    assert fault.about == "chain of the store"
+    assert of in fault.seen
+    assert "begin a new store" in fault.advice
+
+
+async def test_locked_weights(tmp_path: Path, store_url: str) -> None:
+    place = Place.made(tmp_path)
+    place.settings["store"]["url"] = store_url
+    async with open_store(store_url) as store, store.begin() as tx:
+        await tx.weight_guard.lock("another program wrote at block 7", NOW)
+    (fault,) = told(await place.examined("weights"), "fault")
+    assert fault.seen == "locked in the store: another program wrote at block 7"
+    assert "validator weights unlock --reason" in fault.advice
+    stop = tmp_path / "stop"
+    stop.write_text("2026 another program\n")
+    place.settings["weights"] = {"stop_file": str(stop)}
+    (fault,) = told(await place.examined("weights"), "fault")
+    assert fault.seen == f"locked by {stop}: 2026 another program"
+
+
+async def test_who_writes_is_named_and_left_undisturbed(tmp_path: Path, store_url: str) -> None:
+    place = Place.made(tmp_path)
+    place.settings["store"]["url"] = store_url
+    assert [one.seen for one in told(await place.examined("process"), "ok")] == ["no validator writes to the store"]
+    async with open_store(store_url, writer=True) as store:
+        found, _ = await asyncio.gather(place.examined("process", "database"), store.probe())
+        await store.probe()
+    (warning,) = told(found, "warning")
+    assert warning.about == "writer"
+    assert "and no health report answers here" in warning.seen
+    assert told(found, "fault") == []
+
+
+def test_network_file_systems_are_told_apart(tmp_path: Path) -> None:
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(
+        "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+        f"30 22 0:40 / {tmp_path} rw shared:1 - nfs4 server:/x rw\n"
+        f"31 30 0:41 / {tmp_path}/near rw - xfs /dev/sdb rw\nnonsense\n"
+    )
+    (tmp_path / "near").mkdir()
+    assert far_away(tmp_path, mounts) == "nfs4"
+    assert far_away(tmp_path / "near", mounts) is None
+    assert far_away(Path("/"), mounts) is None
+    assert far_away(tmp_path, tmp_path / "nothing") is None

@@ -1,0 +1,247 @@
+"""Miners, the container engine, the task server, ports and limits; and the examination itself."""
+
+import asyncio
+import resource
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+import stamina
+from aiohttp import web
+from daemon_process import Miners
+from doctor_kit import ME, QUICK, Place, findings, listening, site
+from task_builders import numbered, serving
+
+from validator.daemon.world import judging_workers
+from validator.health.doctor import Check, Diagnosis, Finding
+from validator.health.doctor.diagnosis import UnknownCheckError
+from validator.health.doctor.finding import NotLookedAtError, ok
+from validator.health.doctor.running import examine
+from validator.health.doctor.site import Site
+from validator.protocol.round import Axon
+from validator.protocol.signatures import Signer
+from validator.settings import Settings, ValidatorSettings
+from validator.sources import SystemClock
+from validator.tasks.memory import MemorySource
+from validator.tasks.server import task_server
+
+SERVER, STRANGER = Signer.from_uri("//Server"), Signer.from_uri("//Stranger")
+FIT = {
+    "OSType": "linux",
+    "Architecture": "x86_64",
+    "MemoryLimit": True,
+    "SwapLimit": True,
+    "CpuCfsQuota": True,
+    "PidsLimit": True,
+    "SecurityOptions": ["name=seccomp,profile=default"],
+    "ServerVersion": "20.10\x1b[31m",
+    "DefaultRuntime": "runc",
+}
+
+
+def told(found: Diagnosis, status: str) -> list[Finding]:
+    return [one for one in findings(found) if one.status == status]
+
+
+async def test_miners_that_answer_and_why_the_others_do_not(tmp_path: Path) -> None:
+    place, miners = Place.made(tmp_path), Miners(3)
+    place.settings["miners"] = {"allow_private_axons": True}
+    subnet = place.subnet()
+    await miners.start()
+    async with listening(None) as closed:
+        pass
+    try:
+        for hotkey, axon in miners.axons.items():
+            subnet.register(hotkey, axon=axon)
+        subnet.register(STRANGER.hotkey, axon=Axon("127.0.0.1", closed))
+        (finding,) = findings(await place.examined("miners"))
+    finally:
+        await miners.close()
+    assert finding.status == "ok"
+    assert finding.seen == (
+        "3 of 4 that have an address answer with a declaration that counts; the others: 1 deadline_connect"
+    )
+    assert not (tmp_path / "validator.sqlite").exists()
+
+
+async def test_miners_of_whom_none_answers(tmp_path: Path) -> None:
+    place = Place.made(tmp_path)
+    subnet = place.subnet()
+    for number in range(3):
+        subnet.register(Signer.from_uri(f"//Miner//{number}").hotkey, axon=Axon("10.0.0.1", 8091))
+    (warning,) = findings(await place.examined("miners"))
+    assert warning.status == "warning"
+    assert "0 of 3" in warning.seen
+    assert "3 deadline_axon_refused" in warning.seen
+    assert "private addresses" in warning.advice
+
+
+async def test_a_subnet_without_miners(tmp_path: Path) -> None:
+    place = Place.made(tmp_path)
+    place.subnet()
+    (note,) = findings(await place.examined("miners"))
+    assert (note.status, note.seen) == ("note", "none of 1 neurons has an address")
+
+
+def engine(info: dict[str, Any]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return web.json_response({"ApiVersion": "1.41"} if request.path.endswith("/version") else info)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("info", "status", "seen", "advice"),
+    [
+        (FIT, "ok", "version 20.10\\u001b[31m, runtime runc", ""),
+        (FIT | {"PidsLimit": False}, "fault", "lacks a limit of processes", "cgroups with memory, pids and cpu"),
+        (FIT | {"SecurityOptions": []}, "fault", "lacks a seccomp profile", "the default seccomp profile"),
+        (None, "fault", "info: ", "start it, let this user use its socket"),
+    ],
+    ids=["fit", "no pids", "no seccomp", "away"],
+)
+async def test_the_engine(info: dict[str, Any] | None, status: str, seen: str, advice: str, tmp_path: Path) -> None:
+    place = Place.made(tmp_path)
+    async with site(engine(info or {})) as port:
+        place.environ["DOCKER_HOST"] = f"tcp://127.0.0.1:{port}" if info else f"unix://{tmp_path}/no.sock"
+        (finding,) = findings(await place.examined("engine"))
+    assert finding.status == status
+    assert seen in finding.seen
+    assert advice in finding.advice
+
+
+async def test_without_an_engine_it_says_what_stays_unseen(tmp_path: Path) -> None:
+    (note,) = findings(await Place.made(tmp_path).examined("engine"))
+    assert (note.status, note.seen) == ("note", "none: whether miners ran what they attest stays unseen")
+
+
+@pytest.mark.parametrize(
+    ("pinned", "served", "status", "seen", "advice"),
+    [
+        (SERVER, ME, "ok", "serves declarative", ""),
+        (SERVER, STRANGER, "fault", "status 403", "tasks serve … --validator HOTKEY"),
+        (STRANGER, ME, "fault", "status 401", "compare tasks.server_hotkey with the server's hotkey"),
+        (SERVER, None, "fault", "ClientConnectorError", "look at tasks.server_url"),
+    ],
+    ids=["good", "not for us", "another server", "away"],
+)
+async def test_the_task_server(  # noqa: PLR0913, PLR0917 - the columns of the table
+    pinned: Signer, served: Signer | None, status: str, seen: str, advice: str, tmp_path: Path
+) -> None:
+    place = Place.made(tmp_path)
+    source = MemorySource([numbered(n) for n in range(3)])
+    app = task_server(source, SERVER, SystemClock(), frozenset({(served or ME).hotkey}))
+    async with serving(app) as base:
+        place.settings["tasks"] |= {"server_url": base, "server_hotkey": pinned.hotkey}
+        if served is not None:
+            (finding,) = findings(await place.examined("tasks"))
+    if served is None:
+        with stamina.set_testing(True, attempts=2):
+            (finding,) = findings(await place.examined("tasks"))
+    assert finding.status == status
+    assert seen in finding.seen
+    assert advice in finding.advice
+
+
+async def test_a_port_that_another_program_has(tmp_path: Path) -> None:
+    place = Place.made(tmp_path)
+    async with listening(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello") as port:
+        place.settings["health"] = {"port": port}
+        (fault,) = told(await place.examined("process"), "fault")
+    assert fault.seen == f"http://127.0.0.1:{port}: no health report there"
+    assert "set health.host and health.port" in fault.advice
+    assert told(await place.examined("process"), "fault") == []
+
+
+async def test_a_port_that_says_nothing(tmp_path: Path) -> None:
+    place = Place.made(tmp_path)
+    async with listening(b"") as port:
+        place.settings["health"] = {"port": port}
+        (fault,) = told(await place.examined("process"), "fault")
+    assert fault.seen == f"http://127.0.0.1:{port}: another program listens there"
+    assert "set health.host and health.port to a free address" in fault.advice
+
+
+@contextmanager
+def few_descriptors() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+async def test_too_few_file_descriptors(tmp_path: Path) -> None:
+    place = Place.made(tmp_path)
+    subnet = place.subnet()
+    for number in range(6):
+        subnet.register(Signer.from_uri(f"//Miner//{number}").hotkey, axon=Axon("10.0.0.1", 8091))
+    with few_descriptors():
+        (fault,) = told(await place.examined("machine"), "fault")
+    assert fault.about == "file descriptors"
+    assert "is enough" in fault.seen
+    assert "`ulimit -n`" in fault.advice
+
+
+def _site(tmp_path: Path) -> Site:
+    settings = Settings(validator=ValidatorSettings(netuid=1))
+    limits = QUICK._replace(whole=0.2)
+    return Site(settings, tmp_path / "validator.toml", None, {}, SystemClock(), judging_workers, limits)
+
+
+async def test_checks_run_at_once_and_one_that_hangs_or_fails_costs_only_itself(tmp_path: Path) -> None:
+    met = asyncio.Barrier(2)
+
+    async def meets(_: Site) -> list[Finding]:
+        await met.wait()
+        return [ok("met", "both were there")]
+
+    async def hangs(_: Site) -> list[Finding]:
+        await asyncio.Event().wait()
+        return []
+
+    async def fails(_: Site) -> list[Finding]:
+        raise KeyError("ours\x1b")
+
+    async def waits(_: Site) -> list[Finding]:
+        raise NotLookedAtError("needs another")
+
+    runs: list[tuple[Any, Literal["ok", "fault", "unknown"], str, str]] = [
+        (meets, "ok", "both were there", ""),
+        (hangs, "fault", "no end within 0.2 s", "look there"),
+        (
+            fails,
+            "fault",
+            "this check failed, an error of ours: KeyError: 'ours\\x1b'",
+            "report it; meanwhile: look there",
+        ),
+        (waits, "unknown", "needs another", ""),
+        (meets, "ok", "both were there", ""),
+    ]
+    checks = [Check(f"c{number}", "", "look there", 60.0, run[0]) for number, run in enumerate(runs)]
+    examined = await examine(_site(tmp_path), checks)
+    assert [one.check for one in examined] == [check.name for check in checks]
+    for one, (_, status, seen, advice) in zip(examined, runs, strict=True):
+        (finding,) = one.findings
+        assert (finding.status, finding.seen, finding.advice) == (status, seen, advice)
+    assert Diagnosis(examined).cut_off
+
+
+async def test_what_several_checks_look_at_is_looked_at_once(tmp_path: Path) -> None:
+    looked, here = [], _site(tmp_path)
+
+    async def look(at: Site) -> int:
+        looked.append(at)
+        await asyncio.sleep(0)
+        return len(looked)
+
+    assert await asyncio.gather(*(here.once(look) for _ in range(3))) == [1, 1, 1]
+    await here.close()
+
+
+async def test_an_unknown_check_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnknownCheckError, match="`walet`; there are settings, wallet, endpoints"):
+        await Place.made(tmp_path).examined("walet")

@@ -1,0 +1,5 @@
+"""Health of a validator: one catalogue of conditions, and its views.
+
+Rooms below report what they see (`telemetry/reports.py`, `rounds/facts.py`); `board.py` keeps the conditions that hold.
+`report.py` is `/readyz`, `client.py` asks for it, `status.py` is `validator status`, `doctor/` is `validator doctor`.
+"""

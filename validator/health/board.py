@@ -1,0 +1,158 @@
+"""Board of the conditions that hold: services raise and clear them; health, metrics and the log show them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+
+from validator.health.catalogue import CONDITIONS, Condition
+from validator.protocol.text import printable
+from validator.rounds.facts import RoundFacts
+from validator.sources import Clock
+
+ROUNDS: Final = 2
+LASTING_S: Final = 600.0
+_DETAIL: Final = 500
+_WORST_FIRST: Final = ("unhealthy", "degraded", "note")
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A condition that stands: what it is, what was seen, and for how many seconds."""
+
+    condition: Condition
+    detail: str
+    seconds: float
+
+
+@dataclass(slots=True)
+class _State:
+    since: float | None = None  # None: it does not stand
+    detail: str = ""
+    causes: dict[str, str] = field(default_factory=dict)  # by whom it stands of
+    said_causes: set[str] = field(default_factory=set)  # that the log has of it
+    said: bool = False  # as what the log has it
+    raised_at: float | None = None  # said last
+    changes: int = 0  # that the log does not have
+    first: float | None = None  # of the rounds in a row that show it
+    rounds: int = 0
+
+
+class Board:
+    """The conditions of one validator. All methods are for the event loop's thread; none raises but for a wrong name.
+
+    A condition of rounds stands after `ROUNDS` rounds in a row or `LASTING_S`, whichever is later.
+
+    Args:
+        clock: what is measured with.
+        tell: called with a condition's name and whether it holds: at once, and at every change.
+    """
+
+    def __init__(self, clock: Clock, tell: Callable[[str, bool], None] | None = None) -> None:
+        self._clock = clock
+        self._tell = tell
+        self._states = {name: _State() for name in CONDITIONS}
+        for name in CONDITIONS:
+            if tell is not None:
+                tell(name, False)  # so that metrics show it from the start
+
+    def raise_(self, name: str, detail: str = "", of: str = "", cause: str = "") -> None:
+        """Note that the condition stands.
+
+        Args:
+            name: of the condition.
+            detail: what was seen, made harmless here.
+            of: which one, where several tell of themselves: it stands until all of them have cleared it.
+            cause: another one than before is logged too.
+        """
+        state = self._states[name]
+        state.causes[of] = cause
+        state.detail = printable(detail, _DETAIL)
+        if state.since is None:
+            state.since = self._clock.monotonic()
+            self._changed(name, state)
+        else:
+            self._say(name, state)
+
+    def clear(self, name: str, of: str = "") -> None:
+        """Note that the condition does not stand; of this one, where several tell of themselves."""
+        state = self._states[name]
+        state.causes.pop(of, None)
+        if state.since is not None and not state.causes:
+            state.since = None
+            self._changed(name, state)
+
+    def stands(self, name: str) -> bool:
+        """Whether the condition stands."""
+        return self._states[name].since is not None
+
+    def saw_round(self, facts: RoundFacts) -> None:
+        """Look at a round that ended."""
+        for name, condition in CONDITIONS.items():
+            if condition.in_round is None:
+                continue
+            state, detail = self._states[name], condition.in_round(facts)
+            if detail is None:
+                state.first, state.rounds = None, 0
+                self.clear(name)
+                continue
+            state.rounds += 1
+            state.detail = printable(detail, _DETAIL)
+            if state.first is None:
+                state.first = self._clock.monotonic() - facts.seconds
+        self.tick()
+
+    def tick(self) -> None:
+        """Let time count: to be called every few seconds."""
+        now = self._clock.monotonic()
+        for name, state in self._states.items():
+            if state.first is not None and state.rounds >= ROUNDS and now - state.first >= LASTING_S:
+                self.raise_(name, state.detail)
+            self._say(name, state)
+
+    def standing(self) -> tuple[Standing, ...]:
+        """Return what stands now, the worst first."""
+        now = self._clock.monotonic()
+        found = [
+            Standing(CONDITIONS[name], state.detail, now - state.since)
+            for name, state in self._states.items()
+            if state.since is not None
+        ]
+        return tuple(sorted(found, key=lambda each: _WORST_FIRST.index(each.condition.severity)))
+
+    def _changed(self, name: str, state: _State) -> None:
+        state.changes += 1
+        if self._tell is not None:
+            self._tell(name, state.since is not None)
+        self._say(name, state)
+
+    def _say(self, name: str, state: _State) -> None:
+        """Log how it stands, if the log has it otherwise; one that comes back soon waits, and so does another cause."""
+        now, condition = self._clock.monotonic(), CONDITIONS[name]
+        stands, causes = state.since is not None, set(state.causes.values())
+        if stands == state.said and causes <= state.said_causes:
+            return
+        if stands and state.raised_at is not None and now - state.raised_at < condition.quiet_s:
+            return
+        changes, state.said, state.changes, state.said_causes = state.changes, stands, 0, causes
+        if stands:
+            state.raised_at = now
+            (_log.info if condition.severity == "note" else _log.warning)(
+                "condition_raised",
+                condition=name,
+                severity=condition.severity,
+                detail=state.detail,
+                advice=condition.advice,
+                changes=changes,
+            )
+        else:
+            seconds = None if state.raised_at is None else round(now - state.raised_at, 3)
+            _log.info("condition_cleared", condition=name, seconds=seconds, changes=changes)
+
+
+def advice_on(facts: RoundFacts) -> list[str]:
+    """Return what is odd about one round and what to do, a sentence each; the board waits for a second round."""
+    found = ((one, one.in_round(facts)) for one in CONDITIONS.values() if one.in_round is not None)
+    return [f"{condition.name}: {detail}. {condition.advice}" for condition, detail in found if detail is not None]

@@ -1,0 +1,482 @@
+"""The catalogue of conditions: everything that can keep the validator from its work, in one place.
+
+An entry says what happened, what to do, how the daemon sees it, how `validator doctor` sees it before a start, and
+which alert asks for it. `/readyz`, metrics, log lines, `status`, `doctor`, exit codes, the alert rules, the dashboard
+and docs/reference/conditions.md are views of it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from validator.health.rounds import (
+    declarations_refused,
+    every_answer_early,
+    no_dispatches,
+    no_miners,
+    no_tasks,
+    no_valid_answers,
+)
+
+if TYPE_CHECKING:
+    from validator.rounds.facts import RoundFacts
+
+QUIET_S: Final = 60.0
+_HOUR_S: Final = 3600.0
+
+Severity = Literal["note", "degraded", "unhealthy", "fatal"]
+"""Fatal: the process ends. Unhealthy: it cannot do its work. Degraded: it runs, and somebody should look. Note: it was
+set up to do less."""
+
+
+class Unseen(NamedTuple):
+    """Reason why no check of `validator doctor` can find a condition before a start."""
+
+    reason: str
+
+
+_IN_ROUNDS: Final = Unseen("It follows from rounds that ended.")
+_PROGRAM: Final = Unseen("It is an error of a running program.")
+_LOAD: Final = Unseen("It follows from the load of a running validator.")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Something that keeps the validator from its work.
+
+    Attributes:
+        name: the code, snake_case.
+        severity: its effect on the health; a note has none.
+        meaning: what happened, one sentence.
+        advice: what to do.
+        watch: how the daemon sees it; in the present tense, after "The daemon".
+        doctor: names of the doctor's checks that find it before a start, separated by commas; or why none can.
+        alert: the rule that asks for it (`alerts.py`); empty for a note, and for a fatal one: `ValidatorDown` asks.
+        metric: the figure behind it, beside `validator_condition`; empty without one.
+        in_round: returns the detail where a round shows it, else None; None for a condition that a service raises. The
+            condition holds after `ROUNDS` such rounds in a row and `LASTING_S` (`Board`).
+        quiet_s: the log names it at most once in so many seconds.
+        exit_code: of a fatal condition: what the process ends with.
+        parks: a restart ends the same way, and the image's entry point waits.
+    """
+
+    name: str
+    severity: Severity
+    meaning: str
+    advice: str
+    watch: str
+    doctor: str | Unseen
+    alert: str = ""
+    metric: str = ""
+    in_round: "Callable[[RoundFacts], str | None] | None" = None
+    quiet_s: float = QUIET_S
+    exit_code: int = 0
+    parks: bool = False
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """Names of the doctor's checks that find it before a start."""
+        return () if isinstance(self.doctor, Unseen) else tuple(self.doctor.split(", "))
+
+
+_ALL: Final = (
+    Condition(
+        "parked",
+        "unhealthy",
+        "The validator ended, a restart would end the same way, and its container waits.",
+        "Do what `daemon_parked` in the log says, then start the container again (`docker-compose restart validator`).",
+        "waits in the image's entry point after an exit code that a restart repeats",
+        Unseen("The cause has a fatal condition of its own."),
+        "ValidatorParked",
+    ),
+    Condition(
+        "rounds_silent",
+        "unhealthy",
+        "No round began or ended for longer than one may take.",
+        "Keep the last lines of the log and a stack (`py-spy dump --pid PID`), then restart: it is safe.",
+        "measures the time since a round began or ended",
+        _PROGRAM,
+        "ValidatorStuck",
+        metric="validator_round_in_hand_seconds",
+    ),
+    Condition(
+        "loop_stuck",
+        "unhealthy",
+        "The event loop stood still.",
+        "Look at load, swap and steal time of the machine, then restart: it is safe. Report it if the machine was "
+        "idle, with a stack (`py-spy dump --pid PID`).",
+        "measures the time since the event loop last ran a timer",
+        _LOAD,
+        "ValidatorStuck",
+        metric="validator_loop_lag_seconds",
+    ),
+    Condition(
+        "rounds_failing",
+        "unhealthy",
+        "Rounds end in an error of the validator.",
+        "Report the traceback of `round_failed` in the log; a restart is safe. After an upgrade: restore the backup "
+        "and install the older version.",
+        "catches an error of a round",
+        _PROGRAM,
+        "ValidatorFailing",
+    ),
+    Condition(
+        "weights_failing",
+        "unhealthy",
+        "The weights loop ends in an error of the validator.",
+        "Report the traceback of `weights_failed` in the log; a restart is safe. After an upgrade: restore the backup "
+        "and install the older version.",
+        "catches an error of the weights loop",
+        _PROGRAM,
+        "ValidatorFailing",
+    ),
+    Condition(
+        "store_away",
+        "unhealthy",
+        "The database does not answer. What has arrived is kept and written once it is back; no weights are sent "
+        "meanwhile.",
+        "Start the database, or end what keeps it busy: server, network, connections, password. Do not restart the "
+        "validator meanwhile: that would lose what it keeps.",
+        "writes to the store every 5 s",
+        "database",
+        "ValidatorStore",
+        metric="validator_store_write_seconds",
+    ),
+    Condition(
+        "store_no_write",
+        "unhealthy",
+        "The store takes no write. What has arrived is kept and written once it does.",
+        "Free space on its disk, or correct the rights of its file, folder and server. Do not restart the validator "
+        "meanwhile.",
+        "writes to the store every 5 s",
+        "database",
+        "ValidatorStore",
+        metric="validator_store_write_seconds",
+    ),
+    Condition(
+        "store_damaged",
+        "unhealthy",
+        "The store is damaged, or its path no longer leads to the file that is open; the validator stops.",
+        "Put a moved file back with its -wal and -shm, else restore the newest backup (`validator db restore BACKUP`).",
+        "compares path and file before every write",
+        "database",
+        "ValidatorStore",
+    ),
+    Condition(
+        "rounds_no_tasks",
+        "degraded",
+        "Rounds have no task but the validator's own canaries.",
+        "Put tasks into `tasks.directory` (`validator tasks check DIR` names every fault), or see whether "
+        "`tasks.server_url` answers.",
+        "counts the tasks of each round",
+        "tasks",
+        "ValidatorIdle",
+        in_round=no_tasks,
+    ),
+    Condition(
+        "rounds_no_miners",
+        "degraded",
+        "No miner that is registered has a valid declaration.",
+        "Check `validator.netuid`, `validator miners list`, and what keeps miners from being reached: "
+        "`capabilities_refreshed` in the log counts why declarations do not count.",
+        "counts the miners of each round",
+        "miners",
+        "ValidatorIdle",
+        in_round=no_miners,
+    ),
+    Condition(
+        "rounds_no_dispatches",
+        "degraded",
+        "There are tasks and miners, and no request goes out.",
+        "Look at the exclusions and the declared types in `validator rounds show`. `skipped_epoch_over` again and "
+        "again: the store is of another chain.",
+        "counts the dispatches of each round",
+        _IN_ROUNDS,
+        "ValidatorIdle",
+        in_round=no_dispatches,
+    ),
+    Condition(
+        "rounds_no_valid_answers",
+        "degraded",
+        "Dispatches go out, and no answer passes its gates.",
+        "Where all have one reason the cause is here: check the network, the clock (`timedatectl`) and the version of "
+        "this program.",
+        "counts the reasons of each round's answers",
+        _IN_ROUNDS,
+        "ValidatorNothingCounts",
+        in_round=no_valid_answers,
+    ),
+    Condition(
+        "rounds_all_early",
+        "degraded",
+        "Every accepted answer came before its t_min and earns nothing.",
+        "Correct the windows in the tasks' `task.json`: their t_min is larger than honest work takes.",
+        "counts the answers before t_min of each round",
+        _IN_ROUNDS,
+        "ValidatorNothingCounts",
+        in_round=every_answer_early,
+    ),
+    Condition(
+        "declarations_refused",
+        "degraded",
+        "Every miner that was asked for its declaration gave none that counts.",
+        "Compare this machine's clock with a time server (`timedatectl`), then check the network.",
+        "counts the declarations that miners send",
+        "miners",
+        "ValidatorNothingCounts",
+        in_round=declarations_refused,
+    ),
+    Condition(
+        "miners_out",
+        "degraded",
+        "More than half of the miners that answered in the last day are excluded or failed in their newest round. "
+        "Weights are sent all the same: the others and the owner take their pay.",
+        "The detail says whether the chain's endpoint and the task source can be reached. If not, the fault is "
+        "probably here: cable, firewall, DNS, a full connection table. One reason for miners in many networks in "
+        "`validator rounds show` points here, too. If the fault is here, set `weights.enabled = false` and restart: "
+        "the row on chain stays; set it back when this is over, before the subnet's activity cutoff. A majority that "
+        "fails on purpose looks the same, and loses its own pay.",
+        "compares who is drawn and answers with who answered in the last day",
+        _IN_ROUNDS,
+        "ValidatorMinersOut",
+        quiet_s=_HOUR_S,
+    ),
+    Condition(
+        "weights_few_paid",
+        "degraded",
+        "Fewer than 7 miners are paid, and at least 7 answered in the last day: the cap leaves the rest to the owner. "
+        "In the first hours of a validator this is as it should be.",
+        "`validator weights plan` names the unpaid windows and what brings each back; look for what they share. With "
+        "`miners_out`, begin there.",
+        "counts who is paid by each vector",
+        _IN_ROUNDS,
+        "ValidatorPayNarrow",
+        metric="validator_unpaid_windows",
+        quiet_s=_HOUR_S,
+    ),
+    Condition(
+        "weights_concentrated",
+        "degraded",
+        "The subnet's owner or one hotkey gets more than half of a mechanism's row, as the chain normalizes it.",
+        "Compare the row of `validator weights plan` with what miners answered; it is sent all the same.",
+        "adds up each vector by hotkey",
+        _IN_ROUNDS,
+        "ValidatorPayNarrow",
+        quiet_s=_HOUR_S,
+    ),
+    Condition(
+        "weights_old",
+        "degraded",
+        "For more epochs than `health.weights_epochs` no weights have reached the chain. Past the subnet's activity "
+        "cutoff the validator no longer counts.",
+        "`validator weights plan` and `weights_blocked` in the log name what is in the way; a restart betters "
+        "nothing. `weights_rate_limited` in every epoch: something else uses the hotkey.",
+        "counts the epochs since a confirmed submission",
+        "subnet",
+        "ValidatorWeightsOld",
+        metric="validator_epochs_since_weights",
+    ),
+    Condition(
+        "weights_refused",
+        "degraded",
+        "The chain refused the newest weights.",
+        "The detail has the chain's words; `validator doctor` asks what a submission asks. The next epoch tries again.",
+        "reads the fate of each submission",
+        "subnet, weights",
+        "ValidatorWeightsOld",
+    ),
+    Condition(
+        "no_standing",
+        "degraded",
+        "This hotkey has no slot on the subnet or no validator permit: it sends no weights. Rounds continue, or wait "
+        "(`rounds.without_permit`).",
+        "The detail names which. Not registered: register the hotkey, and see who was given its slot. No permit: "
+        "stake more; permits come at the end of an epoch.",
+        "looks up the hotkey in every snapshot",
+        "subnet",
+        "ValidatorPermitLost",
+        metric="validator_permit",
+    ),
+    Condition(
+        "chain_away",
+        "degraded",
+        "No block could be read for 45 seconds.",
+        "Check the node and the network, or name a second one in `chain.endpoints`; a restart brings no chain back.",
+        "reads the newest block every 10 s",
+        "endpoints",
+        "ValidatorChain",
+        metric="validator_chain_reachable",
+    ),
+    Condition(
+        "chain_stale",
+        "degraded",
+        "The chain answers, and its newest block has been the same for five minutes.",
+        "Compare the block with a public explorer: restart or replace a node that lags, wait for a chain that makes "
+        "no block.",
+        "measures the age of the newest block",
+        "clock",
+        "ValidatorChain",
+        metric="validator_chain_block_age_seconds",
+    ),
+    Condition(
+        "chain_behind",
+        "degraded",
+        "The chain shows blocks far below those that it has shown before: no round, no weights.",
+        "Wait until the node has caught up, or put another one first in `chain.endpoints`; if the chain itself was "
+        "set back, restart.",
+        "compares each block with the highest it has seen",
+        "endpoints",
+        "ValidatorChain",
+    ),
+    Condition(
+        "subnet_gone",
+        "unhealthy",
+        "The chain has no subnet of this netuid any more.",
+        "Correct `validator.netuid` and `chain.endpoints`; a subnet that was removed from the chain needs no "
+        "validator.",
+        "reads the newest block every 10 s",
+        "subnet",
+        "ValidatorChain",
+    ),
+    Condition(
+        "other_chain",
+        "unhealthy",
+        "What answers is another chain than the store's: no round, no weights.",
+        "Correct `chain.endpoints`: all must lead to one chain; never delete the store for it. A chain that was begun "
+        "anew needs a new store.",
+        "compares the genesis of what it connects to",
+        "endpoints, history",
+        "ValidatorChain",
+    ),
+    Condition(
+        "local_clock",
+        "unhealthy",
+        "The clock is more than 30 s off the chain's, or nothing shows yet that it is not: no round, no weights.",
+        "Set the clock right and keep it by NTP: `timedatectl` shows what sets it. In a virtual machine, set the "
+        "host's clock.",
+        "compares the clock with the time of fresh blocks",
+        "clock",
+        "ValidatorClock",
+        metric="validator_clock_offset_seconds",
+    ),
+    Condition(
+        "local_disk",
+        "unhealthy",
+        "Too little disk space is left for a round's answers: no round starts.",
+        "Free space where the detail says; rounds continue by themselves. Raw answers go with retention, the rest "
+        "stays: `validator db forecast`.",
+        "asks for free space before each round",
+        "machine",
+        "ValidatorMachine",
+        metric="validator_disk_free_bytes",
+    ),
+    Condition(
+        "local_descriptors",
+        "unhealthy",
+        "Too few file descriptors are left for a round's requests: no round starts.",
+        "Raise the limit (`ulimit -n`, `LimitNOFILE`, `ulimits`) to what the detail names.",
+        "counts open descriptors before each round",
+        "machine",
+        "ValidatorMachine",
+        metric="process_open_fds",
+    ),
+    Condition(
+        "gates_behind",
+        "degraded",
+        "Answers wait long for a worker that judges them.",
+        "Give the machine more cores, or end what else uses them; `worker_ended` names answers that cost too much.",
+        "measures how long answers wait for a worker",
+        _LOAD,
+        "ValidatorBehind",
+    ),
+    Condition(
+        "chain_slow",
+        "degraded",
+        "The chain takes more than a second for an answer. Rounds and weights continue; from about 5 s a call a "
+        "submission may miss its epoch.",
+        "Check the node's load and the network, or put a nearer node first in `chain.endpoints`, best one of your own.",
+        "measures each call",
+        "endpoints",
+        "ValidatorBehind",
+    ),
+    Condition(
+        "sandbox_away",
+        "degraded",
+        "The container engine does not run bundles: executions wait, and count against nobody.",
+        "Start the engine, or free its disk; the detail names what it lacks.",
+        "asks the engine",
+        "engine",
+        "ValidatorBehind",
+        metric="validator_queue_oldest_seconds",
+    ),
+    Condition(
+        "sandbox_image",
+        "degraded",
+        "The container engine does not have the runtime image and cannot pull it: nothing is executed.",
+        "Pull the image that the detail names into the engine, or correct `scoring.runtime_images`.",
+        "asks the engine",
+        "settings",
+        "ValidatorBehind",
+        metric="validator_queue_oldest_seconds",
+    ),
+    Condition(
+        "sandbox_slow",
+        "degraded",
+        "A call to the container engine took too long: what was being executed is tried again.",
+        "Look at the load of the engine's machine and at what the detail names; restart an engine that is stuck.",
+        "limits each call to the engine",
+        "engine",
+        "ValidatorBehind",
+        metric="validator_queue_oldest_seconds",
+    ),
+    Condition(
+        "workers_away",
+        "degraded",
+        "No worker process takes waiting work from the queue: it waits.",
+        "Start `validator worker`, or look at the log of those that run: without its engine one takes none.",
+        "reads the workers' signs of life",
+        Unseen("Workers may start after the validator."),
+        "ValidatorBehind",
+        metric="validator_queue_at_once",
+    ),
+    Condition(
+        "executions_late",
+        "degraded",
+        "More than a third of the last day's tasks were not executed in time: they say nothing of any miner.",
+        "Look at what `validator executions list` says of their tries; give the engine more, or add worker machines.",
+        "counts the executions of the last day",
+        _LOAD,
+        "ValidatorBehind",
+        metric="validator_queue",
+    ),
+    Condition(
+        "code_waits",
+        "degraded",
+        "Code of plans waits to be judged, at no planner's cost: its sandbox does not run.",
+        "Start the engine, or free its disk; the detail names what it lacks.",
+        "asks the engine",
+        "engine",
+        "ValidatorBehind",
+        metric="validator_queue_oldest_seconds",
+    ),
+    # Notes: it was set up to do less.
+    Condition(
+        "executions_off",
+        "note",
+        "There is no sandbox, and nothing is executed: this validator cannot see whether miners ran what they attest.",
+        "Name a container engine in `sandbox.engine`, or leave it: miners lose nothing by it.",
+        "reads the settings",
+        "engine",
+    ),
+    Condition(
+        "code_off",
+        "note",
+        "There is no sandbox to judge code in: plans for code tasks wait, and enter no window before there is one.",
+        "Name an engine in `sandbox.engine`, or take the code tasks away; what waits is judged later.",
+        "reads the settings and the tasks",
+        "engine",
+    ),
+)
+
+CONDITIONS: Final[Mapping[str, Condition]] = {one.name: one for one in _ALL}
+"""All that a running validator can raise, by name."""

@@ -1,0 +1,166 @@
+"""Preconditions of a start, of weights (SPEC 11) and of a round on this machine (SPEC 16, D-26)."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import structlog
+
+from validator.chain.base import (
+    VERSION_KEY,
+    Chain,
+    ChainError,
+    ChainUnreachableError,
+    NoSubnetError,
+    NotRegisteredError,
+    SubnetParameters,
+)
+from validator.chain.clockwatch import ClockWatch
+from validator.chain.within import within
+from validator.incoming.server import Bounds
+from validator.protocol.reasons import Reason
+from validator.protocol.round import MetagraphSnapshot, Neuron
+from validator.protocol.text import printable
+from validator.rounds.readiness import Check, RulesAt, clock_check, descriptor_check, disk_check, spool_folder
+from validator.scoring import Rules, Schedule, version
+from validator.settings import Settings
+from validator.sources import Clock
+from validator.store import Store
+from validator.store.belonging import adopt_chain, require_chain
+from validator.store.urls import parse_url
+from validator.telemetry import Event
+from validator.weights.plan import mechanisms
+
+ENDPOINT_BOUNDS: Final = Bounds(connections=16, header_s=10.0, request_s=30.0)
+"""Of the health endpoint; a round leaves it its file descriptors."""
+START_S: Final = 60.0  # for a first look at the chain, each of whose calls has a limit of its own
+_log = structlog.get_logger()
+
+
+class Precondition(NamedTuple):
+    """One thing that weights depend on.
+
+    Attributes:
+        name: which one.
+        reason: why no weights could be sent now; None if this does not stand in the way.
+        detail: the numbers behind it.
+    """
+
+    name: str
+    reason: Reason | None
+    detail: str
+
+
+async def check_start(chain: Chain, clock: Clock, settings: Settings, hotkey: str, store: Store | None = None) -> None:
+    """Refuse to start where nothing can be done, and log what keeps weights from being sent, a line for each.
+
+    A store that belongs to no chain yet belongs to this one from then on.
+
+    Raises:
+        ChainUnreachableError: nothing that can be used answers at the endpoints.
+        NoSubnetError: no subnet of this netuid.
+        OtherChainError: the store belongs to another chain or subnet.
+        NotRegisteredError: the hotkey has no slot on it.
+    """
+    place = _place(settings)
+    try:
+        genesis, snapshot, parameters = await within(clock, START_S, _look(chain))
+    except NoSubnetError:
+        netuid = settings.validator.netuid
+        raise NoSubnetError(f"netuid {netuid} at {place}; check validator.netuid and chain.endpoints") from None
+    except (ChainUnreachableError, TimeoutError) as error:
+        raise ChainUnreachableError(f"{place}: {_short(error)}; check chain.endpoints and the network") from None
+    except ChainError as error:
+        raise ChainUnreachableError(
+            f"{place}: no usable answer: {_short(error)}; check chain.endpoints: is this a subtensor node?"
+        ) from None
+    if store is not None:
+        await settle_chain(store, genesis, settings.validator.netuid, clock)
+    me = snapshot.by_hotkey(hotkey)
+    if me is None:
+        raise NotRegisteredError(
+            f"{hotkey} on netuid {snapshot.netuid} at {place}; register it, or check [wallet] and validator.netuid"
+        )
+    for name, reason, detail in preconditions(snapshot, parameters, me, max(mechanisms(settings.weights))):
+        if reason is None:
+            _log.info(Event.PRECONDITION, name=name, detail=detail)
+        else:
+            _log.warning(Event.PRECONDITION, name=name, reason=reason, detail=detail)
+
+
+def preconditions(
+    snapshot: MetagraphSnapshot, parameters: SubnetParameters, me: Neuron, mechid: int
+) -> Iterator[Precondition]:
+    """Yield what weights depend on, as of the snapshot. Pure."""
+    yield Precondition("registered", None, f"uid {me.uid} on netuid {snapshot.netuid}")
+    permit = "a validator permit" if me.validator_permit else "no validator permit; permits follow stake, by epoch"
+    yield Precondition("permit", None if me.validator_permit else Reason.WEIGHTS_NO_PERMIT, permit)
+    low = me.stake_tao < parameters.min_stake_tao
+    stake = f"{me.stake_tao:g} TAO, at least {parameters.min_stake_tao:g} asked for"
+    yield Precondition("stake", Reason.WEIGHTS_LOW_STAKE if low else None, stake)
+    absent = mechid >= parameters.mechanisms
+    mechanism = f"mechanism {mechid} of {parameters.mechanisms}"
+    yield Precondition("mechanism", Reason.WEIGHTS_REJECTED if absent else None, mechanism)
+    keys = f"weights carry {VERSION_KEY}, at least {parameters.version_key} asked for"
+    old = parameters.version_key > VERSION_KEY
+    yield Precondition("version_key", Reason.WEIGHTS_VERSION_KEY if old else None, keys)
+    mode = "committed, revealed by the chain later" if parameters.commit_reveal else "shown at once"
+    cannot = parameters.commit_reveal and not parameters.takes_commitments
+    told = f"weights are {mode}" + ("; this node's runtime has no call for that" if cannot else "")
+    yield Precondition("commit_reveal", Reason.WEIGHTS_REJECTED if cannot else None, told)
+    free = me.last_update + parameters.weights_rate_limit
+    limit = f"{parameters.weights_rate_limit} blocks between weights, the next from block {free}, now {snapshot.block}"
+    yield Precondition("rate_limit", Reason.WEIGHTS_RATE_LIMITED if free > snapshot.block else None, limit)
+
+
+async def settle_chain(store: Store, genesis: str, netuid: int, clock: Clock) -> None:
+    """Hold the store to its chain and subnet; one that knows none adopts these, and the log says so.
+
+    Raises:
+        OtherChainError: it belongs to another.
+    """
+    async with store.read() as tx:
+        if await require_chain(tx, genesis, netuid):
+            return  # without a write, which a store in trouble would not take now
+    async with store.begin() as tx:
+        adopted = await adopt_chain(tx, genesis, netuid, clock.now())
+    if adopted:
+        _log.info(Event.STORE_CHAIN_ADOPTED, genesis=genesis, netuid=netuid)
+
+
+async def _look(chain: Chain) -> tuple[str, MetagraphSnapshot, SubnetParameters]:
+    return await asyncio.gather(chain.genesis(), chain.snapshot(), chain.parameters())
+
+
+def _place(settings: Settings) -> str:
+    if settings.chain.kind == "simulated":
+        return printable(f"the simulated chain in {settings.chain.state}")
+    return ", ".join(str(endpoint) for endpoint in settings.chain.endpoints)
+
+
+def _short(error: Exception) -> str:
+    return printable(error.detail if isinstance(error, ChainError) else str(error), 300) or type(error).__name__
+
+
+def round_checks(settings: Settings, schedule: Schedule, clock_watch: ClockWatch) -> Sequence[Check]:
+    """Return the checks of this machine before a round, in the order in which they are asked (SPEC 16, D-26)."""
+    rules_at = _rules_by(schedule)
+    return (
+        clock_check(clock_watch),
+        descriptor_check(rules_at, settings.rounds.max_open, ENDPOINT_BOUNDS.descriptors),
+        disk_check(rules_at, tuple(folders_of(settings).values())),
+    )
+
+
+def folders_of(settings: Settings) -> Mapping[str, Path]:
+    """Return where the validator writes, by name: `temporary`, and `store` where that is a file."""
+    database = parse_url(settings.store.url.reveal()).path
+    return {"temporary": spool_folder()} | ({} if database is None else {"store": database.parent})
+
+
+def _rules_by(schedule: Schedule) -> RulesAt:
+    def rules_at(epoch: int) -> Rules:
+        return version(schedule.version_at(epoch)).rules
+
+    return rules_at

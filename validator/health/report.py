@@ -1,0 +1,354 @@
+"""Health report of a running validator, `/readyz`: services update a state, the report is a view of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from validator.chain.base import SLOW_S
+from validator.health.board import Board, Standing
+from validator.health.catalogue import CONDITIONS
+from validator.protocol.reasons import Reason
+from validator.protocol.times import format_time
+from validator.scoring import VERSIONS
+from validator.sources import Clock
+from validator.store.signed import LogHead
+
+# The last deadline of the standard profile: until then a round in hand has every right to be silent (SPEC 1).
+LONGEST_DEADLINE_S: Final = max(
+    rules.windows.of("primary").deadline for known in VERSIONS.values() for rules in known.rules.types.values()
+)
+# For all of a round that is not waiting for miners: declarations, fetching tasks, gates, settling.
+SLACK_S: Final = 300.0
+# A loop that runs nothing for so long starves the deadlines of dispatches.
+LOOP_LIMIT_S: Final = 10.0
+# Between two heads that were read: a pause, and one call that ended without an answer.
+CHAIN_LIMIT_S: Final = 45.0
+# 25 blocks: no healthy chain leaves so many out.
+STALE_S: Final = 300.0
+
+_WRONG: Final = ("subnet_gone", "other_chain", "chain_behind")  # a chain that answers, and is not what it should be
+_STUCK: Final = ("loop_stuck", "rounds_silent")
+
+
+class Check(NamedTuple):
+    """One row of the report.
+
+    Attributes:
+        holds: one sentence: what is so while the check is passed.
+        conditions: by name; the check fails while one of them stands, unless that is a note.
+        known: whether it holds from the start; else nothing is known before something was seen.
+        theirs: whether others can make it fail, miners or a slow node, while this validator does all of its work; then
+            `/readyz` names it and stays 200.
+    """
+
+    holds: str
+    conditions: tuple[str, ...]
+    known: bool = False
+    theirs: bool = False
+
+
+CHECKS: Final[Mapping[str, Check]] = {
+    "rounds": Check("Rounds begin and end.", ("rounds_silent", "rounds_failing", "parked"), known=True),
+    "dispatches": Check(
+        "Rounds send requests to miners.", ("rounds_no_tasks", "rounds_no_miners", "rounds_no_dispatches")
+    ),
+    "answers": Check(
+        "Some answers pass their gates and earn.", ("rounds_no_valid_answers", "rounds_all_early"), theirs=True
+    ),
+    "declarations": Check("Some of the miners' declarations are accepted.", ("declarations_refused",), theirs=True),
+    "miners": Check("Most miners that answered in the last day are drawn and answer.", ("miners_out",), theirs=True),
+    "pay": Check(
+        "At least 7 miners are paid where so many answer, and nobody gets more than half.",
+        ("weights_few_paid", "weights_concentrated"),
+        theirs=True,
+    ),
+    "weights": Check(
+        "The chain takes weights, and the last are not older than `health.weights_epochs`.",
+        ("weights_old", "weights_failing", "weights_refused"),
+    ),
+    "standing": Check("The hotkey is registered and has a validator permit.", ("no_standing",)),
+    "chain": Check(
+        "The chain answers, and its blocks move on.",
+        ("chain_away", "subnet_gone", "other_chain", "chain_behind", "chain_stale"),
+    ),
+    "latency": Check("The chain answers within a second.", ("chain_slow",), theirs=True),
+    "clock": Check("The clock agrees with the chain's.", ("local_clock",)),
+    "store": Check("The database takes writes.", ("store_away", "store_no_write", "store_damaged"), known=True),
+    "disk": Check("A round's answers find room.", ("local_disk",)),
+    "descriptors": Check("A round's requests find file descriptors.", ("local_descriptors",)),
+    "loop": Check("The event loop runs.", ("loop_stuck",), known=True),
+    "workers": Check("Answers are judged as they come.", ("gates_behind",)),
+    "executions": Check(
+        "Bundles of runtime types are executed.",
+        ("sandbox_away", "sandbox_image", "sandbox_slow", "workers_away", "executions_late", "executions_off"),
+    ),
+    "code": Check("No code of plans waits for its sandbox.", ("code_waits", "code_off")),
+}
+
+
+def checked(seen: Mapping[str, Mapping[str, Any]], board: Board) -> dict[str, dict[str, Any]]:
+    """Return the report's rows: `ok`, the sentence, the advice where the check fails, and what was seen.
+
+    Args:
+        seen: by check, the facts.
+        board: which conditions stand.
+    """
+    return {name: _row(check, seen.get(name), board) for name, check in CHECKS.items()}
+
+
+def _row(check: Check, seen: Mapping[str, Any] | None, board: Board) -> dict[str, Any]:
+    standing = [CONDITIONS[name] for name in check.conditions if board.stands(name)]
+    failing = [condition for condition in standing if condition.severity != "note"]
+    told = [{"condition": one.name, "advice": one.advice} for one in (*failing, *standing)]
+    known = check.known or (seen is not None and not standing)
+    return {
+        "ok": False if failing else True if known else None,
+        "holds": check.holds,
+        **dict(*told[:1]),
+        **(seen or {}),
+    }
+
+
+class QueueSeen(NamedTuple):
+    """How a queue of waiting work stands.
+
+    Attributes:
+        states: how many there are in each state.
+        oldest: when the oldest that is pending or running was queued; None without any.
+        at_once: how many tries are made at a time, by this process or by its workers; 0: none.
+    """
+
+    states: Mapping[str, int]
+    oldest: datetime | None
+    at_once: int
+
+
+@dataclass(frozen=True, slots=True)
+class HealthReport:
+    """What /readyz says.
+
+    Attributes:
+        status: `ok`, `degraded` (somebody should look), `stopping` (asked to stop) or `unhealthy`; the last of these
+            that applies.
+        conditions: what stands, the worst first; notes change no status.
+        checks: by name, as `CHECKS` declares them; `ok` is null while nothing is known yet.
+        started_at: when the validator started.
+        version: of the program.
+        log: the newest receipt, as last read: exports made later must reach it. None before it was read.
+    """
+
+    status: str
+    conditions: tuple[Standing, ...]
+    checks: dict[str, dict[str, Any]]
+    started_at: datetime
+    version: str
+    log: LogHead | None = None
+
+    @property
+    def healthy(self) -> bool:
+        """Whether it can do its work."""
+        return self.status != "unhealthy"
+
+    @property
+    def ready(self) -> bool:
+        """Whether no stop was asked for and no check fails but those that others can make fail."""
+        failing = {name for name, row in self.checks.items() if row["ok"] is False}
+        return self.status != "stopping" and all(CHECKS[name].theirs for name in failing)
+
+    def document(self) -> dict[str, Any]:
+        """Return the report as plain JSON data."""
+        return {
+            "status": self.status,
+            "started_at": format_time(self.started_at),
+            "version": self.version,
+            "conditions": [
+                {
+                    "name": each.condition.name,
+                    "severity": each.condition.severity,
+                    "seconds": round(each.seconds, 3),
+                    "detail": each.detail,
+                    "meaning": each.condition.meaning,
+                    "advice": each.condition.advice,
+                }
+                for each in self.conditions
+            ],
+            "checks": self.checks,
+            "log": None if self.log is None else self.log._asdict(),
+        }
+
+
+@dataclass(slots=True)
+class HealthState:
+    """What the services did last. All methods are for the event loop's thread.
+
+    Without word of rounds that start, silence may last a pause, the longest deadline and some slack; with it, a pause
+    and the slack between rounds, and the round's own longest deadline and the slack while one is in hand.
+
+    Args:
+        clock: what is measured with.
+        interval_s: pause between the starts of two rounds.
+        version: of the program.
+        board: the conditions.
+        deadline_s: longest deadline where a round does not tell its own.
+        slack_s: for everything else in a round.
+    """
+
+    clock: Clock
+    interval_s: float
+    version: str
+    board: Board
+    deadline_s: float = LONGEST_DEADLINE_S
+    slack_s: float = SLACK_S
+    started_at: datetime = field(init=False)
+    stopping: bool = field(init=False, default=False)
+    block: int | None = field(init=False, default=None)
+    epoch: int | None = field(init=False, default=None)
+    chain_problem: str | None = field(init=False, default=None)
+    log: LogHead | None = field(init=False, default=None)
+    queues: dict[str, QueueSeen] = field(init=False, default_factory=dict)
+    _active: float = field(init=False)
+    _beaten: float = field(init=False)
+    _block_seen: float = field(init=False, default=0.0)
+    _head_at: float | None = field(init=False, default=None)
+    _latencies: tuple[float, ...] = field(init=False, default=())
+    _seen: dict[str, dict[str, Any]] = field(init=False, default_factory=dict)
+    _in_hand: tuple[str, float, float] | None = field(init=False, default=None)
+    _ended: tuple[str, datetime] | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self.started_at = self.clock.now()
+        self._active = self._beaten = self.clock.monotonic()
+
+    def round_started(self, round_id: str, deadline_s: float | None = None) -> None:
+        """Note a round in hand; `deadline_s` is its longest deadline (tasks may carry their own windows)."""
+        self._active = self.clock.monotonic()
+        self._in_hand = (round_id, max(self.deadline_s, deadline_s or 0.0), self._active)
+
+    def round_ended(self, round_id: str) -> None:
+        """Note that a round ended, however it did."""
+        self._active = self.clock.monotonic()
+        self._in_hand = None
+        self._ended = (round_id, self.clock.now())
+
+    def waits(self) -> None:
+        """Note that rounds wait for something on this machine, which a condition of its own names."""
+        self._active = self.clock.monotonic()
+
+    def saw(self, check: str, **facts: Any) -> None:
+        """Note what a check of `CHECKS` shows beside its verdict."""
+        self._seen[check] = facts
+
+    def saw_block(self, number: int, epoch: int | None = None, latency_s: float | None = None) -> None:
+        """Note the newest block, the epoch it belongs to, and how long the chain took for an answer."""
+        self.epoch = epoch if epoch is not None else self.epoch
+        self._head_at = self.clock.monotonic()
+        if number != self.block:
+            self._block_seen = self._head_at
+        self.block = number
+        self.chain_problem = None
+        self._latencies = (*self._latencies[-1:], latency_s or 0.0)
+
+    def lost_chain(self, problem: str) -> None:
+        """Note why no block can be seen; until one is."""
+        if self._head_at is None:
+            self._head_at = self.clock.monotonic()
+        self.chain_problem = problem
+
+    def saw_standing(self, missing: Reason | None, paused: bool) -> None:
+        """Note what the hotkey lacks on the subnet, and whether rounds wait for it: then their silence is meant."""
+        self._seen["standing"] = {"missing": None if missing is None else str(missing), "paused": paused}
+        if missing is None:
+            self.board.clear("no_standing")
+        else:
+            self.board.raise_("no_standing", str(missing))
+        if paused:
+            self._active = self.clock.monotonic()
+
+    def saw_queue(self, name: str, seen: QueueSeen) -> None:
+        """Note how a queue of waiting work stands."""
+        self.queues[name] = seen
+
+    def beat(self) -> None:
+        """Note that the event loop runs."""
+        self._beaten = self.clock.monotonic()
+
+    @property
+    def in_hand_s(self) -> float | None:
+        """For how many seconds the round in hand has run; None without one."""
+        return None if self._in_hand is None else self.clock.monotonic() - self._in_hand[2]
+
+    @property
+    def block_age_s(self) -> float | None:
+        """For how many seconds the newest block has been the newest; None before the first."""
+        return None if self.block is None else self.clock.monotonic() - self._block_seen
+
+    def report(self) -> HealthReport:
+        """Return how things stand now."""
+        checks = self.look()
+        conditions = self.board.standing()
+        found = {each.condition.severity for each in conditions}
+        worst = "unhealthy" if "unhealthy" in found else "degraded" if "degraded" in found else "ok"
+        status = "stopping" if self.stopping and worst != "unhealthy" else worst
+        return HealthReport(status, conditions, checks, self.started_at, self.version, self.log)
+
+    def stuck(self) -> Standing | None:
+        """Return what only a restart ends: an event loop or rounds that stand still; None where they go on."""
+        self.look()
+        return next((each for each in self.board.standing() if each.condition.name in _STUCK), None)
+
+    def look(self) -> dict[str, dict[str, Any]]:
+        """Return the checks, and raise or clear the conditions that follow from them."""
+        rounds, loop = self._rounds(), self._loop()
+        head_s, age_s, call_s = self._head_s() or 0.0, self.block_age_s or 0.0, min(self._latencies, default=0.0)
+        away = head_s > CHAIN_LIMIT_S and not any(self.board.stands(name) for name in _WRONG)
+        for name, failed, detail in (
+            ("rounds_silent", rounds["silent_s"] > rounds["limit_s"], f"silent for {rounds['silent_s']:.0f} s"),
+            ("loop_stuck", loop["silent_s"] > loop["limit_s"], f"for {loop['silent_s']:.0f} s"),
+            (
+                "chain_away",
+                away,
+                f"for {head_s:.0f} s: {self.chain_problem or 'no answer yet'}",
+            ),
+            ("chain_slow", call_s > SLOW_S, f"slow: {call_s:.1f} s a call"),
+            (
+                "chain_stale",
+                self.chain_problem is None and age_s > STALE_S,
+                f"block {self.block} for {age_s:.0f} s",
+            ),
+        ):
+            (self.board.raise_(name, detail) if failed else self.board.clear(name))
+        self.board.tick()
+        queues = {name: self._queue(seen) for name, seen in self.queues.items()}
+        return checked(self._seen | queues | {"rounds": rounds, "loop": loop} | self._chain(), self.board)
+
+    def _rounds(self) -> dict[str, Any]:
+        silent = self.clock.monotonic() - self._active
+        limit = self._in_hand[1] + self.slack_s if self._in_hand else self.interval_s + self.deadline_s + self.slack_s
+        return {
+            "silent_s": round(silent, 3),
+            "limit_s": limit,
+            "in_hand": self._in_hand[0] if self._in_hand else None,
+            "last_ended": self._ended[0] if self._ended else None,
+            "last_ended_at": format_time(self._ended[1]) if self._ended else None,
+        }
+
+    def _loop(self) -> dict[str, Any]:
+        silent = self.clock.monotonic() - self._beaten
+        return {"silent_s": round(silent, 3), "limit_s": LOOP_LIMIT_S}
+
+    def _chain(self) -> dict[str, dict[str, Any]]:
+        if self._head_at is None:
+            return {}
+        facts = {"age_s": self.block_age_s, "read_s": self._head_s()}
+        shown = {name: None if value is None else round(value, 3) for name, value in facts.items()}
+        chain = {"chain": {"block": self.block, **shown, "problem": self.chain_problem}}
+        return chain | ({"latency": {"call_s": round(self._latencies[-1], 3)}} if self._latencies else {})
+
+    def _head_s(self) -> float | None:
+        """For how many seconds no head was read; None before the first try."""
+        return None if self._head_at is None else self.clock.monotonic() - self._head_at
+
+    def _queue(self, seen: QueueSeen) -> dict[str, Any]:
+        oldest = None if seen.oldest is None else round((self.clock.now() - seen.oldest).total_seconds(), 3)
+        return {**seen.states, "oldest_s": oldest, "at_once": seen.at_once}

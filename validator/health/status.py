@@ -1,0 +1,406 @@
+"""Status of one validator, `validator status`: its store, its health report, the chain; each of them may be missing."""
+
+import asyncio
+import shutil
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy.exc import DBAPIError
+
+from validator.audit.views import MinerView, miner_list, round_list
+from validator.chain.base import Chain, ChainError, Head
+from validator.chain.opening import real_chain
+from validator.chain.simulated import SimulatedChain
+from validator.chain.state import load_state
+from validator.chain.subnet import SimulatedSubnet
+from validator.chain.wallet import WalletError, load_signer
+from validator.chain.within import within
+from validator.health.client import HealthAnswer, ask_health
+from validator.protocol.errors import ValidatorError
+from validator.protocol.reasons import Reason
+from validator.protocol.round import Neuron
+from validator.protocol.signatures import Signer
+from validator.protocol.text import printable
+from validator.settings import Settings
+from validator.sources import Clock, SystemClock
+from validator.store import Store, Transaction, open_store
+from validator.store.errors import DamagedError
+from validator.store.known import require_known_version
+from validator.store.records import RoundRecord, WeightsRecord
+from validator.store.signed import LogHead
+from validator.store.urls import parse_url
+from validator.weights.plan import mechanisms
+from validator.weights.sight import Eyes, Sight
+from validator.weights.timing import due_block
+
+
+@dataclass(frozen=True, slots=True)
+class OnChainWeights:
+    """The row of this hotkey for one mechanism.
+
+    Attributes:
+        last_update: block of its last weights or commitment; None without a slot.
+        row: target uid to u16, in force; empty if none.
+        commits: blocks of commitments that are not revealed.
+    """
+
+    mechid: int
+    last_update: int | None
+    row: dict[int, int]
+    commits: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OnChain:
+    """The subnet at one moment.
+
+    Attributes:
+        head: the newest block.
+        due_block: from which on the epoch's weights are sent.
+        neurons: how many there are.
+        me: this hotkey's slot; None without one.
+        min_stake_tao: least stake with which weights may be set.
+        weights: by mechanism.
+        latency_s: how long the newest answer took; None where it took no time that could be measured.
+    """
+
+    netuid: int
+    head: Head
+    due_block: int
+    neurons: int
+    me: Neuron | None
+    min_stake_tao: float
+    weights: tuple[OnChainWeights, ...]
+    latency_s: float | None = None
+
+    @property
+    def epoch_passed(self) -> float | None:
+        """Which part of what lies between two steps has passed, 0 to 1; None where the chain does not tell them."""
+        start, end = self.head.epoch_start, self.head.epoch_end
+        if start is None or end is None:
+            return None
+        return min(1.0, max(0.0, (self.head.number - start + 1) / max(1, end - start + 1)))
+
+
+async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) -> OnChain:
+    """Return what the chain shows now.
+
+    Raises:
+        ChainError, TimeoutError: it could not be read.
+    """
+    wanted = mechanisms(settings.weights)
+    looks = asyncio.gather(*(Eyes(chain, clock, hotkey, mechid).look() for mechid in wanted))
+    head, found = await asyncio.gather(chain.head(), looks)
+    sights = list(zip(wanted, found, strict=True))
+    snapshot, parameters, _ = sights[-1][1]
+    return OnChain(
+        netuid=snapshot.netuid,
+        head=head,
+        due_block=due_block(head, settings.weights.blocks_before_epoch_end),
+        neurons=len(snapshot.neurons),
+        me=snapshot.by_hotkey(hotkey),
+        min_stake_tao=parameters.min_stake_tao,
+        weights=tuple(_weights(mechid, sight) for mechid, sight in sights),
+        latency_s=chain.latency_s,
+    )
+
+
+def _weights(mechid: int, sight: Sight) -> OnChainWeights:
+    slot = sight.slot
+    if slot is None:
+        return OnChainWeights(mechid, None, {}, ())
+    return OnChainWeights(mechid, slot.last_update, dict(slot.weights), tuple(slot.commits))
+
+
+_ROUNDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Miners:
+    """How many hotkeys there are of each kind; a hotkey may be of several.
+
+    Attributes:
+        seen: ever; validators among them.
+        registered: that the newest stored metagraph names.
+        declaring: of those, with a declaration that counts now.
+        scored: of those, with a score above 0.
+        flagged: with a standing flag.
+        ejected: with so many that they are in no group.
+    """
+
+    seen: int
+    registered: int
+    declaring: int
+    scored: int
+    flagged: int
+    ejected: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What is stored, as of one moment.
+
+    Attributes:
+        rounds: the newest ones, newest first; one in hand is `open`.
+        weights: the newest submission of each mechanism that has one, by mechanism.
+        miners: how many of each kind.
+        flags: standing ones.
+        unpaid: how many windows would not be paid now, by reason (SPEC 16, D-23).
+        executions: how many in each state that any is in.
+        locked: why weights are locked in the store; None if they are not.
+        log: the newest receipt; None before the first, and where it is damaged.
+    """
+
+    rounds: tuple[RoundRecord, ...]
+    weights: tuple[WeightsRecord, ...]
+    miners: Miners
+    flags: int
+    unpaid: Mapping[Reason, int]
+    executions: Mapping[str, int]
+    locked: str | None
+    log: LogHead | None
+
+    @property
+    def in_hand(self) -> RoundRecord | None:
+        """The newest round that is not over."""
+        return next((one for one in self.rounds if one.state == "open"), None)
+
+
+async def stored(tx: Transaction, settings: Settings, now: datetime) -> Stored:
+    """Return what the store says now."""
+    pays = mechanisms(settings.weights)
+    newest = [await tx.weights.newest(settings.validator.netuid, mechid) for mechid in pays]
+    everyone = await miner_list(tx, now, pays)
+    rounds = await round_list(tx, _ROUNDS)
+    lock, head = await tx.weight_guard.locked(), None
+    with suppress(DamagedError):  # `validator doctor` says so; the rest can still be shown
+        head = await tx.receipts.head()
+    return Stored(
+        rounds=rounds,
+        weights=tuple(one for one in newest if one is not None),
+        miners=_miners(everyone),
+        flags=sum(miner.flags for miner in everyone),
+        unpaid=dict(Counter(one.reason for miner in everyone for one in miner.unpaid).most_common()),
+        executions=await tx.executions.counts(),
+        locked=None if lock is None else lock.seen,
+        log=head,
+    )
+
+
+def _miners(everyone: tuple[MinerView, ...]) -> Miners:
+    registered = [miner for miner in everyone if miner.registered]
+    return Miners(
+        seen=len(everyone),
+        registered=len(registered),
+        declaring=sum(bool(miner.skill_types) for miner in registered),
+        scored=sum(miner.score > 0 for miner in registered),
+        flagged=sum(miner.flags > 0 for miner in everyone),
+        ejected=sum(miner.ejected for miner in everyone),
+    )
+
+
+_LEAST: Final = timedelta(hours=6)  # below that, what there is says nothing of a day
+_DAY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """The store's size.
+
+    Attributes:
+        bytes: of it, with what is not yet checkpointed.
+        free: bytes where it lies; None for Postgres, which does not tell.
+        per_day: bytes it grew a day, as a mean since its first round; None where that is too recent. Retention takes
+            raw answers and bundles away again, so that it grows less later on.
+    """
+
+    bytes: int
+    free: int | None
+    per_day: float | None
+
+    @property
+    def days_left(self) -> float | None:
+        """In how many days there is no room any more; None where that cannot be told."""
+        return self.free / self.per_day if self.free is not None and self.per_day else None
+
+
+async def disk_of(store: Store, settings: Settings, now: datetime) -> Disk:
+    """Return the store's size and what follows from it.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    path = parse_url(settings.store.url.reveal()).path
+    free = None if path is None else shutil.disk_usage(path.parent).free
+    size = await store.size()
+    async with store.read() as tx:
+        first = await tx.rounds.first_started()
+    age = timedelta(0) if first is None else now - first
+    return Disk(size, free, size / (age / _DAY) if age >= _LEAST else None)
+
+
+_HEALTH_S: Final = 3.0
+_CHAIN_S: Final = 60.0  # all of it; each call has its own limit
+_FRESH_S: Final = 12.0  # a block's time: so long is what the chain said good enough
+_PROBLEM: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What the validator says of itself.
+
+    Attributes:
+        address: where it was asked; empty where the settings leave that to chance.
+        answers: whether one answered.
+        status: `ok`, `degraded`, `stopping`, `unhealthy` with what stands; or why there is no answer.
+        conditions: a line for each that somebody should look at, with advice.
+        report: all of it; None without an answer.
+    """
+
+    address: str
+    answers: bool
+    status: str
+    conditions: tuple[str, ...] = ()
+    report: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """One look.
+
+    Attributes:
+        at: when.
+        netuid: of the settings.
+        hotkey: the validator's own, None where the wallet cannot be read; `hotkey_problem` says why.
+        running: the validator itself.
+        stored, disk, stored_problem: the store and its size, or why there is none.
+        chain, chain_problem: the chain, or why there is none.
+    """
+
+    at: datetime
+    netuid: int
+    hotkey: str | None
+    hotkey_problem: str
+    running: Running
+    stored: Stored | None
+    disk: Disk | None
+    stored_problem: str
+    chain: OnChain | None
+    chain_problem: str
+
+
+@dataclass
+class Observer:
+    """Looks, once or again and again; what it connects to is kept. Use it from one event loop, and close it.
+
+    Args:
+        settings: the operator's.
+        with_chain: whether the chain is asked.
+        clock: local time.
+    """
+
+    settings: Settings
+    with_chain: bool = True
+    clock: Clock = field(default_factory=SystemClock)
+    _signer: Signer | None = field(init=False, default=None)
+    _signer_problem: str = field(init=False, default="")
+    _store: Store | None = field(init=False, default=None)
+    _chain: Chain | None = field(init=False, default=None)
+    _seen: tuple[float, OnChain] | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        try:
+            self._signer = load_signer(self.settings.wallet)
+        except WalletError as error:
+            self._signer_problem = _said(error)
+
+    async def look(self) -> Overview:
+        """Return how things are; takes some 30 s where the chain does not answer."""
+        running, (of_store, disk, store_problem), (of_chain, chain_problem) = await asyncio.gather(
+            asyncio.to_thread(self._running), self._stored(), self._on_chain()
+        )
+        return Overview(
+            at=self.clock.now(),
+            netuid=self.settings.validator.netuid,
+            hotkey=None if self._signer is None else self._signer.hotkey,
+            hotkey_problem=self._signer_problem,
+            running=running,
+            stored=of_store,
+            disk=disk,
+            stored_problem=store_problem,
+            chain=of_chain,
+            chain_problem=chain_problem,
+        )
+
+    async def close(self) -> None:
+        """Let go of store and chain."""
+        if self._store is not None:
+            await self._store.close()
+        if self._chain is not None:
+            await self._chain.close()
+
+    def _running(self) -> Running:
+        health = self.settings.health
+        if health.port == 0:
+            return Running("", answers=False, status="health.port is 0: it can be anywhere")
+        answer = ask_health(health, _HEALTH_S)
+        return Running(answer.address, answer.report is not None, answer.status, _standing(answer), answer.report)
+
+    async def _stored(self) -> tuple[Stored | None, Disk | None, str]:
+        try:
+            if self._store is None:
+                self._store = await open_store(self.settings.store.url.reveal())
+            now = self.clock.now()
+            async with self._store.read() as tx:
+                await require_known_version(tx)
+                found = await stored(tx, self.settings, now)
+            return found, await disk_of(self._store, self.settings, now), ""
+        except (ValidatorError, DBAPIError, OSError) as error:
+            problem = _said(error) if isinstance(error, ValidatorError) else type(error).__name__
+        if self._store is not None:  # the next look opens it anew
+            await self._store.close()
+            self._store = None
+        return None, None, problem
+
+    async def _on_chain(self) -> tuple[OnChain | None, str]:
+        if not self.with_chain:
+            return None, "not asked"
+        if self._signer is None:
+            return None, "not asked: the hotkey cannot be read"
+        now = self.clock.monotonic()
+        if self._seen is not None and now - self._seen[0] < _FRESH_S:
+            return self._seen[1], ""
+        try:
+            chain = self._opened(self._signer)
+            if chain is None:
+                return None, "the simulated chain is made by the first `validator run`"
+            found = await within(self.clock, _CHAIN_S, on_chain(chain, self.clock, self.settings, self._signer.hotkey))
+        except (ChainError, TimeoutError) as error:
+            return None, _said(error)
+        self._seen = now, found
+        return found, ""
+
+    def _opened(self, signer: Signer) -> Chain | None:
+        settings = self.settings
+        if settings.chain.kind == "bittensor":
+            self._chain = self._chain or real_chain(settings, signer, self.clock)
+            return self._chain
+        if settings.chain.state is None or not settings.chain.state.exists():
+            return None
+        # Read anew each time, and never written: the validator that runs keeps the file.
+        return SimulatedChain(SimulatedSubnet(load_state(settings.chain.state), self.clock), signer.hotkey)
+
+
+def _standing(answer: HealthAnswer) -> tuple[str, ...]:
+    """Return the conditions that somebody should look at: notes are how it was set up."""
+    listed = (answer.report or {}).get("conditions")
+    found = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return tuple(line for one, line in zip(found, answer.conditions, strict=True) if one.get("severity") != "note")
+
+
+def _said(error: Exception) -> str:
+    return printable(str(error) or type(error).__name__, _PROBLEM)

@@ -1,0 +1,20 @@
+"""Door through which rooms report what they see, by the name of a condition; `validator.health` keeps the board."""
+
+from typing import Protocol
+
+
+class Reports(Protocol):
+    """Receiver of reports. A name that the catalogue of conditions does not have raises KeyError."""
+
+    def raise_(self, name: str, detail: str = "", of: str = "", cause: str = "") -> None:
+        """Note that the condition holds.
+
+        Args:
+            name: of the condition.
+            detail: what was seen; any text.
+            of: the part that it holds for, where several report: the condition ends when all have cleared it.
+            cause: another one than before is logged, too.
+        """
+
+    def clear(self, name: str, of: str = "") -> None:
+        """Note that the condition does not hold; for this part, where several report."""
