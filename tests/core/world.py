@@ -16,7 +16,7 @@ from workflow_world import ScriptedServices
 from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
-from validator.health.board import Board
+from validator.health.board import Board, advice_on
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.workflow.executor import PlanRunner
 from validator.kinds.workflow.kind import WORKFLOW
@@ -189,6 +189,7 @@ class World:
             standing=Standing(VALIDATOR.hotkey),
             readiness=Readiness((), self.board, lambda: None),
             board=self.board,
+            advice=advice_on,
         )
 
     def run_plans_on(self, services: StepClient) -> None:

@@ -130,7 +130,7 @@ async def test_a_round_that_is_early_as_a_whole_names_its_t_min(store: Store) ->
     assert advice.startswith("rounds_all_early: all ")
     assert "came before t_min" in advice
     assert "mcp_server 30 s" in advice
-    assert "Look at the tasks' own windows" in advice
+    assert "Correct the windows in the tasks' `task.json`" in advice
 
 
 async def test_a_round_without_tasks_says_what_to_do(store: Store) -> None:
