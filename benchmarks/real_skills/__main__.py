@@ -27,7 +27,7 @@ from validator.planting.shapes import SHAPES
 from validator.planting.shapes.later import LATER_SHAPES
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
-from validator.tasks.packages import read_packages
+from validator.tasks.package_manifest import read_packages
 
 SEED: Final = "real skills 1"
 WORK: Final = ROOT / "build" / "real-skills"

@@ -19,7 +19,7 @@ from validator.protocol.task import Task
 from validator.tasks.bases import Base, base_of
 from validator.tasks.checks import sourced_task
 from validator.tasks.folder import read_task
-from validator.tasks.packages import Package, read_packages
+from validator.tasks.package_manifest import Package, read_packages
 from validator.tasks.packing import write_task
 from validator.tasks.source import TaskError
 

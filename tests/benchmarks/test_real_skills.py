@@ -20,10 +20,8 @@ from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Category, Finding
 from validator.protocol.task import KnownFinding
 from validator.tasks.bases import read_bases
-from validator.tasks.packages import read_packages
-from validator.tasks.packing import pack_task
-from validator.tasks.recording import recording
-from validator.tasks.references import GitReference, parse_reference
+from validator.tasks.package_manifest import pack_path, read_packages
+from validator.tasks.references import parse_reference
 
 FILES = {"a.md": b"one\ntwo\nthree\nold\n", "run": b"#!/bin/sh\ntrue\n", "agents/x/prompt.md": b"x\n"}
 BASE = {**FILES, "a.md": b"old\n"}
@@ -139,7 +137,7 @@ def test_what_defines_no_agent_or_one_twice_is_refused() -> None:
 def test_twelve_packages_of_all_types_are_pinned() -> None:
     packages = read_packages(MANIFEST).packages
     references = [parse_reference(one.source) for one in packages]
-    assert all(one is not None and not isinstance(one, GitReference) and one.version for one in references)
+    assert all(one is not None and one.kind != "git+" and one.version for one in references)
     assert len({one.artifact.sha256 for one in packages if one.artifact}) == len(packages) == 12
     assert set(COMPOSITIONS) < {one.name for one in packages}
     types = {SkillType.AGENT_COMPOSITION if one.name in COMPOSITIONS else one.skill_type for one in packages}
@@ -155,11 +153,9 @@ def test_a_name_that_is_not_pinned_is_refused_before_anything_is_fetched(tmp_pat
 def test_what_is_pinned_is_packed_drafted_and_the_same_by_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "skill").mkdir()
     (tmp_path / "skill" / "SKILL.md").write_text("# Sort mail\n\nSort it by sender.\n")
-    packed = pack_task(tmp_path / "skill")
     manifest, work = tmp_path / "packages.json", tmp_path / "work"
     monkeypatch.setattr("real_skills.bases.MANIFEST", manifest)
-    with recording(manifest, str(tmp_path / "skill"), tmp_path / "sorter", packed):
-        pass
+    packed = pack_path(tmp_path / "skill", tmp_path / "sorter", None, manifest)
     said = manifest.read_text().replace('"./skill"', f'"{tmp_path / "skill"}"')
     manifest.write_text(said.replace(packed.task.task.bundle_sha256, "0" * 64))
     with pytest.raises(RefusedError, match=f"the bundle hashes to {packed.task.task.bundle_sha256}, not to 000"):

@@ -14,8 +14,7 @@ from validator.protocol.archives import pack
 from validator.protocol.bundles import read_bundle
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.sources import SeededRandom
-from validator.tasks.guessing import guess_skill_type
-from validator.tasks.layout import marker_file
+from validator.tasks.layout import guess_skill_type, marker_file
 
 CONTENT = {SkillType.RAG_KNOWLEDGE, SkillType.DECLARATIVE}
 SEEDS = [f"skeleton {n}" for n in range(8)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from validator.protocol.bundles import read_bundle
-from validator.tasks import sdists
+from validator.tasks import collection
 from validator.tasks.packing import pack_task
 from validator.tasks.source import TaskError
 
@@ -83,7 +83,7 @@ def test_a_header_that_is_dear_to_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_more_entries_than_anybody_packs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sdists, "MAX_MEMBERS", 100)
+    monkeypatch.setattr(collection, "MAX_MEMBERS", 100)
     header = tarfile.TarInfo("t/a").tobuf()
     (tmp_path / "many.tar").write_bytes(header * 101 + bytes(1024))
     with pytest.raises(TaskError, match=r"`many\.tar` has more than 100 entries"):

@@ -20,9 +20,9 @@ from validator.protocol.answer import CanarySpec
 from validator.protocol.bundles import read_bundle
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
-from validator.tasks.admission import clean_name
 from validator.tasks.folder import read_task
-from validator.tasks.packing import Packed, PackOptions, pack_path, pack_task
+from validator.tasks.package_manifest import pack_path
+from validator.tasks.packing import Packed, PackOptions, clean_name, pack_task
 from validator.tasks.source import TaskError
 
 MIB = 1024 * 1024

@@ -12,9 +12,9 @@ from validator.cli.output import print_line
 from validator.protocol import typed
 from validator.protocol.task import Windows
 from validator.protocol.text import printable
-from validator.tasks.packages import Rebuilt
+from validator.tasks.package_manifest import Rebuilt
 from validator.tasks.packing import Packed
-from validator.tasks.references import folder_name, parse_reference
+from validator.tasks.references import parse_reference
 
 _WINDOW: Final = re.compile(r"(primary|auditor)=([0-9]{1,5}(?:\.[0-9]{1,3})?):([0-9]{1,5}(?:\.[0-9]{1,3})?)", re.ASCII)
 _ENDINGS: Final = (".tar.gz", ".tgz", ".tar", ".whl", ".zip")
@@ -49,7 +49,7 @@ def task_folder(what: str) -> Path:
         TaskError: it names a package elsewhere in a form that there is not.
     """
     if reference := parse_reference(what):
-        return Path("tasks") / folder_name(reference)
+        return Path("tasks") / reference.folder_name
     name = Path(what).name or Path(what).resolve().name
     for ending in _ENDINGS:
         name = name.removesuffix(ending)

@@ -15,10 +15,9 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Truth, Windows
 from validator.protocol.text import printable
 from validator.tasks.folder import ARCHIVE_ENDINGS, BUNDLE_NAME, TASK_NAME, folders, label, read_bounded, read_task
-from validator.tasks.guessing import guess_skill_type
-from validator.tasks.layout import MANIFEST, REQUIREMENTS, marker_file
+from validator.tasks.layout import MANIFEST, REQUIREMENTS, guess_skill_type, marker_file
 from validator.tasks.packing import PackOptions, pack_task
-from validator.tasks.references import folder_name, parse_reference
+from validator.tasks.references import parse_reference
 from validator.tasks.source import SourcedTask, TaskError
 
 _LARGEST_ARCHIVE: Final = limits.MAX_TASK_BODY + limits.MAX_BUNDLE_COMPRESSED + limits.MIB
@@ -76,7 +75,7 @@ def read_bases(source: str | Path, skill_type: SkillType | None = None) -> Itera
     """
     reference = parse_reference(source) if isinstance(source, str) else None
     if reference is not None:
-        yield _packed(str(source), folder_name(reference), skill_type)
+        yield _packed(str(source), reference.folder_name, skill_type)
         return
     what = Path(source)
     if what.is_dir():

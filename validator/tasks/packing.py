@@ -1,7 +1,8 @@
-"""Making a task from a folder, an archive, an installed distribution or a fetched package (`validator tasks pack`)."""
+"""Packing: a task from a folder, an archive, an installed distribution or a package elsewhere."""
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+import unicodedata
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -12,19 +13,27 @@ from validator.files import made_folders, new_file, settle
 from validator.planting.draws import json_file
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec
+from validator.protocol.archives import ArchiveError, pack
+from validator.protocol.bundles import read_bundle
 from validator.protocol.canonical import sha256_hex
+from validator.protocol.nfc import nfc
 from validator.protocol.skill_types import SkillType
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.task import Provenance, Task, Truth, Windows, version_for
 from validator.protocol.text import printable
-from validator.tasks.admission import admit, squeeze
 from validator.tasks.checks import sourced_task
-from validator.tasks.collecting import Collection
-from validator.tasks.fetching import Pin
+from validator.tasks.collection import Candidate, Collection
+from validator.tasks.downloads import Pin, gathered
 from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, label, read_bounded, writing
-from validator.tasks.gathering import gathered
-from validator.tasks.guessing import Guess, guess_skill_type
-from validator.tasks.layout import MANIFEST, REQUIREMENTS, completed, marker_file, requirements
+from validator.tasks.layout import (
+    MANIFEST,
+    REQUIREMENTS,
+    Guess,
+    completed,
+    guess_skill_type,
+    marker_file,
+    requirements,
+)
 from validator.tasks.source import SourcedTask, TaskError
 
 _SKILL: Final = "SKILL.md"
@@ -40,7 +49,7 @@ class PackOptions:
         truth: a JSON file with a truth object (SPEC 13); None makes a task without truth (D-7).
         windows: None for the standard profile.
         canary: the file that takes the marker; None to choose one for content types.
-        replace: whether a task that is already in the output folder may be replaced.
+        replace: whether `pack_path` may replace a task that is in the output folder.
     """
 
     skill_type: SkillType | None = None
@@ -69,32 +78,6 @@ class Packed:
     notes: tuple[str, ...]
 
 
-def pack_path(
-    what: str | Path,
-    out: Path,
-    options: PackOptions | None = None,
-    around: Callable[[Packed], AbstractContextManager[None]] = lambda _: nullcontext(),
-) -> Packed:
-    """Make a task and write it to the folder `out` as `task.json` and `bundle.tar.gz`. Blocks.
-
-    Args:
-        what: see `pack_task`.
-        out: the task's folder.
-        options: None for all the defaults.
-        around: what is entered before the task is written and left after it.
-
-    Raises:
-        TaskError: nothing that can be packed, or `out` holds a task already, or cannot be written.
-    """
-    chosen = options or PackOptions()
-    if (out / TASK_NAME).exists() and not chosen.replace:
-        raise TaskError(f"`{label(out)}` holds a task already: name another folder, or replace it (--replace)")
-    packed = pack_task(what, chosen)
-    with around(packed):
-        write_task(packed.task, out)
-    return packed
-
-
 def pack_task(what: str | Path, options: PackOptions | None = None) -> Packed:
     """Make a task in memory; the same files give the same bytes. Blocks.
 
@@ -108,13 +91,13 @@ def pack_task(what: str | Path, options: PackOptions | None = None) -> Packed:
     chosen = options or PackOptions()
     truth = None if chosen.truth is None else _read_truth(chosen.truth)
     with gathered(what) as (collection, pin):
-        files = admit(collection)
+        files = _admitted(collection)
     if not files:
         raise TaskError(f"`{collection.name}` holds nothing that can be packed")
     skill_type, reason = _skill_type(files, chosen, collection)
     _note_skills_below(files, skill_type, collection)
     added = _complete(files, skill_type, collection)
-    files, bundle = squeeze(files, added, collection)
+    files, bundle = _squeezed(files, added, collection)
     marked = chosen.canary or marker_file(files, skill_type)
     provenance: Provenance = "none" if truth is None else "curated"
     task = Task(
@@ -184,3 +167,109 @@ def _read_truth(path: Path) -> Truth:
         return decode(read_bounded(path, limits.MAX_TASK_BODY), Truth, limit=limits.MAX_TASK_BODY)
     except JsonError as error:
         raise TaskError(f"`{label(path)}`: {error.detail}") from None
+
+
+def _admitted(collection: Collection) -> dict[str, bytes]:
+    """Return the files that can stand in a bundle, by their names there; the collection notes the others.
+
+    Raises:
+        TaskError: a file cannot be read.
+    """
+    named = _named(collection)
+    names = _without_clashes(collection, named)
+    files: dict[str, bytes] = {}
+    left = limits.MAX_BUNDLE_EXPANDED
+    for name in sorted(names, key=lambda name: (named[name].size, name)):
+        size = named[name].size
+        if size > limits.MAX_BUNDLE_FILE:
+            collection.leave_out(name, f"{size} bytes, at most {limits.MAX_BUNDLE_FILE} in a file")
+        elif size > left:
+            collection.leave_out(name, f"{size} bytes, over the {limits.MAX_BUNDLE_EXPANDED} of a bundle")
+        elif len(files) >= limits.MAX_BUNDLE_ENTRIES:
+            collection.leave_out(name, f"more than {limits.MAX_BUNDLE_ENTRIES} files")
+        else:
+            files[name] = content = named[name].read()
+            left -= len(content)
+    return files
+
+
+def _squeezed(
+    files: Mapping[str, bytes], keep: Iterable[str], collection: Collection
+) -> tuple[dict[str, bytes], bytes]:
+    """Return as many of the files as fit a bundle, smallest first, and the bundle.
+
+    Args:
+        files: what should be in it.
+        keep: names that are taken before all others.
+        collection: notes what was left out.
+    """
+    first = frozenset(keep)
+    order = sorted(files, key=lambda name: (name not in first, len(files[name]), name))
+    bundle = _packed(files, order)
+    low, high = 0, len(order)  # the first `low` fit, the first `high` do not
+    if bundle is not None:
+        low = high
+    best = pack({})
+    while high - low > 1:
+        middle = (low + high) // 2
+        attempt = _packed(files, order[:middle])
+        low, high, best = (low, middle, best) if attempt is None else (middle, high, attempt)
+    for name in order[low:]:
+        collection.leave_out(name, f"{len(files[name])} bytes, too much for the bundle once compressed")
+    return {name: files[name] for name in sorted(order[:low])}, best if bundle is None else bundle
+
+
+def clean_name(name: str) -> str | None:
+    """Return the name as it can stand in a bundle (relative, NFC), None if it cannot."""
+    text = nfc(name)
+    segments = [segment for segment in text.split("/") if segment not in ("", ".")]
+    bad = (
+        text.startswith("/")
+        or not segments
+        or ".." in segments
+        or "\\" in text
+        or any(unicodedata.category(c) in ("Cc", "Cs") for c in text)
+    )
+    return None if bad else "/".join(segments)
+
+
+def _packed(files: Mapping[str, bytes], names: Iterable[str]) -> bytes | None:
+    """Return the bundle of these files, None if it would be refused."""
+    bundle = pack({name: files[name] for name in names})
+    try:
+        read_bundle(bundle)
+    except ArchiveError:
+        return None
+    return bundle
+
+
+def _named(collection: Collection) -> dict[str, Candidate]:
+    named: dict[str, Candidate] = {}
+    for candidate in sorted(collection.files, key=lambda candidate: candidate.name):
+        name = clean_name(candidate.name)
+        if name is None:
+            collection.leave_out(candidate.name, "not a plain relative name")
+        elif name in named:
+            collection.leave_out(candidate.name, "there twice")
+        else:
+            named[name] = candidate
+            if name != candidate.name:
+                collection.notes.append(f"one name was normalised: `{printable(name)}`")
+    _note_cases(collection, named)
+    return named
+
+
+def _note_cases(collection: Collection, named: Iterable[str]) -> None:
+    """Note names that are one where a file system does not tell upper from lower case: both stay."""
+    first: dict[str, str] = {}
+    for name in named:
+        if (other := first.setdefault(name.casefold(), name)) != name:
+            collection.notes.append(f"`{printable(other)}` and `{printable(name)}` differ in case only")
+
+
+def _without_clashes(collection: Collection, named: Mapping[str, Candidate]) -> list[str]:
+    """Return the names that are not at once a folder of others (a zip can hold both)."""
+    folders = {name[:i] for name in named for i, c in enumerate(name) if c == "/"}
+    for name in sorted(folders & named.keys()):
+        collection.leave_out(name, "a folder has the same name")
+    return [name for name in named if name not in folders]

@@ -1,133 +1,90 @@
-"""Names of packages that are elsewhere: on the Python package index, on the npm registry, in a git repository."""
+"""References to packages elsewhere: on the Python package index, on the npm registry, in a git repository."""
 
 import re
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from validator.protocol.text import printable
 from validator.tasks.source import TaskError
 
-_FOLDER = r"(?:#subdirectory=(?P<subdirectory>[A-Za-z0-9._ @/+-]{1,512}))?"
-_PYPI = re.compile(
-    r"([A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?)(?:==([0-9][0-9A-Za-z.!+_-]{0,63}))?" + _FOLDER, re.ASCII
+Kind = Literal["pypi:", "npm:", "git+"]
+_FOLDER: Final = r"(?:#subdirectory=(?P<subdirectory>[A-Za-z0-9._ @/+-]{1,512}))?"
+_PYPI: Final = (
+    r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?)(?:==(?P<version>[0-9][0-9A-Za-z.!+_-]{0,63}))?"
 )
-_NPM = re.compile(
-    r"((?:@[a-z0-9][a-z0-9._~-]{0,100}/)?[A-Za-z0-9][A-Za-z0-9._~-]{0,200})(?:@([0-9A-Za-z][0-9A-Za-z.+-]{0,127}))?"
-    + _FOLDER,
-    re.ASCII,
+_NPM: Final = (
+    r"(?P<name>(?:@[a-z0-9][a-z0-9._~-]{0,100}/)?[A-Za-z0-9][A-Za-z0-9._~-]{0,200})"
+    r"(?:@(?P<version>[0-9A-Za-z][0-9A-Za-z.+-]{0,127}))?"
 )
 # Letters that neither git nor a shell below it takes for anything but a part of a name.
-_GIT = re.compile(
-    r"(https://(?P<host>[A-Za-z0-9][A-Za-z0-9.-]{0,252})(?::[0-9]{1,5})?|ssh://(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}@)?"
-    r"[A-Za-z0-9][A-Za-z0-9.-]{0,252}(?::[0-9]{1,5})?|file://)(?P<path>/[A-Za-z0-9._~/%+,=-]{1,1024})"
-    r"(?:@(?P<rev>[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}))?" + _FOLDER,
-    re.ASCII,
+_GIT: Final = (
+    r"(?P<name>(?:https://[A-Za-z0-9][A-Za-z0-9.-]{0,252}(?::[0-9]{1,5})?|ssh://(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}@)?"
+    r"[A-Za-z0-9][A-Za-z0-9.-]{0,252}(?::[0-9]{1,5})?|file://)/[A-Za-z0-9._~/%+,=-]{1,1024})"
+    r"(?:@(?P<version>[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}))?"
 )
-_FORMS = {
-    "pypi:": "pypi:NAME or pypi:NAME==VERSION, then #subdirectory=FOLDER if wished",
-    "npm:": "npm:NAME, npm:@SCOPE/NAME or either with @VERSION, then #subdirectory=FOLDER if wished",
-    "git+": "git+https://HOST/PATH, git+ssh://… or git+file:///PATH, then @REVISION and #subdirectory=FOLDER if wished",
+
+
+class _Form(NamedTuple):
+    pattern: re.Pattern[str]
+    sign: str  # between name and version
+    shown: str
+
+
+_FORMS: Final[dict[Kind, _Form]] = {
+    "pypi:": _Form(re.compile(_PYPI + _FOLDER, re.ASCII), "==", "pypi:NAME or pypi:NAME==VERSION"),
+    "npm:": _Form(re.compile(_NPM + _FOLDER, re.ASCII), "@", "npm:NAME, npm:@SCOPE/NAME or either with @VERSION"),
+    "git+": _Form(
+        re.compile(_GIT + _FOLDER, re.ASCII),
+        "@",
+        "git+https://HOST/PATH, git+ssh://… or git+file:///PATH, each with @REVISION if wished",
+    ),
 }
 
 
-class PypiReference(NamedTuple):
-    """A distribution on the package index, or a folder of its wheel; without a version the newest."""
+class Reference(NamedTuple):
+    """A package elsewhere, or a folder of it.
 
+    Attributes:
+        kind: where: the prefix of the text.
+        name: of the distribution or npm package; the url of a repository.
+        version: a version; npm: also a tag; git: a branch, a tag or a whole commit. None for the newest.
+        subdirectory: None for all of it.
+    """
+
+    kind: Kind
     name: str
     version: str | None = None
     subdirectory: str | None = None
 
+    def __str__(self) -> str:
+        """Return the text that `parse_reference` reads."""
+        version = "" if self.version is None else f"{_FORMS[self.kind].sign}{self.version}"
+        folder = "" if self.subdirectory is None else f"#subdirectory={self.subdirectory}"
+        return f"{self.kind}{self.name}{version}{folder}"
 
-class NpmReference(NamedTuple):
-    """A package on the npm registry, or a folder of it; `version` may be a tag, without one the tag is `latest`."""
-
-    name: str
-    version: str | None = None
-    subdirectory: str | None = None
-
-
-class GitReference(NamedTuple):
-    """A folder of a git repository; `revision` is a branch, a tag or a whole commit, without one the default branch."""
-
-    url: str
-    revision: str | None = None
-    subdirectory: str | None = None
-
-
-Reference = PypiReference | NpmReference | GitReference
+    @property
+    def folder_name(self) -> str:
+        """The name of a folder for it: no separators, no leading dot or hyphen."""
+        name = self.name.rstrip("/").rpartition("/")[2] if self.kind == "git+" else self.name.removeprefix("@")
+        last = self.subdirectory.rpartition("/")[2] if self.subdirectory else name.replace("/", "-")
+        return re.sub(r"[^A-Za-z0-9._-]", "-", last.removesuffix(".git")).lstrip(".-") or "task"
 
 
 def parse_reference(text: str) -> Reference | None:
-    """Return what the text names elsewhere, None if it has the form of a path or of an installed distribution.
+    """Return the reference that the text is, None if it has the form of a path or of an installed distribution.
 
     Raises:
-        TaskError: it begins like a name of something elsewhere, and is none; credentials in a url are refused as well.
+        TaskError: it begins like a reference and is none; credentials in a url are refused as well.
     """
-    form = next((form for prefix, form in _FORMS.items() if text.startswith(prefix)), None)
-    if form is None:
-        return None
-    prefix = form[: form.index(":") + 1] if not text.startswith("git+") else "git+"
-    found = _PARSERS[prefix](text.removeprefix(prefix))
-    if found is None:
-        raise TaskError(f"`{printable(text)}` is not of the form {form}")
-    return found
+    for kind, form in _FORMS.items():
+        if not text.startswith(kind):
+            continue
+        match = form.pattern.fullmatch(text.removeprefix(kind))
+        folder = (match and match["subdirectory"]) or ""
+        if match is None or ".." in (match["version"] or "") or _leads_out(folder):
+            raise TaskError(f"`{printable(text)}` is not of the form {form.shown}, then #subdirectory=FOLDER if wished")
+        return Reference(kind, match["name"], match["version"], folder.strip("/") or None)
+    return None
 
 
-def folder_name(reference: Reference) -> str:
-    """Return what a folder for it would be called: no separators, no leading dot or hyphen."""
-    if reference.subdirectory:
-        last = reference.subdirectory.rpartition("/")[2].removesuffix(".git")
-    elif isinstance(reference, GitReference):
-        last = reference.url.rstrip("/").rpartition("/")[2].removesuffix(".git")
-    else:
-        last = reference.name.removeprefix("@").replace("/", "-")
-    return re.sub(r"[^A-Za-z0-9._-]", "-", last).lstrip(".-") or "task"
-
-
-def pinned(reference: Reference, version: str | None, commit: str | None) -> Reference:
-    """Return the reference to one version or commit."""
-    if isinstance(reference, GitReference):
-        return reference._replace(revision=commit)
-    return reference._replace(version=version)
-
-
-def written(reference: Reference) -> str:
-    """Return the text that `parse_reference` makes this reference of, where there is one."""
-    folder = "" if reference.subdirectory is None else f"#subdirectory={reference.subdirectory}"
-    if isinstance(reference, GitReference):
-        revision = "" if reference.revision is None else f"@{reference.revision}"
-        return f"git+{reference.url}{revision}{folder}"
-    kind, sign = ("pypi", "==") if isinstance(reference, PypiReference) else ("npm", "@")
-    return f"{kind}:{reference.name}" + ("" if reference.version is None else f"{sign}{reference.version}") + folder
-
-
-def _pypi(text: str) -> Reference | None:
-    match = _PYPI.fullmatch(text)
-    if match is None or _leads_out(match["subdirectory"]):
-        return None
-    return PypiReference(match[1], match[2], _folder(match["subdirectory"]))
-
-
-def _npm(text: str) -> Reference | None:
-    match = _NPM.fullmatch(text)
-    if match is None or _leads_out(match["subdirectory"]):
-        return None
-    return NpmReference(match[1], match[2], _folder(match["subdirectory"]))
-
-
-def _git(text: str) -> Reference | None:
-    match = _GIT.fullmatch(text)
-    if match is None or ".." in (match["rev"] or "") or _leads_out(match["subdirectory"]):
-        return None
-    return GitReference(match[1] + match["path"], match["rev"], _folder(match["subdirectory"]))
-
-
-def _folder(subdirectory: str | None) -> str | None:
-    return (subdirectory or "").strip("/") or None
-
-
-def _leads_out(subdirectory: str | None) -> bool:
-    parts = subdirectory.strip("/").split("/") if subdirectory else []
-    return any(part in {"", ".", ".."} for part in parts)
-
-
-_PARSERS = {"pypi:": _pypi, "npm:": _npm, "git+": _git}
+def _leads_out(folder: str) -> bool:
+    return bool(folder) and any(part in {"", ".", ".."} for part in folder.strip("/").split("/"))

@@ -1,6 +1,5 @@
 """What `validator tasks …` does: making, checking and serving tasks (SPEC 13)."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,8 @@ from validator.cli.task_text import packed_document, parse_windows, print_packed
 from validator.protocol.skill_types import SkillType
 from validator.tasks.check import CheckedTask, check_tasks, located
 from validator.tasks.folder import DRAFT_NAME
-from validator.tasks.packages import Rebuilt, rebuild
-from validator.tasks.packing import PackOptions, pack_path
-from validator.tasks.recording import recording, require_recordable
+from validator.tasks.package_manifest import Rebuilt, pack_path, rebuild
+from validator.tasks.packing import PackOptions
 
 
 def pack(  # noqa: PLR0913, PLR0917 - each is an option
@@ -34,11 +32,7 @@ def pack(  # noqa: PLR0913, PLR0917 - each is an option
     clean_at_sigterm()
     out = output or task_folder(what)
     options = PackOptions(skill_type, truth, parse_windows(window), canary, replace)
-    if manifest is None:
-        packed = pack_path(what, out, options)
-    else:
-        require_recordable(manifest, out)
-        packed = pack_path(what, out, options, partial(recording, manifest, what, out))
+    packed = pack_path(what, out, options, manifest)
     if as_json:
         print_json(packed_document(packed, out))
     else:

@@ -1,12 +1,13 @@
-"""What can be packed that is here: a folder, an archive, an installed distribution. None of it is trusted."""
+"""Files of a source to be packed: a folder, an archive, an installed distribution. Nothing of it is trusted or run."""
 
 import importlib.metadata
 import os
 import re
 import stat
+import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,13 +15,19 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from validator.protocol import limits
+from validator.protocol.archives import ArchiveError, BoundedTar
 from validator.protocol.text import printable
 from validator.tasks.folder import label, read_bounded
-from validator.tasks.sdists import common_folder, read_sdist
 from validator.tasks.source import TaskError
 
 MAX_CANDIDATES: Final = 200_000
 MAX_WHEEL: Final = 1024 * limits.MIB  # bytes on disk; it is never read whole
+MAX_TAR: Final = 64 * limits.MIB  # compressed
+MAX_TAR_EXPANDED: Final = 256 * limits.MIB
+MAX_MEMBERS: Final = 65_536  # of a tar: each costs some 20 µs, whatever is in it
+_SLACK: Final = 64 * 1024  # a tar is padded, however little is in it
+_GZIP: Final = 31  # zlib window bits: gzip wrapper required
+_LFS: Final = b"version https://git-lfs.github.com/spec/"
 _WHEELS = (".whl", ".zip")
 _TARS = (".tar.gz", ".tgz", ".tar")
 # What a tool put there, or another distribution: package.json and pyproject.toml name what a skill needs.
@@ -74,11 +81,18 @@ class Collection:
     notes: list[str] = field(default_factory=list)
 
     def add(self, candidate: Candidate) -> None:
-        """Take in one file.
+        """Take in one file, or note that its name says that it is no part of a skill.
 
         Raises:
             TaskError: there are more files than anybody would pack.
         """
+        last = candidate.name.rpartition("/")[2]
+        if last.endswith(_LEFT_OUT_ENDINGS):
+            self.leave_out(candidate.name, "compiled")
+            return
+        if last in _SECRET_NAMES:
+            self.leave_out(candidate.name, "not for miners")
+            return
         if len(self.files) >= MAX_CANDIDATES:
             raise TaskError(f"more than {MAX_CANDIDATES} files: name a smaller folder")
         self.files.append(candidate)
@@ -86,14 +100,6 @@ class Collection:
     def leave_out(self, name: str, reason: str) -> None:
         """Note a file that is not taken."""
         self.notes.append(f"left out `{printable(name)}`: {reason}")
-
-
-def unwanted(name: str) -> str | None:
-    """Return why a file of this name is no part of a skill, None if it may be one."""
-    last = name.rpartition("/")[2]
-    if last.endswith(_LEFT_OUT_ENDINGS):
-        return "compiled"
-    return "not for miners" if last in _SECRET_NAMES else None
 
 
 @contextmanager
@@ -150,8 +156,6 @@ def _take(collection: Collection, waiting: list[PurePosixPath], folder: PurePosi
             waiting.append(name)
     elif not entry.is_file(follow_symlinks=False):
         collection.leave_out(str(name), "no regular file")
-    elif reason := unwanted(entry.name):
-        collection.leave_out(str(name), reason)
     else:
         path = Path(entry.path)
         size = entry.stat(follow_symlinks=False).st_size
@@ -172,7 +176,7 @@ def _opened_zip(path: Path) -> Iterator[Collection]:
             for member in members:
                 _take_member(collection, archive, member)
             if not path.name.endswith(".whl"):
-                top = len(common_folder(candidate.name for candidate in collection.files))
+                top = len(_common_folder(candidate.name for candidate in collection.files))
                 collection.files = [candidate._replace(name=candidate.name[top:]) for candidate in collection.files]
             yield collection
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
@@ -190,8 +194,6 @@ def _take_member(collection: Collection, archive: zipfile.ZipFile, member: zipfi
     elif member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         # Others inflate without a bound, however few bytes are asked for.
         collection.leave_out(member.filename, "neither stored nor deflated")
-    elif member.filename.endswith(_LEFT_OUT_ENDINGS):
-        collection.leave_out(member.filename, "compiled")
     else:
         collection.add(Candidate(member.filename, member.file_size, lambda: _read_member(archive, member)))
 
@@ -205,13 +207,58 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
 
 
 def _from_tar(path: Path) -> Collection:
+    """Read a tar, as it is (`.tar`) or in gzip; nothing is written to disk."""
     collection = Collection(printable(path.name))
-    for name, content in read_sdist(path, collection.leave_out):
-        if name.endswith(_LEFT_OUT_ENDINGS):
-            collection.leave_out(name, "compiled")
+    raw = BoundedTar(MAX_TAR_EXPANDED)
+    raw.write(read_bounded(path, MAX_TAR_EXPANDED) if path.name.endswith(".tar") else _inflated(path))
+    raw.seek(0)
+    files: dict[str, bytes] = {}
+    try:
+        with tarfile.open(fileobj=raw, mode="r:") as tar:
+            for count, member in enumerate(tar):
+                if count >= MAX_MEMBERS or len(tar.pax_headers) > limits.MAX_TAR_GLOBALS:
+                    raise TaskError(f"`{label(path)}` has more than {MAX_MEMBERS} entries, or words for all of them")
+                if member.isdir():
+                    continue
+                if not member.isreg() or member.sparse is not None or member.size < 0:
+                    collection.leave_out(member.name, "no regular file")
+                elif member.size > limits.MAX_BUNDLE_FILE:
+                    collection.leave_out(member.name, f"{member.size} bytes, at most {limits.MAX_BUNDLE_FILE}")
+                elif member.name in files:
+                    collection.leave_out(member.name, "stands in it twice")
+                else:
+                    files[member.name] = bytes(raw.getbuffer()[member.offset_data : member.offset_data + member.size])
+    except (ArchiveError, tarfile.TarError, ValueError, OverflowError, EOFError, OSError, RecursionError) as error:
+        raise TaskError(f"`{label(path)}` is no tar that can be read: {printable(str(error))}") from None
+    top = len(_common_folder(files))
+    for name, content in files.items():
+        if content.startswith(_LFS):
+            collection.leave_out(name[top:], "kept in git LFS")
         else:
-            collection.add(Candidate(name, len(content), partial(bytes, content)))
+            collection.add(Candidate(name[top:], len(content), partial(bytes, content)))
     return collection
+
+
+def _inflated(path: Path) -> bytes:
+    data = read_bounded(path, MAX_TAR)
+    bound = min(MAX_TAR_EXPANDED, len(data) * limits.MAX_BUNDLE_RATIO + _SLACK)
+    stream = zlib.decompressobj(_GZIP)
+    try:
+        raw = stream.decompress(data, bound + 1)
+    except zlib.error as error:
+        raise TaskError(f"`{label(path)}` is no gzip that can be read: {error}") from None
+    if len(raw) > bound:
+        raise TaskError(f"`{label(path)}` would expand to more than {bound} bytes")
+    if not stream.eof or stream.unused_data:
+        raise TaskError(f"`{label(path)}` is cut short, or has bytes after its end")
+    return raw
+
+
+def _common_folder(names: Iterable[str]) -> str:
+    """Return `folder/` if every name stands below that one folder, else an empty text."""
+    tops = {name.split("/", 1)[0] if "/" in name else "" for name in names}
+    top = tops.pop() if len(tops) == 1 else ""
+    return f"{top}/" if top not in ("", ".", "..") else ""
 
 
 def _from_distribution(name: str) -> Collection:

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from validator.protocol.skill_types import SkillType
-from validator.tasks.guessing import guess_skill_type
-from validator.tasks.layout import completed
+from validator.tasks.layout import completed, guess_skill_type
 
 MCP_WHEEL = {
     "served/__init__.py": b"",

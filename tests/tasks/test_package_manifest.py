@@ -4,7 +4,6 @@ import json
 import shutil
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -12,9 +11,8 @@ import pytest
 
 from validator.planting.draws import json_file
 from validator.tasks.folder import read_task
-from validator.tasks.packages import Packages, Rebuilt, read_packages, rebuild
-from validator.tasks.packing import PackOptions, pack_path
-from validator.tasks.recording import recording, require_recordable
+from validator.tasks.package_manifest import Packages, Rebuilt, pack_path, read_packages, rebuild
+from validator.tasks.packing import PackOptions
 from validator.tasks.source import TaskError
 
 ENTRY = {
@@ -46,8 +44,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def packed_to(place: Path, name: str, what: str, options: PackOptions | None = None) -> None:
-    out = place / "first" / name
-    pack_path(what, out, options, partial(recording, place / "kept" / "packages.json", what, out))
+    pack_path(what, place / "first" / name, options, place / "kept" / "packages.json")
 
 
 def again(place: Path, out: str = "second", *, replace: bool = False) -> dict[str, Rebuilt]:
@@ -155,8 +152,6 @@ def test_an_entry_that_was_tampered_with_reaches_no_tool(tmp_path: Path, changes
 def test_what_is_no_manifest_is_never_written_over(place: Path, content: bytes) -> None:
     (place / "kept" / "packages.json").write_bytes(content)
     with pytest.raises(TaskError, match=r"`packages\.json`"):
-        require_recordable(place / "kept" / "packages.json", place / "other")
-    with pytest.raises(TaskError, match=r"`packages\.json`"):
         packed_to(place, "other", str(place / "skill"))
     assert (place / "kept" / "packages.json").read_bytes() == content
     assert not (place / "first" / "other").exists()
@@ -168,7 +163,7 @@ def test_a_manifest_of_nothing_and_a_name_that_none_takes(tmp_path: Path) -> Non
     (tmp_path / "skill").mkdir()
     (tmp_path / "skill" / "SKILL.md").write_text("x\n")
     with pytest.raises(TaskError, match=r"`name` must be letters.*name another folder"):
-        require_recordable(tmp_path / "p.json", tmp_path / "a b")
+        pack_path(tmp_path / "skill", tmp_path / "a b", None, tmp_path / "p.json")
     assert not (tmp_path / "p.json").exists()
 
 
@@ -199,6 +194,6 @@ def test_a_task_and_its_entry_are_written_together_or_not_at_all(place: Path) ->
 
 def test_a_manifest_that_cannot_be_written_is_told_before_anything_is_packed(place: Path) -> None:
     with pytest.raises(TaskError, match=r"`p\.json` cannot be written: No such file or directory"):
-        require_recordable(place / "absent" / "p.json", place / "first" / "skill")
+        pack_path("pypi:never-asked", place / "new", None, place / "absent" / "p.json")
     with pytest.raises(TaskError, match=r"`p\.json` cannot be written: Not a directory"):
-        require_recordable(place / "skill" / "SKILL.md" / "p.json", place / "first" / "skill")
+        pack_path("pypi:never-asked", place / "new", None, place / "skill" / "SKILL.md" / "p.json")
