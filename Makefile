@@ -111,9 +111,10 @@ format: setup  ## Format and fix what can be fixed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-reference: setup  ## Write docs/reference, the index of commands, config/validator.toml and the dashboard's advice again from the code, the table of hostility from the tests
+reference: setup  ## Write docs/reference, the index of commands, config/validator.toml, the alert rules and the dashboard's advice again from the code, the table of hostility from the tests
 	$(BIN)/python -m validator.cli.reference
 	$(BIN)/python -m validator.settings > config/validator.toml
+	$(BIN)/python -m validator.health.alerts > config/prometheus/rules.yml
 	PYTHONPATH=tests/core $(BIN)/python -m hostile.table
 	PYTHONPATH=tests/core $(BIN)/python tests/alerts/dashboards.py
 

@@ -12,6 +12,8 @@ from everything import everything
 from package_files import ROOT
 from promtool import FOLDER, hold_rules_to, promtool, rules
 
+from validator.health.alerts import ALERTS, PAGE
+from validator.health.alerts import rules as made
 from validator.health.catalogue import CONDITIONS
 from validator.protocol.reasons import Reason
 from validator.sources import SystemClock
@@ -49,17 +51,13 @@ def condition(alert: str, name: str, minutes: int) -> list[Case]:
 
 DOWN: Final = of("up")
 CASES: Final = [
+    *(case for alert in ALERTS for one in alert.conditions for case in condition(alert.name, one.name, alert.minutes)),
     Case("ValidatorDown", {DOWN: "1x5 0x20"}, 11, ALIVE),
     Case("ValidatorDown", {DOWN: "1x5 0x20"}, 10, None),
     Case("ValidatorDown", {'up{job="another"}': "1x20"}, 6, {"job": "validator"}),
     Case("ValidatorDown", {DOWN: "1x40"}, 40, None),
     Case("ValidatorRestarts", {of(START): "0x5 300x5 600x5 900x5 1200x20"}, 40, ALIVE),
     Case("ValidatorRestarts", {of(START): "0x5 300x5 600x5 900x40"}, 40, None),
-    *condition("ValidatorParked", "parked", 5),
-    *condition("ValidatorStuck", "rounds_silent", 2),
-    *condition("ValidatorStuck", "loop_stuck", 2),
-    *condition("ValidatorFailing", "rounds_failing", 10),
-    *condition("ValidatorFailing", "weights_failing", 10),
     Case(
         "ValidatorFault",
         {of("validator_errors_total", event="dispatch_failed"): "0x10 1x60"},
@@ -67,9 +65,6 @@ CASES: Final = [
         {**ALIVE, "event": "dispatch_failed"},
     ),
     Case("ValidatorFault", {of("validator_errors_total", event="dispatch_failed"): "3x60"}, 50, None),
-    *condition("ValidatorStore", "store_away", 2),
-    *condition("ValidatorStore", "store_no_write", 2),
-    *condition("ValidatorStore", "store_damaged", 2),
     # 600 s between rounds: silent for 50 minutes.
     Case("ValidatorNoDispatches", {of(INTERVAL): "600x90", of(START): "0x90", of(LAST): "600x90"}, 66, ALIVE),
     Case("ValidatorNoDispatches", {of(INTERVAL): "600x90", of(START): "0x90", of(LAST): "600x90"}, 60, None),
@@ -77,17 +72,6 @@ CASES: Final = [
     Case("ValidatorNoDispatches", {of(INTERVAL): "600x90", of(START): "0x90"}, 56, ALIVE),  # never one
     Case("ValidatorNoDispatches", {of(INTERVAL): "600x90", of(START): "3000x90", of(LAST): "60x90"}, 90, None),
     Case("ValidatorNoDispatches", {'process_start_time_seconds{job="another"}': "0x90"}, 90, None),
-    *condition("ValidatorIdle", "rounds_no_tasks", 30),
-    *condition("ValidatorIdle", "rounds_no_miners", 30),
-    *condition("ValidatorIdle", "rounds_no_dispatches", 30),
-    *condition("ValidatorNothingCounts", "rounds_no_valid_answers", 15),
-    *condition("ValidatorNothingCounts", "rounds_all_early", 15),
-    *condition("ValidatorNothingCounts", "declarations_refused", 15),
-    *condition("ValidatorMinersOut", "miners_out", 15),
-    *condition("ValidatorPayNarrow", "weights_few_paid", 5),
-    *condition("ValidatorPayNarrow", "weights_concentrated", 5),
-    *condition("ValidatorWeightsOld", "weights_old", 5),
-    *condition("ValidatorWeightsOld", "weights_refused", 5),
     *(
         Case("ValidatorWeightsGuarded", {of("validator_weights_blocked", reason=reason): "1x20"}, 10, labels)
         for reason, labels in {
@@ -103,15 +87,6 @@ CASES: Final = [
             "weights_rate_limited": None,
         }.items()
     ),
-    *condition("ValidatorPermitLost", "no_standing", 5),
-    *condition("ValidatorChain", "chain_away", 5),
-    *condition("ValidatorChain", "chain_stale", 5),
-    *condition("ValidatorChain", "chain_behind", 5),
-    *condition("ValidatorChain", "subnet_gone", 5),
-    *condition("ValidatorChain", "other_chain", 5),
-    *condition("ValidatorClock", "local_clock", 3),
-    *condition("ValidatorMachine", "local_disk", 2),
-    *condition("ValidatorMachine", "local_descriptors", 2),
     Case(
         "ValidatorDiskFills",
         {of("validator_disk_free_bytes", place="store"): "40000000000-20000000x90"},  # gone in 33 hours
@@ -119,13 +94,6 @@ CASES: Final = [
         {**ALIVE, "place": "store"},
     ),
     Case("ValidatorDiskFills", {of("validator_disk_free_bytes", place="store"): "40000000000-10000000x90"}, 70, None),
-    *condition("ValidatorBehind", "gates_behind", 15),
-    *condition("ValidatorBehind", "chain_slow", 15),
-    *condition("ValidatorBehind", "sandbox_away", 15),
-    *condition("ValidatorBehind", "sandbox_image", 15),
-    *condition("ValidatorBehind", "workers_away", 15),
-    *condition("ValidatorBehind", "executions_late", 15),
-    *condition("ValidatorBehind", "code_waits", 15),
 ]
 
 
@@ -147,6 +115,10 @@ def in_promtools_form(series: Mapping[str, str], cases: Iterable[Case]) -> dict[
         "input_series": [{"series": name, "values": values} for name, values in series.items()],
         "alert_rule_test": [expected(case) for case in cases],
     }
+
+
+def test_the_rules_are_those_of_the_code() -> None:
+    assert (FOLDER / "rules.yml").read_text() == made()
 
 
 def test_prometheus_takes_the_configuration(tmp_path: Path) -> None:
@@ -206,11 +178,10 @@ def test_every_alert_asks_for_the_validators_job_alone() -> None:
 
 
 def test_every_alert_says_whom_it_wakes_and_where_its_page_is() -> None:
-    entries = re.findall(
-        r"^## (.*)\n\n\*\*(Page|Ticket)\.\*\* ", (ROOT / "docs" / "alerts.md").read_text(), re.MULTILINE
-    )
+    page = (ROOT / PAGE).read_text()
+    entries = re.findall(r"^### (.*)\n\n\*\*(Page|Ticket)\.\*\*", page, re.MULTILINE)
     assert entries == [(rule["alert"], rule["labels"]["severity"].title()) for rule in rules()]
     for rule in rules():
         assert rule["labels"]["severity"] in {"page", "ticket"}
-        assert rule["annotations"]["runbook"] == f"docs/alerts.md#{rule['alert'].lower()}"
+        assert rule["annotations"]["runbook"] == f"{PAGE}#{rule['alert'].lower()}"
         assert rule["annotations"]["summary"].endswith(".")

@@ -16,7 +16,8 @@ from typing import Any, Final
 from validator.cli.dispatch import INDEX
 from validator.cli.tree import index
 from validator.daemon.exits import Exit
-from validator.health.catalogue import CONDITIONS
+from validator.health.alerts import ALERTS
+from validator.health.catalogue import CONDITIONS, FATAL, Condition, Unseen
 from validator.health.doctor.catalogue import CHECKS as DOCTOR
 from validator.health.report import CHECKS as READY
 from validator.protocol.reasons import GATE_NAMES, Reason
@@ -37,7 +38,7 @@ def pages() -> dict[str, str]:
     """Return file name to text of every page."""
     return {
         "commands.md": _page("Commands", _commands()),
-        "conditions.md": _page("Checks and conditions", _conditions()),
+        "conditions.md": _page("Conditions and alerts", _conditions()),
         "events.md": _page("Log events", _events()),
         "exit-codes.md": _page("Exit codes", _exits()),
         "metrics.md": _page("Metrics", _metrics()),
@@ -185,7 +186,12 @@ def _exits() -> Iterator[str]:
 
 def _conditions() -> Iterator[str]:
     yield _prose(
-        "What health, the doctor and the log say of the same things; [health and metrics](health.md) tells how to ask."
+        "All that can keep the validator from its work. `validator health` and `/readyz` name the conditions that hold",
+        "([health and metrics](health.md)), the log says when one begins and ends (`condition_raised`,",
+        "`condition_cleared`), and `validator_condition` is 1 meanwhile. An alert asks Prometheus for its conditions",
+        "([Prometheus and Grafana](../operators/watch.md#prometheus-and-grafana)): a page wakes somebody, a ticket is",
+        "for somebody to look at by day. `validator doctor` finds before a start what can be found then.",
+        "[At three in the morning](../operators/three-in-the-morning.md) has events and reasons.",
     )
     yield "## What `/readyz` looks at"
     yield _prose(
@@ -197,13 +203,37 @@ def _conditions() -> Iterator[str]:
         for name, check in READY.items()
     ]
     yield _table(["check", "holds while passed", "fails by", "`/readyz` then"], rows)
-    yield "## Conditions"
-    yield _table(
-        ["condition", "severity", "what it means", "advice"],
-        [[f"`{one.name}`", one.severity, one.meaning, one.advice] for one in CONDITIONS.values()],
-    )
     yield "## What `validator doctor` looks at"
     yield _table(["check", "what is looked at"], [[f"`{check.name}`", check.meaning] for check in DOCTOR])
+    yield "## Conditions"
+    yield _prose("By the alert that asks for them; those without an alert come last.")
+    for alert in ALERTS:
+        yield f"### {alert.name}"
+        after = f" After {alert.minutes} minutes." if alert.minutes else ""
+        yield _prose(f"**{alert.severity.title()}.**{after}", alert.meaning, alert.advice)
+        if alert.conditions:
+            yield _condition_table(alert.conditions)
+    yield "### Notes"
+    yield _prose("It was set up to do less: the health is not worse for it.")
+    yield _condition_table([one for one in CONDITIONS.values() if not one.alert])
+    yield "### Exits"
+    yield _prose("The process ends with [an exit code](exit-codes.md) of its own; `ValidatorDown` finds it.")
+    yield _condition_table(FATAL.values())
+
+
+def _condition_table(conditions: Iterable[Condition]) -> str:
+    rows = [
+        [
+            f"`{one.name}`",
+            f"fatal: {one.exit_code}" if one.exit_code else one.severity,
+            one.meaning,
+            one.advice,
+            f"{one.watch}{f' (`{one.metric}`)' if one.metric else ''}",
+            one.doctor.reason if isinstance(one.doctor, Unseen) else _code(one.checks),
+        ]
+        for one in conditions
+    ]
+    return _table(["condition", "severity", "what happened", "what to do", "the daemon", "`doctor`, before"], rows)
 
 
 def _commands() -> Iterator[str]:

@@ -1,9 +1,18 @@
 """Alert rules for Prometheus: which conditions wake somebody, and what no condition can tell."""
 
+import json
+import sys
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from validator.health.catalogue import CONDITIONS, Condition
+
+PAGE: Final = "docs/reference/conditions.md"
+_HEAD: Final = (
+    "Made from the code by `make reference`; a test holds it. Do not edit: validator/health/alerts.py has the rules.",
+    "Severity page wakes somebody, severity ticket is for somebody to look at by day. The job must be called",
+    "`validator`; what another job scrapes, such as a local network, wakes nobody.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,3 +142,19 @@ ALERTS: Final = (
     ),
     Alert("ValidatorBehind", "ticket", 15, "Work waits: {{ $labels.condition }}."),
 )
+
+
+def rules() -> str:
+    """Return the rules as Prometheus reads them: config/prometheus/rules.yml."""
+    lines = [*(f"# {line}" for line in _HEAD), "groups:", "  - name: validator", "    rules:"]
+    for one in ALERTS:
+        lines += ["", f"      - alert: {one.name}", "        expr: >-"]
+        lines += [f"          {line}" for line in one.query.splitlines()]
+        lines += [f"        for: {one.minutes}m"] if one.minutes else []
+        lines += ["        labels:", f"          severity: {one.severity}", "        annotations:"]
+        lines += [f"          summary: {json.dumps(one.summary)}", f"          runbook: {PAGE}#{one.name.lower()}"]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(rules())
