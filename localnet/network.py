@@ -39,7 +39,7 @@ from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.daemon.daemon import Daemon
 from validator.daemon.stop import Stop
-from validator.daemon.world import World, canaries_of, judging_workers
+from validator.daemon.world import World, canaries_of, http_clients, judging_workers
 from validator.kinds.assessment.supply import CanaryMaker
 from validator.protocol.errors import ValidatorError
 from validator.protocol.runtime_image import RuntimeImage
@@ -215,6 +215,7 @@ def _residents(options: Options) -> tuple[Resident, ...]:
 
 
 def _world(seat: Seat, around: _Surroundings, source: TaskSource) -> World:
+    miners, steps = http_clients(seat.settings, seat.signer, around.clock)
     engine = around.executions if seat.number == 1 else Executions.none("the first validator has the engine")
     return World(
         chain=SimulatedChain(around.subnet, seat.signer.hotkey),
@@ -225,6 +226,8 @@ def _world(seat: Seat, around: _Surroundings, source: TaskSource) -> World:
         random=seat.random,
         canary=_canaries(seat, around),
         workers=judging_workers(),
+        miners=miners,
+        steps=steps,
         sandbox=engine.sandbox,
         code=engine.code,
     )

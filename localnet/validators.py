@@ -125,7 +125,7 @@ async def seated(
     Raises:
         ValidatorError: a part cannot start.
     """
-    async with assembled(seat.settings, world, listeners=(*others, director)) as daemon:
+    async with assembled(seat.settings, replace(world, listeners=(*others, director))) as daemon:
         await settle_chain(daemon.store, await world.chain.genesis(), seat.settings.validator.netuid, world.clock)
         director.stop_rounds = daemon.rounds.stopping.set
         yield daemon

@@ -7,7 +7,9 @@ import itertools
 import secrets
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock(Protocol):
@@ -87,6 +89,16 @@ class VirtualClock:
             await asyncio.sleep(0)
         self._elapsed = target
         await asyncio.sleep(0)
+
+
+def system_ns() -> int:
+    """Return the machine's time in nanoseconds since the Unix epoch."""
+    return time.time_ns()
+
+
+def ns_of(clock: Clock) -> int:
+    """Return a clock's time in nanoseconds since the Unix epoch, exact to the microsecond."""
+    return (clock.now() - _EPOCH) // timedelta(microseconds=1) * 1_000
 
 
 class SystemRandom:

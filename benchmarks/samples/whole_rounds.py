@@ -16,7 +16,7 @@ from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.daemon.assembly import assembled
-from validator.daemon.world import World, judging_workers
+from validator.daemon.world import World, http_clients, judging_workers
 from validator.protocol.round import Axon
 from validator.protocol.task import Windows
 from validator.rounds.facts import round_line
@@ -41,7 +41,7 @@ async def whole_rounds(url: str, rounds: int, delay_s: float) -> WholeRounds:
     """Run so many rounds, after one that warms up, with miners that answer after `delay_s`."""
     with _miners(delay_s) as axon:
         clock = SystemClock()
-        async with assembled(_settings(url), _world(clock, axon)) as daemon:
+        async with assembled(settings := _settings(url), _world(settings, clock, axon)) as daemon:
             await daemon.rounds.one_round()
             async with lags() as late:
                 ends = [await daemon.rounds.one_round() for _ in range(rounds)]
@@ -52,7 +52,8 @@ async def whole_rounds(url: str, rounds: int, delay_s: float) -> WholeRounds:
     return WholeRounds([1e3 * line["beyond_s"] for line in lines], 1e3 * p99(late))
 
 
-def _world(clock: SystemClock, axon: Axon) -> World:
+def _world(settings: Settings, clock: SystemClock, axon: Axon) -> World:
+    miners, steps = http_clients(settings, VALIDATOR, clock)
     rules = SubnetRules("bench", int(time.time()), block_time_s=1.0, tempo=_BLOCKS, weights_rate_limit=5)
     subnet = SimulatedSubnet.create(rules, clock)
     subnet.register(VALIDATOR.hotkey, stake_tao=1000.0, validator_permit=True)
@@ -67,6 +68,8 @@ def _world(clock: SystemClock, axon: Axon) -> World:
         random=SeededRandom("bench"),
         canary=None,
         workers=judging_workers(),
+        miners=miners,
+        steps=steps,
     )
 
 

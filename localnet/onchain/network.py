@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from localnet.onchain.alice import Alice
@@ -140,9 +141,10 @@ async def _validate(  # noqa: PLR0913 - the validator, what it is watched for, a
     ready: _Ready, genesis: str, blocks: int, watcher: UpWatcher, stop: Stop, *, stay: bool
 ) -> Outcome | None:
     """Run the validator as `validator run` does, beside a look at the chain after each block."""
-    settings, world, tally = ready.settings, build_world(ready.settings), Tally()
+    settings, tally = ready.settings, Tally()
+    world = replace(build_world(settings), listeners=(watcher, tally))
     names = {miner.hotkey: f"miner{number}" for number, miner in enumerate(ready.keys.miners, 1)}
-    async with assembled(settings, world, listeners=(watcher, tally)) as daemon:
+    async with assembled(settings, world) as daemon:
         await check_start(world.chain, world.clock, settings, world.signer.hotkey, daemon.store)
 
         async def watch() -> Outcome:

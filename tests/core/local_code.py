@@ -40,6 +40,9 @@ class LocalServices:
         await self._clock.sleep(action.seconds)
         return StepReply(None, signed_answer(body, action.perform(request.params), action.cost_tao))
 
+    async def close(self) -> None:
+        """Hold nothing."""
+
 
 def local_code_world(
     store: Store, conducts: Sequence[str] = CONDUCTS, goals: Sequence[WorkflowTask] = (GOAL,)

@@ -67,6 +67,9 @@ class ScriptedServices:
         answer = signed_answer(body, now.output, now.cost)
         return StepReply(None, now.bend(answer) if now.bend else answer)
 
+    async def close(self) -> None:
+        """Hold nothing."""
+
 
 async def on_virtual_time(clock: VirtualClock, work: Coroutine[Any, Any, T]) -> T:
     """Return what `work` returns; the clock jumps to the next live sleeper whenever nothing else can run."""

@@ -11,6 +11,7 @@ import aiohttp
 import structlog
 from subtensor_node import Node
 from virtual_time import all_wait_for_time, in_the_store, in_threads
+from workflow_world import ScriptedServices
 from world import VALIDATOR, few_tasks
 from world import World as Crowd
 
@@ -23,8 +24,7 @@ from validator.daemon.assembly import assembled
 from validator.daemon.daemon import Daemon
 from validator.daemon.stop import Stop
 from validator.daemon.upkeep import LoopWatch
-from validator.daemon.world import World
-from validator.miners.directory import CapabilityDirectory
+from validator.daemon.world import World, http_clients
 from validator.protocol.reasons import Reason
 from validator.settings import Settings
 from validator.sources import Clock, SeededRandom, VirtualClock
@@ -176,12 +176,12 @@ async def with_miners(store_url: str, crowd: Crowd, **settings: Any) -> AsyncIte
         random=SeededRandom("d"),
         canary=None,
         workers=Here(),
+        miners=crowd.client,
+        steps=ScriptedServices(crowd.clock, {}),
     )
 
-    async def meet(daemon: Daemon) -> None:
-        rounds = daemon.rounds
-        rounds.dispatcher = replace(rounds.dispatcher, client=crowd.client)
-        rounds.directory = CapabilityDirectory(crowd.client, daemon.store, crowd.clock, VALIDATOR.hotkey)
+    async def meet(_: Daemon) -> None:
+        """Find what is needed in the world."""
 
     async with _assembled(Settings.model_validate(chosen), world, crowd.clock, crowd.subnet, meet) as daemon:
         yield daemon
@@ -208,6 +208,8 @@ async def _running(  # noqa: PLR0913, PLR0917 - what tests vary
     rounds: dict[str, Any],
     own: Clock | None = None,
 ) -> AsyncIterator[Running]:
+    settings = settings_for(store_url, **rounds)
+    miners, steps = http_clients(settings, VALIDATOR, own or clock)
     world = World(
         chain=chain,
         source=MemorySource(few_tasks()),
@@ -217,12 +219,14 @@ async def _running(  # noqa: PLR0913, PLR0917 - what tests vary
         random=SeededRandom("d"),
         canary=None,
         workers=Here(),
+        miners=miners,
+        steps=steps,
     )
 
     async def give_scores(daemon: Daemon) -> None:
         await _give_scores(daemon, subnet)
 
-    async with _assembled(settings_for(store_url, **rounds), world, clock, subnet, give_scores) as daemon:
+    async with _assembled(settings, world, clock, subnet, give_scores) as daemon:
         yield daemon
 
 

@@ -32,31 +32,28 @@ def test_a_kind_is_sent_run_by_the_runner_of_the_assembly_settled_replayed_and_e
     told = tree.use(
         """
         import asyncio, sys
-        from contextlib import AsyncExitStack
         from dataclasses import replace
         from types import SimpleNamespace
         import validator.kinds.toy.kind as room
         sys.modules["toy_kind"] = room
         from replays import replayed
         from toy_world import ToyWorld
-        from world import VALIDATOR, on_virtual_time
+        from world import on_virtual_time
         from validator.audit.explain import explain_round
         from validator.cli.explain_round import print_round_explanation
         from validator.daemon.assembly import _dispatcher
         from validator.daemon.world import PRELOAD
         from validator.rounds.heartbeat import Heartbeat
-        from validator.settings import Settings
         from validator.store import open_store, upgrade
 
         async def main(url):
             await upgrade(url)
-            async with open_store(url) as store, AsyncExitStack() as stack:
+            async with open_store(url) as store:
                 world = ToyWorld(store)
                 outside = SimpleNamespace(
-                    signer=VALIDATOR, clock=world.clock, workers=None, chain=world.chain, source=world.source
+                    miners=world.client, steps=None, clock=world.clock, workers=None, source=world.source
                 )
-                heart = Heartbeat(world.clock)
-                assembled = _dispatcher(Settings(validator={"netuid": 1}), outside, store, stack, heart, near=True)
+                assembled = _dispatcher(outside, store, Heartbeat(world.clock), near=True)
                 stamper = assembled.runners["toy"]
                 world.dispatcher = replace(world.dispatcher, runners={**world.dispatcher.runners, "toy": stamper})
                 world.service.dispatcher = world.dispatcher

@@ -7,7 +7,6 @@ import asyncio
 import itertools
 import json
 import os
-import time
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
@@ -251,9 +250,10 @@ async def look_at(place: int, endpoint: str, limit_s: float) -> Seen:
 
 async def _asked(place: int, url: str, rpc: Rpc) -> Node:
     chain = await rpc.ask("system_chain")
-    began = time.monotonic()
+    loop = asyncio.get_running_loop()
+    began = loop.time()
     header = await rpc.ask("chain_getHeader")
-    latency = time.monotonic() - began
+    latency = loop.time() - began
     runtime = await rpc.ask("state_getRuntimeVersion")
     genesis = await rpc.ask("chain_getBlockHash", 0)
     health = await rpc.ask("system_health")

@@ -23,15 +23,12 @@ from validator.health.preconditions import folders_of, round_checks
 from validator.health.report import HealthState
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.workflow.executor import PlanRunner
-from validator.kinds.workflow.http import HttpStepClient
 from validator.kinds.workflow.kind import WORKFLOW
 from validator.kinds.workflow.supply import Goals
-from validator.miners.client import HttpMinerClient
 from validator.miners.directory import CapabilityDirectory
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.heartbeat import Heartbeat
-from validator.rounds.listening import RoundListener
 from validator.rounds.prepare import Preparer, runtime_images_of, schedule_of
 from validator.rounds.reach import network_away
 from validator.rounds.readiness import Readiness, clock_fault
@@ -39,7 +36,7 @@ from validator.rounds.service import RoundService
 from validator.rounds.standing import Standing
 from validator.scoring import Schedule
 from validator.settings import Settings
-from validator.store import Store, open_store
+from validator.store import Store
 from validator.store.known import require_known_version
 from validator.telemetry import Metrics
 from validator.web.endpoint import HealthService
@@ -53,37 +50,28 @@ _log = structlog.get_logger()
 
 
 @asynccontextmanager
-async def assembled(
-    settings: Settings, world: World, metrics: Metrics | None = None, listeners: Sequence[RoundListener] = ()
-) -> AsyncIterator[Daemon]:
+async def assembled(settings: Settings, world: World, metrics: Metrics | None = None) -> AsyncIterator[Daemon]:
     """Open what the services need, in order; close it in reverse.
 
     Args:
         settings: the operator's.
         world: what they touch; closed at the end.
         metrics: where they count; None for a registry of their own.
-        listeners: told when rounds start and end.
 
     Raises:
         ValidatorError: a part cannot start; the text says which and why.
     """
     metrics = metrics or Metrics(world.clock, __version__)
     async with AsyncExitStack() as stack:
-        stack.push_async_callback(world.chain.close)
-        stack.push_async_callback(world.source.close)
-        stack.push_async_callback(world.workers.close)
-        if world.sandbox is not None:
-            stack.push_async_callback(world.sandbox.close)
-        if world.code is not None:
-            stack.push_async_callback(world.code.close)
+        world.close_with(stack)
         schedule = schedule_of(settings)
-        store = await stack.enter_async_context(open_store(settings.store.url.reveal(), writer=True, create=True))
+        store = await stack.enter_async_context(world.open_store(settings))
         async with store.read() as tx:
             await require_known_version(tx)
             drained = await tx.drains.newest()
         heart, clock_watch = Heartbeat(world.clock), ClockWatch(world.clock)
         near = await asyncio.to_thread(chain_is_here, settings)
-        dispatcher = _dispatcher(settings, world, store, stack, heart, near=near)
+        dispatcher = _dispatcher(world, store, heart, near=near)
         board = Board(world.clock, metrics.condition)
         health = HealthState(world.clock, settings.rounds.interval_s, __version__, board)
         compared = None if near and settings.tasks.server_url is None else dispatcher.away
@@ -91,26 +79,17 @@ async def assembled(
         watch = RoundWatch(health, board, metrics, pay)
         standing = Standing(world.signer.hotkey, settings.rounds.without_permit, watch.standing)
         ready = Readiness(round_checks(settings, schedule, clock_watch), board, health.waits)
-        rounds = _round_service(settings, schedule, world, store, dispatcher, standing, ready, watch, listeners)
+        rounds = _round_service(settings, schedule, world, store, dispatcher, standing, ready, watch)
         waiting = await waiting_work(settings, world, store, metrics, health, stack)
         beside = _beside(settings, world, store, metrics, health, heart, clock_watch, waiting, pay)
         yield Daemon(settings, store, metrics, board, health, rounds, beside, Drains(store, world.clock, drained))
 
 
-def _dispatcher(  # noqa: PLR0913 - the parts of which it is made
-    settings: Settings, world: World, store: Store, stack: AsyncExitStack, heart: Heartbeat, *, near: bool
-) -> Dispatcher:
-    private, connect_s = settings.miners.allow_private_axons, settings.rounds.connect_timeout_s
-    client = HttpMinerClient(
-        world.signer, max_open=settings.rounds.max_open, connect_timeout_s=connect_s, allow_private=private
-    )
-    stack.push_async_callback(client.close)
-    services = HttpStepClient(world.signer, connect_timeout_s=connect_s, allow_private=private)
-    stack.push_async_callback(services.close)
+def _dispatcher(world: World, store: Store, heart: Heartbeat, *, near: bool) -> Dispatcher:
     gates = Gatekeeper(world.workers, store)
-    runners = {WORKFLOW.name: PlanRunner(services, world.clock, world.workers)}
+    runners = {WORKFLOW.name: PlanRunner(world.steps, world.clock, world.workers)}
     away = partial(network_away, None if near else world.chain, world.source)
-    return Dispatcher(client, store, world.clock, gates, runners, heart.since, away)
+    return Dispatcher(world.miners, store, world.clock, gates, runners, heart.since, away)
 
 
 def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
@@ -122,7 +101,6 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
     standing: Standing,
     ready: Readiness,
     watch: RoundWatch,
-    listeners: Sequence[RoundListener],
 ) -> RoundService:
     return RoundService(
         store=store,
@@ -131,7 +109,7 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
         clock=world.clock,
         signer=world.signer,
         directory=CapabilityDirectory(
-            dispatcher.client, store, world.clock, world.signer.hotkey, world.workers, watch.declared
+            world.miners, store, world.clock, world.signer.hotkey, world.workers, watch.declared
         ),
         preparer=Preparer(
             store=store,
@@ -152,7 +130,7 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
         board=watch.board,
         advice=advice_on,
         unpaid=watch.metrics.unpaid_windows,
-        listeners=(watch, *listeners),
+        listeners=(watch, *world.listeners),
     )
 
 
@@ -171,7 +149,7 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
     store.tell = watch.told
     return (
         heart,
-        HealthService(settings.health, health, metrics),
+        HealthService(settings.health, health, metrics, world.listen),
         watch,
         HeadWatch(world.chain, world.clock, health, clock_watch, metrics),
         LoopWatch(world.clock, metrics),

@@ -1,6 +1,9 @@
-"""What the daemon touches, as the settings say; the local network brings its own."""
+"""The world of one validator: everything outside the daemon that it touches, and the only way by which it does."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from validator.chain.base import Chain
@@ -10,12 +13,20 @@ from validator.executions.sandbox.code import CodeSandbox
 from validator.executions.sandbox.code_containers import ContainerCodeSandbox
 from validator.executions.sandbox.job import Sandbox
 from validator.executions.sandbox.opening import open_sandbox
+from validator.incoming.server import Listen, listening_sockets
 from validator.kinds.assessment.supply import CanaryMaker
 from validator.kinds.registry import KINDS
+from validator.kinds.workflow.http import HttpStepClient
+from validator.kinds.workflow.services import StepClient
+from validator.miners.client import HttpMinerClient, MinerClient
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
+from validator.rounds.listening import RoundListener
 from validator.settings import Settings
-from validator.sources import Clock, RandomBytes, SystemClock, SystemRandom
+from validator.sources import Clock, RandomBytes, SystemClock, SystemRandom, ns_of
+from validator.store import open_store
+from validator.store.handles import Handles
+from validator.store.opening import Opening
 from validator.tasks.canary import Canaries, planting_workers
 from validator.tasks.directory import DirectorySource
 from validator.tasks.goals import DirectoryGoals, GoalSource
@@ -35,15 +46,19 @@ PRELOAD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The outside of one validator.
+    """Everything outside one validator. `build_world` makes it of the settings; the local network brings its own.
 
     Attributes:
-        chain, source, signer, clock, random: what their names say.
-        goals: where workflow tasks come from.
+        chain, source, signer, clock, random: what their names say. A signer of ed25519 signs the same in every run.
+        goals: source of workflow tasks.
         canary: makes canary tasks; None for rounds without them.
-        workers: where what strangers send is judged.
-        sandbox: where answers are run again; None: none is.
-        code: where the code of plans is judged; None: none is.
+        workers: judge what strangers send.
+        miners, steps: clients of miners and of step services.
+        sandbox: executes bundles; None: none is executed.
+        code: judges the code of plans; None: none is judged.
+        handles: hold the database open; a kill drops them.
+        listen: opens the sockets of the health endpoint.
+        listeners: told when rounds start and end.
     """
 
     chain: Chain
@@ -54,8 +69,24 @@ class World:
     random: RandomBytes
     canary: CanaryMaker | None
     workers: Workers
+    miners: MinerClient
+    steps: StepClient
     sandbox: Sandbox | None = None
     code: CodeSandbox | None = None
+    handles: Handles = field(default_factory=Handles)
+    listen: Listen = listening_sockets
+    listeners: Sequence[RoundListener] = ()
+
+    def open_store(self, settings: Settings) -> Opening:
+        """Return an opening of the store for its only writer; its tables are made where there are none."""
+        return open_store(settings.store.url.reveal(), writer=True, create=True, handles=self.handles)
+
+    def close_with(self, stack: AsyncExitStack) -> None:
+        """Close all of it, but for the store, when the stack is closed."""
+        held = (self.chain, self.source, self.workers, self.miners, self.steps, self.sandbox, self.code)
+        for one in held:
+            if one is not None:
+                stack.push_async_callback(one.close)
 
 
 def build_world(settings: Settings) -> World:
@@ -69,6 +100,7 @@ def build_world(settings: Settings) -> World:
     workers = judging_workers()
     embedded = settings.queue.backend != "postgres"
     sandbox = open_sandbox(settings.sandbox, signer.hotkey) if embedded else None
+    miners, steps = http_clients(settings, signer, clock)
     return World(
         chain=chain_of(settings, signer, clock),
         source=_source(settings, signer, clock, workers),
@@ -78,6 +110,8 @@ def build_world(settings: Settings) -> World:
         random=random,
         canary=canaries_of(settings, random),
         workers=workers,
+        miners=miners,
+        steps=steps,
         sandbox=sandbox,
         code=ContainerCodeSandbox(sandbox) if sandbox else None,
     )
@@ -90,6 +124,20 @@ def canaries_of(settings: Settings, random: RandomBytes, windows: Windows | None
         return None
     bases = None if tasks.bases is None else DirectorySource(tasks.bases)
     return Canaries(random, bases, windows, planting_workers).make
+
+
+def http_clients(settings: Settings, signer: Signer, clock: Clock) -> tuple[MinerClient, StepClient]:
+    """Return the clients that call miners and step services over HTTP."""
+    private, connect_s = settings.miners.allow_private_axons, settings.rounds.connect_timeout_s
+    time_ns = partial(ns_of, clock)
+    miners = HttpMinerClient(
+        signer,
+        max_open=settings.rounds.max_open,
+        connect_timeout_s=connect_s,
+        allow_private=private,
+        time_ns=time_ns,
+    )
+    return miners, HttpStepClient(signer, connect_timeout_s=connect_s, allow_private=private, time_ns=time_ns)
 
 
 def judging_workers() -> WorkerPool:

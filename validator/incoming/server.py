@@ -6,7 +6,7 @@ left it logs the same error thousands of times a second.
 
 import asyncio
 import socket
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Self
@@ -25,6 +25,8 @@ _BACKLOG: Final = 128  # these wait in the kernel and take no descriptor
 _BESIDE: Final = 8  # what listens, and what is about to be closed
 _AGAIN_S: Final = 1.0
 _SHUTDOWN_S: Final = 1.0
+Listen = Callable[[str, int], Awaitable[Sequence[socket.socket]]]
+"""Opens sockets at a host and a port."""
 _log = structlog.get_logger()
 
 
@@ -47,6 +49,26 @@ class Bounds(NamedTuple):
         return self.connections + _BESIDE
 
 
+async def listening_sockets(host: str, port: int) -> Sequence[socket.socket]:
+    """Return sockets that listen at every address of `host`, on a free port where `port` is 0.
+
+    Raises:
+        OSError: an address cannot be had.
+    """
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    listening: list[socket.socket] = []
+    try:
+        for family, address in dict.fromkeys((family, address[:2]) for family, _, _, _, address in found):
+            listening.append(socket.create_server(address, family=family, backlog=_BACKLOG))
+            listening[-1].setblocking(False)
+    except BaseException:
+        for one in listening:
+            one.close()
+        raise
+    return listening
+
+
 @dataclass(eq=False, slots=True)
 class BoundedServer:
     """Serves an application within bounds.
@@ -56,12 +78,14 @@ class BoundedServer:
         app: what is served; it must not be running yet.
         bounds: what it gives at most.
         clock: for the log's silence and the pause after an error.
+        listen: opens the sockets that it listens on.
     """
 
     name: str
     app: web.Application
     bounds: Bounds
     clock: Clock = field(default_factory=SystemClock)
+    listen: Listen = listening_sockets
     _runner: web.AppRunner | None = field(init=False, default=None)
     _sockets: list[socket.socket] = field(init=False, default_factory=list)
     _accepting: list[asyncio.Task[None]] = field(init=False, default_factory=list)
@@ -86,12 +110,8 @@ class BoundedServer:
             OSError: the address cannot be had.
         """
         loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        self._sockets = list(await self.listen(host, port))
         try:
-            for family, address in dict.fromkeys((family, address[:2]) for family, _, _, _, address in found):
-                listening = socket.create_server(address, family=family, backlog=_BACKLOG)
-                listening.setblocking(False)
-                self._sockets.append(listening)
             self._runner = web.AppRunner(
                 self.app,
                 access_log=None,

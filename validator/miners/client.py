@@ -1,7 +1,6 @@
 """The signed HTTP client (SPEC 5 gate 1, SPEC 13): one fresh connection for every call, everything bounded."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv6Address
@@ -18,6 +17,7 @@ from validator.outgoing.request import RequestSigner
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
+from validator.sources import system_ns
 
 __all__ = ["Body", "Call", "HttpMinerClient", "MinerClient", "Reply", "Sent"]
 
@@ -53,7 +53,7 @@ class HttpMinerClient:
         connect_timeout_s: float = 5.0,
         allow_private: bool = False,
         spool_folder: Path | None = None,
-        time_ns: Callable[[], int] = time.time_ns,
+        time_ns: Callable[[], int] = system_ns,
     ) -> None:
         self._signer = RequestSigner(signer, time_ns)
         self._turns = asyncio.Semaphore(max_open)

@@ -2,7 +2,6 @@
 
 import re
 import threading
-import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -10,6 +9,7 @@ from yarl import URL
 
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.signatures import Signer
+from validator.sources import system_ns
 
 _FIELDS: Final = (
     "Accept: application/json",
@@ -60,7 +60,7 @@ class Nonces:
         time_ns: nanoseconds since the Unix epoch.
     """
 
-    def __init__(self, time_ns: Callable[[], int] = time.time_ns) -> None:
+    def __init__(self, time_ns: Callable[[], int] = system_ns) -> None:
         self._time_ns = time_ns
         self._last = 0
         self._lock = threading.Lock()
@@ -82,7 +82,7 @@ class RequestSigner:
         time_ns: nanoseconds since the Unix epoch, for nonces.
     """
 
-    def __init__(self, signer: Signer, time_ns: Callable[[], int] = time.time_ns) -> None:
+    def __init__(self, signer: Signer, time_ns: Callable[[], int] = system_ns) -> None:
         self._signer = signer
         self._nonces = Nonces(time_ns)
         self._crypto = {} if signer.crypto == _DEFAULT else {"X-Bittensor-Crypto": signer.crypto}

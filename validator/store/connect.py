@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 import sqlite3
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -113,29 +112,29 @@ async def use_wal(url: StoreUrl) -> None:
         StoreUnreachableError: others keep the file busy, or it is no database.
         StoreDamagedError: it was one.
     """
-    if url.path is not None:
-        await asyncio.to_thread(_switch_to_wal, url.path, url.shown)
+    if url.path is None:
+        return None
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + BUSY_MS / 1000
+    while True:
+        try:
+            return await asyncio.to_thread(_switch_to_wal, url.path)
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait by itself where two could wait for each other.
+            if loop.time() >= deadline:
+                raise StoreUnreachableError(f"{url.shown}: {printable(str(error))}") from None
+        except sqlite3.DatabaseError as error:
+            damaged = error.sqlite_errorcode == sqlite3.SQLITE_CORRUPT
+            raise (StoreDamagedError if damaged else StoreUnreachableError)(
+                f"{url.shown}: {printable(str(error))}"
+            ) from None
+        await asyncio.sleep(_WAL_RETRY_S)
 
 
-def _switch_to_wal(path: Path, shown: str) -> None:
-    deadline = time.monotonic() + BUSY_MS / 1000
+def _switch_to_wal(path: Path) -> None:
     connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000)
     try:
-        while True:
-            try:
-                connection.execute("PRAGMA journal_mode = WAL")
-            except sqlite3.OperationalError as error:
-                # SQLite does not wait by itself where two could wait for each other.
-                if time.monotonic() >= deadline:
-                    raise StoreUnreachableError(f"{shown}: {printable(str(error))}") from None
-                time.sleep(_WAL_RETRY_S)
-            except sqlite3.DatabaseError as error:
-                damaged = error.sqlite_errorcode == sqlite3.SQLITE_CORRUPT
-                raise (StoreDamagedError if damaged else StoreUnreachableError)(
-                    f"{shown}: {printable(str(error))}"
-                ) from None
-            else:
-                return
+        connection.execute("PRAGMA journal_mode = WAL")
     finally:
         connection.close()
 

@@ -1,7 +1,6 @@
 """Writing that outlasts a database that is away: again and again, and never twice."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -48,7 +47,8 @@ class Patience:
         except StoreAwayError as error:
             tell(error)
             trouble = error
-        began = time.monotonic()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         self.waiting += 1
         try:
             async with self._turns(patience_s, trouble):
@@ -58,7 +58,7 @@ class Patience:
                         return await attempt.once()
                     except StoreAwayError as error:
                         tell(error)
-                        if patience_s is not None and time.monotonic() - began >= patience_s:
+                        if patience_s is not None and loop.time() - began >= patience_s:
                             raise
         finally:
             self.waiting -= 1

@@ -1,6 +1,5 @@
 """Running the revisions (Alembic); imported only where there is something to run."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection
 
+from validator.sources import SystemClock
 from validator.store.errors import SchemaStateError
 
 Told = Callable[[str, float], None]
@@ -36,11 +36,11 @@ def migrate(
     config.attributes["on_version_apply"] = _Steps(told)
     command.upgrade(config, "head")
     if connection.dialect.name == "sqlite":
-        since = time.perf_counter()
+        since = SystemClock().monotonic()
         broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
         if broken is not None:
             raise SchemaStateError(f"the upgrade would break a reference of table {broken[0]}; nothing was changed")
-        told("references", time.perf_counter() - since)
+        told("references", SystemClock().monotonic() - since)
 
 
 class _Steps:
@@ -48,9 +48,9 @@ class _Steps:
 
     def __init__(self, told: Told) -> None:
         self._told = told
-        self._since = time.perf_counter()
+        self._since = SystemClock().monotonic()
 
     def __call__(self, *, step: Any, **_: Any) -> None:
-        now = time.perf_counter()
+        now = SystemClock().monotonic()
         self._told(step.up_revision_id, now - self._since)
         self._since = now

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from validator.health.preconditions import ENDPOINT_BOUNDS
 from validator.health.report import HealthState
-from validator.incoming.server import BoundedServer, trusted
+from validator.incoming.server import BoundedServer, Listen, listening_sockets, trusted
 from validator.protocol.errors import ValidatorError
 from validator.settings import HealthSettings
 from validator.telemetry import CONTENT_TYPE, Metrics
@@ -74,11 +74,13 @@ class HealthService:
         settings: where to listen.
         state: what is told.
         metrics: what /metrics shows; None for none.
+        listen: opens the sockets that it listens on.
     """
 
     settings: HealthSettings
     state: HealthState
     metrics: Metrics | None = None
+    listen: Listen = listening_sockets
     _server: BoundedServer | None = field(init=False, default=None)
 
     @property
@@ -99,7 +101,11 @@ class HealthService:
             HealthEndpointError: the address cannot be had.
         """
         server = BoundedServer(
-            "health", health_app(self.state, self.metrics, self.settings.token), ENDPOINT_BOUNDS, self.state.clock
+            "health",
+            health_app(self.state, self.metrics, self.settings.token),
+            ENDPOINT_BOUNDS,
+            self.state.clock,
+            self.listen,
         )
         try:
             self._server = await server.start(self.settings.host, self.settings.port)

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import pickle
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -11,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
+from validator.sources import SystemClock
 from validator.workers.budget import SECOND_TRY, Budget
 from validator.workers.interface import Reached, TooCostlyError, Whose, WorkerKilledError, WorkersError
 from validator.workers.turns import Turns
@@ -54,12 +54,14 @@ class WorkerPool:
         self._threads = ThreadPoolExecutor(many + 2, thread_name_prefix="workers")
         self._closed = False
         self._waiting: dict[int, float] = {}
+        self._clock = SystemClock()
         self._calls = count()
 
     @property
     def behind_s(self) -> float:
         """Seconds that the call has waited which waits for a worker for the longest time; 0 where none does."""
-        return max((time.monotonic() - since for since in self._waiting.values()), default=0.0)
+        now = self._clock.monotonic()
+        return max((now - since for since in self._waiting.values()), default=0.0)
 
     async def run(self, whose: Whose, make: Callable[[], Callable[[], T]], *, urgent: bool = False) -> T:
         """Return what the made call returns; raise what it raises. See `Workers`.
@@ -70,7 +72,7 @@ class WorkerPool:
             WorkersError: another fault of ours: workers that were stopped, or the pool is closed.
         """
         budget, call = self.budget or Budget(), next(self._calls)
-        self._waiting[call] = time.monotonic()
+        self._waiting[call] = self._clock.monotonic()
         try:
             async with self._turns[urgent].turn(whose.hotkey):
                 reply = await self._tried(whose, make, budget, urgent=urgent, call=call)

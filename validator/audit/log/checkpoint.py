@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import os
-import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ import validator
 from validator.files import write_file
 from validator.protocol import typed
 from validator.protocol.errors import ValidatorError
+from validator.sources import SystemRandom
 
 _FORM: Final = "1"
 _MAX_HEADER: Final = 4_096
@@ -91,7 +91,7 @@ def own_key(file: Path) -> Key:
     if not file.exists():
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):  # another run was faster: its key counts
-            write_file(file, secrets.token_bytes(_KEY_BYTES))
+            write_file(file, SystemRandom().token(_KEY_BYTES))
     with file.open("rb") as stream:
         mode = os.fstat(stream.fileno()).st_mode
         secret = stream.read(_KEY_BYTES + 1) if stat.S_ISREG(mode) else b""

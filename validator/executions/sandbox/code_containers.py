@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import hmac
-import secrets
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta
@@ -20,6 +19,7 @@ from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.sssa import Document
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.text import printable
+from validator.sources import SystemRandom
 
 NOTHING: Final = CodeReport(0, 0, MAX_LINT_FINDINGS)
 """What code is worth that keeps its own judging from an end."""
@@ -93,7 +93,7 @@ class ContainerCodeSandbox:
 
     async def _once(self, job: CodeJob) -> CodeReport | SandboxFailure | None:
         """Return what a run came to; None where the code may have kept the runner from its report."""
-        key = secrets.token_bytes(_KEY)
+        key = SystemRandom().token(_KEY)
         bundle = {
             "solution.py": job.code.encode("utf-8", "surrogatepass"),
             "tests.sealed": sealed(key, job.tests.encode("utf-8", "surrogatepass")),

@@ -1,7 +1,6 @@
 """The runtime image in containers of an engine, each run in one of its own (SPEC 15)."""
 
 import asyncio
-import secrets
 from collections.abc import Awaitable, Mapping
 from typing import Any, Final
 
@@ -27,6 +26,7 @@ from validator.protocol.archives import ArchiveError, pack_tar, tar_bound, unpac
 from validator.protocol.bundles import read_bundle
 from validator.protocol.reasons import Reason
 from validator.protocol.runtime_image import RuntimeImage
+from validator.sources import SystemRandom
 from validator.store.unbroken import unbroken
 from validator.telemetry import Event
 
@@ -124,7 +124,7 @@ class Containers:
         return not known and self._owner.may_remove(labels)
 
     async def _run(self, image: Mapping[str, Any], run: Run) -> Evidence | SandboxFailure:
-        name = f"sssa-run-{secrets.token_hex(8)}"
+        name = f"sssa-run-{SystemRandom().token(8).hex()}"
         self._live.add(name)
         try:
             await self._hold(name, run)

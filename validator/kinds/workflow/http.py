@@ -1,7 +1,6 @@
 """Services over HTTP: `POST {url}/v1/steps`, signed, bounded, sent once (SPEC 12, 13)."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address
@@ -20,6 +19,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_task import Tool
+from validator.sources import system_ns
 
 _THREADS: Final = 4
 _PATH: Final = "/v1/steps"
@@ -51,12 +51,11 @@ class HttpStepClient:
         *,
         connect_timeout_s: float = 5.0,
         allow_private: bool = False,
-        time_ns: Callable[[], int] = time.time_ns,
+        time_ns: Callable[[], int] = system_ns,
     ) -> None:
         self._signer = RequestSigner(signer, time_ns)
         self._connect_timeout_s = connect_timeout_s
         self._allow_private = allow_private
-        self._resolver = CheckedResolver(allow_private=allow_private)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="steps")
 
     async def call(self, tool: Tool, body: bytes, timeout_s: float) -> StepReply:
@@ -69,7 +68,13 @@ class HttpStepClient:
         call = Call(tool.hotkey, None, url.raw_path, body, timeout_s, MAX_STEP_BODY)
         spool = Spool(self._threads)
         exchange = Exchange(
-            "POST", call, None, signer=self._signer, threads=self._threads, spool=spool, resolver=self._resolver
+            "POST",
+            call,
+            None,
+            signer=self._signer,
+            threads=self._threads,
+            spool=spool,
+            resolver=CheckedResolver(allow_private=self._allow_private),
         )
         try:
             reply = await exchange.run(url, self._connect_timeout_s)

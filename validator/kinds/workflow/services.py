@@ -33,3 +33,6 @@ class StepClient(Protocol):
             body: an encoded `StepRequest`.
             timeout_s: when the caller will give up.
         """
+
+    async def close(self) -> None:
+        """Free what the client holds; no call may be open or follow."""
