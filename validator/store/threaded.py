@@ -21,7 +21,14 @@ class ThreadedConnection(aiosqlite.Connection):
         if self._stopping:
             return None
         self._stopping = True
+        if (connection := self._connection) is not None:
+            self._tx.put_nowait((None, lambda: self._end(connection)))
         return super().stop()
+
+    def _end(self, connection: sqlite3.Connection) -> None:
+        """Close it in its thread, whoever has taken it from this object meanwhile: else it would stay locked."""
+        connection.close()
+        self._connection = None
 
 
 async def connect(*args: Any, **kwargs: Any) -> ThreadedConnection:
