@@ -47,12 +47,12 @@ ALLOWED: Final = {
     "files.py": "names of files that are renamed a moment later",
     "settings/reading.py": "the time limit of a pipe that is read before there is a daemon",
     "workers/worker.py": "the processes of a pool, which the world brings",
-    "tasks/tools.py": "git, pip and npm of `tasks pack`",
+    "tasks/downloads.py": "git, pip and npm of `tasks pack`",
     "audit/replay/": "processes of `validator replay` and of `validator worker`",
     "daemon/contained.py": "the process beside the daemon in the image",
     "daemon/signals.py": "the thread that ends a process whose loop stands still",
     "cli/": "commands of a terminal",
-    "doctor/": "measurements before a start",
+    "health/doctor/": "measurements before a start",
 }
 
 
