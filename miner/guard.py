@@ -3,9 +3,9 @@
 from collections.abc import Container, Mapping
 from typing import Final
 
+from validator.incoming.auth import AuthRefusedError, RequestVerifier
 from validator.protocol.errors import ValidatorError
 from validator.sources import Clock
-from validator.tasks.auth import AuthRefusedError, RequestVerifier
 
 __all__ = ["AuthRefusedError", "CallerRefusedError", "RequestGuard"]
 

@@ -76,7 +76,7 @@ def test_a_task_source_gives_the_tasks_of_a_round(tmp_path: Path) -> None:
         from validator.settings import load_settings
         from validator.settings.example import example_toml
         from validator.tasks.packing import write_task
-        from validator.tasks.rotation import InTurn
+        from validator.tasks.order import InTurn
 
         task = tasks_of_all_types()[0]
         write_task(task, Path("only"))

@@ -13,7 +13,7 @@ from validator.protocol.round import AssessmentTask
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.sources import SeededRandom
 from validator.tasks.memory import MemorySource
-from validator.tasks.rotation import InTurn
+from validator.tasks.order import InTurn
 from validator.tasks.source import SourcedTask
 
 SALT = bytes(range(32))

@@ -21,7 +21,7 @@ from validator.protocol.times import format_time
 from validator.sources import SystemClock
 from validator.tasks.http import HttpSource
 from validator.tasks.memory import MemorySource
-from validator.tasks.rotation import InTurn
+from validator.tasks.order import InTurn
 from validator.tasks.server import task_server
 from validator.tasks.source import SourcedTask, TaskSourceError
 from validator.tasks.wire import TasksAnswer

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from task_builders import make_task, make_truth, numbered, serving
 from yarl import URL
 
+from validator.incoming.auth import RequestVerifier
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.signatures import Signer, verify_document
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.strict_json import decode
 from validator.protocol.times import format_time, parse_time
 from validator.sources import SystemClock, VirtualClock
-from validator.tasks.auth import RequestVerifier
 from validator.tasks.directory import DirectorySource
 from validator.tasks.memory import MemorySource
 from validator.tasks.server import task_server

@@ -13,10 +13,8 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.tasks.directory import DirectorySource
 from validator.tasks.memory import MemorySource
-from validator.tasks.order import Order
-from validator.tasks.rotation import InTurn, Rotation
-from validator.tasks.several import SeveralSources
-from validator.tasks.source import SourcedTask, TaskShelf, TaskSourceError
+from validator.tasks.order import InTurn, Order, Rotation
+from validator.tasks.source import TaskShelf, TaskSourceError
 
 DECLARATIVE = SkillType.DECLARATIVE
 TASKS = [numbered(n) for n in range(4)]
@@ -137,35 +135,3 @@ async def test_a_directory_that_is_gone_is_an_error_and_unreachable(tmp_path: Pa
     assert not await source.reachable()
     with pytest.raises(TaskSourceError, match="`gone`"):
         await source.fetch(DECLARATIVE, 1, InTurn())
-
-
-class FailingSource(MemorySource):
-    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
-        raise TaskSourceError("out\nof order")
-
-    async def reachable(self) -> bool:
-        return False
-
-
-async def test_several_sources_are_asked_in_order_of_preference() -> None:
-    several = SeveralSources(MemorySource(TASKS[:1]), MemorySource(TASKS))
-    assert await several.fetch(DECLARATIVE, 1, Backwards()) == TASKS[:1]
-    assert await several.fetch(DECLARATIVE, 3, Backwards()) == [TASKS[0], TASKS[3], TASKS[2]]
-    assert await several.fetch(DECLARATIVE, 9, InTurn()) == TASKS
-    assert await several.reachable()
-    await several.close()
-
-
-async def test_a_failing_source_is_logged_and_passed_over() -> None:
-    several = SeveralSources(FailingSource(), MemorySource(TASKS))
-    with capture_logs() as logs:
-        assert await several.fetch(DECLARATIVE, 1, InTurn()) == TASKS[:1]
-    assert [(line["event"], line["reason"].isprintable()) for line in logs] == [("task_source_failed", True)]
-    assert not await several.reachable()
-
-
-async def test_when_nothing_came_and_one_failed_the_failure_is_told() -> None:
-    several = SeveralSources(MemorySource(), FailingSource())
-    with pytest.raises(TaskSourceError, match="out"):
-        await several.fetch(DECLARATIVE, 1, InTurn())
-    assert await SeveralSources(MemorySource()).fetch(DECLARATIVE, 1, InTurn()) == []

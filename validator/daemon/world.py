@@ -40,7 +40,7 @@ PRELOAD: Final = (
     "validator.kinds.workflow.step",
     "validator.protocol.capabilities",
     "validator.executions.comparing",
-    "validator.tasks.accepting",
+    "validator.tasks.wire",
 )
 
 

@@ -10,6 +10,7 @@ import stamina
 import structlog
 from yarl import URL
 
+from validator.incoming.auth import NONCE_HEADER, nanoseconds
 from validator.outgoing.request import EMPTY_SHA256, RequestSigner
 from validator.protocol import limits
 from validator.protocol.signatures import Signer
@@ -17,11 +18,9 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Task
 from validator.protocol.text import printable
 from validator.sources import Clock
-from validator.tasks.accepting import Asked, accept_bundle, accept_tasks
-from validator.tasks.auth import NONCE_HEADER, nanoseconds
 from validator.tasks.order import Order
 from validator.tasks.source import SourcedTask, TaskSourceError
-from validator.tasks.wire import BUNDLES_PATH, MAX_COUNT, TASKS_PATH, tasks_target
+from validator.tasks.wire import BUNDLES_PATH, MAX_COUNT, TASKS_PATH, Asked, accept_bundle, accept_tasks, tasks_target
 from validator.workers.interface import Here, TooCostlyError, Whose, Workers, WorkersError
 
 _OK: Final = 200

@@ -7,6 +7,7 @@ import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from validator.incoming.auth import AuthRefusedError, RequestVerifier
 from validator.incoming.server import Bounds, trusted
 from validator.protocol import limits
 from validator.protocol.signatures import Signer
@@ -14,8 +15,7 @@ from validator.protocol.sssa import Signature
 from validator.protocol.task import Task
 from validator.protocol.times import format_time
 from validator.sources import Clock
-from validator.tasks.auth import AuthRefusedError, RequestVerifier
-from validator.tasks.rotation import Rotation
+from validator.tasks.order import Rotation
 from validator.tasks.source import TaskShelf, TaskSourceError
 from validator.tasks.wire import (
     BUNDLES_PATH,

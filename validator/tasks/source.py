@@ -1,4 +1,4 @@
-"""What a task source is, and what it gives out (SPEC 13)."""
+"""Task sources: their interface, and what they give out (SPEC 13)."""
 
 from dataclasses import dataclass
 from typing import Protocol

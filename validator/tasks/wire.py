@@ -1,4 +1,4 @@
-"""What the task server and its clients say to each other (SPEC 13)."""
+"""The messages between the task server and its clients, and their checks (SPEC 13). Pure."""
 
 import re
 from collections.abc import Collection
@@ -10,12 +10,16 @@ from urllib.parse import parse_qsl, urlencode
 from msgspec import Meta
 
 from validator.protocol import limits
+from validator.protocol.canonical import sha256_hex
 from validator.protocol.errors import ValidatorError
+from validator.protocol.signatures import verify_document
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Document, Signature, Text
-from validator.protocol.strict_json import SchemaError
+from validator.protocol.strict_json import JsonError, SchemaError, decode
 from validator.protocol.task import Task
 from validator.protocol.times import parse_time
+from validator.tasks.checks import sourced_task
+from validator.tasks.source import SourcedTask, TaskError, TaskSourceError
 
 TASKS_PATH: Final = "/v1/tasks"
 BUNDLES_PATH: Final = "/v1/bundles/"
@@ -90,12 +94,52 @@ def is_sha256(text: str) -> bool:
     return _SHA256.fullmatch(text) is not None
 
 
-def check_fresh(answer: TasksAnswer, now: datetime) -> None:
-    """Refuse an answer that was not issued now, 60 s either way (SPEC 13).
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a list of tasks must answer."""
+
+    server_hotkey: str
+    nonce: str
+    skill_type: SkillType
+    count: int
+    now: datetime
+
+
+def accept_tasks(body: bytes, asked: Asked) -> tuple[Task, ...]:
+    """Return the tasks of an answer to `GET /v1/tasks`. Heavy for a large list.
 
     Raises:
-        SchemaError: naming the field.
+        TaskSourceError: anything in it is wrong.
     """
-    age = (now - parse_time(answer.issued_at, "issued_at")).total_seconds()
-    if abs(age) > limits.CLOCK_TOLERANCE_S:
-        raise SchemaError(f"{limits.CLOCK_TOLERANCE_S} s around now are allowed - at `issued_at`")
+    try:
+        answer = decode(body, TasksAnswer, limit=limits.MAX_TASKS_BODY)
+        if not verify_document(answer, asked.server_hotkey):
+            raise SchemaError("not signed by the pinned server hotkey - at `signature`")
+        if answer.request_nonce != asked.nonce:
+            raise SchemaError("the answer to another request - at `request_nonce`")
+        age = (asked.now - parse_time(answer.issued_at, "issued_at")).total_seconds()
+        if abs(age) > limits.CLOCK_TOLERANCE_S:
+            raise SchemaError(f"{limits.CLOCK_TOLERANCE_S} s around now are allowed - at `issued_at`")
+        if len(answer.tasks) > asked.count:
+            raise SchemaError(f"{len(answer.tasks)} tasks, asked for {asked.count} - at `tasks`")
+        if any(task.skill_type is not asked.skill_type for task in answer.tasks):
+            raise SchemaError("a task of another skill type - at `tasks`")
+        if len({task.bundle_sha256.lower() for task in answer.tasks}) != len(answer.tasks):
+            raise SchemaError("the same bundle twice - at `tasks`")
+    except JsonError as error:
+        raise TaskSourceError(f"task list: {error.detail}") from None
+    return answer.tasks
+
+
+def accept_bundle(task: Task, bundle: bytes) -> SourcedTask:
+    """Return a task with its bundle. Heavy for a large one.
+
+    Raises:
+        TaskSourceError: the bundle is another one, or anything in it is wrong.
+    """
+    if sha256_hex(bundle) != task.bundle_sha256.lower():
+        raise TaskSourceError("a bundle does not hash to what its task says - at `bundle_sha256`")
+    try:
+        return sourced_task(task, bundle)
+    except TaskError as error:
+        raise TaskSourceError(f"task: {error.detail}") from None

@@ -18,7 +18,7 @@ from validator.protocol.times import format_time
 from validator.tasks.folder import TASK_NAME, find_tasks, read_document
 from validator.tasks.goals import find_goals, read_goal
 from validator.tasks.http import HttpSource
-from validator.tasks.rotation import InTurn
+from validator.tasks.order import InTurn
 from validator.tasks.source import TaskError, TaskSourceError
 
 _MOST: Final = 2_000  # that are looked into

@@ -29,8 +29,8 @@ TASKS_AND_MINERS: Final[Subject] = {
     ),
     "task_source_failed": Entry(
         "A task source gave nothing.",
-        "source skill_type reason",
-        "source reason",
+        "skill_type reason",
+        "reason",
         todo="A folder: can it be read? A server: is it up, is `tasks.server_hotkey` right, do the clocks agree?",
     ),
     "capabilities_refreshed": Entry(
